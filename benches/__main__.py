@@ -32,7 +32,7 @@ from benches import (
 )
 from benches.place import RESULTS, ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
-from benches.progress import hush, say
+from benches.progress import hush, announce
 from benches.report import Bench, BenchApart
 from loadstone.sandbox import SandboxError
 
@@ -71,7 +71,7 @@ def main() -> int:
             folder = Path(stack.enter_context(within))
             place = None
             if any(name in BENCHES for name in names):
-                say("starting a sandbox")
+                announce("starting a sandbox")
                 place = stack.enter_context(open_place(time_for_it, folder))
             broken = _measure(names, place, (time_for_it, folder))
     except (ProgramFailed, SandboxError, OSError) as error:

@@ -16,7 +16,7 @@ from benches.contest import prepare
 from benches.figures import spread
 from benches.place import LOADSTONE, Place
 from benches.processes import ProgramFailed, run
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.tables import counted, table, with_spread
 
@@ -85,7 +85,7 @@ def measure(place: Place) -> Report:
 
 def _pairs(place: Place, trial: Trial) -> Iterator[Reading]:
     for pair in range(place.asked.pairs):
-        say(f"ceilings: {trial.name}, pair {pair + 1} of {place.asked.pairs}")
+        announce(f"ceilings: {trial.name}, pair {pair + 1} of {place.asked.pairs}")
         before, folder = _drive(place, trial.words)
         by, foretold = _foretold(place, folder, trial.limit)
         with trial.cap() as cap:

@@ -20,7 +20,7 @@ from typing import Any
 from benches import ray_calls, two_generators
 from benches.place import Asked
 from benches.processes import ProgramFailed
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.tables import counted, table
 from loadstone import engine
@@ -68,7 +68,7 @@ def measure(asked: Asked, folder: Path) -> Report:
     seconds = 2 if asked.quick else 10
     readings = []
     for generators in GENERATORS:
-        say(f"{generators} generators")
+        announce(f"{generators} generators")
         readings.append(_replay(recorded, generators, seconds))
     call_s = ray_calls.cpu_of_a_call(300 if asked.quick else _CALLS)
     rows = [
@@ -118,7 +118,7 @@ def _note_on_calls(call_s: float | None) -> str:
 
 def _record(seconds: float) -> list[dict[str, Any]]:
     """Whole seconds of the window, as generators tell them."""
-    say(f"recording {seconds:g} s of {_RECORDED_BY} generators")
+    announce(f"recording {seconds:g} s of {_RECORDED_BY} generators")
     server = engine.null_server(NullServerSettings())
     try:
         jobs = [

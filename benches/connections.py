@@ -9,7 +9,7 @@ from benches import loadstone, sysbench
 from benches.contest import RUN, SYSBENCH, prepare
 from benches.figures import slope
 from benches.place import Place, other_server
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.tables import table
 from benches.workload import Outcome, Step
@@ -63,7 +63,7 @@ def measure(place: Place) -> Report:
 def _read(
     place: Place, contestant: str, drive: Callable[[Place, Step], Outcome], users: int
 ) -> Reading:
-    say(f"connections: {users:,} users, {contestant}")
+    announce(f"connections: {users:,} users, {contestant}")
     quick = place.asked.quick
     seconds = _QUICK_SECONDS if quick else _SECONDS
     if users == MOST:

@@ -11,7 +11,7 @@ from benches import floor, loadstone, sysbench
 from benches.figures import mirrored, spread, steady_cost_us
 from benches.place import LOADSTONE, Place
 from benches.processes import ProgramFailed, run
-from benches.progress import say
+from benches.progress import announce
 from benches.tables import table, with_spread
 from benches.workload import TABLE_SIZE, TABLES, Outcome, Step
 
@@ -109,11 +109,11 @@ def contest(
     failed: list[str] = []
     for step in steps:
         what = f"{name}: {step.users} users"
-        say(f"{what}, warming up")
+        announce(f"{what}, warming up")
         loadstone.drive(place, replace(step, seconds=1.0))  # the server's caches fill
         for pair, order in enumerate(mirrored(contestants, place.asked.pairs)):
             for contestant in order:
-                say(f"{what}, pair {pair + 1} of {place.asked.pairs}, {contestant}")
+                announce(f"{what}, pair {pair + 1} of {place.asked.pairs}, {contestant}")
                 try:
                     readings.append(_read(place, step, pair, contestant))
                 except ProgramFailed as error:

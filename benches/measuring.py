@@ -10,7 +10,7 @@ from benches import loadstone
 from benches.contest import prepare
 from benches.figures import mirrored, spread
 from benches.place import Place
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.tables import counted, table, with_spread
 from benches.terminal import terminal
@@ -44,13 +44,13 @@ class Reading:
 def measure(place: Place) -> Report:
     """Long runs at full rate, in the order A B B A."""
     prepare(place)
-    say("measuring: warming up")
+    announce("measuring: warming up")
     shards = loadstone.drive(place, Step(USERS, 1.0)).shards
     step = Step(USERS, place.asked.seconds[1], shards=shards)
     readings = []
     for pair, order in enumerate(mirrored([_WITH, _WITHOUT], place.asked.pairs)):
         for contestant in order:
-            say(f"measuring: pair {pair + 1} of {place.asked.pairs}, {contestant}")
+            announce(f"measuring: pair {pair + 1} of {place.asked.pairs}, {contestant}")
             readings.append(_read(place, step, pair, contestant))
     return Report(
         title=f"The cost of measuring: oltp_point_select at full rate, {USERS} users",

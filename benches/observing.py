@@ -15,7 +15,7 @@ from benches.contest import prepare
 from benches.figures import mirrored, spread
 from benches.place import LOADSTONE, Place
 from benches.processes import run
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.tables import counted, table, with_spread
 from benches.workload import Step
@@ -52,13 +52,13 @@ def measure(place: Place) -> Report:
     seconds = place.asked.seconds[1]
     idle = []
     for pair in range(place.asked.pairs):
-        say(f"observing: CPU, {pair + 1} of {place.asked.pairs}")
+        announce(f"observing: CPU, {pair + 1} of {place.asked.pairs}")
         idle.append(_idle(place, pair, seconds))
     driven = []
     step = Step(USERS, seconds)
     for pair, order in enumerate(mirrored([_WITH, _WITHOUT], place.asked.pairs)):
         for contestant in order:
-            say(f"observing: rate, pair {pair + 1} of {place.asked.pairs}, {contestant}")
+            announce(f"observing: rate, pair {pair + 1} of {place.asked.pairs}, {contestant}")
             outcome = loadstone.drive(place, step, observe=contestant == _WITH)
             driven.append(Driven(pair, contestant, outcome.queries_per_s))
     return Report(

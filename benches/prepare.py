@@ -11,7 +11,7 @@ from benches import loadstone, plain_client, sysbench
 from benches.figures import Spread, mirrored, spread
 from benches.place import LOADSTONE, Place
 from benches.processes import Ran, run
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.tables import counted, table, with_spread
 
@@ -79,7 +79,7 @@ def measure(place: Place) -> Report:
 
 
 def _read(place: Place, layout: Layout, contestant: str, which: str) -> Reading:
-    say(f"prepare: {layout}, {which}, {contestant}")
+    announce(f"prepare: {layout}, {which}, {contestant}")
     place.empty_schema()
     load = {"sysbench": _sysbench, "loadstone": _loadstone, "ready file": _ready_file}[contestant]
     ran = load(place, layout)
@@ -116,7 +116,7 @@ def _ready_file(place: Place, layout: Layout) -> Ran:
 def _file(place: Place, rows: int) -> Path:
     file = place.folder / f"rows-{rows}.tsv"
     if not file.exists():
-        say(f"prepare: writing a file of {rows:,} rows")
+        announce(f"prepare: writing a file of {rows:,} rows")
         plain_client.write_file(file, rows)
     return file
 

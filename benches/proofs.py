@@ -16,7 +16,7 @@ from typing import Any
 
 from benches.place import LOADSTONE, Asked
 from benches.processes import ProgramFailed, run
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.tables import table
 from loadstone.model.experiment import NetworkLimit
@@ -97,7 +97,7 @@ def measure(asked: Asked, folder: Path) -> Report:
     missing: list[str] = []
     for case in cases():
         for server in SERVERS:
-            say(f"proofs: {case.name} on {server}")
+            announce(f"proofs: {case.name} on {server}")
             try:
                 readings.append(_carry_out(case, server, asked, folder))
             except (SandboxError, ProgramFailed) as error:
@@ -156,7 +156,7 @@ def _carry_out(case: Case, server: str, asked: Asked, folder: Path) -> Reading:
         program = _Program(standing, folder)
         tables, rows = case.tables
         loaded = ("--tables", str(tables), "--table-size", str(rows))
-        program.say("prepare", "--target", standing.sandbox.local.target.url, *loaded)
+        program.announce("prepare", "--target", standing.sandbox.local.target.url, *loaded)
         before = _variables(standing.sandbox)
         driven = program.told(
             *("run", case.workload, "--target", standing.url, "--concurrency", str(case.users)),
@@ -201,14 +201,14 @@ class _Program:
     standing: ReadyServer
     folder: Path
 
-    def say(self, *words: str) -> str:
+    def announce(self, *words: str) -> str:
         """What it prints."""
         password = self.standing.sandbox.tcp.credentials.reveal()
         return run([LOADSTONE, *words], environment={"LOADSTONE_PASSWORD": password}).stdout
 
     def told(self, *words: str) -> dict[str, Any]:
         """The same as a document."""
-        return dict(json.loads(self.say(*words, "--json", "--out", str(self.folder))))
+        return dict(json.loads(self.announce(*words, "--json", "--out", str(self.folder))))
 
     def findings(self, name: str, *words: str) -> dict[str, Any]:
         """Of a run of one ladder, by cause, the most telling first."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benches.place import ROOT
 from benches.processes import ProgramFailed
-from benches.progress import say
+from benches.progress import announce
 from loadstone.cluster import on_ray
 from loadstone.cluster.transport import Link
 
@@ -39,7 +39,7 @@ def cpu_of_a_call(calls: int) -> float | None:
     """Seconds of CPU, all threads of this process; `None`: Ray is not installed."""
     if importlib.util.find_spec("ray") is None:
         return None
-    say(f"{calls:,} calls through Ray")
+    announce(f"{calls:,} calls through Ray")
     with _one_node() as address:
         wanted = on_ray.GeneratorRequest(address=address, generators=1, cpus=1, peer=None)
         with on_ray.generators(wanted) as (link,):

@@ -19,7 +19,7 @@ from benches.contest import (
 )
 from benches.figures import slope
 from benches.place import Place
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.tables import how_measured, table
 from benches.workload import Outcome, Step
@@ -60,7 +60,7 @@ def measure(place: Place) -> Report:
 
 
 def _held(place: Place, contestant: str, users: int) -> Held:
-    say(f"scripted: memory of {users:,} users, {contestant}")
+    announce(f"scripted: memory of {users:,} users, {contestant}")
     seconds = _QUICK_SECONDS if place.asked.quick else _SECONDS
     step = Step(users, seconds, watch_memory=True)
     return Held(contestant, users, DRIVERS[contestant](place, step))

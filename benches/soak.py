@@ -17,7 +17,7 @@ from benches.accounting import Account, account_of
 from benches.growth import Watch, steady_slope, watched
 from benches.place import LOADSTONE, Asked, allow_descriptors
 from benches.processes import ProgramFailed, run
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.soak_faults import FAULTS, LINE_FAULTS, Ground, in_rounds
 from benches.tables import table
@@ -156,7 +156,7 @@ def _ended(process: subprocess.Popen[bytes], deadline: float) -> int:
 
 
 def _prepare(server: Sandbox) -> None:
-    say("soak: loading")
+    announce("soak: loading")
     words = ("--target", server.local.target.url, "--tables", "1", "--table-size", "100000")
     run([LOADSTONE, "prepare", *words], environment=_environment(server))
 
@@ -208,7 +208,7 @@ def _last_line(folder: Path) -> str:
 
 def _wait_for_load(process: subprocess.Popen[bytes], folder: Path) -> float:
     """Until all users are connected; the moment on the monotonic clock."""
-    say("soak: connecting")
+    announce("soak: connecting")
     deadline = time.monotonic() + _CONNECT_S
     while time.monotonic() < deadline and process.poll() is None:
         for journal in folder.glob("*/journal.jsonl"):
@@ -232,7 +232,7 @@ def _break_each_minute(
             words = _last_words(ground.server)
             raise ProgramFailed(f"the server ended, which was none of the soak's faults: {words}")
         name = next(names)
-        say(f"soak: minute {minute + 1} of {minutes}, {name}")
+        announce(f"soak: minute {minute + 1} of {minutes}, {name}")
         begun = time.monotonic()
         known[name](ground)
         injected.append(Injected(minute, name, time.monotonic() - begun, None))

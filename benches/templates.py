@@ -14,7 +14,7 @@ from benches import loadstone
 from benches.figures import spread
 from benches.place import LOADSTONE, Place
 from benches.processes import ProgramFailed, run
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.stepping import records_of
 from benches.tables import counted, table, with_spread
@@ -100,7 +100,7 @@ def _in_turn(place: Place, against: str, drive: _Driver) -> list[Driven]:
         for protocol in _PROTOCOLS:
             for pair in range(place.asked.pairs):
                 for word in _IN_TURN:
-                    say(f"templates: {against}, {users} users, {protocol}, {word}")
+                    announce(f"templates: {against}, {users} users, {protocol}, {word}")
                     tps, cost = drive(word, _Way(protocol, users, seconds))
                     driven.append(Driven(against, word, protocol, users, pair, tps, cost))
     return driven

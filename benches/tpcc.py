@@ -14,7 +14,7 @@ import pymysql
 from benches import loadstone
 from benches.place import LOADSTONE, Place, other_server
 from benches.processes import ProgramFailed, run
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.tables import table
 from loadstone.lab.tables.tpcc_consistency import CONDITIONS, REQUIRED, verdicts
@@ -92,7 +92,7 @@ def measure(place: Place) -> Report:
 def _measure(place: Place) -> Report:
     quick = place.asked.quick
     warehouses = _WAREHOUSES_QUICK if quick else _WAREHOUSES
-    say(f"tpcc: loading {warehouses} warehouses")
+    announce(f"tpcc: loading {warehouses} warehouses")
     target = ["--target", place.url()]
     loaded = run(
         [LOADSTONE, "prepare", "tpcc", *target, "--warehouses", str(warehouses)],
@@ -183,7 +183,7 @@ def provoke_deadlock(sandbox: Sandbox) -> None:
 
 def _drive(place: Place, level: Level) -> Driven:
     killed = ", killed" if level.killed else ""
-    say(f"tpcc: {level.users} users, {level.protocol}, {level.seconds:g} s{killed}")
+    announce(f"tpcc: {level.users} users, {level.protocol}, {level.seconds:g} s{killed}")
     blows = _blows(place.sandbox, level.seconds) if level.killed else None
     ran = run(
         [LOADSTONE, "run", "tpcc", "--target", place.url(), f"--{level.protocol}", "--json"]
@@ -196,7 +196,7 @@ def _drive(place: Place, level: Level) -> Driven:
         raise ProgramFailed("the run was over before the server was killed")
     begun = time.monotonic()
     asked = tuple(each.number for each in CONDITIONS) if level.killed else REQUIRED
-    say(f"tpcc: conditions {asked[0]} to {asked[-1]}")
+    announce(f"tpcc: conditions {asked[0]} to {asked[-1]}")
     found = list(verdicts(place.sandbox.tcp, asked))
     broken = tuple(each.condition for each in found if not each.holds)
     (step,) = json.loads(ran.stdout)["steps"]

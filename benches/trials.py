@@ -18,7 +18,7 @@ from typing import TypeVar
 from benches import hog, stamps
 from benches.place import Asked
 from benches.processes import ProgramFailed
-from benches.progress import say
+from benches.progress import announce
 from benches.report import Report
 from benches.stepping import Stepping
 from benches.verdicts import (
@@ -151,7 +151,7 @@ def _load(sandbox: Sandbox) -> None:
     layout = Layout(tables=_TABLES, table_size=_TABLE_SIZE)
     job = engine.load(load_document(LoadPlan(layout=layout), sandbox.tcp))
     while not isinstance(job.next(1.0), LoadEnd):
-        say("trials: loading tables")
+        announce("trials: loading tables")
 
 
 def experiment_of(
@@ -180,14 +180,14 @@ def experiment_of(
 
 def _null_with_itself(trials: int, folder: Path) -> Iterator[Trial]:
     for number in range(trials):
-        say(f"trials: the null server with itself, {number + 1} of {trials}")
+        announce(f"trials: the null server with itself, {number + 1} of {trials}")
         yield _null_trial(NULL, number, folder, (0.0, STRICT))
 
 
 def _null_with_a_slower_one(trials: int, longer: float, folder: Path) -> Iterator[Trial]:
     for number in range(trials):
         name = longer_by(longer)
-        say(f"trials: a null server whose answers take {name}, {number + 1} of {trials}")
+        announce(f"trials: a null server whose answers take {name}, {number + 1} of {trials}")
         yield _null_trial(name, number, folder, (longer, Rules().level))
 
 
@@ -208,7 +208,7 @@ def _sandbox_with_itself(trials: int, sandbox: Sandbox) -> Iterator[Trial]:
     endpoints = dict.fromkeys(SIDES, sandbox.tcp)
     times_s = (_SANDBOX_S, _SANDBOX_WARMUP_S)
     for number in range(trials):
-        say(f"trials: MariaDB with itself, {number + 1} of {trials}")
+        announce(f"trials: MariaDB with itself, {number + 1} of {trials}")
         experiment = experiment_of(
             endpoints, _SANDBOX_USERS, times_s, rules=Rules(level=STRICT), seed=number
         )
@@ -258,7 +258,7 @@ def _under_a_drift(runs: int, sandbox: Sandbox) -> Iterator[Drift]:
     endpoints = dict.fromkeys(SIDES, sandbox.tcp)
     times_s = (_SANDBOX_S, _SANDBOX_WARMUP_S)
     for number in range(runs):
-        say(f"trials: a hog that grows, {number + 1} of {runs}")
+        announce(f"trials: a hog that grows, {number + 1} of {runs}")
         experiment = experiment_of(
             endpoints,
             _SANDBOX_USERS,

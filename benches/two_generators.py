@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from benches.figures import mirrored, spread
 from benches.place import Asked
 from benches.processes import ProgramFailed
-from benches.progress import say
+from benches.progress import announce
 from benches.tables import counted, table, with_spread
 from loadstone import engine
 from loadstone.cluster.cluster import Cluster
@@ -88,7 +88,7 @@ def _row(think_s: float, rates: list[Rate]) -> list[str]:
 
 
 def _drive(driver: str, think_s: float, pair: int, seconds: float) -> Rate:
-    say(f"{driver}, think time {1000 * think_s:g} ms, pair {pair + 1}")
+    announce(f"{driver}, think time {1000 * think_s:g} ms, pair {pair + 1}")
     with _null_server() as server:
         shards = 1 if driver == _TWO else GENERATORS
         document = _document(server.port, seconds, think_s, shards)
@@ -96,7 +96,7 @@ def _drive(driver: str, think_s: float, pair: int, seconds: float) -> Rate:
             heard = _Heard(engine.start(document))
         else:
             with _generators() as links:
-                heard = _Heard(Cluster(links, "stop", say).start(document))
+                heard = _Heard(Cluster(links, "stop", announce).start(document))
         if heard.events != server.stats().executes:
             raise ProgramFailed(
                 f"{driver} counted {heard.events} events, the server {server.stats().executes}"

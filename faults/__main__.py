@@ -18,7 +18,7 @@ import pymysql
 
 from benches.place import ROOT, allow_descriptors
 from benches.processes import ProgramFailed
-from benches.progress import hush, say
+from benches.progress import hush, announce
 from faults import leftovers, verdict
 from faults.case import Case, Server
 from faults.catalogue import CASES, PAIRS, healthy_case
@@ -70,7 +70,7 @@ def _carry_out_all(
     wanted = list(_wanted(asked))
     within = Asked(asked.seed, asked.seconds, folder / "runs")
     for number, (case, server) in enumerate(wanted, 1):
-        say(f"[{number}/{len(wanted)}] {case.name} on {server}")
+        announce(f"[{number}/{len(wanted)}] {case.name} on {server}")
         try:
             one = carry_out(ground, case, server, within)
         except (SandboxError, TargetError, ProgramFailed, pymysql.MySQLError, OSError) as error:

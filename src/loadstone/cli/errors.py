@@ -72,7 +72,7 @@ def tell(message: str, hint: str | None = None) -> None:
             print(f"hint:  {_one_line(_blanked(hint))}", file=sys.stderr)
 
 
-def say(line: str, *, quiet: bool = False) -> None:
+def announce(line: str, *, quiet: bool = False) -> None:
     """A line of progress."""
     if quiet:
         return

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadstone.cli.errors import say, tell_left
+from loadstone.cli.errors import announce, tell_left
 from loadstone.servers.redact import blank_arguments
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ class Terminal:
         words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
         return ("loadstone", *(os.fsdecode(word) for word in words))
 
-    def say(self, line: str) -> None:
+    def announce(self, line: str) -> None:
         """One line of progress."""
-        say(line, quiet=self._quiet)
+        announce(line, quiet=self._quiet)
 
     def will_change(self, line: str) -> None:
         """Said also to whoever reads a document from stdout."""
-        say(line)
+        announce(line)
 
     def begun(self, folder: Path) -> None:
         """The run's folder is there."""
@@ -76,12 +76,12 @@ class Terminal:
         from loadstone.model.numbers import duration, number_of
 
         if not trials:
-            self.say("nothing to prove: no finding has a trial that can be carried out")
+            self.announce("nothing to prove: no finding has a trial that can be carried out")
             return
         planned_s = sum(each.timing.planned_s for each in trials)
         most_s = sum(each.seconds for each in trials)
         left = f"; not tried: {not_tried}" if not_tried else ""
-        self.say(
+        self.announce(
             f"proving {number_of(len(trials), 'finding')}: about {duration(planned_s)}, "
             f"{duration(most_s)} at the most, and what starting servers takes{left}"
         )
@@ -92,7 +92,7 @@ class Terminal:
 
         spent = planned.timing
         own = ", on throwaway servers of its own" if planned.own_servers else ""
-        self.say(
+        self.announce(
             f"  {planned.cause}: {planned.trial.change}, {number_of(planned.users, 'user')}, "
             f"{number_of(planned.steps, 'step')} of {duration(spent.window_s)} after "
             f"{duration(spent.warmup_s)} each{own}"

@@ -39,7 +39,7 @@ class Cluster:
     """Generators that answer; a step is driven by those of them that still do."""
 
     def __init__(
-        self, links: Sequence[Link], on_node_loss: OnNodeLoss, say: Callable[[str], None]
+        self, links: Sequence[Link], on_node_loss: OnNodeLoss, announce: Callable[[str], None]
     ) -> None:
         """Look at all nodes.
 
@@ -48,7 +48,7 @@ class Cluster:
         """
         self._links = list(links)
         self._on_node_loss = on_node_loss
-        self._say = say
+        self._say = announce
         self._steps = 0
         check_versions(self._links)
         self.facts = facts_of(self._links)
@@ -135,7 +135,7 @@ def facts_of(links: Sequence[Link]) -> list[NodeFacts]:
 
 
 def calibrated(
-    links: Sequence[Link], facts: Sequence[NodeFacts], say: Callable[[str], None]
+    links: Sequence[Link], facts: Sequence[NodeFacts], announce: Callable[[str], None]
 ) -> list[NodeFacts]:
     """The nodes' facts, with what each generator can do at most, all measured at the same time.
 
@@ -146,7 +146,7 @@ def calibrated(
     measured = []
     for one, ceiling in zip(facts, found, strict=True):
         if isinstance(ceiling, str):
-            say(f"{one.node} is not calibrated: {ceiling}")
+            announce(f"{one.node} is not calibrated: {ceiling}")
         known = None if isinstance(ceiling, str) else ceiling
         measured.append(one.model_copy(update={"queries_per_core": known}))
     return measured

@@ -41,12 +41,12 @@ class ClusterLoad(Sending[LoadRecord]):
     """A load under way; a thread of its own asks the generators, as with a step."""
 
     def __init__(
-        self, number: int, links: Sequence[Link], document: str, say: Callable[[str], None]
+        self, number: int, links: Sequence[Link], document: str, announce: Callable[[str], None]
     ) -> None:
         self._records = Stream[LoadRecord]()
         self._stop = Event()
         head = _Head(document, self._stop, self._records.put)
-        filling = _Filling(number, links, head, say)
+        filling = _Filling(number, links, head, announce)
         Thread(target=filling.run, name="head", daemon=True).start()
 
     def next(self, timeout_s: float) -> LoadRecord | None:
@@ -113,12 +113,12 @@ class _Filling:
     """The head's side of a load."""
 
     def __init__(
-        self, number: int, links: Sequence[Link], head: _Head, say: Callable[[str], None]
+        self, number: int, links: Sequence[Link], head: _Head, announce: Callable[[str], None]
     ) -> None:
         self._links = links
         self._asking = Asking(number, dict(enumerate(links)))
         self._head = head
-        self._say = say
+        self._say = announce
         self._parts: list[Part] = []
         self._stopped = False
         self._said_s = time.monotonic()

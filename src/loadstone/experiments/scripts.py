@@ -110,7 +110,7 @@ class ScriptTables:
     experiment: Experiment
     connections: int
     """The fewest for a command that all users carry out."""
-    say: Callable[[str], None]
+    announce: Callable[[str], None]
     """A line of progress."""
 
     def prepare(self, workload: WorkloadSpec, endpoint: Endpoint) -> None:
@@ -148,7 +148,7 @@ class ScriptTables:
         users = threads if manner == "parallel" else 1
         plan = command_plan(asked, [endpoint.target], users, drive)
         plan = with_general_options(plan, threads)
-        heard = _Heard(f"{workload.name} {command}", endpoint.target, self.say)
+        heard = _Heard(f"{workload.name} {command}", endpoint.target, self.announce)
         with Interrupts() as interrupts:
             run_command(plan, [endpoint], heard.take, interrupts)
             interrupts.check()
@@ -165,7 +165,7 @@ class _Heard:
 
     called: str
     target: Target
-    say: Callable[[str], None]
+    announce: Callable[[str], None]
 
     def take(self, record: StepRecord) -> bool:
         """Take in the next record; whether it is the last.
@@ -176,10 +176,12 @@ class _Heard:
         match record:
             case Printed():
                 for line in record.text.splitlines():
-                    self.say(f"{self.called}: {line}")
+                    self.announce(f"{self.called}: {line}")
             case Stuck():
                 seconds = f"{record.seconds:.0f} s"
-                self.say(f"{self.called}: {record.place} runs for {seconds} without a statement")
+                self.announce(
+                    f"{self.called}: {record.place} runs for {seconds} without a statement"
+                )
             case End():
                 if record.error:
                     said = as_error(record.error, [self.target]).message

@@ -52,7 +52,7 @@ class ServerSetup:
     loads: Loads
     reach: Callable[[Target], Endpoint]
     """The target with its password."""
-    say: Callable[[str], None]
+    announce: Callable[[str], None]
     """A line of progress."""
     consent: Consent = Consent()
     """What speaks for changing targets where tables of others are near."""
@@ -182,10 +182,10 @@ class Servers:
         for changes in self.changes():
             refuse_without_consent(changes, self._means.consent)
             for line in changes.lines():
-                (self._means.lists or self._means.say)(line)
+                (self._means.lists or self._means.announce)(line)
         for place, on_it in self._by_place():
             host = self._hosts[place.key] = self._host(place)
-            self._means.say(f"preparing {_called(place, on_it)}")
+            self._means.announce(f"preparing {_called(place, on_it)}")
             host.prepare()
             for variant in on_it:
                 found = self._try(variant, host)
@@ -205,7 +205,7 @@ class Servers:
         different = {(one.place, one.database): one for one in targets}.values()
         endpoints = [self._means.reach(target) for target in different]
         for note in look_before_load(endpoints, yes=self._means.consent.yes):
-            self._means.say(f"note: {note}")
+            self._means.announce(f"note: {note}")
         for endpoint in endpoints:
             alone = Alone(endpoint)
             self._kept.callback(alone.close)

@@ -51,7 +51,7 @@ def step_backend(
     asked: ClusterAsked | None,
     targets: Sequence[Target],
     most_users: int,
-    say: Callable[[str], None],
+    announce: Callable[[str], None],
 ) -> Iterator[StepBackend]:
     """What drives the steps, for as long as the block lasts.
 
@@ -62,7 +62,7 @@ def step_backend(
     if asked is None:
         yield StepBackend(engine.start, lambda step: False)
         return
-    with _generators(asked, targets, most_users, say) as cluster:
+    with _generators(asked, targets, most_users, announce) as cluster:
 
         def lost(step: StepResult) -> bool:
             return step.error is not None and step.error.kind == GENERATOR_LOST
@@ -77,7 +77,7 @@ def load_backend(
     asked: ClusterAsked | None,
     target: Target,
     parallel: int | None,
-    say: Callable[[str], None],
+    announce: Callable[[str], None],
 ) -> Iterator[LoadBackend]:
     """What loads tables, for as long as the block lasts.
 
@@ -89,7 +89,7 @@ def load_backend(
     if asked is None:
         yield LoadBackend(engine.load, parallel or parallel_loads())
         return
-    with _generators(asked, [target], parallel or 1, say) as cluster:
+    with _generators(asked, [target], parallel or 1, announce) as cluster:
         cores = asked.cpus_per_generator * len(cluster.facts)
         yield LoadBackend(cluster.load, parallel or min(LOADS_A_CORE * cores, MOST_LOADS))
 
@@ -101,7 +101,7 @@ def parallel_loads() -> int:
 
 @contextmanager
 def _generators(
-    asked: ClusterAsked, targets: Sequence[Target], most_users: int, say: Callable[[str], None]
+    asked: ClusterAsked, targets: Sequence[Target], most_users: int, announce: Callable[[str], None]
 ) -> Iterator[Cluster]:
     # Ray takes a second to import: only who asks for a cluster pays for it.
     from loadstone.cluster.cluster import Cluster
@@ -111,10 +111,10 @@ def _generators(
     peer = None if targets[0].socket else targets[0].host
     wanted = GeneratorRequest(asked.address, asked.generators, asked.cpus_per_generator, peer)
     with generators(wanted) as links:
-        cluster = Cluster(links, asked.on_node_loss, say)
+        cluster = Cluster(links, asked.on_node_loss, announce)
         hosts = {one.node: one.host for one in cluster.facts}
         refuse_unreachable(targets, hosts, socket.gethostname())
         # Which of an experiment's targets a step drives is not known yet: ports are those to all.
         refuse_too_many(most_users, len(targets), cluster.facts)
-        say(f"{len(links)} generators: {', '.join(one.node for one in cluster.facts)}")
+        announce(f"{len(links)} generators: {', '.join(one.node for one in cluster.facts)}")
         yield cluster

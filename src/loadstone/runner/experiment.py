@@ -243,7 +243,7 @@ def _backend(experiment: Experiment, view: View) -> AbstractContextManager[StepB
     """This machine, or those of its cluster."""
     places = [place_of(experiment, each) for each in experiment.variants]
     targets = [place.target for place in places if place.target]
-    return step_backend(experiment.cluster, targets, experiment.most_users, view.say)
+    return step_backend(experiment.cluster, targets, experiment.most_users, view.announce)
 
 
 def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
@@ -284,9 +284,11 @@ def servers_with(
     def empty(layout: Layout, endpoint: Endpoint) -> None:
         cleanup(endpoint, Cleaning(consent(endpoint), names_of(layout)))
 
-    scripts = ScriptTables(experiment, parallel_loads(), view.say)
+    scripts = ScriptTables(experiment, parallel_loads(), view.announce)
     loads = Loads(tables_of(experiment, known), fill_tables, empty, scripts)
-    return ServerSetup(known, loads, reach, view.say, Consent(yes=yes), own, lists=view.will_change)
+    return ServerSetup(
+        known, loads, reach, view.announce, Consent(yes=yes), own, lists=view.will_change
+    )
 
 
 def check_consent(experiment: Experiment, *, yes: bool) -> None:
@@ -353,7 +355,7 @@ def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, b
             answers[place.target.url] = known_variables(reach(place.target))
         spec = place.sandbox
         if spec and (kind := f"sandbox {spec.server} {spec.root}") not in answers:
-            view.say("asking a throwaway server for its variables")
+            view.announce("asking a throwaway server for its variables")
             with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
                 answers[kind] = known_variables(bare.local)
     return list(answers.values())

@@ -71,9 +71,9 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
         SandboxError: there is no server to be had, or it does not start.
         TargetError: it refused the tables.
     """
-    view.say("starting a throwaway server")
+    view.announce("starting a throwaway server")
     with start_sandbox(_sandbox_for(request)) as sandbox:
-        view.say(f"{described(sandbox)} is up, loading its tables")
+        view.announce(f"{described(sandbox)} is up, loading its tables")
         endpoint = way(sandbox.tcp)
         _fill(request, endpoint, view)
         said = f"server: a throwaway {described(sandbox)} on this machine, {_durable(sandbox)}"
@@ -100,7 +100,7 @@ def run(
             it. What ends a run that has begun is in what is returned.
     """
     targets = [endpoint.target for endpoint in endpoints]
-    with step_backend(request.cluster, targets, request.most_users, view.say) as backend:
+    with step_backend(request.cluster, targets, request.most_users, view.announce) as backend:
         return _run(request, endpoints, view, notes, backend)
 
 
@@ -142,7 +142,7 @@ def _run(
     protector.look(endpoints)
     with beside_others(endpoints) as company:
         for note in (*met, *company.notes):
-            view.say(f"note: {note}")
+            view.announce(f"note: {note}")
         sources = sources_for([observable(one) for one in looked], request.observing)
         recorder = begin_run(plan, looked, Place(request.out, view.command_line), sources)
         recorder.generators(backend.nodes)

@@ -55,7 +55,7 @@ class View(Protocol):
     def command_line(self) -> tuple[str, ...]:
         """What was typed, without passwords; run.json keeps it."""
 
-    def say(self, line: str) -> None:
+    def announce(self, line: str) -> None:
         """One line of progress."""
 
     def will_change(self, line: str) -> None:
@@ -117,7 +117,7 @@ class Quiet:
         """`command_line`: what run.json says that the run was asked with."""
         self.command_line = command_line
 
-    def say(self, line: str) -> None:
+    def announce(self, line: str) -> None:
         """Show nothing."""
 
     def will_change(self, line: str) -> None:

@@ -27,7 +27,7 @@ def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
     """
     from rich.console import Console
 
-    from loadstone.cli.errors import say
+    from loadstone.cli.errors import announce
     from loadstone.lab.machine.calibrate import calibrate as measure
     from loadstone.lab.step.interrupts import Interrupts
     from loadstone.lab.tables.inspect import check_descriptors
@@ -44,7 +44,7 @@ def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
         # Both ends of each connection are this process's.
         check_descriptors(2 * users)
         with Interrupts() as interrupts:
-            found = measure(users, duration, interrupts, lambda text: say(text, quiet=as_json))
+            found = measure(users, duration, interrupts, lambda text: announce(text, quiet=as_json))
         path = calibration.keep(found)
     if as_json:
         click.echo(found.model_dump_json(indent=2))

@@ -43,7 +43,7 @@ def check(
     """
     from rich.console import Console
 
-    from loadstone.cli.errors import say
+    from loadstone.cli.errors import announce
     from loadstone.cluster.cluster import calibrated, check_versions, facts_of
     from loadstone.cluster.on_ray import GeneratorRequest
     from loadstone.cluster.on_ray import generators as started
@@ -51,7 +51,7 @@ def check(
     from loadstone.report.cluster import as_renderable
 
     def told(line: str) -> None:
-        say(line, quiet=as_json)
+        announce(line, quiet=as_json)
 
     with started(GeneratorRequest(address, generators, cpus_per_generator, peer)) as links:
         check_versions(links)

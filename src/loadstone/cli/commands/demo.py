@@ -30,7 +30,7 @@ def demo(
 ) -> int:
     """Start a throwaway server, and increase the number of users until throughput peaks."""
     from loadstone.cli.ending import end
-    from loadstone.cli.errors import say
+    from loadstone.cli.errors import announce
     from loadstone.cli.terminal import Terminal
     from loadstone.model.plan import Drive, Special, WarmupSeconds
     from loadstone.runner.request import Request, check_request
@@ -62,7 +62,7 @@ def demo(
         code = end(finished, as_json=as_json)
     if code == 0:
         for line in _NEXT:
-            say(line, quiet=as_json)
+            announce(line, quiet=as_json)
     return code
 
 

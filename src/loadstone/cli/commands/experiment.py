@@ -78,7 +78,7 @@ def experiment(
 
 def show_plan(planned: Experiment) -> None:
     """The steps, the time, and what targets will have to bear."""
-    from loadstone.cli.errors import say
+    from loadstone.cli.errors import announce
     from loadstone.experiments.schedule import plan_time, schedule
     from loadstone.report.experiment import plan_of
     from loadstone.report.text import as_plain
@@ -88,7 +88,7 @@ def show_plan(planned: Experiment) -> None:
     click.echo(as_plain(plan_of(planned, steps, plan_time(planned, steps))), nl=False)
     changes, unasked = changes_of(planned)
     if unasked:
-        say(f"note: which tables are there was not asked: {unasked}")
+        announce(f"note: which tables are there was not asked: {unasked}")
     for each in changes:
         for line in each.lines():
             click.echo(line)

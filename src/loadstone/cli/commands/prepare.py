@@ -66,7 +66,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
-    from loadstone.cli.progress.load import say
+    from loadstone.cli.progress.load import announce
     from loadstone.cli.terminal import Terminal
     from loadstone.lab.protection.first_contact import look_before_load
     from loadstone.lab.tables.load import layout_for, layout_of
@@ -92,9 +92,9 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
 
         check_loadable(template, workload, endpoint)
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
-    with load_backend(cluster, endpoint.target, parallel, say) as loads:
+    with load_backend(cluster, endpoint.target, parallel, announce) as loads:
         for note in look_before_load([endpoint], yes=yes):
-            say(f"note: {note}")
+            announce(f"note: {note}")
         of_plan |= {"layout": layout, "parallel": loads.parallel}
         plan = LoadPlan.model_validate(of_plan)
         end = fill(plan, endpoint, Filling(consent, loads.begin), Terminal())

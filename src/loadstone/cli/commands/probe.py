@@ -22,13 +22,13 @@ def probe(folder: Path, duration: float, as_json: bool) -> int:
 
     Needs room for 256 MiB there, and leaves nothing behind.
     """
-    from loadstone.cli.errors import say
+    from loadstone.cli.errors import announce
     from loadstone.lab.machine.probe import probe_disk
     from loadstone.lab.step.interrupts import Interrupts
     from loadstone.runs.probe import keep
 
     with Interrupts() as interrupts:
-        found = probe_disk(folder, duration, interrupts, lambda line: say(line, quiet=as_json))
+        found = probe_disk(folder, duration, interrupts, lambda line: announce(line, quiet=as_json))
     path = keep(found)
     if as_json:
         click.echo(found.model_dump_json(indent=2))

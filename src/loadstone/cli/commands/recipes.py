@@ -92,7 +92,7 @@ def run(
     At full size it takes hours, as the study did: look with --dry-run first.
     """
     from loadstone.cli.ending import end
-    from loadstone.cli.errors import say
+    from loadstone.cli.errors import announce
     from loadstone.cli.terminal import Terminal
     from loadstone.model.recipe import RecipeAsked
     from loadstone.recipes.filling import fill
@@ -103,7 +103,7 @@ def run(
     found = fill(recipe(name), given, quick=quick, is_root=wanted.as_root)
     file = checked_text(found.text, found.name)
     if found.note:
-        say(f"note: {found.note}", quiet=as_json)
+        announce(f"note: {found.note}", quiet=as_json)
     if dry_run:
         show_plan(on_cluster(file.experiment, cluster))
         return 0

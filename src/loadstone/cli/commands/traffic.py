@@ -310,17 +310,17 @@ def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[ReadStats, 
 
 
 def _say_dealt(heard: ReadStats, dealt: Dealt, *, quiet: bool) -> None:
-    from loadstone.cli.errors import say
+    from loadstone.cli.errors import announce
 
     said = (
         f"{dealt.statements} statements of {dealt.sessions} sessions on {dealt.lanes} connections,"
         f" {dealt.length_s:.1f} s long"
     )
-    say(said, quiet=quiet)
+    announce(said, quiet=quiet)
     for what, count in heard.left_out.most_common():
-        say(f"left out: {count} {what}", quiet=quiet)
+        announce(f"left out: {count} {what}", quiet=quiet)
     for what, count in heard.noted.most_common():
-        say(f"{count} {what}", quiet=quiet)
+        announce(f"{count} {what}", quiet=quiet)
     if heard.whole_seconds:
         said = "the log has whole seconds only: the statements of each are spread over it evenly"
-        say(said, quiet=quiet)
+        announce(said, quiet=quiet)

@@ -92,14 +92,14 @@ def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
     """
     from loadstone.analyse.matrix import ComparisonError
     from loadstone.analyse.paired_sides import as_run
-    from loadstone.cli.errors import say
+    from loadstone.cli.errors import announce
     from loadstone.runs import run_folder
     from loadstone.runs.reader import read_run
 
     listed = list(run_folder.list_runs(out))
     for each in listed:
         if each.problem:
-            say(f"left out: {each.folder.name}: {each.problem}", quiet=quiet)
+            announce(f"left out: {each.folder.name}: {each.problem}", quiet=quiet)
     paths = _paths(words, listed, out)
     if len(paths) < 2:
         what = " ".join(words) or str(out)

@@ -79,9 +79,9 @@ class _Lines:
             self._show(seen)
 
     def _say(self, line: str) -> None:
-        from loadstone.cli.errors import say
+        from loadstone.cli.errors import announce
 
-        say(line, quiet=self._quiet)
+        announce(line, quiet=self._quiet)
 
     def _show(self, server: Observation) -> None:
         from loadstone.model.numbers import rate

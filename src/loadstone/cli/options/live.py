@@ -65,19 +65,19 @@ def _shown_beside(
     with ExitStack() as stack:
         tell: list[Callable[[Path], None]] = []
         if metrics is not None:
-            from loadstone.cli.errors import say
+            from loadstone.cli.errors import announce
             from loadstone.web import sidecar
 
             scraped = stack.enter_context(sidecar.metrics(runs, metrics))
-            say(f"metrics  {scraped.url}")
+            announce(f"metrics  {scraped.url}")
             tell.append(scraped.tell)
         if live:
-            from loadstone.cli.errors import say
+            from loadstone.cli.errors import announce
             from loadstone.web import sidecar
             from loadstone.web.address import DEFAULT_PORT, Address
 
             wanted = Address("127.0.0.1", DEFAULT_PORT)
-            say(f"live  {stack.enter_context(sidecar.live_page(runs, wanted))}")
+            announce(f"live  {stack.enter_context(sidecar.live_page(runs, wanted))}")
 
         def begun(run: Path) -> None:
             for each in tell:

@@ -20,7 +20,7 @@ LINE_EVERY_S = 10.0
 FIRST_LINE_AFTER_S = 1.0
 
 
-def say(line: str) -> None:
+def announce(line: str) -> None:
     """A line between those of the progress, which is written over in a terminal."""
     if sys.stderr.isatty():
         line = f"\r\x1b[K{line}"
@@ -53,7 +53,7 @@ class LoadLines:
 
     def on_stalled(self, stalled: LoadStalled) -> None:
         """What it waits for: a warning, which is said where progress is not, too."""
-        say(stalled_line(stalled))
+        announce(stalled_line(stalled))
 
     def close(self) -> None:
         """Leave the terminal's line clean."""

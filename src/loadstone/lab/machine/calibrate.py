@@ -36,7 +36,7 @@ _WAYS: tuple[tuple[Protocol, Transport], ...] = (
 
 
 def calibrate(
-    users: int, seconds: float, interrupts: Interrupts, say: Callable[[str], None]
+    users: int, seconds: float, interrupts: Interrupts, announce: Callable[[str], None]
 ) -> Calibration:
     """Measure each way on one event loop; the host is looked at first, while nothing runs.
 
@@ -44,13 +44,13 @@ def calibrate(
         Interrupted: on request.
         EngineError: the engine or the null server could not do its work.
     """
-    say("looking at the host")
+    announce("looking at the host")
     checks = host_checks()
     with _null_server() as server:
         measured = []
         for protocol, transport in _WAYS:
             interrupts.check()
-            say(f"{protocol} statements over {transport}, {users} users, {seconds:g} s")
+            announce(f"{protocol} statements over {transport}, {users} users, {seconds:g} s")
             target = server.target(transport)
             measured.append(_measure(target, (protocol, transport), users, seconds, interrupts))
     return Calibration(

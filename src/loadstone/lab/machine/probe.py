@@ -40,7 +40,7 @@ class _Way:
 
 
 def probe_disk(
-    folder: Path, seconds: float, interrupts: Interrupts, say: Callable[[str], None]
+    folder: Path, seconds: float, interrupts: Interrupts, announce: Callable[[str], None]
 ) -> DiskProbe:
     """Probe the disk under a folder, which must have room for 256 MiB.
 
@@ -51,7 +51,7 @@ def probe_disk(
     """
     device = device_of(folder)
     with TemporaryDirectory(prefix="loadstone-probe-", dir=folder) as place:
-        prober = _Prober(Path(place), seconds, interrupts, say)
+        prober = _Prober(Path(place), seconds, interrupts, announce)
         before = _flushes(device)
         one = prober.measure(_syncing(1))
         after = _flushes(device)
@@ -75,7 +75,7 @@ class _Prober:
     folder: Path
     seconds: float
     interrupts: Interrupts
-    say: Callable[[str], None]
+    announce: Callable[[str], None]
 
     def rate(self, way: _Way, counted: Callable[[HostEnd], int]) -> float:
         end = self.measure(way)
@@ -83,7 +83,7 @@ class _Prober:
 
     def measure(self, way: _Way) -> HostEnd:
         self.interrupts.check()
-        self.say(f"{way.said}, {self.seconds:g} s")
+        self.announce(f"{way.said}, {self.seconds:g} s")
         test = way.test.model_copy(update={"folder": self.folder})
         for command in ("prepare", "run", "cleanup"):
             end = run_host_test(

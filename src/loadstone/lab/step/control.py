@@ -52,26 +52,26 @@ class Steering:
     """Whether rate and users may be changed by hand: levels that are compared, or that a search
     chooses, are not."""
 
-    def look(self, at_s: float, keep: Keep, say: Say) -> None:
+    def look(self, at_s: float, keep: Keep, announce: Say) -> None:
         """Carry out what is wished at this second of the load; `keep` what was changed.
 
         `say` why something was not carried out.
         """
         for wish in self.wishes.look():
-            self._apply(wish, at_s, keep, say)
+            self._apply(wish, at_s, keep, announce)
 
-    def _apply(self, wish: AnyWish, at_s: float, keep: Keep, say: Say) -> None:
+    def _apply(self, wish: AnyWish, at_s: float, keep: Keep, announce: Say) -> None:
         if isinstance(wish, StopRun):
-            say(f"stopped from the live page at {at_s:.0f} s")
+            announce(f"stopped from the live page at {at_s:.0f} s")
             self.interrupts.ask()
             return
         if why := self._refused(wish):
-            say(f"not changed at {at_s:.0f} s: {why}")
+            announce(f"not changed at {at_s:.0f} s: {why}")
             return
         try:
             change = self._change(wish, at_s)
         except PlanRefused as refused:
-            say(f"not changed at {at_s:.0f} s: {refused.message}")
+            announce(f"not changed at {at_s:.0f} s: {refused.message}")
             return
         keep(change)
 

@@ -1,0 +1,148 @@
+"""Messages in the language of who reads them.
+
+A language is a gettext catalogue, `locale/zh_CN/LC_MESSAGES/loadstone.po`: a new one is a new file.
+English is the source and has none.
+"""
+
+from __future__ import annotations
+
+import ast
+import gettext
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from loadstone.model.figure import Figure
+from loadstone.model.message import Joined, Message, filled, plain, say_in
+
+Lang = Literal["en", "zh"]
+
+_CATALOGUES: Mapping[Lang, str] = {"zh": "zh_CN"}
+_LOCALE = Path(__file__).parents[1] / "locale"
+
+Key = tuple[str | None, str]
+"""Context and template."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Translations of one language."""
+
+    texts: Mapping[Key, tuple[str, ...]]
+    """One for each of its plural forms; a single one where nothing is counted."""
+    form: Callable[[int], int]
+    """Which plural form a number takes."""
+
+    def of(self, message: Message) -> str | None:
+        """The translated template; `None`: there is none."""
+        found = self.texts.get((message.context, message.template))
+        if not found:
+            return None
+        if message.plural is None or message.number is None:
+            return found[0]
+        form = self.form(message.number)
+        return found[form] if form < len(found) else found[-1]
+
+
+@dataclass(frozen=True)
+class Language:
+    """Says messages: `language(message)`."""
+
+    code: Lang
+    tag: str
+    """For HTML: BCP 47."""
+    catalogue: Catalogue | None = field(default=None, repr=False, compare=False)
+
+    def __call__(self, text: str) -> str:
+        """The message in this language; a text that is none, or has no translation, as it is."""
+        if self.catalogue is None or not isinstance(text, Message):
+            return str(text)
+        template = self.catalogue.of(text)
+        if template is None:
+            return str(text)
+        return filled(template, {name: self.value(one) for name, one in text.values.items()})
+
+    def value(self, value: Any) -> str:
+        """What stands in a placeholder."""
+        match value:
+            case Joined():
+                return value.joined(self.value, self)
+            case Figure():
+                return self._figure(str(value))
+            case _:
+                return self(value) if isinstance(value, str) else str(value)
+
+    def _figure(self, written: str) -> str:
+        """Not every language has a space before the sign of a percentage."""
+        number, sign, rest = written.partition(" %")
+        if not sign or rest:
+            return written
+        return self(say_in("unit", "{number} %", number=number))
+
+    def lookup(self, text: str) -> str:
+        """A text that is a template without placeholders, whatever type it has come through."""
+        return self(plain(text))
+
+
+ENGLISH = Language("en", "en")
+
+
+@lru_cache
+def in_language(code: Lang) -> Language:
+    """English, or a language that there is a catalogue of."""
+    name = _CATALOGUES.get(code)
+    if name is None:
+        return ENGLISH
+    path = _LOCALE / name / "LC_MESSAGES" / "loadstone.po"
+    return Language(code, name.replace("_", "-"), read_catalogue(path.read_text("utf-8")))
+
+
+def languages() -> tuple[Language, ...]:
+    """All that there are, English first."""
+    return (ENGLISH, *map(in_language, _CATALOGUES))
+
+
+def of_environment(environment: Mapping[str, str] = os.environ) -> Language:
+    """As gettext finds it: `LOADSTONE_LANG`, else `LC_ALL`, `LC_MESSAGES` or `LANG`."""
+    for variable in ("LOADSTONE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if wanted := environment.get(variable):
+            return named(wanted)
+    return ENGLISH
+
+
+def named(wanted: str) -> Language:
+    """By `zh`, `zh_CN.UTF-8`, `zh-CN`: the country does not matter; English for any unknown one."""
+    code = re.split(r"[_.@-]", wanted.lower())[0]
+    return next((in_language(each) for each in _CATALOGUES if each == code), ENGLISH)
+
+
+def read_catalogue(text: str) -> Catalogue:
+    """A catalogue from the text of a `.po` file (GNU gettext manual, "PO Files")."""
+    texts: dict[Key, tuple[str, ...]] = {}
+    rule = "n != 1"
+    for entry in _entries(text):
+        forms = tuple(one for name, one in entry.items() if name.startswith("msgstr") and one)
+        if entry["msgid"]:
+            texts[entry.get("msgctxt"), entry["msgid"]] = forms
+        elif forms and (found := re.search(r"plural=([^;\n]+)", forms[0])):
+            rule = found[1]
+    return Catalogue(texts, gettext.c2py(rule))
+
+
+def _entries(text: str) -> Iterator[dict[str, str]]:
+    """By keyword (`msgid`, `msgstr[0]`), what stands behind it; fuzzy ones are left out."""
+    for block in re.split(r"\n\s*\n", text):
+        lines = block.splitlines()
+        entry: dict[str, str] = {}
+        keyword = ""
+        for line in lines:
+            if line and not line.startswith("#"):
+                name, quote, rest = line.partition('"')
+                keyword = name.strip() or keyword
+                entry[keyword] = entry.get(keyword, "") + ast.literal_eval(quote + rest)
+        if "msgid" in entry and not any(re.match("#,.*fuzzy", line) for line in lines):
+            yield entry

@@ -1,0 +1,208 @@
+"""What a person is told: a template with values, so that it can be said in any language.
+
+A message *is* its English text (a `str`), and remembers the template and the values that it was
+made from:
+
+    say("{share} of the users' time waits for row locks", share=Percent(0.41))
+
+Whoever knows no language prints it as it is; `loadstone.model.language` says it in another one,
+whose catalogue has the template's translation (gettext calls the template `msgid`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic_core import core_schema
+
+from loadstone.model.figure import Count, Figure
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+
+
+class Message(str):
+    """A text and what it was made from. One without a template is told as it is.
+
+    Equal to its English text, as any `str`.
+    """
+
+    __slots__ = ("context", "number", "plural", "template", "values")
+
+    template: str
+    values: Mapping[str, Any]
+    context: str | None
+    plural: str | None
+    number: int | None
+
+    def __new__(
+        cls,
+        template: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        context: str | None = None,
+        plural: str | None = None,
+        number: int | None = None,
+    ) -> Self:
+        """`plural`: the template unless `number` is 1; `context` tells equal templates apart."""
+        values = values or {}
+        chosen = template if plural is None or number == 1 else plural
+        made = super().__new__(cls, filled(chosen, {key: str(one) for key, one in values.items()}))
+        made.template, made.values, made.context = template, values, context
+        made.plural, made.number = plural, number
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and sent with what it was made from."""
+        return _made, (self.template, self.values, self.context, self.plural, self.number)
+
+    def as_json(self) -> dict[str, Any]:
+        """Template and values, for programs and for another language later."""
+        told: dict[str, Any] = {"id": self.template}
+        if self.values:
+            told["values"] = {name: _value_as_json(one) for name, one in self.values.items()}
+        for name in ("context", "plural", "number"):
+            if (one := getattr(self, name)) is not None:
+                told[name] = one
+        return told
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
+        """What `as_json` gave.
+
+        Raises:
+            ValueError: it is nothing of the kind.
+        """
+        try:
+            values = {name: _value_from_json(one) for name, one in told.get("values", {}).items()}
+            return cls(
+                told["id"],
+                values,
+                context=told.get("context"),
+                plural=told.get("plural"),
+                number=told.get("number"),
+            )
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"not a message: {error}") from error
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """A string in JSON; `WithMessages` keeps the template beside it."""
+        text = core_schema.no_info_after_validator_function(cls._of, core_schema.str_schema())
+        return core_schema.json_or_python_schema(
+            json_schema=text,
+            python_schema=core_schema.union_schema(
+                [core_schema.is_instance_schema(cls), text], mode="left_to_right"
+            ),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                str, return_schema=core_schema.str_schema()
+            ),
+        )
+
+    @classmethod
+    def _of(cls, text: str) -> Message:
+        return text if isinstance(text, Message) else cls(text)
+
+
+class Joined:
+    """Several values in one place: `a, b`; `one; another`; sentence after sentence."""
+
+    __slots__ = ("by", "parts")
+
+    def __init__(self, parts: Iterable[Any], by: str = "list") -> None:
+        """`by`: `list`, `clauses` or `sentences`."""
+        self.parts, self.by = tuple(parts), by
+
+    def joined(self, text_of: Callable[[Any], str], said: Callable[[Message], str]) -> str:
+        """All parts, each as `text_of` writes it, joined as the language of `said` has it."""
+        text = ""
+        for part in self.parts:
+            other = text_of(part)
+            text = said(_JOINS[self.by]({"first": text, "second": other})) if text else other
+        return text
+
+    def __str__(self) -> str:
+        return self.joined(str, str)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Joined) and (self.by, self.parts) == (other.by, other.parts)
+
+    def __hash__(self) -> int:
+        return hash((self.by, self.parts))
+
+
+def say(template: str, /, **values: Any) -> Message:
+    """A message; the template is written out where it is called, so that it can be collected.
+
+    What goes into a placeholder is a `Figure` (a number with its unit), another message, several
+    of them (`Joined`), or a name that is the same in every language.
+    """
+    return Message(template, values)
+
+
+def say_in(context: str, template: str, /, **values: Any) -> Message:
+    """The same for a short text that means different things in different places."""
+    return Message(template, values, context=context)
+
+
+_JOINS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {
+    "list": lambda both: say_in("joined", "{first}, {second}", **both),
+    "clauses": lambda both: say_in("joined", "{first}; {second}", **both),
+    "sentences": lambda both: say_in("joined", "{first} {second}", **both),
+}
+"""Messages too: other languages have other commas, and spaces between sentences or none."""
+
+
+def counted(one: str, many: str, /, number: int, **values: Any) -> Message:
+    """A message about one or several things; `{number}` is how many there are."""
+    values["number"] = Count(number)
+    return Message(one, values, plural=many, number=number)
+
+
+def plain(text: str) -> Message:
+    """A text without a template: what a server or a user said, or what was kept as text."""
+    return text if isinstance(text, Message) else Message(text)
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with its values; one without values may have braces of its own."""
+    return template.format_map(values) if values else template
+
+
+def users(number: int) -> Message:
+    """`64 users`."""
+    return counted("1 user", "{number} users", number)
+
+
+def _made(
+    template: str, values: Any, context: str | None, plural: str | None, number: int | None
+) -> Message:
+    return Message(template, values, context=context, plural=plural, number=number)
+
+
+def _value_as_json(value: Any) -> Any:
+    match value:
+        case Message():
+            return value.as_json()
+        case Joined():
+            return {value.by: [_value_as_json(part) for part in value.parts]}
+        case Figure():
+            return {value.kind: value.value}
+        case _:
+            return value
+
+
+def _value_from_json(told: Any) -> Any:
+    if not isinstance(told, dict):
+        return told
+    if "id" in told:
+        return Message.from_json(told)
+    [(kind, value)] = told.items()
+    if kind in _JOINS:
+        return Joined((_value_from_json(part) for part in value), kind)
+    if kind not in Figure.kinds:
+        raise ValueError(f"no kind of figure: {kind}")
+    return Figure.kinds[kind](value)
