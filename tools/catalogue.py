@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
@@ -21,10 +22,11 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "loadstone"
 LOCALE = SOURCE / "locale"
 
-KEYWORDS = {"say": None, "say_in": ((1, "c"), 2), "counted": (1, 2), "t": None}
-"""The functions whose first arguments are messages: model/message.py, web/static/words.js."""
+PYTHON = {"say": None, "say_in": ((1, "c"), 2), "counted": (1, 2)}
+"""The functions whose first arguments are messages (model/message.py)."""
 
-METHODS = [("web/static/*.js", "javascript"), ("**.py", "python")]
+SCRIPTS = {"t": None, "draw": (3,)}
+"""The same of the page's scripts (web/static/words.js, charts.js)."""
 
 _HOLE = re.compile(r"\{(\w+)\}")
 
@@ -43,12 +45,31 @@ def read(path: Path) -> Catalog:
 def collected() -> Catalog:
     """All messages of the sources, without translations."""
     found = Catalog(domain="loadstone", fuzzy=False)
-    for name, _line, message, _comments, context in extract_from_dir(
-        SOURCE, METHODS, keywords=KEYWORDS, options_map={"**.py": {"encoding": "utf-8"}}
+    for methods, keywords in (
+        ([("**.py", "python")], PYTHON),
+        (
+            [
+                ("web/static/*.js", "javascript"),
+                ("web/static/*.html", "tools.catalogue:texts_of_a_page"),
+            ],
+            SCRIPTS,
+        ),
     ):
-        # Without lines: a file that grows elsewhere is no change of a catalogue.
-        found.add(message, None, [(name, 0)], context=context)
+        for name, _line, message, _comments, context in extract_from_dir(
+            SOURCE, methods, keywords=keywords
+        ):
+            # Without lines: what moves within its file is no change of a catalogue.
+            found.add(message, None, [(name, 0)], context=context)
     return found
+
+
+def texts_of_a_page(
+    file: BinaryIO, _keywords: object, _tags: object, options: object
+) -> Iterator[tuple[int, str, str, list[str]]]:
+    """What `data-text` of an element says, as the script `words.js` looks it up."""
+    for number, line in enumerate(file.read().decode().splitlines(), 1):
+        for text in re.findall(r'data-text="([^"]+)"', line):
+            yield number, "t", text, []
 
 
 def faults(path: Path, wanted: Catalog) -> Iterator[str]:

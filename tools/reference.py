@@ -16,7 +16,7 @@ from loadstone.cli.app import COMMANDS, app
 from loadstone.diagnosis.rules import RULES_OF
 from loadstone.model.result import Result
 from loadstone.observe.mysql.counters import COUNTERS, GAUGES, Entry
-from loadstone.report.words import ENGLISH
+from loadstone.report.names import cause_name
 
 _MADE = "<!-- Made by `make docs`: change the code that it is made from. -->"
 
@@ -78,7 +78,7 @@ def causes() -> Iterator[str]:
     )
     modules = {rule.cause: sys.modules[rule.judge.__module__] for rule in RULES_OF["mysql"]}
     rows = (
-        (f"`{rule.cause}`", _cell(ENGLISH.cause(rule.cause)), _cell(rule.judge.__doc__ or ""))
+        (f"`{rule.cause}`", _cell(cause_name(rule.cause)), _cell(rule.judge.__doc__ or ""))
         for rule in sorted(RULES_OF["mysql"], key=lambda rule: rule.cause)
         if rule.cause in modules
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loadstone.diagnosis.context import Case
 from loadstone.model.finding import Finding
+from loadstone.model.message import Message
 
 Judge = Callable[[Case], Finding | None]
 """Looks at one step of a ladder.
@@ -21,6 +22,8 @@ class Rule:
     """One cause, and how it shows."""
 
     cause: str
+    title: Message
+    """What it is called in a report."""
     judge: Judge
     last_only: bool = False
     """Whether it is about the whole ladder, and so is asked at its last step only."""

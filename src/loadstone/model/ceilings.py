@@ -7,7 +7,9 @@ from typing import Any, Literal
 from pydantic import Field, PositiveFloat
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message
 from loadstone.model.plan import Rate
+from loadstone.model.with_messages import WithMessages
 
 Resource = Literal[
     "server CPU",
@@ -45,16 +47,16 @@ class Limits(Frozen):
         return self.model_copy(update=other.model_dump(exclude_none=True))
 
 
-class Ceiling(Frozen):
+class Ceiling(WithMessages):
     """One resource's; `why_not` where it is not evaluated."""
 
     resource: Resource
     events_per_s: float | None
     used: float | None
     """The measured rate by the ceiling: 1 is all of it."""
-    how: str | None
+    how: Message | None
     """What was divided by what, with figures."""
-    why_not: str | None = None
+    why_not: Message | None = None
 
 
 class StepCeilings(Frozen):

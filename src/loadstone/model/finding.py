@@ -8,6 +8,8 @@ from pydantic import Field
 
 from loadstone.model.ceilings import Resource
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message
+from loadstone.model.with_messages import WithMessages
 
 Group = Literal["validity", "ceiling", "wait", "setting", "note"]
 """In the order of a diagnosis: whether the figures may be quoted, what is used up, what is waited
@@ -23,12 +25,12 @@ def _said(text: str) -> Any:
     return Field(description=text)
 
 
-class Evidence(Frozen):
+class Evidence(WithMessages):
     """One figure that a finding rests on."""
 
-    counter: str = _said("its name, as in docs/observing.md or docs/result.md")
+    counter: Message = _said("its name, as in docs/observing.md or docs/result.md")
     value: float = _said("what was measured")
-    unit: str = _said("of the value; empty for a plain number")
+    unit: Message = _said("of the value; empty for a plain number")
     threshold: float | None = _said("what it was held against; null: it is told for itself")
     users: int = _said("the concurrency of the step that it is of")
     from_s: float | None = _said("begin of the seconds it is of, since the load's begin")
@@ -43,7 +45,7 @@ class Setting(Frozen):
     value: str = _said("what to set it to")
 
 
-class Trial(Frozen):
+class Trial(WithMessages):
     """What to change to prove a finding: if the finding is right, the rate rises."""
 
     kind: TrialKind = _said(
@@ -52,8 +54,8 @@ class Trial(Frozen):
     settings: Annotated[tuple[Setting, ...], Field(min_length=1)] = _said(
         "in the order in which they are set"
     )
-    subject: str = _said("what is said to cost something, as the subject of a sentence")
-    costs: str | None = Field(default=None, description="what keeping it so would cost")
+    subject: Message = _said("what is said to cost something, as the subject of a sentence")
+    costs: Message | None = Field(default=None, description="what keeping it so would cost")
     settles_s: float = Field(default=1.0, description="until the server works as it was set")
     refutes: bool = Field(
         default=True,
@@ -77,7 +79,7 @@ class Trial(Frozen):
 ProofVerdict = Literal["proven", "refuted", "not enough evidence"]
 
 
-class Proof(Frozen):
+class Proof(WithMessages):
     """What came of a trial: the run's load, by turns as it was and with the change.
 
     Proven: the change makes it faster. Refuted: it makes no difference that matters, or slower.
@@ -89,7 +91,7 @@ class Proof(Frozen):
     users: int = _said("virtual users that drove it, without the change")
     trial: Trial = _said("what was changed")
     verdict: ProofVerdict = _said("proven, refuted, or not enough evidence for either")
-    sentence: str = _said("for a person, with the figures")
+    sentence: Message = _said("for a person, with the figures")
     change: float | None = _said("rate with the change by the rate without it, less 1")
     change_low: float | None = _said("where that lies at the least; null: too few units to say")
     change_high: float | None = _said("and at the most")
@@ -113,25 +115,25 @@ class Proof(Frozen):
         return self.variant, self.workload
 
 
-class NotTried(Frozen):
+class NotTried(WithMessages):
     """A finding whose trial was not carried out."""
 
     cause: str = _said("that was not put to the proof")
-    why: str = _said("for a person, with what to do about it")
+    why: Message = _said("for a person, with what to do about it")
 
 
-class Finding(Frozen):
+class Finding(WithMessages):
     """A named cause; a diagnosis has the most telling first."""
 
     cause: str = _said("name, as in docs/diagnosis.md")
     group: Group = _said("validity, ceiling, wait, setting or note")
-    sentence: str = _said("for a person, with the figures")
+    sentence: Message = _said("for a person, with the figures")
     evidence: tuple[Evidence, ...] = _said("what it rests on")
     share: float | None = _said("of the time or the rate that it explains, 0 to 1; null: unknown")
     confidence: float = _said("how sure the name is, 0 to 1")
-    remedy: str = _said("what to do about it")
+    remedy: Message = _said("what to do about it")
     trial: Trial | None = Field(default=None, description="what would prove it; null: nothing safe")
-    untried: str | None = Field(
+    untried: Message | None = Field(
         default=None, description="without a trial: why there is none, and what to do by hand"
     )
     acts_on: Resource | None = Field(
@@ -159,19 +161,19 @@ class Finding(Frozen):
         return self.evidence[0].users if self.evidence else None
 
 
-class NotEvaluated(Frozen):
+class NotEvaluated(WithMessages):
     """A cause that could be neither named nor ruled out."""
 
     cause: str = _said("name, as in docs/diagnosis.md")
-    needs: str = _said("the figure that is missing")
+    needs: Message = _said("the figure that is missing")
 
 
-class Diagnosis(Frozen):
+class Diagnosis(WithMessages):
     """What is said of one ladder: a variant and workload at all its levels."""
 
     variant: str = _said("combination of levels; `default` without factors")
     workload: str = _said("name of the workload")
-    answer: str = _said("one sentence: why it is not faster")
+    answer: Message = _said("one sentence: why it is not faster")
     findings: tuple[Finding, ...] = _said("the most telling first")
     not_evaluated: tuple[NotEvaluated, ...] = _said("causes that could not be judged")
     not_judged: tuple[str, ...] = Field(

@@ -83,6 +83,28 @@ class Language:
             return written
         return self(say_in("unit", "{number} %", number=number))
 
+    def knows(self, text: str) -> bool:
+        """Whether it can be said in this language: English is not a translation."""
+        if self.catalogue is None:
+            return True
+        return isinstance(text, Message) and self.catalogue.of(text) is not None
+
+    def template(self, text: str) -> str | None:
+        """Of a template without a context: in this language, with its placeholders."""
+        return None if self.catalogue is None else self.catalogue.of(plain(text))
+
+    def sentences(self, *texts: str) -> str:
+        """One after the other; empty ones are left out."""
+        return self.value(Joined((text for text in texts if text), "sentences"))
+
+    def pair(self, name: str, what: str) -> str:
+        """`name: what`."""
+        return self(say_in("joined", "{first}: {second}", first=name, second=what))
+
+    def ended(self, sentence: str) -> str:
+        """With the full stop."""
+        return self(say_in("joined", "{sentence}.", sentence=sentence))
+
     def lookup(self, text: str) -> str:
         """A text that is a template without placeholders, whatever type it has come through."""
         return self(plain(text))
@@ -101,9 +123,9 @@ def in_language(code: Lang) -> Language:
     return Language(code, name.replace("_", "-"), read_catalogue(path.read_text("utf-8")))
 
 
-def languages() -> tuple[Language, ...]:
-    """All that there are, English first."""
-    return (ENGLISH, *map(in_language, _CATALOGUES))
+def translating() -> tuple[Language, ...]:
+    """All languages that have a catalogue."""
+    return tuple(map(in_language, _CATALOGUES))
 
 
 def of_environment(environment: Mapping[str, str] = os.environ) -> Language:

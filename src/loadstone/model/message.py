@@ -172,7 +172,7 @@ def filled(template: str, values: Mapping[str, str]) -> str:
     return template.format_map(values) if values else template
 
 
-def users(number: int) -> Message:
+def user_count(number: int) -> Message:
     """`64 users`."""
     return counted("1 user", "{number} users", number)
 

@@ -14,6 +14,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message
+from loadstone.model.with_messages import WithMessages
 
 Role = Literal["server", "server-host", "generator-host", "replica"]
 
@@ -70,13 +72,13 @@ class Observation(Frozen):
         return self.to_s - self.from_s
 
 
-class SourceState(Frozen):
+class SourceState(WithMessages):
     """A source could not be read from some moment on, or can be again; `why` is for a person."""
 
     source: SourceName
     at_s: float
     lost: bool
-    why: str
+    why: Message
 
 
 def line_bytes_per_s(facts: Mapping[str, str], nic: str | None) -> float | None:

@@ -10,10 +10,12 @@ from loadstone.model.failover import LedgerVerdict, Timeline
 from loadstone.model.finding import Proof
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.message import Message
 from loadstone.model.outline import Moment, ToldPlan
 from loadstone.model.plan import Rate
 from loadstone.model.records import EngineFailure, LatencyNs, Tally
 from loadstone.model.search import SearchOutcome, VariantSearch
+from loadstone.model.with_messages import WithMessages
 
 StepState = Literal["finished", "stopped", "failed", "interrupted"]
 RunState = Literal["finished", "stopped", "failed", "interrupted", "running"]
@@ -264,7 +266,7 @@ class HeldBack(Frozen):
     value: float = _said("the figure then: seconds, bytes, a share of 1, or a number")
 
 
-class Aborted(Frozen):
+class Aborted(WithMessages):
     """Why a run was ended before it did harm (`--abort-if`)."""
 
     condition: str = _said("which condition was met, as it was written")
@@ -275,7 +277,7 @@ class Aborted(Frozen):
     limit: float = _said("the condition's, in the same unit")
     step: int = _said("in which step")
     at_s: float = _said("seconds since the load's begin; 0 before it")
-    said: str = _said("all of that in a sentence, as the step's notes have it")
+    said: Message = _said("all of that in a sentence, as the step's notes have it")
 
 
 class ErrorExample(Frozen):
@@ -357,7 +359,7 @@ class PhaseResult(Frozen):
     latency: LatencyPair = _said("of good events")
 
 
-class StepResult(Frozen):
+class StepResult(WithMessages):
     """One step: the numbers people quote. All counts and rates are of the window."""
 
     step: int = _said("number in the order they were carried out, from 1")
@@ -449,10 +451,10 @@ class StepResult(Frozen):
     held: tuple[HeldBack, ...] = Field(
         default=(), description="times in which the load was held back by --max-load"
     )
-    notes: tuple[str, ...] = _said("what a reader should know before quoting the numbers")
+    notes: tuple[Message, ...] = _said("what a reader should know before quoting the numbers")
 
 
-class RunInfo(Frozen):
+class RunInfo(WithMessages):
     """What was asked, and how far it came."""
 
     id: str = _said("name of the run's folder")
@@ -469,7 +471,7 @@ class RunInfo(Frozen):
     )
     steps_finished: int = _said("steps carried out to their end")
     aborted: Aborted | None = _may("what ended it by --abort-if or unasked; null: nothing did")
-    notes: tuple[str, ...] = _said("what was said while it ran")
+    notes: tuple[Message, ...] = _said("what was said while it ran")
 
 
 class Result(Frozen):

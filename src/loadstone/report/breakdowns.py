@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from loadstone.analyse.comparison import Row
 from loadstone.analyse.ladder import Level, middle_step
+from loadstone.model.language import Language
+from loadstone.model.message import say, user_count
 from loadstone.model.numbers import NOTHING, count, rate
 from loadstone.model.plan import Phase
 from loadstone.model.result import (
@@ -16,7 +18,6 @@ from loadstone.model.result import (
     StepResult,
 )
 from loadstone.report.table import Column, Table
-from loadstone.report.words import Messages
 
 
 def titled(
@@ -38,10 +39,10 @@ class _Label:
     of: Callable[[StepResult], str]
 
 
-def breakdowns(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
+def breakdowns(ladder: Sequence[Level], words: Language) -> Iterator[Table]:
     """Tables that a ladder has anything for; of a level's repeats the middle one is shown."""
     steps = [middle_step(level.steps) for level in ladder]
-    users = _Label(words.users_axis, lambda step: count(step.concurrency))
+    users = _Label(words(say("users")), lambda step: count(step.concurrency))
     if any(step.members for step in steps):
         yield _members(steps, users, words)
     for step in steps:
@@ -51,18 +52,18 @@ def breakdowns(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
         yield _connects(steps, words)
 
 
-def breakdowns_of_variants(rows: Sequence[Row], words: Messages) -> Iterator[Table]:
+def breakdowns_of_variants(rows: Sequence[Row], words: Language) -> Iterator[Table]:
     """The same for the variants of an experiment; of a variant's steps the middle one is shown."""
     steps = [middle_step(row.steps) for row in rows if row.steps]
-    variant = _Label(words.variant, lambda step: step.variant)
+    variant = _Label(words(say("variant")), lambda step: step.variant)
     if any(step.members for step in steps):
         yield _members(steps, variant, words)
     if any(step.phases for step in steps):
         yield _phases(steps, variant, words)
 
 
-def _members(steps: Sequence[StepResult], label: _Label, words: Messages) -> Table:
-    heads = (words.workload, words.member_has, label.head, *_figure_heads(words))
+def _members(steps: Sequence[StepResult], label: _Label, words: Language) -> Table:
+    heads = (words(say("workload")), words(say("has")), label.head, *_figure_heads(words))
     rows = tuple(
         (
             member.name if member.name == member.workload else f"{member.name} ({member.workload})",
@@ -73,19 +74,20 @@ def _members(steps: Sequence[StepResult], label: _Label, words: Messages) -> Tab
         for step in steps
         for member in step.members
     )
-    return titled(words.members_title, heads, rows, text=2)
+    return titled(words(say("Each workload of the mix")), heads, rows, text=2)
 
 
-def _has(member: MemberResult, words: Messages) -> str:
+def _has(member: MemberResult, words: Language) -> str:
     if member.users is not None:
-        return words.users(member.users)
-    return words.member_weight.format(weight=f"{member.weight or 0.0:g}")
+        return words(user_count(member.users))
+    return words(say("weight {weight}", weight=f"{member.weight or 0.0:g}"))
 
 
-def _phases(steps: Sequence[StepResult], label: _Label | None, words: Messages) -> Table:
+def _phases(steps: Sequence[StepResult], label: _Label | None, words: Language) -> Table:
     labels = (label,) if label else ()
     heads = (
-        *(one.head for one in labels), words.phase, words.seconds_head, words.phase_load,
+        *(one.head for one in labels), words(say("phase")), words(say("seconds")),
+        words(say("load")),
         *_figure_heads(words),
     )  # fmt: skip
     rows = tuple(
@@ -99,17 +101,28 @@ def _phases(steps: Sequence[StepResult], label: _Label | None, words: Messages) 
         for step in steps
         for phase in step.phases
     )
-    return titled(words.phases_title, heads, rows, text=3 + len(labels))
+    return titled(words(say("Phase by phase")), heads, rows, text=3 + len(labels))
 
 
-def _load(phase: PhaseResult, words: Messages) -> str:
+def _load(phase: PhaseResult, words: Language) -> str:
     asked = Phase(name=phase.name, seconds=1, users=phase.users, rate=phase.rate)
-    return str(asked) if phase.rate else words.phase_users.format(users=asked)
+    return str(asked) if phase.rate else words(say("{users} users", users=asked))
 
 
-def _figure_heads(words: Messages) -> tuple[str, ...]:
-    quantiles = (words.p50_ms, words.p95_ms, words.p99_ms, words.max_ms)
-    return (words.tps, words.qps, *quantiles, words.errors_per_s, words.skipped)
+def _figure_heads(words: Language) -> tuple[str, ...]:
+    quantiles = (
+        words(say("p50, ms")),
+        words(say("p95, ms")),
+        words(say("p99, ms")),
+        words(say("max, ms")),
+    )
+    return (
+        words(say("TPS")),
+        words(say("QPS")),
+        *quantiles,
+        words(say("errors/s")),
+        words(say("skipped")),
+    )
 
 
 def _figures(of: MemberResult | PhaseResult, seconds: float) -> tuple[str, ...]:
@@ -128,10 +141,11 @@ def _quantiles(latency: LatencyMs) -> tuple[str, ...]:
     return (rate(latency.p50), rate(latency.p95), rate(latency.p99), longest)
 
 
-def _connects(steps: Sequence[StepResult], words: Messages) -> Table:
+def _connects(steps: Sequence[StepResult], words: Language) -> Table:
     heads = (
-        words.users_axis, words.connects_per_s, words.p50_ms, words.p95_ms, words.p99_ms,
-        words.max_ms, words.connect_failures,
+        words(say("users")), words(say("connects, /s")), words(say("p50, ms")),
+        words(say("p95, ms")), words(say("p99, ms")),
+        words(say("max, ms")), words(say("failed connects")),
     )  # fmt: skip
     rows = tuple(
         (
@@ -142,4 +156,6 @@ def _connects(steps: Sequence[StepResult], words: Messages) -> Table:
         )
         for step in steps
     )
-    return titled(words.connects_title, heads, rows, text=0)
+    return titled(
+        words(say("Connections opened anew, and how long opening one took")), heads, rows, text=0
+    )

@@ -12,6 +12,7 @@ from rich.text import Text
 from loadstone.analyse.ladder import ladders_of
 from loadstone.analyse.usl import of_ladder
 from loadstone.model.ceilings import StepCeilings
+from loadstone.model.language import ENGLISH
 from loadstone.model.numbers import asked, digits, number_of, pct
 from loadstone.model.result import Result
 from loadstone.report.figures.ceilings import ceilings_figure
@@ -20,7 +21,6 @@ from loadstone.report.sections.ceilings import not_evaluated
 from loadstone.report.sentences import held_by, law_sentence, verdict
 from loadstone.report.table import Table, table_of
 from loadstone.report.text import as_plain, head
-from loadstone.report.words import ENGLISH
 
 
 def as_text(result: Result, found: Sequence[StepCeilings]) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.ladder import Level
-from loadstone.model.numbers import NOTHING, count, digits, rate
+from loadstone.model.figure import Rate
+from loadstone.model.language import Language
+from loadstone.model.message import say, user_count
+from loadstone.model.numbers import NOTHING, count, rate
 from loadstone.model.result import StepResult
 from loadstone.report.breakdowns import titled
 from loadstone.report.table import Table
-from loadstone.report.words import Messages
 
 TPCC_NAMES = {
     "new_order": "New-Order",
@@ -22,19 +24,25 @@ TPCC_NAMES = {
 """What the report calls the transactions."""
 
 
-def event_kinds(ladder: Sequence[Level], words: Messages) -> Iterator[Table]:
+def event_kinds(ladder: Sequence[Level], words: Language) -> Iterator[Table]:
     """How many of each, which share of all, and how long they took; nothing where there is one.
 
     Of TPC-C's transactions those of the step with the most New-Orders a minute; else of the step
     with the highest rate.
     """
     if orders := fastest_tpcc(ladder):
-        title = words.tpmc.format(
-            tpmc=digits(orders.tpmc or 0.0), users=words.users(orders.concurrency)
+        title = words(
+            say(
+                "TPC-C-like, not audited: {tpmc} New-Orders a minute (tpmC) at {users}",
+                tpmc=Rate(orders.tpmc or 0.0),
+                users=user_count(orders.concurrency),
+            )
         )
         yield _table(title, orders, words)
     elif mixed := _busiest(ladder):
-        title = words.transactions_title.format(users=words.users(mixed.concurrency))
+        title = words(
+            say("The transactions of the step of {users}", users=user_count(mixed.concurrency))
+        )
         yield _table(title, mixed, words)
 
 
@@ -43,10 +51,11 @@ def _busiest(ladder: Sequence[Level]) -> StepResult | None:
     return max(steps, key=lambda step: step.tps or 0.0, default=None)
 
 
-def _table(title: str, step: StepResult, words: Messages) -> Table:
+def _table(title: str, step: StepResult, words: Language) -> Table:
     heads = (
-        words.transaction, words.events, words.share_head, words.mean_ms, words.p90_ms,
-        words.p99_ms, words.max_ms,
+        words(say("transaction")), words(say("events")), words(say("share, %")),
+        words(say("mean, ms")), words(say("p90, ms")),
+        words(say("p99, ms")), words(say("max, ms")),
     )  # fmt: skip
     names = TPCC_NAMES if step.tpmc else {kind: kind for kind in step.kinds}
     rows = tuple(

@@ -16,6 +16,7 @@ from loadstone.analyse.ladder import middle_step
 from loadstone.analyse.verdict import Verdict
 from loadstone.experiments.schedule import PlannedStep, PlanTime
 from loadstone.model.experiment import Experiment
+from loadstone.model.language import ENGLISH
 from loadstone.model.numbers import NOTHING, asked, count, duration, number_of, pct, rate, signed
 from loadstone.model.plan import WarmupAuto
 from loadstone.model.result import Result, StepResult
@@ -24,7 +25,6 @@ from loadstone.report.breakdowns import breakdowns_of_variants
 from loadstone.report.columns import columns_tables
 from loadstone.report.notes import of_the_cores, step_notes
 from loadstone.report.table import Table, table_of
-from loadstone.report.words import ENGLISH
 
 _ORDER_SHOWN = 24
 _BESIDE = "what loading the tables and restarting for fresh data takes"

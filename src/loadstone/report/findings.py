@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
+from loadstone.model.figure import Percent, Rate
 from loadstone.model.finding import Diagnosis, Evidence, Finding, NotTried, Proof, Trial
-from loadstone.model.numbers import digits, pct
-from loadstone.report.words import ENGLISH, Messages, localize
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Joined, say, user_count
+from loadstone.model.numbers import digits
+from loadstone.report.names import GROUP_NAMES, PROOF_VERDICTS, cause_count, cause_name
 
 _INDENT = "      "
 _FEW = 6
@@ -18,14 +21,14 @@ def as_text(
     found: Sequence[Diagnosis],
     proofs: Sequence[Proof] = (),
     not_tried: Sequence[NotTried] = (),
-    words: Messages = ENGLISH,
+    words: Language = ENGLISH,
 ) -> str:
     """All diagnoses of a run, with proofs of what the rules of today do not find any more, too.
 
     `not_tried`: findings whose trial was not carried out just now.
     """
     if not found:
-        return f"{words.nothing_to_explain}\n"
+        return words(say("No step has figures to explain.")) + "\n"
     lines = [line for each in found for line in _lines(each, words, titled=len(found) > 1)]
     shown = [finding.proof for each in found for finding in each.findings if finding.proof]
     lines += proved([proof for proof in proofs if proof not in shown], words)
@@ -33,124 +36,139 @@ def as_text(
     return "\n".join(lines) + "\n"
 
 
-def not_tried_lines(not_tried: Sequence[NotTried], words: Messages = ENGLISH) -> Iterator[str]:
+def not_tried_lines(not_tried: Sequence[NotTried], words: Language = ENGLISH) -> Iterator[str]:
     """A line each, with why."""
     for one in not_tried:
-        yield words.line_not_tried.format(cause=one.cause, why=localize(one.why, words))
+        yield words(say("not tried  {cause}: {why}", cause=one.cause, why=words(one.why)))
 
 
-def proved(proofs: Sequence[Proof], words: Messages = ENGLISH) -> Iterator[str]:
+def proved(proofs: Sequence[Proof], words: Language = ENGLISH) -> Iterator[str]:
     """A line a proof."""
     for one in proofs:
-        yield words.line_proof.format(cause=one.cause, proof=proof_text(one, words))
+        yield words(say("proof {cause}: {proof}", cause=one.cause, proof=proof_text(one, words)))
 
 
-def answer(found: Sequence[Diagnosis], words: Messages = ENGLISH) -> Iterator[str]:
+def answer(found: Sequence[Diagnosis], words: Language = ENGLISH) -> Iterator[str]:
     """A sentence a ladder, for the end of a run's own text; none where too little was seen."""
     for each in found:
         if each.findings[0].cause == NOT_OBSERVED:
             continue
         title = f"{each.variant}, {each.workload}: " if len(found) > 1 else ""
-        yield words.line_why.format(answer=f"{title}{localize(each.answer, words)}")
+        yield words(say("why   {answer}", answer=f"{title}{words(each.answer)}"))
 
 
-def _lines(found: Diagnosis, words: Messages, *, titled: bool) -> Iterator[str]:
+def _lines(found: Diagnosis, words: Language, *, titled: bool) -> Iterator[str]:
     if titled:
         yield f"{found.variant}, {found.workload}"
-    yield localize(found.answer, words)
+    yield words(found.answer)
     yield ""
     for number, finding in enumerate(found.findings, 1):
         yield from _finding(number, finding, words)
     yield from _not_evaluated(found, words)
     if found.not_judged:
-        others = words.list_comma.join(found.not_judged)
-        yield words.line_not_judged.format(targets=len(found.not_judged) + 1, others=others)
+        others = words.value(Joined(found.not_judged))
+        yield words(
+            say(
+                "judged by the first of {targets} targets alone; not: {others}",
+                targets=len(found.not_judged) + 1,
+                others=others,
+            )
+        )
 
 
-def _finding(number: int, finding: Finding, words: Messages) -> Iterator[str]:
-    facts = [words.group_names[finding.group]]
+def _finding(number: int, finding: Finding, words: Language) -> Iterator[str]:
+    facts = [words(GROUP_NAMES[finding.group])]
     if finding.share is not None:
-        facts.append(words.explains.format(share=pct(finding.share)))
-    facts.append(words.sure.format(confidence=pct(finding.confidence)))
+        facts.append(words(say("explains {share}", share=Percent(finding.share))))
+    facts.append(words(say("{confidence} sure", confidence=Percent(finding.confidence))))
     named = _name(finding, words)
-    head = words.line_finding.format(name=named, facts=words.list_comma.join(facts))
+    head = words(say("{name} ({facts})", name=named, facts=Joined(facts)))
     yield f"{number:>2}  {head}"
-    yield f"{_INDENT}{localize(finding.sentence, words)}"
+    yield f"{_INDENT}{words(finding.sentence)}"
     yield from (f"{_INDENT}- {_evidence(one, words)}" for one in finding.evidence)
-    yield _INDENT + words.line_remedy.format(remedy=localize(finding.remedy, words))
+    yield _INDENT + words(say("remedy: {remedy}", remedy=words(finding.remedy)))
     if finding.proof:
         yield f"{_INDENT}{proof_text(finding.proof, words)}"
     elif finding.trial:
-        yield _INDENT + words.line_to_prove.format(trial=trial_text(finding.trial, words))
+        yield _INDENT + words(say("to prove: {trial}", trial=trial_text(finding.trial, words)))
     elif finding.untried:
-        yield _INDENT + words.line_to_prove.format(trial=localize(finding.untried, words))
+        yield _INDENT + words(say("to prove: {trial}", trial=words(finding.untried)))
     yield ""
 
 
-def _name(finding: Finding, words: Messages) -> str:
+def _name(finding: Finding, words: Language) -> str:
     """The name by which documents and programs know it; who does not read it has its title too."""
-    if words.language == ENGLISH.language:
+    if words.code == ENGLISH.code:
         return finding.cause
-    return f"{finding.cause} {words.cause(finding.cause)}"
+    return f"{finding.cause} {words(cause_name(finding.cause))}"
 
 
-def trial_text(trial: Trial, words: Messages = ENGLISH) -> str:
+def trial_text(trial: Trial, words: Language = ENGLISH) -> str:
     """What to change, as a person writes it."""
     first = trial.settings[0]
     each = ", ".join(f"{one.name}={one.value}" for one in trial.settings)
     match trial.kind:
         case "client" if first.name == "prepared":
-            return words.trial_as_prepared
+            return words(say("run again without --text"))
         case "client" if first.name == "connect":
-            return words.trial_by_socket
+            return words(say("run again over the unix socket"))
         case "client":
-            return words.trial_with_option.format(option=first.name, value=first.value)
+            return words(
+                say("run again with --{option} {value}", option=first.name, value=first.value)
+            )
         case "dynamic":
-            return words.trial_set_global.format(settings=each)
+            return words(say("SET GLOBAL {settings}, and run again", settings=each))
         case "start":
-            return words.trial_at_start.format(settings=each)
+            return words(say("start the server with {settings}, and run again", settings=each))
         case "users":
-            return words.trial_with_users.format(users=first.value)
+            return words(say("run again with --concurrency {users}", users=first.value))
         case "again":
-            return words.trial_again
+            return words(say("run again: what the load reads is in the buffer pool by now"))
 
 
-def proof_text(proof: Proof, words: Messages = ENGLISH) -> str:
+def proof_text(proof: Proof, words: Language = ENGLISH) -> str:
     """`proven: TLS costs 31 % ± 4 % of the rate: ...`, and when it was tried."""
-    return words.proof_told.format(
-        verdict=words.proof_verdicts[proof.verdict],
-        sentence=localize(proof.sentence, words),
-        day=proof.at[:10],
+    return words(
+        say(
+            "{verdict}: {sentence} ({day})",
+            verdict=PROOF_VERDICTS[proof.verdict],
+            sentence=words(proof.sentence),
+            day=proof.at[:10],
+        )
     )
 
 
-def evidence_value(one: Evidence, words: Messages) -> str:
+def evidence_value(one: Evidence, words: Language) -> str:
     """What was measured, with its unit."""
     value = digits(one.value)
     if not one.unit:
         return value
-    return words.value_with_unit.format(value=value, unit=localize(one.unit, words))
+    return words(say("{value} {unit}", value=value, unit=words(one.unit)))
 
 
-def _evidence(one: Evidence, words: Messages) -> str:
+def _evidence(one: Evidence, words: Language) -> str:
     limit = seconds = ""
     if one.threshold is not None:
-        limit = words.line_threshold.format(value=digits(one.threshold))
+        limit = words(say(" (threshold {value})", value=Rate(one.threshold)))
     if one.from_s is not None:
-        seconds = words.line_seconds.format(begin=f"{one.from_s:g}", end=f"{one.to_s:g}")
+        seconds = words(say(", {begin} to {end} s", begin=f"{one.from_s:g}", end=f"{one.to_s:g}"))
     value = evidence_value(one, words)
-    users = words.users(one.users)
-    return f"{localize(one.counter, words)} {value}{limit}{words.list_comma}{users}{seconds}"
+    users = words(user_count(one.users))
+    return words.value(Joined((f"{words(one.counter)} {value}{limit}", f"{users}{seconds}")))
 
 
-def _not_evaluated(found: Diagnosis, words: Messages) -> Iterator[str]:
+def _not_evaluated(found: Diagnosis, words: Language) -> Iterator[str]:
     """By what is missing, the causes that need it."""
     needed: dict[str, list[str]] = {}
     for one in found.not_evaluated:
         needed.setdefault(one.needs, []).append(one.cause)
     for needs, causes in list(needed.items())[:_FEW]:
-        named = words.list_comma.join(causes)
-        yield words.line_not_evaluated.format(needs=localize(needs, words), causes=named)
+        named = words.value(Joined(causes))
+        yield words(
+            say("not evaluated, for want of {needs}: {causes}", needs=words(needs), causes=named)
+        )
     rest = sum(len(causes) for causes in list(needed.values())[_FEW:])
     if rest:
-        yield words.line_more_not_evaluated.format(causes=words.causes_of(rest))
+        yield words(
+            say("not evaluated: {causes} more (--json lists them)", causes=cause_count(rest))
+        )

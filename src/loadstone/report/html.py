@@ -5,6 +5,8 @@ The same run, language and version of Loadstone give the same bytes.
 
 from __future__ import annotations
 
+from loadstone.model.language import Lang, in_language
+from loadstone.model.message import say
 from loadstone.report.markup import joined, paragraph
 from loadstone.report.opened import Run
 from loadstone.report.page import Figures, document
@@ -17,7 +19,6 @@ from loadstone.report.sections.ladder import ladder_section
 from loadstone.report.sections.method import method_section
 from loadstone.report.sections.settings import settings_section
 from loadstone.report.sections.steps import steps_section
-from loadstone.report.words import Lang, in_language
 
 
 def as_html(run: Run, lang: Lang = "en") -> str:
@@ -28,19 +29,23 @@ def as_html(run: Run, lang: Lang = "en") -> str:
     """
     words = in_language(lang)
     context = ReportContext(run, words, Figures(words))
-    named = [("answer", words.answer)]
+    named = [("answer", words(say("The answer")))]
     parts = [answer_section(context)]
     if run.comparison is not None:
-        named.append(("matrix", words.matrix))
+        named.append(("matrix", words(say("What differs: the matrix"))))
         parts.append(matrix_section(context))
     if context.ladders:
-        named += [("ladder", words.ladder), ("ceilings", words.ceilings)]
-        named.append(("findings", words.findings))
+        named += [("ladder", words(say("The ladder"))), ("ceilings", words(say("The ceilings")))]
+        named.append(("findings", words(say("Findings"))))
         parts += [ladder_section(context), ceilings_section(context), findings_section(context)]
-    named += [("steps", words.steps_title), ("settings", words.settings), ("method", words.method)]
+    named += [
+        ("steps", words(say("Step by step"))),
+        ("settings", words(say("Settings and environment"))),
+        ("method", words(say("How it was measured"))),
+    ]
     parts += [steps_section(context), settings_section(context), method_section(context)]
     info = run.result.run
-    title = words.title.format(name=info.name)
+    title = words(say("{name}: what was measured, and what it means", name=info.name))
     lead = paragraph(" · ".join(_lead(run)), "about")
     return document(title, joined([lead, contents(context, named), *parts]), context.figures)
 

@@ -7,14 +7,17 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, ladders_of, middle_step, shape
+from loadstone.model.figure import Percent
 from loadstone.model.finding import Diagnosis
-from loadstone.model.numbers import NOTHING, count, digits, pct, rate, signed
+from loadstone.model.language import Lang, Language, in_language
+from loadstone.model.message import say
+from loadstone.model.numbers import NOTHING, count, digits, rate, signed
 from loadstone.report.findings import proof_text
+from loadstone.report.names import NOT_FINISHED, VERDICT_WORDS
 from loadstone.report.opened import Run
 from loadstone.report.sections.experiment import cell_name
 from loadstone.report.sentences import answer
 from loadstone.report.table import markdown_text, table_of
-from loadstone.report.words import Lang, Messages, in_language, localize
 
 _FINDINGS = 5
 """So many are told; the others are in the HTML report and in `loadstone diagnose`."""
@@ -26,7 +29,7 @@ def as_markdown(run: Run, lang: Lang = "en") -> str:
     return "\n".join(_lines(run, words)).rstrip() + "\n"
 
 
-def _lines(run: Run, words: Messages) -> Iterator[str]:
+def _lines(run: Run, words: Language) -> Iterator[str]:
     info = run.result.run
     yield f"## {markdown_text(info.name)}"
     yield ""
@@ -35,10 +38,10 @@ def _lines(run: Run, words: Messages) -> Iterator[str]:
         yield f"{markdown_text(target.target)} {markdown_text(target.server_version or '')}".strip()
         yield ""
     if info.state != "finished":
-        yield words.not_finished[info.state]
+        yield words(NOT_FINISHED[info.state])
         yield ""
     if info.aborted is not None:
-        yield markdown_text(localize(info.aborted.said, words))
+        yield markdown_text(words(info.aborted.said))
         yield ""
     if run.comparison is not None:
         yield from _matrix(run.comparison, words)
@@ -53,7 +56,7 @@ def _lines(run: Run, words: Messages) -> Iterator[str]:
 
 
 def _ladder(
-    run: Run, ladder: Sequence[Level], found: Diagnosis | None, words: Messages
+    run: Run, ladder: Sequence[Level], found: Diagnosis | None, words: Language
 ) -> Iterator[str]:
     first, shaped = ladder[0], shape(ladder)
     best = middle_step((shaped.peak if shaped else first).steps)
@@ -62,14 +65,23 @@ def _ladder(
     lowest = next((one for one in run.ceilings if one.step == best.step), None)
     yield words.sentences(*answer(ladder, found, lowest, words))
     yield ""
-    heads = (words.users_axis, words.tps, "±", words.qps, "p95 ms", "p99 ms", words.errors_per_s)
+    heads = (
+        words(say("users")),
+        words(say("TPS")),
+        "±",
+        words(say("QPS")),
+        "p95 ms",
+        "p99 ms",
+        words(say("errors/s")),
+    )
     yield from table_of(heads, map(_row, ladder), text=0).markdown()
     yield ""
     for finding in found.findings[:_FINDINGS] if found else ():
-        sure = words.sure.format(confidence=pct(finding.confidence))
-        yield f"- **{finding.cause}** ({sure}): {markdown_text(localize(finding.sentence, words))}"
+        sure = words(say("{confidence} sure", confidence=Percent(finding.confidence)))
+        yield f"- **{finding.cause}** ({sure}): {markdown_text(words(finding.sentence))}"
         if finding.proof is not None:
-            yield f"  - {words.proof} {markdown_text(proof_text(finding.proof, words))}"
+            proof = markdown_text(proof_text(finding.proof, words))
+            yield f"  - {words(say('Proof:'))} {proof}"
     yield ""
 
 
@@ -88,14 +100,19 @@ def _row(level: Level) -> list[str]:
     ]
 
 
-def _matrix(found: Comparison, words: Messages) -> Iterator[str]:
+def _matrix(found: Comparison, words: Language) -> Iterator[str]:
     """A line a verdict."""
-    heads = (words.cell, words.variant, words.answer, words.difference)
+    heads = (
+        words(say("cell")),
+        words(say("variant")),
+        words(say("The answer")),
+        words(say("difference")),
+    )
     rows = [
         (
             cell_name(table, words),
-            words.against.format(b=one.contrast.b, a=one.contrast.a),
-            words.verdict_words[one.verdict.word],
+            words(say("{b} against {a}", b=one.contrast.b, a=one.contrast.a)),
+            words(VERDICT_WORDS[one.verdict.word]),
             signed(one.verdict.effect.relative) if one.verdict.effect else NOTHING,
         )
         for table in found.cells

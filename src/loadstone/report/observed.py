@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import Level, middle_step
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import say
 from loadstone.model.numbers import NOTHING, asked, count, digits, rate
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.report.table import Column, Table
-from loadstone.report.words import ENGLISH, Messages, localize
 
 _NO_HOST = HostFigures(seconds=0.0)
 _NO_SERVER = ServerFigures(seconds=0.0)
@@ -93,20 +94,29 @@ def _is_seen(step: StepResult) -> bool:
     return step.server is not None or step.host is not None
 
 
-def observed_notes(steps: Sequence[StepResult], words: Messages = ENGLISH) -> Iterator[str]:
+def observed_notes(steps: Sequence[StepResult], words: Language = ENGLISH) -> Iterator[str]:
     """What was not evaluated, each once, and what the looking cost."""
     missing: dict[str, str] = {}
     for step in steps:
         missing |= step.server.not_evaluated if step.server else {}
     for name, why in missing.items():
-        yield words.note_not_evaluated.format(
-            name=localize(name.replace("_", " "), words), why=localize(why, words)
+        yield words(
+            say("{name} not evaluated: {why}", name=words(name.replace("_", " ")), why=words(why))
         )
     costs = [step.observing for step in steps if step.observing]
     if costs:
         own = 100 * max(cost.cpu_share for cost in costs)
         answering = 100 * max(cost.answering_share for cost in costs)
-        yield words.note_observing.format(own=f"{own:.2g}", answering=f"{answering:.2g}")
+        yield words(
+            say(
+                (
+                    "observing took {own} % of a core here, and the slowest source "
+                    "{answering} % of the time to answer"
+                ),
+                own=f"{own:.2g}",
+                answering=f"{answering:.2g}",
+            )
+        )
 
 
 def _thousands(size: float | None) -> str:

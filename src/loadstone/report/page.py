@@ -18,9 +18,10 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import say
 from loadstone.report.figures.palette import themes
 from loadstone.report.markup import Markup, element, joined, text
-from loadstone.report.words import ENGLISH, Messages
 
 if TYPE_CHECKING:  # a figure in a notebook places itself
     from loadstone.report.figures.figure import Figure
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # a figure in a notebook places itself
 class Figures:
     """The figures of one document, in the order in which they are placed."""
 
-    words: Messages
+    words: Language
     placed: list[Figure] = field(default_factory=list)
 
     def place(self, figure: Figure) -> Markup:
@@ -38,7 +39,8 @@ class Figures:
         number = len(self.placed)
         self.placed.append(figure)
         zooms = "dataZoom" in figure.option
-        said = f"{figure.about} {self.words.zoom_keys}" if zooms else figure.about
+        keys = self.words(say("Arrow keys move, plus and minus zoom, 0 shows all."))
+        said = f"{figure.about} {keys}" if zooms else figure.about
         return element(
             "div",
             class_="figure",
@@ -54,10 +56,18 @@ def document(title: str, body: Markup, figures: Figures) -> str:
     """The whole file."""
     words = figures.words
     switch = element(
-        "button", words.switch_theme, type="button", id="theme", class_="quiet", hidden=True
+        "button",
+        words(say("Dark or light")),
+        type="button",
+        id="theme",
+        class_="quiet",
+        hidden=True,
     )
     bar = element(
-        "div", element("a", words.skip, href="#main", class_="skip"), switch, class_="bar"
+        "div",
+        element("a", words(say("Skip to the report")), href="#main", class_="skip"),
+        switch,
+        class_="bar",
     )
     main = element("main", element("h1", title), body, id="main")
     return _framed(title, joined([bar, main]), figures)
@@ -72,13 +82,20 @@ def embedded(figure: Figure) -> str:
 
 
 def _framed(title: str, body: Markup, figures: Figures, kind: str | None = None) -> str:
+    words = figures.words
+    no_charts = words(
+        say(
+            "The charts could not be drawn: they need a browser with JavaScript and "
+            "DecompressionStream (all of them since 2023). The tables hold the same figures."
+        )
+    )
     style, script = _text_of("assets/page.css"), _text_of("assets/page.js")
     parts, allowed = [body], [script]
     if figures.placed:
         allowed.append(_library())
         parts += [
-            element("p", figures.words.no_charts, class_="no-charts", hidden=True),
-            element("noscript", element("p", figures.words.no_charts)),
+            element("p", no_charts, class_="no-charts", hidden=True),
+            element("noscript", element("p", no_charts)),
             _block("library", _packed_library()),
             _block("figures", _packed(_data(figures.placed))),
         ]
@@ -93,7 +110,7 @@ def _framed(title: str, body: Markup, figures: Figures, kind: str | None = None)
             element("style", Markup(style)),
         ]
     )
-    language = figures.words.language
+    language = words.tag
     html = element("html", element("head", head), element("body", *parts, class_=kind),
                    lang=language)  # fmt: skip
     return f"<!doctype html>\n{html}\n"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadstone.model.language import ENGLISH
 from loadstone.report.figures.figure import Figure, Option
 from loadstone.report.markup import element, joined, paragraph
 from loadstone.report.page import Figures, document
 from loadstone.report.table import Table
-from loadstone.report.words import ENGLISH
 
 _PART_PX = 416
 """How high a part's figure is."""

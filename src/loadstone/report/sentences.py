@@ -10,17 +10,20 @@ from loadstone.analyse.usl import Refused, Usl
 from loadstone.diagnosis.diagnose import ANSWERS
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.ceilings import Ceiling, StepCeilings
+from loadstone.model.figure import Count, Percent, Rate
 from loadstone.model.finding import Diagnosis, Finding
+from loadstone.model.language import Language
+from loadstone.model.message import say, user_count
 from loadstone.model.numbers import NOTHING, asked, count, digits, pct
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
-from loadstone.report.words import Messages, localize
+from loadstone.report.names import cause_name, resource_name, step_count
 
 HELD = 0.8
 """From this part of a ceiling on it may be said to hold the step back."""
 
 
-def verdict(ladder: Sequence[Level], words: Messages) -> str | None:
+def verdict(ladder: Sequence[Level], words: Language) -> str | None:
     """What a ladder shows in a sentence or two; `None` where it is a single closed step."""
     if rates := held(ladder):
         return held_sentence(rates, words)
@@ -28,84 +31,134 @@ def verdict(ladder: Sequence[Level], words: Messages) -> str | None:
     return peak_sentence(found, words) if found else None
 
 
-def held_sentence(rates: Held, words: Messages) -> str:
+def held_sentence(rates: Held, words: Language) -> str:
     """Which rate the server kept up with, and what became of the lowest it did not."""
     kept = rates.kept
-    said = words.kept_up.format(rate=_asked(kept)) if kept else words.kept_up_with_none
+    said = (
+        words(say("Kept up with {rate} events/s.", rate=_asked(kept)))
+        if kept
+        else words(say("Kept up with no rate that was tried."))
+    )
     if rates.lost is None:
-        return words.sentences(said, words.highest_rate_tried)
+        return words.sentences(
+            said, words(say("It is the highest that was tried: more may be possible."))
+        )
     step = middle_step(rates.lost.steps)
     fields = {
         "asked": _asked(rates.lost),
         "done": digits(step.tps or 0.0),
         "waiting": count(step.waiting),
     }
-    lost = words.lost_rate.format(**fields)
+    lost = words(
+        say(("Of {asked} events/s it did {done} a second: {waiting} waited at the end."), **fields)
+    )
     if step.skipped:
-        lost = words.lost_rate_skipped.format(**fields, skipped=count(step.skipped))
+        lost = words(
+            say(
+                (
+                    "Of {asked} events/s it did {done} a second: {waiting} waited at the "
+                    "end, {skipped} were skipped."
+                ),
+                **fields,
+                skipped=Count(step.skipped),
+            )
+        )
     return words.sentences(said, lost)
 
 
-def peak_sentence(found: Shape, words: Messages) -> str:
+def peak_sentence(found: Shape, words: Language) -> str:
     """Where the peak is, and from where on more users hardly help."""
     peak, knee = found.peak, found.knee
     mean = peak.tps.mean if peak.tps else 0.0
-    fields = {"tps": digits(mean), "users": words.users(peak.concurrency)}
-    said = words.peak.format(**fields)
+    fields = {"tps": digits(mean), "users": words(user_count(peak.concurrency))}
+    said = words(say("Peak: {tps} tps at {users}.", **fields))
     if knee.concurrency < peak.concurrency:
         part = (knee.tps.mean if knee.tps else 0.0) / mean
-        knee_users = words.users(knee.concurrency)
-        said = words.peak_and_knee.format(**fields, knee=knee_users, share=f"{part:.0%}")
+        knee_users = words(user_count(knee.concurrency))
+        said = words(
+            say(
+                "Peak: {tps} tps at {users}; {knee} reach {share} of it already.",
+                **fields,
+                knee=knee_users,
+                share=f"{part:.0%}",
+            )
+        )
     return words.sentences(said, _beyond(found, words))
 
 
-def _beyond(found: Shape, words: Messages) -> str:
+def _beyond(found: Shape, words: Language) -> str:
     match found.beyond:
         case "untried":
-            return words.beyond_untried
+            return words(say("It is the highest level: the true peak may lie above."))
         case "level":
-            return words.beyond_level
+            return words(
+                say("Near it the rate is level: differences of less than the noise are not a peak.")
+            )
         case "falls":
             last = found.last.tps.mean if found.last.tps else 0.0
-            users = words.users(found.last.concurrency)
-            return words.beyond_falls.format(users=users, tps=digits(last))
+            users = words(user_count(found.last.concurrency))
+            return words(say("With {users} it falls to {tps}.", users=users, tps=Rate(last)))
         case "unknown":
-            return words.beyond_unknown
+            return words(
+                say("What more users bring is not known: the levels above gave no rate to quote.")
+            )
 
 
-def law_sentence(found: Usl | Refused, words: Messages) -> str:
+def law_sentence(found: Usl | Refused, words: Language) -> str:
     """What the Universal Scalability Law says of a ladder, or why it says nothing."""
     if isinstance(found, Refused):
-        return words.law_refused.format(reason=localize(found.reason, words))
+        return words(
+            say("Universal Scalability Law not fitted: {reason}.", reason=words(found.reason))
+        )
     fields = {
         "contention": f"{found.contention.value:.3g}",
         "coherency": f"{found.coherency.value:.3g}",
     }
     if found.peak is None:
-        return words.law_without_peak.format(**fields, reason=localize(found.no_peak or "", words))
+        return words(
+            say(
+                (
+                    "Universal Scalability Law: contention {contention}, coherency "
+                    "{coherency}; no peak within reach: {reason}."
+                ),
+                **fields,
+                reason=words(found.no_peak or ""),
+            )
+        )
     users, rate = found.peak.users, found.peak.rate
-    return words.law_peak.format(
-        **fields,
-        rate=digits(rate.value),
-        low=digits(rate.interval.low),
-        high=digits(rate.interval.high),
-        confidence=pct(rate.interval.confidence),
-        users=digits(users.value),
+    return words(
+        say(
+            (
+                "Universal Scalability Law: contention {contention}, coherency "
+                "{coherency}; peak of {rate} events/s ({low} to {high}, {confidence}) at "
+                "{users} users."
+            ),
+            **fields,
+            rate=Rate(rate.value),
+            low=Rate(rate.interval.low),
+            high=Rate(rate.interval.high),
+            confidence=Percent(rate.interval.confidence),
+            users=Rate(users.value),
+        )
     )
 
 
-def held_by(step: StepCeilings, words: Messages) -> str:
+def held_by(step: StepCeilings, words: Language) -> str:
     """What holds a step back, in a few words."""
     lowest = step.lowest
     if lowest is None:
-        return words.no_ceiling
+        return words(say("no ceiling could be evaluated"))
     used = lowest.used or 0.0
-    said = words.held_by if used >= HELD else words.nearest_ceiling
-    return said.format(resource=words.resource(lowest.resource), used=pct(used))
+    said = (
+        words(say("held by {resource}, used to {used}"))
+        if used >= HELD
+        else words(say("no ceiling explains it; the nearest, {resource}, is used to {used}"))
+    )
+    return said.format(resource=words(resource_name(lowest.resource)), used=pct(used))
 
 
 def answer(
-    ladder: Sequence[Level], found: Diagnosis | None, lowest: StepCeilings | None, words: Messages
+    ladder: Sequence[Level], found: Diagnosis | None, lowest: StepCeilings | None, words: Language
 ) -> list[str]:
     """The peak and where; what holds it back and how sure that is; a doubt where there is one."""
     said = [_peak_of(ladder, words)]
@@ -114,19 +167,41 @@ def answer(
     if held is not None:
         said.append(held)
     if findings and findings[0].group == "validity":
-        said.append(words.in_doubt.format(**_cause_fields(findings[0], words)))
+        said.append(
+            words(
+                say(
+                    "The figures are in doubt: {cause} ({confidence} sure).",
+                    **_cause_fields(findings[0], words),
+                )
+            )
+        )
     return said
 
 
-def _held_back(findings: Sequence[Finding], ceiling: Ceiling | None, words: Messages) -> str | None:
+def _held_back(findings: Sequence[Finding], ceiling: Ceiling | None, words: Language) -> str | None:
     """The first finding that is a cause, and the lowest ceiling."""
     cause = next((one for one in findings if _is_cause(one)), None)
     known = (
-        {"resource": words.resource(ceiling.resource), "used": pct(ceiling.used)} if ceiling else {}
+        {"resource": words(resource_name(ceiling.resource)), "used": pct(ceiling.used)}
+        if ceiling
+        else {}
     )
     if cause is None:
-        return words.lowest_ceiling.format(**known) if known else None
-    said = words.held_back_ceiling if known else words.held_back
+        return (
+            words(say("The lowest ceiling is {resource}, used to {used}.", **known))
+            if known
+            else None
+        )
+    said = (
+        words(
+            say(
+                "What holds it back: {cause} ({confidence} sure); the lowest ceiling is "
+                "{resource}, used to {used}."
+            )
+        )
+        if known
+        else words(say("What holds it back: {cause} ({confidence} sure)."))
+    )
     return said.format(**_cause_fields(cause, words), **known)
 
 
@@ -137,77 +212,119 @@ def _is_cause(finding: Finding) -> bool:
     return finding.group != "validity"
 
 
-def _cause_fields(finding: Finding, words: Messages) -> dict[str, str]:
-    return {"cause": words.cause(finding.cause), "confidence": pct(finding.confidence)}
+def _cause_fields(finding: Finding, words: Language) -> dict[str, str]:
+    return {"cause": words(cause_name(finding.cause)), "confidence": pct(finding.confidence)}
 
 
-def _peak_of(ladder: Sequence[Level], words: Messages) -> str:
+def _peak_of(ladder: Sequence[Level], words: Language) -> str:
     if rates := held(ladder):
         return held_sentence(rates, words)
     found = shape(ladder)
     level = found.peak if found else ladder[0]
     if level.tps is None:
-        return words.no_rate
+        return words(say("No step has a rate that may be quoted."))
     half = level.tps.half_width
     fields = {
         "tps": digits(level.tps.mean),
-        "interval": "" if half is None else words.plus_minus.format(half=digits(half)),
-        "users": words.users(level.concurrency),
+        "interval": "" if half is None else words(say(" ± {half} (95 %)", half=Rate(half))),
+        "users": words(user_count(level.concurrency)),
     }
     if found is None:
-        return words.one_level.format(**fields)
-    return words.answer_peak.format(**fields, beyond=_beyond_clause(found, words))
+        return words(
+            say("{tps} tps{interval} at {users}, the only level that was tried.", **fields)
+        )
+    return words(
+        say(
+            "The peak is {tps} tps{interval} at {users}{beyond}.",
+            **fields,
+            beyond=_beyond_clause(found, words),
+        )
+    )
 
 
-def _beyond_clause(found: Shape, words: Messages) -> str:
+def _beyond_clause(found: Shape, words: Language) -> str:
     match found.beyond:
         case "untried":
-            return words.clause_untried
+            return words(say(", the highest level that was tried: the true peak may lie above"))
         case "level":
-            return words.clause_level
+            return words(say("; near it the rate is level"))
         case "falls":
             last = found.last.tps.mean if found.last.tps else 0.0
-            users = words.users(found.last.concurrency)
-            return words.clause_falls.format(users=users, tps=digits(last))
+            users = words(user_count(found.last.concurrency))
+            return words(say("; with {users} it falls to {tps}", users=users, tps=Rate(last)))
         case "unknown":
-            return words.clause_unknown
+            return words(say("; what more users bring is not known"))
 
 
-def search_sentences(found: SearchOutcome, words: Messages) -> Iterator[str]:
+def search_sentences(found: SearchOutcome, words: Language) -> Iterator[str]:
     """What a search found, and how sure that is."""
     if found.concurrency and found.peak_tps:
-        yield words.search_users.format(
-            users=words.users(round(found.concurrency.value)),
-            tps=digits(found.peak_tps),
-            sure=_sure(found.concurrency, words),
+        yield words(
+            say(
+                (
+                    "Smallest concurrency at the peak: {users}, within a twentieth of {tps} "
+                    "tps ({sure})."
+                ),
+                users=user_count(round(found.concurrency.value)),
+                tps=Rate(found.peak_tps),
+                sure=_sure(found.concurrency, words),
+            )
         )
     if found.objective:
         yield _objective(found, words)
     if not found.complete:
-        yield words.search_incomplete
+        yield words(say("The search was not carried out to its end."))
 
 
-def _objective(found: SearchOutcome, words: Messages) -> str:
+def _objective(found: SearchOutcome, words: Language) -> str:
     what, beyond = f"{found.objective}", found.beyond
     if found.rate is None:
         if beyond is None:
-            return words.objective_never.format(objective=what)
-        return words.objective_lost.format(
-            objective=what, rate=digits(beyond.value), sure=_sure(beyond, words)
+            return words(
+                say("{objective} did not hold, and no lower rate was tried.", objective=what)
+            )
+        return words(
+            say(
+                (
+                    "{objective} did not hold at {rate} events/s ({sure}), and no lower rate "
+                    "was tried."
+                ),
+                objective=what,
+                rate=Rate(beyond.value),
+                sure=_sure(beyond, words),
+            )
         )
-    said = words.objective_held.format(
-        objective=what, rate=digits(found.rate.value), sure=_sure(found.rate, words)
+    said = words(
+        say(
+            "{objective} holds up to {rate} events/s ({sure})",
+            objective=what,
+            rate=Rate(found.rate.value),
+            sure=_sure(found.rate, words),
+        )
     )
     if beyond:
-        said += words.objective_beyond.format(rate=digits(beyond.value), sure=_sure(beyond, words))
+        said += words(
+            say(
+                "; at {rate} it does not ({sure})",
+                rate=Rate(beyond.value),
+                sure=_sure(beyond, words),
+            )
+        )
     if found.closed_tps:
-        said += words.objective_closed.format(tps=digits(found.closed_tps))
-    return f"{said}{words.full_stop}"
+        said += words(
+            say(". In a closed loop the same users do {tps} tps", tps=Rate(found.closed_tps))
+        )
+    return words.ended(said)
 
 
-def _sure(level: SearchLevel, words: Messages) -> str:
-    return words.search_sure.format(
-        good=level.good, steps=words.steps(level.steps), confidence=pct(level.confidence)
+def _sure(level: SearchLevel, words: Language) -> str:
+    return words(
+        say(
+            "{good} of {steps}, {confidence} sure",
+            good=level.good,
+            steps=step_count(level.steps),
+            confidence=Percent(level.confidence),
+        )
     )
 
 

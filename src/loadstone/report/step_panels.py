@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loadstone.model.language import Language
+from loadstone.model.message import say
 from loadstone.model.result import StepResult
-from loadstone.report.words import Messages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,7 @@ class Seconds:
     load: polars.DataFrame
     server: polars.DataFrame
     host: polars.DataFrame
-    words: Messages
+    words: Language
 
     def panels(self, step: StepResult) -> list[Panel]:
         """Panels of a step that have anything to show."""
@@ -53,18 +54,20 @@ class Seconds:
         rows = _Rows(self.load.filter(self.load["step"] == step.step))
         if not rows.any:
             return
-        yield rows.panel(words.events_per_s, {words.tps: rows.column("tps")})
+        yield rows.panel(words(say("events/s")), {words(say("TPS")): rows.column("tps")})
         latencies = {name: rows.column(f"{name}_ms") for name in ("p50", "p95", "p99")}
-        yield rows.panel(words.latency_ms, latencies)
+        yield rows.panel(words(say("latency, ms")), latencies)
         errors = {
-            words.errors: rows.column("errors"),
-            words.reconnects: rows.column("reconnects"),
-            words.connect_failures: rows.column("connect_failures"),
-            words.skipped: rows.column("skipped"),
+            words(say("errors")): rows.column("errors"),
+            words(say("reconnects")): rows.column("reconnects"),
+            words(say("failed connects")): rows.column("connect_failures"),
+            words(say("skipped")): rows.column("skipped"),
         }
         some = {name: each for name, each in errors.items() if each is not None and each.any()}
-        yield rows.panel(words.errors_each_second, some, bars=True)
-        yield rows.panel(words.events_open, {words.in_flight: rows.column("in_flight")})
+        yield rows.panel(words(say("errors each second")), some, bars=True)
+        yield rows.panel(
+            words(say("users at work")), {words(say("events under way")): rows.column("in_flight")}
+        )
 
     def _of_server(self, step: StepResult) -> Iterator[Panel]:
         words = self.words
@@ -72,16 +75,16 @@ class Seconds:
         if not rows.any:
             return
         threads = {
-            words.threads_running: rows.column("threads_running.now"),
-            words.row_lock_waiting: rows.by_second("row_lock_time_s"),
+            words(say("running")): rows.column("threads_running.now"),
+            words(say("waiting for a row")): rows.by_second("row_lock_time_s"),
         }
-        yield rows.panel(words.connections, threads)
+        yield rows.panel(words(say("connections")), threads)
         commits = {
-            words.com_commit: rows.by_second("com_commit"),
-            words.log_syncs: rows.by_second("log_syncs"),
-            words.binlog_syncs: rows.by_second("binlog_syncs"),
+            words(say("Com_commit")): rows.by_second("com_commit"),
+            words(say("redo log syncs")): rows.by_second("log_syncs"),
+            words(say("binlog syncs")): rows.by_second("binlog_syncs"),
         }
-        yield rows.panel(words.commits_and_syncs, commits)
+        yield rows.panel(words(say("commits and syncs a second")), commits)
 
     def _of_host(self, step: StepResult) -> Iterator[Panel]:
         words, host = self.words, step.host
@@ -90,21 +93,21 @@ class Seconds:
             return
         cores = float(host.cores or 0) or None
         cpu = {
-            words.cpu_user: rows.share("cpu.user_s", cores),
-            words.cpu_sys: rows.share("cpu.system_s", cores),
-            words.cpu_iowait: rows.share("cpu.iowait_s", cores),
+            words(say("user")): rows.share("cpu.user_s", cores),
+            words(say("system")): rows.share("cpu.system_s", cores),
+            words(say("waiting for disk")): rows.share("cpu.iowait_s", cores),
         }
-        yield rows.panel(words.cpu_percent, cpu)
+        yield rows.panel(words(say("CPU, % of all cores")), cpu)
         disk = {
-            words.disk_writes: rows.by_second(f"disk.{host.disk}.writes"),
-            words.disk_reads: rows.by_second(f"disk.{host.disk}.reads"),
+            words(say("writes")): rows.by_second(f"disk.{host.disk}.writes"),
+            words(say("reads")): rows.by_second(f"disk.{host.disk}.reads"),
         }
-        yield rows.panel(words.disk_per_s.format(disk=host.disk), disk)
+        yield rows.panel(words(say("disk {disk}, operations/s", disk=host.disk)), disk)
         network = {
-            words.net_in: rows.by_second(f"nic.{host.nic}.bytes_in", 1e-6),
-            words.net_out: rows.by_second(f"nic.{host.nic}.bytes_out", 1e-6),
+            words(say("in")): rows.by_second(f"nic.{host.nic}.bytes_in", 1e-6),
+            words(say("out")): rows.by_second(f"nic.{host.nic}.bytes_out", 1e-6),
         }
-        yield rows.panel(words.net_mb_per_s.format(nic=host.nic), network)
+        yield rows.panel(words(say("network {nic}, MB/s", nic=host.nic)), network)
 
 
 LEAST_S = 0.5

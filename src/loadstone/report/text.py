@@ -13,6 +13,7 @@ from rich.text import Text
 
 from loadstone.analyse.ladder import Level, ladders_of, quotable, shape
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.language import ENGLISH
 from loadstone.model.numbers import count, duration, number_of
 from loadstone.model.plan import WATCHED
 from loadstone.model.quantity import LONGEST_S
@@ -28,7 +29,6 @@ from loadstone.report.observed import observed_notes, observed_table
 from loadstone.report.sentences import search_sentences, verdict
 from loadstone.report.step_table import level_rows, step_columns
 from loadstone.report.table import Table
-from loadstone.report.words import ENGLISH
 
 WIDTH = 100
 

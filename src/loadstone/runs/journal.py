@@ -19,12 +19,14 @@ from loadstone.model.calibration import Ceilings
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.message import Message
 from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.outline import ToldPlan
 from loadstone.model.plan import Step
 from loadstone.model.records import Count, EngineFailure, Sample, StepRecord
 from loadstone.model.result import Aborted, LevelChange, StepState
 from loadstone.model.search import SearchOutcome, VariantSearch
+from loadstone.model.with_messages import WithMessages
 from loadstone.runs import atomic, safe_open
 from loadstone.runs.errors import StoreError
 
@@ -239,13 +241,13 @@ class StepEnd(Frozen):
     settled: Settled | None = None
 
 
-class Note(Frozen):
+class Note(WithMessages):
     """A sentence for whoever reads the run; of one step where `step` is given."""
 
     kind: Literal["note"] = "note"
     at_s: At
     step: int | None = None
-    text: str
+    text: Message
 
 
 class RunEnd(Frozen):

@@ -21,9 +21,9 @@ from loadstone import __version__
 from loadstone.analyse.matrix import ComparisonError
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.errors import LoadstoneError
+from loadstone.model.language import Lang
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run
-from loadstone.report.words import Lang
 from loadstone.runs import control_requests, run_folder
 from loadstone.web import comparing
 from loadstone.web.access import Guard, Keys

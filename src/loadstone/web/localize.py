@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from loadstone.model.language import Lang, translating
 from loadstone.model.result import StepResult
 from loadstone.report.notes import step_notes
-from loadstone.report.words import LANGUAGES, Lang, translated
 
 Translations = dict[str, dict[Lang, str]]
 """By an English sentence, and then by language; what nobody translated is left out."""
@@ -19,12 +19,7 @@ Translations = dict[str, dict[Lang, str]]
 def translations(texts: Iterable[str]) -> Translations:
     """Sentences of rules, samplers, the lab."""
     found = {
-        text: {
-            lang: other
-            for lang, words in LANGUAGES.items()
-            if (other := translated(text, words)) is not None
-        }
-        for text in texts
+        text: {one.code: one(text) for one in translating() if one.knows(text)} for text in texts
     }
     return {text: others for text, others in found.items() if others}
 
@@ -33,8 +28,8 @@ def translated_notes(steps: Iterable[StepResult]) -> Translations:
     """The notes of steps, which the report words itself."""
     found: Translations = {}
     for step in steps:
-        for lang, words in LANGUAGES.items():
-            for english, other in zip(step_notes(step), step_notes(step, words), strict=True):
+        for language in translating():
+            for english, other in zip(step_notes(step), step_notes(step, language), strict=True):
                 if other != english:
-                    found.setdefault(english, {})[lang] = other
+                    found.setdefault(english, {})[language.code] = other
     return found

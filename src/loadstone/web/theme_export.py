@@ -1,71 +1,76 @@
 """What the page has in common with the report, so that both look and speak alike.
 
-The page has its English in its own scripts and changes languages while it is open; where the report
-says the same, the other languages' words are the report's.
+The page has its English in its own scripts and changes languages while it is open: it is given what
+the catalogues of the other languages have for it.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from typing import Any
 
+from loadstone.model.language import ENGLISH, Language, translating
+from loadstone.model.message import Message
+from loadstone.report.figures.live import TIMELINES, ladder
 from loadstone.report.figures.palette import themes
-from loadstone.report.words import ENGLISH, LANGUAGES, Messages
-
-TEXTS = (
-    "against",
-    "connections",
-    "cpu_iowait",
-    "cpu_sys",
-    "cpu_user",
-    "due_rate",
-    "errors",
-    "events_per_s",
-    "evidence",
-    "explains",
-    "findings",
-    "ladder",
-    "many_users",
-    "more_repeats",
-    "notes",
-    "one_user",
-    "p95",
-    "p95_ms",
-    "p99",
-    "p99_ms",
-    "proof",
-    "qps",
-    "remedy",
-    "seconds",
-    "star",
-    "state",
-    "statements_per_s",
-    "step_number",
-    "sure",
-    "threshold",
-    "tps",
-    "users_axis",
-    "variant",
-    "warmup",
-    "weight",
-    "what",
+from loadstone.report.names import (
+    CAUSES,
+    DIFFERENCE_GROUPS,
+    GROUPS,
+    PROOF_VERDICTS,
+    STATES,
+    VERDICT_WORDS,
+    WEIGHTS,
 )
-"""Texts of the report's catalogue that the page uses as they are."""
 
-NAMES = ("causes", "groups", "proof_verdicts", "states", "verdict_words", "weights")
-"""Tables of the catalogue: what something is called that has a name of its own in the data."""
+NAMES: Mapping[str, Mapping[Any, Message]] = {
+    "causes": CAUSES,
+    "difference_groups": DIFFERENCE_GROUPS,
+    "groups": GROUPS,
+    "proof_verdicts": PROOF_VERDICTS,
+    "states": STATES,
+    "verdict_words": VERDICT_WORDS,
+    "weights": WEIGHTS,
+}
+"""What something is called that has a name of its own in the data."""
+
+_QUOTED = re.compile(r'"((?:[^"\\\\\n]|\\\\.)+)"')
 
 
 def shared() -> dict[str, Any]:
     """The figures' colours; by language the texts by the English one, and the tables of names."""
     return {
         "themes": themes(),
-        "texts": {lang: _texts(words) for lang, words in LANGUAGES.items()},
-        "names": {
-            lang: {table: dict(getattr(words, table)) for table in NAMES}
-            for lang, words in LANGUAGES.items()
-        },
+        "texts": {"en": {}, **{one.code: _texts(one) for one in translating()}},
+        "names": {one.code: _names(one) for one in (ENGLISH, *translating())},
     }
 
 
-def _texts(words: Messages) -> dict[str, str]:
-    return {getattr(ENGLISH, field): getattr(words, field) for field in TEXTS}
+def _names(language: Language) -> dict[str, dict[str, str]]:
+    return {
+        table: {name: language(said) for name, said in called.items()}
+        for table, called in NAMES.items()
+    }
+
+
+def _texts(language: Language) -> dict[str, str]:
+    """What the page's own files and its figures say, as far as the catalogue has it."""
+    found = {text: language.template(text) for text in (*_written(), *_of_figures())}
+    return {text: other for text, other in found.items() if other is not None}
+
+
+def _written() -> Iterable[str]:
+    for file in files("loadstone.web").joinpath("static").iterdir():
+        if file.name.endswith((".js", ".html")):
+            yield from _QUOTED.findall(file.read_text("utf-8"))
+
+
+def _of_figures() -> Iterable[str]:
+    for figure in TIMELINES.values():
+        yield from (figure.title, figure.about, *figure.axes, *(line.name for line in figure.lines))
+    for by_rate in (False, True):
+        option = ladder([], by_rate=by_rate)
+        yield option["xAxis"]["name"]
+        yield option["yAxis"][0]["name"]

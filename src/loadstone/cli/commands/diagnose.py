@@ -17,10 +17,10 @@ from loadstone.cli.options.types import FILE, json_option, lang_option, out_opti
 if TYPE_CHECKING:
     from loadstone.cli.options.connection import Connection
     from loadstone.model.finding import Diagnosis, NotTried
+    from loadstone.model.language import Lang
     from loadstone.model.protection import Protection
     from loadstone.model.prove_request import Proving
     from loadstone.model.result import Result
-    from loadstone.report.words import Lang
 
 
 @click.command()
@@ -98,8 +98,8 @@ def _show(
     if as_json:
         _as_json(found, not_tried)
         return
+    from loadstone.model.language import in_language
     from loadstone.report.findings import as_text
-    from loadstone.report.words import in_language
 
     click.echo(as_text(found, result.proofs, not_tried, in_language(lang)), nl=False)
 

@@ -10,8 +10,8 @@ import click
 from loadstone.cli.options.types import lang_option, out_option
 
 if TYPE_CHECKING:
+    from loadstone.model.language import Lang
     from loadstone.report.opened import Run
-    from loadstone.report.words import Lang
 
 Kind = Literal["html", "markdown", "csv", "json"]
 

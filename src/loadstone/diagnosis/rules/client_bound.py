@@ -9,6 +9,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.diagnosis.trials import client
 from loadstone.model.finding import Evidence, Finding, Trial
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
 
@@ -118,4 +119,4 @@ def _evidence(case: Case, cpu: float, delay: float, away: float | None) -> tuple
     return tuple(found)
 
 
-RULE = Rule("client-bound", judge)
+RULE = Rule("client-bound", say("the load generator itself"), judge)

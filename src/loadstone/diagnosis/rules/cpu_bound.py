@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import FULL, Cpu, cpu_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import cheaper_way
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SURE = 0.95
@@ -99,5 +100,5 @@ def _cost(case: Case, cpu: Cpu) -> str:
     return f"each event takes {time} of the server's CPU"
 
 
-RULE = Rule("cpu-bound", judge)
-ONE_CORE_RULE = Rule("one-hot-core", judge_one_core)
+RULE = Rule("cpu-bound", say("the CPU is used up"), judge)
+ONE_CORE_RULE = Rule("one-hot-core", say("one core is full"), judge_one_core)

@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import IDLE, outside, own_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 USED = 0.8
@@ -162,4 +163,4 @@ def _finding(
     )
 
 
-RULE = Rule("disk-cap", judge)
+RULE = Rule("disk-cap", say("the disk is at its limit"), judge)

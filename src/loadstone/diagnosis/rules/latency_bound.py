@@ -8,6 +8,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import more_users
 from loadstone.diagnosis.unexplained import nameless_wait, stalled
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct, users
 
 FAR_MS = 0.4
@@ -117,4 +118,4 @@ def _far(case: Case, mean_ms: float) -> Finding | None:
     )
 
 
-RULE = Rule("latency-bound", judge)
+RULE = Rule("latency-bound", say("the way between client and server"), judge)

@@ -13,6 +13,7 @@ from loadstone.diagnosis.trials import by_socket, client
 from loadstone.diagnosis.unexplained import stalled
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Evidence, Finding, Trial
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct, size, users
 
 USED = 0.8
@@ -221,4 +222,4 @@ def _carries(case: Case, mbit: int) -> str:
     return f", which would carry {num(events)} events a second of {size(moved / case.step.tps)}"
 
 
-RULE = Rule("line-full", judge)
+RULE = Rule("line-full", say("the network is full"), judge)

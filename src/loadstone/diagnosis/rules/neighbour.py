@@ -6,6 +6,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import cpu_of, server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 OTHERS = 0.2
@@ -65,5 +66,5 @@ def judge_steal(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("noisy-neighbour", judge)
-STEAL_RULE = Rule("steal", judge_steal)
+RULE = Rule("noisy-neighbour", say("other programs on the host"), judge)
+STEAL_RULE = Rule("steal", say("CPU time goes to other virtual machines"), judge_steal)

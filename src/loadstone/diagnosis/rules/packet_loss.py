@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 TIMER_S = 0.2
@@ -72,4 +73,4 @@ def _again(case: Case) -> tuple[float, float, str] | None:
     return max(known, key=lambda end: end[0], default=None)
 
 
-RULE = Rule("packet-loss", judge)
+RULE = Rule("packet-loss", say("packets are lost on the way"), judge)

@@ -6,6 +6,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.unexplained import stalled
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import pct
 
 SHARE = 0.1
@@ -36,4 +37,4 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("server-paused", judge)
+RULE = Rule("server-paused", say("somebody stops the server's process"), judge)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, size
 
 FAULTS = 10.0
@@ -65,4 +66,4 @@ def _thrashes(faults: float, limit: float | None) -> str:
     )
 
 
-RULE = Rule("swapping", judge)
+RULE = Rule("swapping", say("memory is swapped to disk"), judge)

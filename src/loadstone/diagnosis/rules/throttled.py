@@ -6,6 +6,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 OFTEN = 0.2
@@ -89,5 +90,5 @@ def _use_of_the_busiest(case: Case, number: int) -> float:
     return sum(busiest) / number if number and len(busiest) == number else 0.0
 
 
-RULE = Rule("cpu-throttled", judge)
-PINNED_RULE = Rule("cpu-pinned", judge_pinned)
+RULE = Rule("cpu-throttled", say("a control group throttles the CPU"), judge)
+PINNED_RULE = Rule("cpu-pinned", say("the process may use few cores only"), judge_pinned)

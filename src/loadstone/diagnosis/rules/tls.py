@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import cpu_of, is_full, is_shared, server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SERVER_S = 10e-6
@@ -71,4 +72,4 @@ def _has_spent_its_quota(case: Case) -> bool:
     return limit is not None and used is not None and used >= SPENT * limit
 
 
-RULE = Rule("tls", judge)
+RULE = Rule("tls", say("encryption"), judge)

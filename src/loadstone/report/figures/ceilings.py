@@ -9,33 +9,46 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from loadstone.model.ceilings import Resource, StepCeilings
+from loadstone.model.language import Language
+from loadstone.model.message import say
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis
 from loadstone.report.figures.palette import line_style
-from loadstone.report.words import Messages
+from loadstone.report.names import resource_name
 
 FAR = 30.0
 """A ceiling that is never nearer than so many times the highest rate is left out of the picture."""
 
 
-def ceilings_figure(found: Sequence[StepCeilings], words: Messages) -> Figure:
+def ceilings_figure(found: Sequence[StepCeilings], words: Language) -> Figure:
     """One line a resource, of the first ladder; both axes are logarithmic, as ladders double."""
     steps = _middle(found)
     highest = max((step.tps for step in steps), default=1.0)
-    measured = _series(words.measured, [(step.concurrency, step.tps) for step in steps])
+    measured = _series(words(say("measured")), [(step.concurrency, step.tps) for step in steps])
     measured |= {"lineStyle": {"width": 3}, "symbolSize": 8, "z": 5}
     lines = [
-        _series(words.resource(name), points) | {"lineStyle": line_style(number)}
+        _series(words(resource_name(name)), points) | {"lineStyle": line_style(number)}
         for number, (name, points) in enumerate(_near(steps, highest))
     ]
     option = {
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "line"}},
         "legend": {"top": 0, "type": "plain"},
         "grid": {"left": 84, "right": 28, "top": 72, "bottom": 52},
-        "xAxis": users_axis(words.users_axis),
-        "yAxis": axis("log", words.events_per_s, nameGap=60),
+        "xAxis": users_axis(words(say("users"))),
+        "yAxis": axis("log", words(say("events/s")), nameGap=60),
         "series": [measured, *lines],
     }
-    return Figure(words.ceilings, option, words.ceilings_about, height_px=430)
+    return Figure(
+        words(say("The ceilings")),
+        option,
+        words(
+            say(
+                "Events a second that each resource would allow at the step's own cost "
+                "per event. The measured rate lies under the ceilings; the lowest of "
+                "them holds it back."
+            )
+        ),
+        height_px=430,
+    )
 
 
 def _middle(found: Sequence[StepCeilings]) -> list[StepCeilings]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.language import Language
+from loadstone.model.message import say
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis
 from loadstone.report.figures.palette import MARK, QUIET
-from loadstone.report.words import Messages, localize
 
 _SAME = 0.05
 """A counter that was looked up is the one that is meant where it comes so near to the finding's."""
 
 
-def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Messages) -> Figure:
+def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Language) -> Figure:
     """The first of its figures that is known at all levels; where none is, the rate itself."""
     for evidence in finding.evidence:
         points = _over_ladder(evidence, ladder)
@@ -22,11 +23,11 @@ def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Messa
             name = _title(evidence, words)
             return _figure(finding, ladder, (name, points, evidence.threshold), words)
     points = [(step.concurrency, step.tps) for step in ladder if step.tps is not None]
-    return _figure(finding, ladder, (words.events_per_s, points, None), words)
+    return _figure(finding, ladder, (words(say("events/s")), points, None), words)
 
 
-def _title(evidence: Evidence, words: Messages) -> str:
-    counter, unit = localize(evidence.counter, words), localize(evidence.unit, words)
+def _title(evidence: Evidence, words: Language) -> str:
+    counter, unit = words(evidence.counter), words(evidence.unit)
     # Some languages have brackets about a share's unit already.
     return f"{counter} ({unit.strip(' （）')})" if unit else counter
 
@@ -35,7 +36,7 @@ def _figure(
     finding: Finding,
     ladder: Sequence[StepResult],
     drawn: tuple[str, Sequence[tuple[int, float]], float | None],
-    words: Messages,
+    words: Language,
 ) -> Figure:
     name, points, threshold = drawn
     shows = {step.concurrency for step in ladder if step.step in finding.steps}
@@ -51,7 +52,7 @@ def _figure(
             "symbol": "none",
             "lineStyle": {"color": MARK, "type": "dashed"},
             "label": {
-                "formatter": words.threshold,
+                "formatter": words(say("threshold")),
                 "position": "insideStartTop",
                 "fontSize": 10,
                 "color": QUIET,
@@ -64,11 +65,24 @@ def _figure(
         | {"left": 0, "top": 0, "padding": 0},
         "tooltip": {"trigger": "axis"},
         "grid": {"left": 52, "right": 16, "top": 34, "bottom": 40},
-        "xAxis": users_axis(words.users_axis, nameGap=22),
+        "xAxis": users_axis(words(say("users")), nameGap=22),
         "yAxis": axis("value", "", splitNumber=3, **_room_for(threshold, points)),
         "series": [line],
     }
-    return Figure(name, option, words.evidence_about.format(cause=finding.cause), height_px=190)
+    return Figure(
+        name,
+        option,
+        words(
+            say(
+                (
+                    "The figure that the finding {cause} rests on, over virtual users; "
+                    "diamonds are the steps that show it."
+                ),
+                cause=finding.cause,
+            )
+        ),
+        height_px=190,
+    )
 
 
 def _room_for(threshold: float | None, points: Sequence[tuple[int, float]]) -> Option:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse.ladder import Level, middle_step
 from loadstone.analyse.repeats import Mean, mean_of
 from loadstone.analyse.usl import Usl
+from loadstone.model.language import Language
+from loadstone.model.message import say
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis, whiskers
-from loadstone.report.words import Messages
 
 _GRIDS = ((44, 190), (288, 120), (462, 190))
 """Top and height of the three pictures, in pixels."""
@@ -18,27 +19,33 @@ _HEIGHT = 716
 _CURVE_POINTS = 60
 
 
-def ladder_figure(ladder: Sequence[Level], law: Usl | None, words: Messages) -> Figure:
+def ladder_figure(ladder: Sequence[Level], law: Usl | None, words: Language) -> Figure:
     """TPS, QPS, p95 and p99 of one variant and workload, one below the other on one axis."""
     open_loop = any(level.rate for level in ladder)
-    name = words.due_per_s if open_loop else words.users_axis
+    name = words(say("due/s")) if open_loop else words(say("users"))
     series: list[Option] = [_rates(ladder, words)]
     if law is not None:
         series.append(_curve(ladder, law, words))
     series += [
-        _line(words.qps, 1, [(_place(each), _qps(each)) for each in ladder]),
-        _latency(words.p95, ladder, "p95"),
-        _latency(words.p99, ladder, "p99"),
+        _line(words(say("QPS")), 1, [(_place(each), _qps(each)) for each in ladder]),
+        _latency(words(say("p95")), ladder, "p95"),
+        _latency(words(say("p99")), ladder, "p99"),
     ]
     return Figure(
-        title=words.ladder,
+        title=words(say("The ladder")),
         option=_option(series, name, words, open_loop=open_loop),
-        about=words.ladder_about,
+        about=words(
+            say(
+                "Rates and latencies over virtual users. Whiskers: 95 % interval of the "
+                "rate, lowest to highest repeat of the latencies. Dashed: the Universal "
+                "Scalability Law, where it fits."
+            )
+        ),
         height_px=_HEIGHT,
     )
 
 
-def variants_figure(ladders: Sequence[Sequence[Level]], words: Messages) -> Figure:
+def variants_figure(ladders: Sequence[Sequence[Level]], words: Language) -> Figure:
     """TPS and p99 of all variants of a workload, a line each."""
     open_loop = any(level.rate for ladder in ladders for level in ladder)
     series: list[Option] = []
@@ -48,20 +55,25 @@ def variants_figure(ladders: Sequence[Sequence[Level]], words: Messages) -> Figu
         series.append(
             _latency(ladder[0].variant, ladder, "p99") | {"yAxisIndex": 1, "xAxisIndex": 1}
         )
-    name = words.due_per_s if open_loop else words.users_axis
+    name = words(say("due/s")) if open_loop else words(say("users"))
     option = _option(series, name, words, open_loop=open_loop)
     # The middle one of the three has no place here.
     for part in ("grid", "xAxis", "yAxis"):
         del option[part][1]
     option["xAxis"][1]["gridIndex"] = option["yAxis"][1]["gridIndex"] = 1
-    option["yAxis"][1]["name"] = words.p99_ms
+    option["yAxis"][1]["name"] = words(say("p99, ms"))
     option["grid"][1]["top"] = 288
     option["legend"] = {"top": 0, "type": "scroll"}
-    return Figure(words.variants, option, words.variants_about, height_px=540)
+    return Figure(
+        words(say("Variants")),
+        option,
+        words(say("Rates and 99th percentiles of all variants over virtual users, a line each.")),
+        height_px=540,
+    )
 
 
-def _option(series: list[Option], name: str, words: Messages, *, open_loop: bool) -> Option:
-    heads = (words.events_per_s, words.statements_per_s, words.latency_ms)
+def _option(series: list[Option], name: str, words: Language, *, open_loop: bool) -> Option:
+    heads = (words(say("events/s")), words(say("statements/s")), words(say("latency, ms")))
     return {
         "legend": {"top": 0, "type": "scroll"},
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "line"}},
@@ -83,9 +95,13 @@ def _place(level: Level) -> float:
     return level.rate.highest if level.rate else float(level.concurrency)
 
 
-def _rates(ladder: Sequence[Level], words: Messages) -> Option:
+def _rates(ladder: Sequence[Level], words: Language) -> Option:
     points = [(_place(each), each.tps.mean if each.tps else None) for each in ladder]
-    line = _line(words.tps, 0, points) | {"z": 5, "lineStyle": {"width": 2.5}, "symbolSize": 7}
+    line = _line(words(say("TPS")), 0, points) | {
+        "z": 5,
+        "lineStyle": {"width": 2.5},
+        "symbolSize": 7,
+    }
     return line | {"markLine": whiskers(_intervals(ladder))}
 
 
@@ -96,11 +112,11 @@ def _intervals(ladder: Sequence[Level]) -> Iterator[tuple[float, float, float]]:
             yield _place(level), max(mean - half, 0.0), mean + half
 
 
-def _curve(ladder: Sequence[Level], law: Usl, words: Messages) -> Option:
+def _curve(ladder: Sequence[Level], law: Usl, words: Language) -> Option:
     low, high = _place(ladder[0]), _place(ladder[-1])
     step = math.log(high / low) / (_CURVE_POINTS - 1) if high > low else 0.0
     users = [low * math.exp(step * at) for at in range(_CURVE_POINTS)]
-    line = _line(words.usl, 0, [(each, law.rate(each)) for each in users])
+    line = _line(words(say("USL fit")), 0, [(each, law.rate(each)) for each in users])
     return line | {"symbol": "none", "lineStyle": {"type": "dashed", "width": 1.5}}
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+from loadstone.model.language import Language
+from loadstone.model.message import say
 from loadstone.report.figures.figure import Figure, Option, axis, short
 from loadstone.report.figures.palette import CIVIDIS
 from loadstone.report.figures.zoom import zooms
 from loadstone.report.latencies import StepLatencies, share_at_most
-from loadstone.report.words import Messages
 
 ROWS = 36
 """The most rows of a heat map."""
 
 
-def heat_figure(found: StepLatencies, words: Messages, group: str) -> Figure | None:
+def heat_figure(found: StepLatencies, words: Language, group: str) -> Figure | None:
     """How many events took how long, by time; `None` where none was recorded."""
     edges = _edges(found)
     if not edges:
@@ -30,13 +31,13 @@ def heat_figure(found: StepLatencies, words: Messages, group: str) -> Figure | N
     option: Option = {
         "tooltip": {"trigger": "item"},
         "grid": {"left": 84, "right": 28, "top": 16, "bottom": 84},
-        "xAxis": _category(seconds, words.seconds_axis, 26),
-        "yAxis": _category([_edge(edge) for edge in edges[:-1]], words.latency_ms, 60),
+        "xAxis": _category(seconds, words(say("seconds since the load began")), 26),
+        "yAxis": _category([_edge(edge) for edge in edges[:-1]], words(say("latency, ms")), 60),
         "visualMap": {
             "min": 0,
             "max": max(most, 0.3),
             "dimension": 2,
-            "text": [words.many, words.few],
+            "text": [words(say("many")), words(say("few"))],
             "orient": "horizontal",
             "right": 28,
             "bottom": 0,
@@ -46,26 +47,46 @@ def heat_figure(found: StepLatencies, words: Messages, group: str) -> Figure | N
         },
         "dataZoom": zooms(1, slider=False),
         "dataset": {
-            "dimensions": [words.seconds_axis, words.latency_ms, words.magnitude, words.events],
+            "dimensions": [
+                words(say("seconds since the load began")),
+                words(say("latency, ms")),
+                words(say("log10 of events")),
+                words(say("events")),
+            ],
             "source": cells,
         },
         "series": [
             {
                 "type": "heatmap",
-                "name": words.events,
+                "name": words(say("events")),
                 "encode": {"x": 0, "y": 1, "value": 2, "tooltip": [0, 1, 3]},
                 "progressive": 0,
             }
         ],
     }
-    return Figure(words.heat, option, words.heat_about, 300, group=group, renderer="canvas")
+    return Figure(
+        words(say("Latency over time")),
+        option,
+        words(
+            say(
+                "How many events took how long, by time; yellow is many, dark blue is "
+                "few (logarithmic)."
+            )
+        ),
+        300,
+        group=group,
+        renderer="canvas",
+    )
 
 
-def percentile_figure(found: StepLatencies, words: Messages) -> Figure | None:
+def percentile_figure(found: StepLatencies, words: Language) -> Figure | None:
     """Response and service time against 1 / (1 - q); `None` where the window has no event."""
     curves = {
         name: share_at_most(found.window[kind])
-        for kind, name in (("response", words.response), ("service", words.service))
+        for kind, name in (
+            ("response", words(say("response time"))),
+            ("service", words(say("service time"))),
+        )
         if found.window.get(kind)
     }
     if not curves:
@@ -76,11 +97,11 @@ def percentile_figure(found: StepLatencies, words: Messages) -> Figure | None:
         "grid": {"left": 84, "right": 28, "top": 40, "bottom": 52},
         "xAxis": axis(
             "log",
-            words.share_of_events,
+            words(say("share of events that took no longer")),
             axisLabel={"formatter": "percentile"},
             axisPointer={"label": {"formatter": "percentile"}},
         ),
-        "yAxis": axis("value", words.latency_ms, nameGap=60),
+        "yAxis": axis("value", words(say("latency, ms")), nameGap=60),
         "series": [
             {
                 "name": name,
@@ -92,7 +113,17 @@ def percentile_figure(found: StepLatencies, words: Messages) -> Figure | None:
             for (name, points), dash in zip(curves.items(), ("solid", "dashed"), strict=False)
         ],
     }
-    return Figure(words.percentiles, option, words.percentiles_about, 300)
+    return Figure(
+        words(say("Percentiles")),
+        option,
+        words(
+            say(
+                "How long the slowest share of events takes at least: each further nine "
+                "has the same room (HdrHistogram)."
+            )
+        ),
+        300,
+    )
 
 
 def _edges(found: StepLatencies) -> list[float]:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import levels
+from loadstone.model.message import Message, say
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Option, axis, short, users_axis
@@ -24,7 +25,7 @@ class Line:
     """One series."""
 
     id: str
-    name: str
+    name: Message
     axis: int = 0
     """Which of the figure's vertical axes it goes by."""
 
@@ -33,10 +34,10 @@ class Line:
 class Timeline:
     """A figure over the run's seconds."""
 
-    title: str
-    about: str
+    title: Message
+    about: Message
     """What it shows; read aloud in its place as well."""
-    axes: tuple[str, ...]
+    axes: tuple[Message, ...]
     """Names with units, left and right."""
     lines: tuple[Line, ...]
     stacked: bool = False
@@ -48,58 +49,60 @@ class Timeline:
 
 TIMELINES: dict[str, Timeline] = {
     "rates": Timeline(
-        "Rates",
-        "Events and statements that were answered each second.",
-        ("events/s", "statements/s"),
-        (Line("tps", "events/s (TPS)"), Line("qps", "statements/s (QPS)", axis=1)),
+        say("Rates"),
+        say("Events and statements that were answered each second."),
+        (say("events/s"), say("statements/s")),
+        (Line("tps", say("events/s (TPS)")), Line("qps", say("statements/s (QPS)"), axis=1)),
     ),
     "latency": Timeline(
-        "Response time",
-        "What users waited: percentiles of each second's events.",
-        ("ms",),
-        (Line("p50", "p50"), Line("p95", "p95"), Line("p99", "p99")),
+        say("Response time"),
+        say("What users waited: percentiles of each second's events."),
+        (say("ms"),),
+        (Line("p50", say("p50")), Line("p95", say("p95")), Line("p99", say("p99"))),
     ),
     "connections": Timeline(
-        "Connections",
-        "Active connections beside all connections, as the generator and the server count them.",
-        ("connections",),
+        say("Connections"),
+        say(
+            "Active connections beside all connections, as the generator and the server count them."
+        ),
+        (say("connections"),),
         (
-            Line("users", "all (generator)"),
-            Line("in_flight", "active (generator)"),
-            Line("threads_connected", "all (server)"),
-            Line("threads_running", "active (server)"),
+            Line("users", say("all (generator)")),
+            Line("in_flight", say("active (generator)")),
+            Line("threads_connected", say("all (server)")),
+            Line("threads_running", say("active (server)")),
         ),
         whole=True,
     ),
     "cpu": Timeline(
-        "CPU of the server's host",
-        "Shares of all cores.",
-        ("%",),
+        say("CPU of the server's host"),
+        say("Shares of all cores."),
+        (say("%"),),
         (
-            Line("cpu_user", "user"),
-            Line("cpu_sys", "system"),
-            Line("cpu_iowait", "waiting for disk"),
-            Line("cpu_steal", "taken by the hypervisor"),
+            Line("cpu_user", say("user")),
+            Line("cpu_sys", say("system")),
+            Line("cpu_iowait", say("waiting for disk")),
+            Line("cpu_steal", say("taken by the hypervisor")),
         ),
         stacked=True,
         highest=100.0,
     ),
     "disk": Timeline(
-        "Disk",
-        "Operations on the disk that holds the server's data.",
-        ("operations/s", "MB/s"),
+        say("Disk"),
+        say("Operations on the disk that holds the server's data."),
+        (say("operations/s"), say("MB/s")),
         (
-            Line("disk_reads", "reads/s"),
-            Line("disk_writes", "writes/s"),
-            Line("disk_flushes", "flushes/s"),
-            Line("disk_written", "MB/s written", axis=1),
+            Line("disk_reads", say("reads/s")),
+            Line("disk_writes", say("writes/s")),
+            Line("disk_flushes", say("flushes/s")),
+            Line("disk_written", say("MB/s written"), axis=1),
         ),
     ),
     "network": Timeline(
-        "Network",
-        "What the interface carries that has the target's traffic.",
-        ("Mbit/s",),
-        (Line("net_in", "received"), Line("net_out", "sent")),
+        say("Network"),
+        say("What the interface carries that has the target's traffic."),
+        (say("Mbit/s"),),
+        (Line("net_in", say("received")), Line("net_out", say("sent"))),
     ),
 }
 """By the name that points say."""
@@ -160,8 +163,8 @@ def _drawn(runs: Mapping[str, Sequence[StepResult]], *, by_rate: bool) -> Option
     ]
     return {
         **_frame(),
-        "xAxis": axis("value", "events/s asked for") if by_rate else users_axis("users"),
-        "yAxis": [_height("events/s", 0)],
+        "xAxis": axis("value", say("events/s asked for")) if by_rate else users_axis(say("users")),
+        "yAxis": [_height(say("events/s"), 0)],
         "series": series,
     }
 
@@ -198,7 +201,7 @@ def _frame() -> Option:
 
 
 def _seconds() -> Option:
-    found = axis("value", "s", min="dataMin", max="dataMax", nameGap=22)
+    found = axis("value", say("s"), min="dataMin", max="dataMax", nameGap=22)
     # The ends move each second: numbers there would only flicker.
     found["axisLabel"] |= {"showMinLabel": False, "showMaxLabel": False}
     return found

@@ -8,6 +8,7 @@ from loadstone.analyse.ladder import Level, ladders_of
 from loadstone.analyse.usl import Usl, of_ladder
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.language import Lang, in_language
 from loadstone.model.result import StepResult
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.figures.evidence import evidence_figure
@@ -17,7 +18,6 @@ from loadstone.report.figures.latency import heat_figure, percentile_figure
 from loadstone.report.figures.series import series_figure
 from loadstone.report.latencies import StepLatencies
 from loadstone.report.step_panels import Seconds
-from loadstone.report.words import Lang, in_language
 
 if TYPE_CHECKING:
     from loadstone.report.opened import Run

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from loadstone.model.language import Language
+from loadstone.model.message import say
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option
 from loadstone.report.figures.palette import MARK, QUIET
 from loadstone.report.figures.thinning import Thinned, thin
 from loadstone.report.figures.zoom import zooms
 from loadstone.report.step_panels import Panel
-from loadstone.report.words import Messages
 
 if TYPE_CHECKING:
     from loadstone.report.step_panels import Array
@@ -21,7 +22,7 @@ _SHADE = {"opacity": 0.16}
 
 
 def series_figure(
-    panels: Sequence[Panel], step: StepResult, words: Messages, columns: int, group: str
+    panels: Sequence[Panel], step: StepResult, words: Language, columns: int, group: str
 ) -> tuple[Figure, Thinned]:
     """The picture, and how the longest of its lines was thinned.
 
@@ -50,7 +51,18 @@ def series_figure(
     }
     height = _top(len(panels)) - _GAP + _BOTTOM
     longest = max(thinned, key=lambda each: each.seconds)
-    return Figure(words.seconds, option, words.seconds_about, height, group=group), longest
+    return Figure(
+        words(say("Second by second")),
+        option,
+        words(
+            say(
+                "Load, server and host of the step on one time axis; warm-up is grey, "
+                "outages are coloured."
+            )
+        ),
+        height,
+        group=group,
+    ), longest
 
 
 def _by_place(panel: Panel) -> dict[str, Array]:
@@ -79,7 +91,7 @@ def _legend(panel: Panel, at: int) -> Option:
     }
 
 
-def _time(at: int, panels: int, end: float, words: Messages) -> Option:
+def _time(at: int, panels: int, end: float, words: Language) -> Option:
     is_last = at == panels - 1
     found: Option = {
         "type": "value",
@@ -92,11 +104,15 @@ def _time(at: int, panels: int, end: float, words: Messages) -> Option:
         "axisPointer": {"label": {"show": is_last, "formatter": "clock"}},
     }
     if is_last:
-        found |= {"name": words.seconds_axis, "nameLocation": "middle", "nameGap": 24}
+        found |= {
+            "name": words(say("seconds since the load began")),
+            "nameLocation": "middle",
+            "nameGap": 24,
+        }
     return found
 
 
-def _series(panels: Sequence[Panel], step: StepResult, words: Messages) -> Iterator[Option]:
+def _series(panels: Sequence[Panel], step: StepResult, words: Language) -> Iterator[Option]:
     for at, panel in enumerate(panels):
         for number, name in enumerate(panel.lines):
             look = _bar(number) if panel.bars else _line(number)
@@ -124,17 +140,17 @@ def _bar(number: int) -> Option:
     return found | {"itemStyle": {"color": MARK}} if number == 0 else found
 
 
-def _marked(step: StepResult, words: Messages, *, named: bool) -> Option:
+def _marked(step: StepResult, words: Language, *, named: bool) -> Option:
     """What does not count (warm-up) in grey, what went wrong (outages) in colour."""
     areas: list[list[Option]] = []
     if step.window and step.window.from_s > 0:
         grey = {"color": QUIET, **_SHADE}
-        name = words.warmup if named else ""
+        name = words(say("warm-up")) if named else ""
         areas.append(_area(0.0, step.window.from_s, name, grey))
     for outage in step.outages:
         end = outage.to_s if outage.to_s is not None else step.window.to_s if step.window else None
         if end is not None:
-            name = words.outage if named else ""
+            name = words(say("outage")) if named else ""
             areas.append(_area(outage.from_s, end, name, {"color": MARK, "opacity": 0.3}))
     label = {"position": "insideTop", "fontSize": 11, "color": QUIET}
     return {"silent": True, "label": label, "data": areas}

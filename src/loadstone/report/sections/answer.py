@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
+from loadstone.model.message import say, user_count
 from loadstone.model.numbers import digits, duration, rate
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
+from loadstone.report.names import NOT_FINISHED, VERDICT_WORDS, cell_count, variant_count
 from loadstone.report.notes import drill_notes
 from loadstone.report.sections.context import ReportContext, localized
 from loadstone.report.sentences import answer, search_sentences
@@ -28,16 +30,16 @@ def answer_section(context: ReportContext) -> Markup:
     told = [_of_ladder(context, ladder) for ladder in context.ladders]
     inside += told[:shown]
     if told[shown:]:
-        inside.append(folded(words.more_ladders.format(number=len(told) - shown), *told[shown:]))
+        inside.append(folded(words(say("{number} more", number=len(told) - shown)), *told[shown:]))
     if context.result.run.search:
         inside.append(_box(search_sentences(context.result.run.search, words)))
     if not context.ladders:
         inside.append(_box(_watched(context)))
     if context.result.run.state != "finished":
-        inside.append(paragraph(words.not_finished[context.result.run.state], "bad"))
+        inside.append(paragraph(words(NOT_FINISHED[context.result.run.state]), "bad"))
     if aborted := context.result.run.aborted:
         inside.append(localized(aborted.said, words, "p", "bad"))
-    return context.section("answer", words.answer, *inside)
+    return context.section("answer", words(say("The answer")), *inside)
 
 
 def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
@@ -60,8 +62,8 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
 
 def _sentence(note: str, context: ReportContext) -> str:
     """A note as a sentence; a Chinese one may begin with a URL."""
-    first = note[:1].upper() if context.words.language == "en" else note[:1]
-    return f"{first}{note[1:]}{context.words.full_stop}"
+    first = note[:1].upper() if context.words.code == "en" else note[:1]
+    return context.words.ended(f"{first}{note[1:]}")
 
 
 def _box(lines: Iterator[str] | list[str]) -> Markup:
@@ -74,32 +76,41 @@ def _tiles(context: ReportContext, level: Level) -> Markup:
     tps = level.tps
     half = tps.half_width if tps else None
     shown = [
-        (rate(tps.mean if tps else step.tps), words.tps),
-        (rate(step.qps), words.qps),
-        (rate(response.p50), words.p50_ms),
-        (rate(response.p95), words.p95_ms),
-        (rate(response.p99), words.p99_ms),
+        (rate(tps.mean if tps else step.tps), words(say("TPS"))),
+        (rate(step.qps), words(say("QPS"))),
+        (rate(response.p50), words(say("p50, ms"))),
+        (rate(response.p95), words(say("p95, ms"))),
+        (rate(response.p99), words(say("p99, ms"))),
     ]
     if half is not None:
-        shown.insert(1, (f"± {digits(half)}", words.interval_95))
+        shown.insert(1, (f"± {digits(half)}", words(say("95 % interval"))))
     tiles = (element("li", element("b", value), element("span", name)) for value, name in shown)
-    caption = words.at_peak.format(users=words.users(level.concurrency))
+    caption = words(say("At {users}", users=user_count(level.concurrency)))
     return element("ul", *tiles, class_="tiles", aria_label=caption)
 
 
 def _of_experiment(found: Comparison, context: ReportContext) -> Iterator[str]:
     """How many cells say what."""
     words = context.words
-    yield words.experiment_answer.format(
-        cells=words.cells(len(found.cells)), variants=words.variants_of(_variants(found))
+    yield words(
+        say(
+            "{cells} with {variants} were compared.",
+            cells=cell_count(len(found.cells)),
+            variants=variant_count(_variants(found)),
+        )
     )
     verdicts = [each for table in found.cells for each in table.compared]
     for word in ("faster", "slower", "no difference", "not enough evidence"):
         mine = [each for each in verdicts if each.verdict.word == word]
         if mine:
             named = sorted({each.contrast.b for each in mine})
-            yield words.verdict_count.format(
-                word=words.verdict_words[word], number=len(mine), variants="; ".join(named)
+            yield words(
+                say(
+                    "{word}: {number} ({variants}).",
+                    word=VERDICT_WORDS[word],
+                    number=len(mine),
+                    variants="; ".join(named),
+                )
             )
 
 
@@ -111,12 +122,14 @@ def _watched(context: ReportContext) -> Iterator[str]:
     for step in context.result.steps:
         if step.window:
             seconds = duration(step.window.to_s - step.window.from_s)
-            yield context.words.watched.format(duration=seconds)
+            yield context.words(
+                say("Watched for {duration}, without load of ours.", duration=seconds)
+            )
     if not context.result.steps:
-        yield context.words.no_rate
+        yield context.words(say("No step has a rate that may be quoted."))
 
 
 def contents(context: ReportContext, names: list[tuple[str, str]]) -> Markup:
     """Where the parts are."""
     links = joined(element("li", element("a", title, href=f"#{name}")) for name, title in names)
-    return element("nav", element("ul", links), aria_label=context.words.contents)
+    return element("nav", element("ul", links), aria_label=context.words(say("Contents")))

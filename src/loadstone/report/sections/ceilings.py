@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.model.ceilings import StepCeilings
+from loadstone.model.language import Language
+from loadstone.model.message import Joined, say, user_count
 from loadstone.model.numbers import asked, digits, pct
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph
+from loadstone.report.names import resource_name
 from loadstone.report.page import Figures
 from loadstone.report.sections.context import ReportContext
 from loadstone.report.sentences import held_by
 from loadstone.report.table import table_of
-from loadstone.report.words import Messages, localize
 
 
 def ceilings_section(context: ReportContext) -> Markup:
     """What each resource would allow."""
     parts = ceiling_parts(context.run.ceilings, context.figures)
-    return context.section("ceilings", context.words.ceilings, *parts)
+    return context.section("ceilings", context.words(say("The ceilings")), *parts)
 
 
 def ceiling_parts(found: Sequence[StepCeilings], figures: Figures) -> Iterator[Markup]:
     """The picture, the tables, and what was not evaluated."""
     words = figures.words
     if not found:
-        yield paragraph(words.no_ceiling)
+        yield paragraph(words(say("no ceiling could be evaluated")))
         return
     figure = ceilings_figure(found, words)
     yield paragraph(figure.about, "about")
     yield figures.place(figure)
     yield element("div", *(_of_step(step, words) for step in found))
     missing = [
-        words.resource_not_evaluated.format(
-            resource=words.resource(resource), why=localize(why, words)
-        )
+        words(say("{resource}: {why}", resource=resource_name(resource), why=words(why)))
         for resource, why in not_evaluated(found).items()
     ]
     if missing:
-        yield folded(words.not_evaluated.format(number=len(missing)), list_of(missing))
+        yield folded(words(say("Not evaluated: {number}", number=len(missing))), list_of(missing))
 
 
 def not_evaluated(found: Sequence[StepCeilings]) -> dict[str, str]:
@@ -52,12 +52,12 @@ def not_evaluated(found: Sequence[StepCeilings]) -> dict[str, str]:
     }
 
 
-def _of_step(step: StepCeilings, words: Messages) -> Markup:
-    heads = (words.resource_head, words.reckoned_from, words.events_per_s, words.used)
+def _of_step(step: StepCeilings, words: Language) -> Markup:
+    heads = (words(say("resource")), words(say("from")), words(say("events/s")), words(say("used")))
     rows = [
         (
-            words.resource(one.resource),
-            localize(one.how or "", words),
+            words(resource_name(one.resource)),
+            words(one.how or ""),
             digits(one.events_per_s),
             pct(one.used),
         )
@@ -65,17 +65,17 @@ def _of_step(step: StepCeilings, words: Messages) -> Markup:
         if one.events_per_s is not None
     ]
     return folded(
-        f"{_title(step, words)}{words.colon}{held_by(step, words)}",
+        words.pair(_title(step, words), held_by(step, words)),
         table_of(heads, rows, text=2).html(),
     )
 
 
-def _title(step: StepCeilings, words: Messages) -> str:
+def _title(step: StepCeilings, words: Language) -> str:
     parts = [] if step.variant == "default" else [step.variant]
-    parts.append(words.users(step.concurrency))
+    parts.append(words(user_count(step.concurrency)))
     if step.rate:
-        parts.append(words.due_rate.format(rate=asked(step.rate)))
+        parts.append(words(say("{rate} events/s due", rate=asked(step.rate))))
     if step.repeat > 1:
-        parts.append(words.repeat_number.format(number=step.repeat))
-    parts.append(f"{digits(step.tps)} {words.events_per_s}")
-    return words.list_comma.join(parts)
+        parts.append(words(say("repeat {number}", number=step.repeat)))
+    parts.append(f"{digits(step.tps)} {words(say('events/s'))}")
+    return words.value(Joined(parts))

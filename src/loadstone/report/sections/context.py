@@ -8,12 +8,13 @@ from functools import cached_property
 from loadstone.analyse.ladder import Level, ladders_of, middle_step
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Joined, say, user_count
 from loadstone.model.plan import WATCHED
 from loadstone.model.result import Result, StepResult
 from loadstone.report.markup import Markup, element
 from loadstone.report.opened import Run
 from loadstone.report.page import Figures
-from loadstone.report.words import ENGLISH, Messages, translated
 
 
 @dataclass
@@ -21,7 +22,7 @@ class ReportContext:
     """What all sections share."""
 
     run: Run
-    words: Messages
+    words: Language
     figures: Figures
 
     @property
@@ -55,23 +56,23 @@ class ReportContext:
         first = ladder[0]
         parts = [first.workload] if first.variant == "default" else [first.variant, first.workload]
         if first.rate:
-            parts.append(self.words.users(first.concurrency))
-        return self.words.list_comma.join(parts)
+            parts.append(self.words(user_count(first.concurrency)))
+        return self.words.value(Joined(parts))
 
     def step_name(self, step: StepResult) -> str:
         """What tells a step from the others."""
         words = self.words
-        parts = [words.step_number.format(number=step.step)]
+        parts = [words(say("step {number}", number=step.step))]
         if step.variant != "default":
             parts.append(step.variant)
         if len({one.workload for one in self.result.steps}) > 1:
             parts.append(step.workload)
-        parts.append(words.users(step.concurrency))
+        parts.append(words(user_count(step.concurrency)))
         if step.rate:
-            parts.append(words.due_rate.format(rate=step.rate))
+            parts.append(words(say("{rate} events/s due", rate=step.rate)))
         if step.repeat > 1:
-            parts.append(words.repeat_number.format(number=step.repeat))
-        return words.list_comma.join(parts)
+            parts.append(words(say("repeat {number}", number=step.repeat)))
+        return words.value(Joined(parts))
 
     def middle(self, level: Level) -> StepResult:
         """The repeat whose rate is the middle one."""
@@ -83,13 +84,11 @@ class ReportContext:
         return element("section", head, *inside, id=name, aria_labelledby=f"{name}-title")
 
 
-def localized(said: str, words: Messages, name: str = "span", class_: str | None = None) -> Markup:
+def localized(said: str, words: Language, name: str = "span", class_: str | None = None) -> Markup:
     """A sentence of another part of the program, in the page's language or marked as English.
 
     Readers of screens change their voice by the mark.
     """
-    other = translated(said, words)
-    is_foreign = other is None and words.language != ENGLISH.language
     return element(
-        name, other or said, lang=ENGLISH.language if is_foreign else None, class_=class_
+        name, words(said), lang=None if words.knows(said) else ENGLISH.tag, class_=class_
     )

@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
 from loadstone.analyse.ladder import middle_step
 from loadstone.model.experiment import Experiment, Level
+from loadstone.model.figure import Count
+from loadstone.model.language import Language
+from loadstone.model.message import Joined, say, user_count
 from loadstone.model.numbers import NOTHING, asked, count, pct, rate, signed
 from loadstone.report.breakdowns import breakdowns_of_variants
 from loadstone.report.experiment import users_at_peak
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
+from loadstone.report.names import VERDICT_WORDS
 from loadstone.report.sections.context import ReportContext
 from loadstone.report.table import table_of
-from loadstone.report.words import Messages
 
 _LOOKS = {
     "faster": ("▲", "good"),
@@ -31,24 +34,43 @@ def matrix_section(context: ReportContext) -> Markup:
     if found is None or experiment is None:
         return Markup("")
     parts = [
-        paragraph(words.matrix_of_searches if experiment.search else words.matrix_about, "about"),
+        paragraph(
+            words(
+                say(
+                    "Events a second that each variant's searches found for each workload, "
+                    "with the verdict against the first level of its factor, the effect and "
+                    "its interval."
+                )
+            )
+            if experiment.search
+            else words(
+                say(
+                    "TPS of each variant in each cell, with the verdict against the first "
+                    "level of its factor, the effect and its interval."
+                )
+            ),
+            "about",
+        ),
         _matrix(found, words),
         *_breakdowns(found, words),
-        element("h3", words.variants_differ_in),
+        element("h3", words(say("What the variants differ in"))),
         _factors(experiment, words),
-        folded(words.table_of_cells, *(_cell_table(each, words) for each in found.cells)),
+        folded(
+            words(say("All figures and verdicts")),
+            *(_cell_table(each, words) for each in found.cells),
+        ),
         paragraph(_corrected(found, words), "note"),
     ]
-    return context.section("matrix", words.matrix, *parts)
+    return context.section("matrix", words(say("What differs: the matrix")), *parts)
 
 
-def _matrix(found: Comparison, words: Messages) -> Markup:
+def _matrix(found: Comparison, words: Language) -> Markup:
     variants = list(dict.fromkeys(row.variant for each in found.cells for row in each.rows))
-    heads = (words.cell, *variants)
+    heads = (words(say("cell")), *variants)
     return table_of(heads, (_matrix_row(each, variants, words) for each in found.cells)).html()
 
 
-def _matrix_row(found: CellTable, variants: Sequence[str], words: Messages) -> list[str]:
+def _matrix_row(found: CellTable, variants: Sequence[str], words: Language) -> list[str]:
     rows = {row.variant: row for row in found.rows}
     compared: dict[str, list[Compared]] = {}
     for one in found.compared:
@@ -65,7 +87,7 @@ def _matrix_row(found: CellTable, variants: Sequence[str], words: Messages) -> l
     return cells
 
 
-def _judged(one: Compared, words: Messages) -> Markup:
+def _judged(one: Compared, words: Language) -> Markup:
     """`▲ +12 % (+9 % to +15 %) faster`."""
     sign, look = _LOOKS[one.verdict.word]
     effect = one.verdict.effect
@@ -75,41 +97,53 @@ def _judged(one: Compared, words: Messages) -> Markup:
         if effect.interval is not None:
             low, high = signed(effect.interval.low), signed(effect.interval.high)
             figures += f" ({low} … {high})"
-    said = f"{sign} {words.verdict_words[one.verdict.word]}{figures}"
+    said = f"{sign} {words(VERDICT_WORDS[one.verdict.word])}{figures}"
     return element("span", said, class_=f"word {look}", title=_against(one, words))
 
 
-def _against(one: Compared, words: Messages) -> str:
-    return words.against.format(b=one.contrast.b, a=one.contrast.a)
+def _against(one: Compared, words: Language) -> str:
+    return words(say("{b} against {a}", b=one.contrast.b, a=one.contrast.a))
 
 
-def cell_name(found: CellTable, words: Messages) -> str:
+def cell_name(found: CellTable, words: Language) -> str:
     """Workload, users, rate."""
     workload, users, due = found.cell
     if found.search:
         objective = found.search.objective
-        goal = words.goal_rate.format(objective=objective) if objective else words.goal_peak
-        return words.list_comma.join((workload, goal))
-    parts = [workload, words.users(users)]
+        goal = (
+            words(say("highest rate with {objective}", objective=objective))
+            if objective
+            else words(say("peak"))
+        )
+        return words.value(Joined((workload, goal)))
+    parts = [workload, words(user_count(users))]
     if due:
-        parts.append(words.due_rate.format(rate=asked(due)))
-    return words.list_comma.join(parts)
+        parts.append(words(say("{rate} events/s due", rate=asked(due))))
+    return words.value(Joined(parts))
 
 
-def _cell_table(found: CellTable, words: Messages) -> Markup:
+def _cell_table(found: CellTable, words: Language) -> Markup:
     search = found.search
-    measured = (words.searches_head, words.found_head) if search else (words.steps_head, words.tps)
-    users = (words.users_axis,) if search and search.peak else ()
+    measured = (
+        (words(say("searches")), words(say("found /s")))
+        if search
+        else (words(say("steps")), words(say("TPS")))
+    )
+    users = (words(say("users")),) if search and search.peak else ()
     heads = (
-        words.variant, *measured, words.interval_95, words.cv_within, words.cv_between,
-        words.p95_ms, words.p99_ms, *users,
+        words(say("variant")), *measured, words(say("95 % interval")), words(say("CV within")),
+        words(say("CV between")),
+        words(say("p95, ms")), words(say("p99, ms")), *users,
     )  # fmt: skip
     lines = [
-        words.verdict_line.format(
-            against=_against(one, words),
-            word=words.verdict_words[one.verdict.word],
-            units=count(one.pairs),
-            left_out=count(one.verdict.units_left_out),
+        words(
+            say(
+                "{against}: {word}; {units} units, {left_out} of them left out.",
+                against=_against(one, words),
+                word=VERDICT_WORDS[one.verdict.word],
+                units=Count(one.pairs),
+                left_out=Count(one.verdict.units_left_out),
+            )
         )
         + _more(one, words)
         for one in found.compared
@@ -124,7 +158,7 @@ def _cell_table(found: CellTable, words: Messages) -> Markup:
     )
 
 
-def _breakdowns(found: Comparison, words: Messages) -> Iterator[Markup]:
+def _breakdowns(found: Comparison, words: Language) -> Iterator[Markup]:
     """Workloads of mixes, and phases, by variant."""
     for each in found.cells:
         for one in breakdowns_of_variants(each.rows, words):
@@ -133,23 +167,26 @@ def _breakdowns(found: Comparison, words: Messages) -> Iterator[Markup]:
             yield one.html()
 
 
-def _missed(found: CellTable, words: Messages) -> Iterator[str]:
+def _missed(found: CellTable, words: Language) -> Iterator[str]:
     """Searches that ended without a rate that holds the objective."""
     for row in found.rows:
         if row.missed and found.search:
-            yield words.searches_missed.format(
-                variant=row.variant,
-                number=count(row.missed),
-                searches=count(len(row.searches)),
-                objective=found.search.objective,
+            yield words(
+                say(
+                    ("{variant}: {number} of {searches} searches found no rate with {objective}."),
+                    variant=row.variant,
+                    number=Count(row.missed),
+                    searches=Count(len(row.searches)),
+                    objective=found.search.objective,
+                )
             )
 
 
-def _more(one: Compared, words: Messages) -> str:
+def _more(one: Compared, words: Language) -> str:
     """How much more evidence it would take."""
     if one.verdict.word != "not enough evidence" or one.verdict.more is None:
         return ""
-    return f" {words.more_repeats.format(number=one.verdict.more)}"
+    return " " + words(say("{number} more repeats are needed.", number=one.verdict.more))
 
 
 def _row(row: Row) -> list[str]:
@@ -167,13 +204,15 @@ def _row(row: Row) -> list[str]:
     ]
 
 
-def _factors(experiment: Experiment, words: Messages) -> Markup:
+def _factors(experiment: Experiment, words: Language) -> Markup:
     rows = [
         (factor.name, level.name, "; ".join(_changes(level)) or NOTHING)
         for factor in experiment.factors
         for level in factor.levels
     ]
-    return table_of((words.factor, words.level, words.changes), rows, text=3).html()
+    return table_of(
+        (words(say("factor")), words(say("level")), words(say("changes"))), rows, text=3
+    ).html()
 
 
 def _changes(level: Level) -> Iterator[str]:
@@ -187,6 +226,20 @@ def _changes(level: Level) -> Iterator[str]:
         yield level.target.place
 
 
-def _corrected(found: Comparison, words: Messages) -> str:
-    said = words.corrected_sequential if found.sequential else words.corrected_holm
+def _corrected(found: Comparison, words: Language) -> str:
+    said = (
+        words(
+            say(
+                "Verdicts hold at all looks together, corrected for {number} comparisons "
+                "by Bonferroni's method."
+            )
+        )
+        if found.sequential
+        else words(
+            say(
+                "Verdicts and p-values are corrected for {number} comparisons by Holm's "
+                "method; intervals are of one cell."
+            )
+        )
+    )
     return said.format(number=found.comparisons)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.analyse.ladder import Level
+from loadstone.model.figure import Percent
 from loadstone.model.finding import Diagnosis, Evidence, Finding
-from loadstone.model.numbers import NOTHING, count, digits, pct
+from loadstone.model.language import Language
+from loadstone.model.message import Joined, say
+from loadstone.model.numbers import NOTHING, count, digits
 from loadstone.model.result import StepResult
 from loadstone.report.figures.evidence import evidence_figure
 from loadstone.report.findings import evidence_value, proof_text, trial_text
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph
+from loadstone.report.names import GROUPS, cause_name
 from loadstone.report.sections.context import ReportContext, localized
 from loadstone.report.table import table_of
-from loadstone.report.words import Messages, localize
 
 
 def findings_section(context: ReportContext) -> Markup:
@@ -21,8 +24,8 @@ def findings_section(context: ReportContext) -> Markup:
     words = context.words
     inside = [_of_ladder(context, ladder) for ladder in context.ladders]
     if not any(context.diagnosis(ladder) for ladder in context.ladders):
-        inside.append(paragraph(words.nothing_to_explain))
-    return context.section("findings", words.findings, *inside)
+        inside.append(paragraph(words(say("No step has figures to explain."))))
+    return context.section("findings", words(say("Findings")), *inside)
 
 
 def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
@@ -38,38 +41,53 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
 def _finding(context: ReportContext, finding: Finding, steps: list[StepResult]) -> Markup:
     words = context.words
     figure = evidence_figure(finding, steps, words)
-    facts = [words.groups[finding.group], words.sure.format(confidence=pct(finding.confidence))]
+    facts = [
+        words(GROUPS[finding.group]),
+        words(say("{confidence} sure", confidence=Percent(finding.confidence))),
+    ]
     if finding.share is not None:
-        facts.insert(1, words.explains.format(share=pct(finding.share)))
+        facts.insert(1, words(say("explains {share}", share=Percent(finding.share))))
     shown = element(
         "div",
-        paragraph(words.list_comma.join(facts), "note"),
+        paragraph(words.value(Joined(facts)), "note"),
         localized(finding.sentence, words, "p"),
-        element("p", element("b", words.remedy), " ", localized(finding.remedy, words)),
+        element("p", element("b", words(say("Remedy:"))), " ", localized(finding.remedy, words)),
         *_proof(finding, words),
         _evidence(finding.evidence, words),
     )
-    title = element("h3", words.cause(finding.cause), " ", element("code", finding.cause))
+    title = element("h3", words(cause_name(finding.cause)), " ", element("code", finding.cause))
     return element("article", title, shown, context.figures.place(figure), class_="finding")
 
 
-def _proof(finding: Finding, words: Messages) -> Iterator[Markup]:
+def _proof(finding: Finding, words: Language) -> Iterator[Markup]:
     """What its trial showed, or what would prove it as long as nobody tried."""
     if finding.proof is not None:
-        yield element("p", element("b", words.proof), " ", proof_text(finding.proof, words))
+        yield element(
+            "p", element("b", words(say("Proof:"))), " ", proof_text(finding.proof, words)
+        )
     elif finding.trial is not None:
-        yield element("p", element("b", words.to_prove), " ", trial_text(finding.trial, words))
+        yield element(
+            "p", element("b", words(say("To prove it:"))), " ", trial_text(finding.trial, words)
+        )
     elif finding.untried is not None:
-        yield element("p", element("b", words.to_prove), " ", localized(finding.untried, words))
+        yield element(
+            "p", element("b", words(say("To prove it:"))), " ", localized(finding.untried, words)
+        )
 
 
-def _evidence(evidence: tuple[Evidence, ...], words: Messages) -> Markup:
+def _evidence(evidence: tuple[Evidence, ...], words: Language) -> Markup:
     if not evidence:
         return Markup("")
-    heads = (words.counter, words.users_axis, words.seconds_head, words.value, words.threshold)
+    heads = (
+        words(say("counter")),
+        words(say("users")),
+        words(say("seconds")),
+        words(say("value")),
+        words(say("threshold")),
+    )
     rows = [
         (
-            localize(one.counter, words),
+            words(one.counter),
             count(one.users),
             _seconds(one, words),
             evidence_value(one, words),
@@ -77,25 +95,25 @@ def _evidence(evidence: tuple[Evidence, ...], words: Messages) -> Markup:
         )
         for one in evidence
     ]
-    return folded(words.evidence, table_of(heads, rows).html(), is_open=True)
+    return folded(words(say("Evidence")), table_of(heads, rows).html(), is_open=True)
 
 
-def _seconds(one: Evidence, words: Messages) -> str:
+def _seconds(one: Evidence, words: Language) -> str:
     if one.from_s is None or one.to_s is None:
         return NOTHING
-    return words.seconds_between.format(begin=f"{one.from_s:g}", end=f"{one.to_s:g}")
+    return words(say("{begin}..{end} s", begin=f"{one.from_s:g}", end=f"{one.to_s:g}"))
 
 
-def _not_evaluated(found: Diagnosis, words: Messages) -> Iterator[Markup]:
+def _not_evaluated(found: Diagnosis, words: Language) -> Iterator[Markup]:
     """By what is missing, the causes that need it."""
     needed: dict[str, list[str]] = {}
     for one in found.not_evaluated:
-        needed.setdefault(one.needs, []).append(words.cause(one.cause))
+        needed.setdefault(one.needs, []).append(words(cause_name(one.cause)))
     if needed:
         lines = [
-            words.for_want_of.format(
-                needs=localize(needs, words), causes=words.list_comma.join(causes)
-            )
+            words(say("for want of {needs}: {causes}", needs=words(needs), causes=Joined(causes)))
             for needs, causes in needed.items()
         ]
-        yield folded(words.not_evaluated.format(number=len(found.not_evaluated)), list_of(lines))
+        yield folded(
+            words(say("Not evaluated: {number}", number=len(found.not_evaluated))), list_of(lines)
+        )

@@ -8,7 +8,10 @@ from functools import partial
 
 from loadstone.analyse.ladder import Level, middle_step, quotable, shape
 from loadstone.analyse.usl import Refused, Usl, of_ladder
-from loadstone.model.numbers import NOTHING, asked, count, digits, pct, rate, signed
+from loadstone.model.figure import Percent, Rate
+from loadstone.model.language import Language
+from loadstone.model.message import say, user_count
+from loadstone.model.numbers import NOTHING, asked, count, digits, rate, signed
 from loadstone.model.result import StepResult
 from loadstone.report.breakdowns import breakdowns
 from loadstone.report.event_kinds import event_kinds
@@ -17,7 +20,6 @@ from loadstone.report.markup import Markup, element, folded, paragraph
 from loadstone.report.sections.context import ReportContext
 from loadstone.report.sentences import law_sentence, verdict
 from loadstone.report.table import table_of
-from loadstone.report.words import Messages
 
 DISAGREE = 0.05
 """[P] The client's and the server's counts are said to disagree when they differ by more: below it
@@ -38,16 +40,16 @@ def ladder_section(context: ReportContext) -> Markup:
         mine = [ladder for ladder in context.ladders if ladder[0].workload == workload]
         several = [ladder for ladder in mine if len(ladder) > 1]
         if len(mine) > 1 and several:
-            inside.append(element("h3", words.variants_title.format(workload=workload)))
+            inside.append(element("h3", words(say("{workload}: all variants", workload=workload))))
             figure = variants_figure(several, words)
             inside += [paragraph(figure.about, "about"), context.figures.place(figure)]
     shown = [_of_ladder(context, ladder) for ladder in context.ladders]
     inside += shown[:_SHOWN]
     if shown[_SHOWN:]:
         inside.append(
-            folded(words.more_ladders.format(number=len(shown) - _SHOWN), *shown[_SHOWN:])
+            folded(words(say("{number} more", number=len(shown) - _SHOWN)), *shown[_SHOWN:])
         )
-    return context.section("ladder", words.ladder, *inside)
+    return context.section("ladder", words(say("The ladder")), *inside)
 
 
 def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
@@ -63,13 +65,16 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
         parts += [paragraph(figure.about, "about"), context.figures.place(figure)]
         if isinstance(law, Usl | Refused):
             parts.append(paragraph(law_sentence(law, words), "note"))
-    rows = folded(words.table_of_figures, _table(ladder, words), is_open=True)
+    rows = folded(words(say("The figures as a table")), _table(ladder, words), is_open=True)
     details = _breakdowns(ladder, words)
-    beside = [element("h4", words.client_and_server), *_beside(context, ladder)]
+    beside = [
+        element("h4", words(say("The client's count beside the server's own"))),
+        *_beside(context, ladder),
+    ]
     return element("div", *parts, rows, *details, *beside)
 
 
-def _breakdowns(ladder: Sequence[Level], words: Messages) -> list[Markup]:
+def _breakdowns(ladder: Sequence[Level], words: Language) -> list[Markup]:
     """What the steps tell apart: workloads of a mix, phases, connections, kinds of events."""
     found: list[Markup] = []
     for each in (*breakdowns(ladder, words), *event_kinds(ladder, words)):
@@ -77,23 +82,23 @@ def _breakdowns(ladder: Sequence[Level], words: Messages) -> list[Markup]:
     return found
 
 
-def _table(ladder: Sequence[Level], words: Messages) -> Markup:
+def _table(ladder: Sequence[Level], words: Language) -> Markup:
     """A row a level; what no level has gets no column."""
     found = shape(ladder)
-    columns: list[tuple[str, Callable[[Level], str]]] = [(words.users_axis, _users)]
+    columns: list[tuple[str, Callable[[Level], str]]] = [(words(say("users")), _users)]
     if any(level.rate for level in ladder):
-        columns.append((words.due_per_s, _due))
-    columns.append((words.tps, _tps))
+        columns.append((words(say("due/s")), _due))
+    columns.append((words(say("TPS")), _tps))
     if any(level.tps and level.tps.half_width is not None for level in ladder):
         columns.append(("± (95 %)", _half))
     columns += [
-        (words.qps, _qps),
-        (words.p50_ms, partial(_latency, "p50")),
-        (words.p95_ms, partial(_latency, "p95")),
-        (words.p99_ms, partial(_latency, "p99")),
-        (words.max_ms, partial(_latency, "max")),
-        (words.errors_per_s, _errors),
-        (words.reconnects, lambda level: count(middle_step(level.steps).reconnects)),
+        (words(say("QPS")), _qps),
+        (words(say("p50, ms")), partial(_latency, "p50")),
+        (words(say("p95, ms")), partial(_latency, "p95")),
+        (words(say("p99, ms")), partial(_latency, "p99")),
+        (words(say("max, ms")), partial(_latency, "max")),
+        (words(say("errors/s")), _errors),
+        (words(say("reconnects")), lambda level: count(middle_step(level.steps).reconnects)),
     ]
     rows = ([of(level) for _, of in columns] for level in ladder)
     peak = [level is found.peak for level in ladder].index(True) if found else None
@@ -135,15 +140,29 @@ def _errors(level: Level) -> str:
     return rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING
 
 
-def marks(steps: Sequence[StepResult], words: Messages) -> list[str]:
+def marks(steps: Sequence[StepResult], words: Language) -> list[str]:
     """What the marks of the tables mean, where they are used."""
     said = []
     if any(not quotable(step) for step in steps):
-        said.append(words.star)
+        said.append(
+            words(
+                say(
+                    "* stands in no mean: did not end well, never settled, users cut off, or "
+                    "held back"
+                )
+            )
+        )
     if any(step.generator.client_bound for step in steps):
-        said.append(words.exclamation)
+        said.append(words(say("! client-bound: the generator was, or may have been, the limit")))
     if any(step.repeat > 1 for step in steps):
-        said.append(words.of_repeats)
+        said.append(
+            words(
+                say(
+                    "TPS is the mean of the repeats with Student's t interval; the rest is "
+                    "the middle one"
+                )
+            )
+        )
     return said
 
 
@@ -153,10 +172,13 @@ def _beside(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
     steps = [middle_step(level.steps) for level in ladder]
     seen = [step for step in steps if step.server is not None]
     if not seen:
-        return [paragraph(words.server_not_observed, "note")]
+        return [
+            paragraph(words(say("The server's counters were not read: not evaluated.")), "note")
+        ]
     heads = (
-        words.users_axis, words.tps, "Com_commit/s", words.difference, words.qps, "Questions/s",
-        words.difference,
+        words(say("users")), words(say("TPS")), "Com_commit/s", words(say("difference")),
+        words(say("QPS")), "Questions/s",
+        words(say("difference")),
     )  # fmt: skip
     rows = [_pair(step) for step in seen]
     said = [paragraph(line, "bad") for step in seen for line in _disagreements(step, words)]
@@ -164,7 +186,7 @@ def _beside(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
     said += unseen
     return [
         table_of(heads, rows, text=0).html(),
-        *(said or [paragraph(words.counts_agree, "note")]),
+        *(said or [paragraph(words(say("Client and server agree to within 5 %.")), "note")]),
     ]
 
 
@@ -197,10 +219,19 @@ def _is_seen(step: StepResult) -> bool:
     return step.server is not None and step.server.seconds >= (1 - DISAGREE) * step.seconds
 
 
-def _unseen(step: StepResult, words: Messages) -> str:
+def _unseen(step: StepResult, words: Language) -> str:
     seconds = step.server.seconds if step.server else 0.0
-    return words.server_gone.format(
-        users=words.users(step.concurrency), seen=digits(seconds), window=digits(step.seconds)
+    return words(
+        say(
+            (
+                "{users}: the server's counters could be read in {seen} of the window's "
+                "{window} s: its rates are of these seconds, the client's of all, and "
+                "the two are not compared."
+            ),
+            users=user_count(step.concurrency),
+            seen=Rate(seconds),
+            window=Rate(step.seconds),
+        )
     )
 
 
@@ -210,21 +241,34 @@ def _apart(step: StepResult, client: float | None, server: float | None) -> str:
     return signed(server / client - 1)
 
 
-def _disagreements(step: StepResult, words: Messages) -> list[str]:
+def _disagreements(step: StepResult, words: Language) -> list[str]:
     if not _is_seen(step):
         return []
     pairs = (
-        (words.tps, step.tps, "Com_commit", _commits(step)),
-        (words.qps, step.qps, "Questions", step.server.questions_per_s if step.server else None),
+        (words(say("TPS")), step.tps, "Com_commit", _commits(step)),
+        (
+            words(say("QPS")),
+            step.qps,
+            "Questions",
+            step.server.questions_per_s if step.server else None,
+        ),
     )
     return [
-        words.counts_disagree.format(
-            users=words.users(step.concurrency),
-            what=what,
-            client=digits(client),
-            counter=counter,
-            server=digits(server),
-            share=pct(abs(server / client - 1)),
+        words(
+            say(
+                (
+                    "{users}: client and server disagree by {share}: the client counts "
+                    "{client} {what}, the server {server} {counter}/s. Other sessions, an "
+                    "event that is no transaction, or a proxy that counts otherwise may be "
+                    "why."
+                ),
+                users=user_count(step.concurrency),
+                what=what,
+                client=Rate(client),
+                counter=counter,
+                server=Rate(server),
+                share=Percent(abs(server / client - 1)),
+            )
         )
         for what, client, counter, server in pairs
         if client and server is not None and abs(server / client - 1) > DISAGREE

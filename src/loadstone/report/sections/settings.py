@@ -9,12 +9,14 @@ from datetime import date
 from typing import Any
 
 from loadstone.analyse.settings import Machine, review
+from loadstone.model.language import Language
+from loadstone.model.message import say, say_in
 from loadstone.model.numbers import NOTHING
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
+from loadstone.report.names import WEIGHTS, yes_no
 from loadstone.report.sections.context import ReportContext, localized
 from loadstone.report.table import table_of
-from loadstone.report.words import Messages
 
 Variables = Mapping[str, str]
 
@@ -72,9 +74,9 @@ def settings_section(context: ReportContext) -> Markup:
         inside.append(element("h3", f"{place} {target.get('version') or ''}".strip()))
         inside += _variables(target.get("variables") or {}, words)
     if not targets:
-        inside.append(paragraph(words.settings_unknown, "note"))
-    inside += [element("h3", words.machine), _machine(context)]
-    return context.section("settings", words.settings, *inside)
+        inside.append(paragraph(words(say("Not known: it was not asked, or not kept.")), "note"))
+    inside += [element("h3", words(say("The generator's machine"))), _machine(context)]
+    return context.section("settings", words(say("Settings and environment")), *inside)
 
 
 def _targets(context: ReportContext) -> dict[str, dict[str, Any]]:
@@ -83,7 +85,7 @@ def _targets(context: ReportContext) -> dict[str, dict[str, Any]]:
     return {str(one.get("target") or number): one for number, one in enumerate(found, 1)}
 
 
-def _differences(targets: Mapping[str, Mapping[str, Any]], words: Messages) -> Iterator[Markup]:
+def _differences(targets: Mapping[str, Mapping[str, Any]], words: Language) -> Iterator[Markup]:
     """Variables that are not the same on all targets."""
     told = {place: one.get("variables") or {} for place, one in targets.items()}
     if len(told) < 2 or not all(told.values()):
@@ -94,14 +96,14 @@ def _differences(targets: Mapping[str, Mapping[str, Any]], words: Messages) -> I
         for name in names
         if not _OWN.search(name) and len({each.get(name) for each in told.values()}) > 1
     ]
-    yield element("h3", words.what_differs)
+    yield element("h3", words(say("What differs between the targets")))
     if not differing:
-        yield paragraph(words.nothing_differs)
+        yield paragraph(words(say("No setting that matters differs.")))
         return
     order = {name: at for at, name in enumerate(MATTERS)}
     differing.sort(key=lambda name: (order.get(name, len(order)), name))
     rows = [(name, *(each.get(name, NOTHING) for each in told.values())) for name in differing]
-    yield table_of((words.variable, *told), rows, text=1 + len(told)).html()
+    yield table_of((words(say("variable")), *told), rows, text=1 + len(told)).html()
 
 
 def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) -> Iterator[Markup]:
@@ -112,19 +114,21 @@ def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) ->
     if not variables:
         return
     found = review(variables, _machine_of(context))
-    yield element("h3", words.review)
+    yield element("h3", words(say("Review for a benchmark")))
     if not found:
-        yield paragraph(words.review_nothing)
+        yield paragraph(words(say("Nothing to say: these settings suit a benchmark.")))
         return
     rows = [
         (
-            cell(words.weights[one.weight], class_="bad" if one.weight == "unfair" else None),
+            cell(words(WEIGHTS[one.weight]), class_="bad" if one.weight == "unfair" else None),
             f"{one.variable} = {one.value}",
             localized(one.why, words),
         )
         for one in found
     ]
-    yield table_of((words.weight, words.variable, words.why), rows, text=3).html()
+    yield table_of(
+        (words(say("weight")), words(say("variable")), words(say("why"))), rows, text=3
+    ).html()
 
 
 def _machine_of(context: ReportContext) -> Machine:
@@ -141,36 +145,40 @@ def _machine_of(context: ReportContext) -> Machine:
     return Machine(memory_bytes=1024 * memory if memory else None, cores=cores, today=today)
 
 
-def _variables(variables: Variables, words: Messages) -> Iterator[Markup]:
+def _variables(variables: Variables, words: Language) -> Iterator[Markup]:
     if not variables:
-        yield paragraph(words.settings_unknown, "note")
+        yield paragraph(words(say("Not known: it was not asked, or not kept.")), "note")
         return
     known = [(name, variables[name]) for name in MATTERS if name in variables]
-    yield table_of((words.variable, words.value), known, text=2).html()
+    yield table_of((words(say("variable")), words(say("value"))), known, text=2).html()
     rows = sorted(variables.items())
-    all_of = words.all_variables.format(number=len(rows))
-    yield folded(all_of, table_of((words.variable, words.value), rows, text=2).html())
+    all_of = words(say("All {number} variables", number=len(rows)))
+    yield folded(
+        all_of, table_of((words(say("variable")), words(say("value"))), rows, text=2).html()
+    )
 
 
 def _machine(context: ReportContext) -> Markup:
     """The generator's machine; the server's is known by what was observed of it."""
     words, here = context.words, context.run.environment.get("generator") or {}
     if not here:
-        return paragraph(words.settings_unknown, "note")
+        return paragraph(words(say("Not known: it was not asked, or not kept.")), "note")
     cpu, memory = here.get("cpu") or {}, here.get("memory") or {}
     shown = {
-        words.host: here.get("host"),
-        words.system: (here.get("os") or {}).get("name"),
-        words.kernel: (here.get("kernel") or {}).get("release"),
+        words(say("host")): here.get("host"),
+        words(say_in("heading", "system")): (here.get("os") or {}).get("name"),
+        words(say("kernel")): (here.get("kernel") or {}).get("release"),
         "libc": here.get("libc"),
-        words.processor: cpu.get("model"),
-        words.cores: _of(cpu.get("cores_allowed"), cpu.get("cores_online")),
-        words.governor: cpu.get("governor"),
-        words.hypervisor: words.yes_no(answer=bool(cpu.get("hypervisor"))) if cpu else None,
-        words.memory: _gib(memory.get("total_kb")),
-        words.huge_pages: here.get("huge_pages"),
+        words(say("processor")): cpu.get("model"),
+        words(say("cores")): _of(cpu.get("cores_allowed"), cpu.get("cores_online")),
+        words(say("CPU governor")): cpu.get("governor"),
+        words(say("virtual machine")): words(yes_no(answer=bool(cpu.get("hypervisor"))))
+        if cpu
+        else None,
+        words(say("memory")): _gib(memory.get("total_kb")),
+        words(say("huge pages")): here.get("huge_pages"),
         **{
-            words.disk_of.format(what=what): _disk(each)
+            words(say("disk of {what}", what=what)): _disk(each)
             for what, each in (here.get("disks") or {}).items()
         },
     }
@@ -178,8 +186,8 @@ def _machine(context: ReportContext) -> Markup:
     whole = json.dumps(here, indent=1, sort_keys=True, ensure_ascii=False)
     return element(
         "div",
-        table_of((words.what, words.value), rows, text=2).html(),
-        folded(words.whole_environment, element("pre", whole)),
+        table_of((words(say("what")), words(say("value"))), rows, text=2).html(),
+        folded(words(say("All that is known of it")), element("pre", whole)),
     )
 
 

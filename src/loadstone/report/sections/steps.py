@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import middle_step, shape
+from loadstone.model.figure import Count
+from loadstone.model.language import Language
+from loadstone.model.message import say
 from loadstone.model.numbers import NOTHING, count, digits, rate
 from loadstone.model.result import StepResult
 from loadstone.report.figures.latency import heat_figure, percentile_figure
@@ -14,11 +17,11 @@ from loadstone.report.figures.thinning import Thinned
 from loadstone.report.generators import figures_of, name_of
 from loadstone.report.latencies import StepLatencies
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph
+from loadstone.report.names import CLASSES, GENERATORS_HEADS, STATES
 from loadstone.report.notes import drill_notes, step_notes
 from loadstone.report.sections.context import ReportContext
 from loadstone.report.step_panels import Panel, Seconds
 from loadstone.report.table import table_of
-from loadstone.report.words import Messages
 
 MOST_STEPS = 40
 """Shown second by second; of more the middle repeats come first."""
@@ -48,14 +51,38 @@ def steps_section(context: ReportContext) -> Markup:
     room = _Room.for_steps(len(shown))
     latencies = run.latencies([step.step for step in shown], room.heat)
     best = _best(context)
-    parts = [paragraph(words.steps_about, "about")]
+    parts = [
+        paragraph(
+            words(
+                say(
+                    "Each step second by second: load, server and host on one time axis. "
+                    "Zoom with the slider, Ctrl and the wheel, or the keys; the heat map "
+                    "follows."
+                )
+            ),
+            "about",
+        )
+    ]
     left = len(context.result.steps) - len(shown)
     if left:
-        parts.append(paragraph(words.steps_left_out.format(number=left), "note"))
+        parts.append(
+            paragraph(
+                words(
+                    say(
+                        (
+                            "{number} further steps are not drawn; their seconds are in the run's "
+                            "folder."
+                        ),
+                        number=left,
+                    )
+                ),
+                "note",
+            )
+        )
     for step in shown:
         inside = _of_step(context, step, (seconds, latencies.get(step.step), room))
         parts.append(_folded(context, step, inside, is_open=step.step == best))
-    return context.section("steps", words.steps_title, *parts)
+    return context.section("steps", words(say("Step by step")), *parts)
 
 
 def shown_steps(context: ReportContext) -> list[StepResult]:
@@ -79,11 +106,11 @@ def _best(context: ReportContext) -> int | None:
 def _folded(
     context: ReportContext, step: StepResult, inside: Iterator[Markup], *, is_open: bool
 ) -> Markup:
-    state = "" if step.state == "finished" else f" ({context.words.states[step.state]})"
-    rates = (
-        "" if step.tps is None else f"{context.words.colon}{digits(step.tps)} {context.words.tps}"
-    )
-    summary = element("summary", f"{context.step_name(step)}{rates}{state}")
+    state = "" if step.state == "finished" else f" ({context.words(STATES[step.state])})"
+    words, title = context.words, context.step_name(step)
+    if step.tps is not None:
+        title = words.pair(title, f"{digits(step.tps)} {words(say('TPS'))}")
+    summary = element("summary", f"{title}{state}")
     return element("details", summary, *inside, class_="step", open=is_open)
 
 
@@ -117,16 +144,18 @@ def _of_step(context: ReportContext, step: StepResult, known: _Known) -> Iterato
     group = f"step-{step.step}"
     yield from _notes(step, words)
     if step.generators:
-        yield folded(words.table_of_generators, _generators(step, words))
+        yield folded(
+            words(say("The machines that drove it (! saturated)")), _generators(step, words)
+        )
     panels = seconds.panels(step)
     if panels:
         figure, thinned = series_figure(panels, step, words, room.columns, group)
-        yield element("h4", words.seconds)
+        yield element("h4", words(say("Second by second")))
         yield paragraph(words.sentences(figure.about, _thinned(thinned, words)), "about")
         yield context.figures.place(figure)
-        yield folded(words.table_of_seconds, _table(panels, words, room.rows))
+        yield folded(words(say("The same as a table of means")), _table(panels, words, room.rows))
     else:
-        yield paragraph(words.no_seconds, "note")
+        yield paragraph(words(say("Nothing was recorded second by second.")), "note")
     if latencies is None:
         return
     heat, curve = heat_figure(latencies, words, group), percentile_figure(latencies, words)
@@ -135,38 +164,44 @@ def _of_step(context: ReportContext, step: StepResult, known: _Known) -> Iterato
             yield element("h4", each.title)
             yield paragraph(each.about, "about")
             yield context.figures.place(each)
-    yield folded(words.table_of_percentiles, _percentiles(step, words))
+    yield folded(words(say("Percentiles as a table")), _percentiles(step, words))
 
 
-def _thinned(thinned: Thinned, words: Messages) -> str:
+def _thinned(thinned: Thinned, words: Language) -> str:
     """What the eye is not shown."""
     if thinned.by_column == 1:
-        return words.all_seconds.format(seconds=count(thinned.seconds))
-    return words.thinned.format(
-        seconds=count(thinned.seconds),
-        columns=count(-(-thinned.seconds // thinned.by_column)),
-        each=count(thinned.by_column),
+        return words(say("All {seconds} seconds are drawn.", seconds=Count(thinned.seconds)))
+    return words(
+        say(
+            (
+                "{seconds} seconds are drawn as {columns} columns, each with the lowest "
+                "and the highest of its {each} seconds."
+            ),
+            seconds=Count(thinned.seconds),
+            columns=Count(-(-thinned.seconds // thinned.by_column)),
+            each=Count(thinned.by_column),
+        )
     )
 
 
-def _notes(step: StepResult, words: Messages) -> Iterator[Markup]:
+def _notes(step: StepResult, words: Language) -> Iterator[Markup]:
     """What a reader should know, errors and outages among it."""
     if lines := [*step_notes(step, words), *drill_notes(step, words)]:
-        yield element("div", element("b", words.notes), list_of(lines))
+        yield element("div", element("b", words(say("Notes"))), list_of(lines))
 
 
-def _generators(step: StepResult, words: Messages) -> Markup:
+def _generators(step: StepResult, words: Language) -> Markup:
     """The machines of a cluster."""
     rows = [(name_of(one), *figures_of([one])) for one in step.generators]
-    return table_of(list(words.generators_heads.values()), rows).html()
+    return table_of(list(GENERATORS_HEADS.values()), rows).html()
 
 
-def _percentiles(step: StepResult, words: Messages) -> Markup:
+def _percentiles(step: StepResult, words: Language) -> Markup:
     heads = (
-        words.latency_ms,
-        words.events,
+        words(say("latency, ms")),
+        words(say("events")),
         "min",
-        words.mean,
+        words(say("mean")),
         "p50",
         "p90",
         "p95",
@@ -175,11 +210,14 @@ def _percentiles(step: StepResult, words: Messages) -> Markup:
         "max",
     )
     named = [
-        (words.response, step.latency.response),
-        (words.service, step.latency.service),
-        *((words.classes.get(name, name), each) for name, each in step.statements.items()),
-        *([(words.connects_row, step.connect)] if step.connect else []),
-        *((words.failed_with.format(code=code), each) for code, each in step.error_latency.items()),
+        (words(say("response time")), step.latency.response),
+        (words(say("service time")), step.latency.service),
+        *((CLASSES.get(name, name), each) for name, each in step.statements.items()),
+        *([(words(say("opening a connection")), step.connect)] if step.connect else []),
+        *(
+            (words(say("failed with {code}", code=code)), each)
+            for code, each in step.error_latency.items()
+        ),
     ]
     rows = [
         (
@@ -197,13 +235,13 @@ def _percentiles(step: StepResult, words: Messages) -> Markup:
     return table_of(heads, rows).html()
 
 
-def _table(panels: Sequence[Panel], words: Messages, rows: int) -> Markup:
+def _table(panels: Sequence[Panel], words: Language, rows: int) -> Markup:
     """Means of as many stretches of time as can be read."""
     import numpy as np
 
     end = max(float(panel.times[-1]) for panel in panels)
     edges = np.linspace(0.0, end, min(rows, max(int(end), 1)) + 1)
-    heads = [words.seconds_head]
+    heads = [words(say("seconds"))]
     columns: list[list[str]] = []
     for panel in panels:
         place = np.clip(np.searchsorted(edges, panel.times) - 1, 0, len(edges) - 2)

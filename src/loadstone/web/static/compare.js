@@ -50,7 +50,7 @@ function differences({ differences: differs, not_evaluated: unknown }, sides) {
     [t("weight"), false, (one) => element(one.weight === "unfair" ? "strong" : "span",
       { class: one.weight === "unfair" ? "line bad" : "line quiet" }, named("weights", one.weight))],
     [t("what"), false, (one) => [
-      element("span", { class: "line" }, t(one.group)), element("br"), element("code", {}, one.name)]],
+      element("span", { class: "line" }, named("difference_groups", one.group)), element("br"), element("code", {}, one.name)]],
     ...sides.map((side, at) => [NAMES[at], false, (one) =>
       element("span", { class: "value" }, one.values[side] ?? "-")]),
     [t("what it means"), false, (one) =>

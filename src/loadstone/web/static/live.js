@@ -226,8 +226,8 @@ function showHead() {
 
 // "running" and "damaged" are no states of a result: the report has no words for them.
 function stateName(state) {
-  const name = named("states", state);
-  return name === state ? t(state) : name;
+  if (state === "running") return t("running");
+  return state === "damaged" ? t("damaged") : named("states", state);
 }
 
 function reportLink() {

@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import FULL, busy_share, outside
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 INSIDE = 0.5
@@ -38,4 +39,4 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("thread-concurrency-low", judge)
+RULE = Rule("thread-concurrency-low", say("innodb_thread_concurrency is too low"), judge)

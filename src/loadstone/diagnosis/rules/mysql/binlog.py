@@ -6,6 +6,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct, size
 
 ROTATIONS = 0.1
@@ -80,5 +81,5 @@ def judge_cache(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("binlog-rotation", judge)
-CACHE_RULE = Rule("binlog-cache-small", judge_cache)
+RULE = Rule("binlog-rotation", say("the binary log is rotated often"), judge)
+CACHE_RULE = Rule("binlog-cache-small", say("the binary log's cache is too small"), judge_cache)

@@ -7,6 +7,7 @@ from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_sh
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import warm
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 FALLS = 0.6
@@ -73,4 +74,4 @@ def _by_event(reads: Series, events: Series) -> tuple[float, float] | None:
     return sum(read for read, _ in first) / done[0], sum(read for read, _ in last) / done[1]
 
 
-RULE = Rule("cold-buffer-pool", judge)
+RULE = Rule("cold-buffer-pool", say("the buffer pool is still warming up"), judge)

@@ -7,6 +7,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SHARE = 0.2
@@ -68,4 +69,4 @@ def _switch(name: str) -> str:
     return _MARIADB[1] if name in _MARIADB else name
 
 
-RULE = Rule("commit-delay", judge)
+RULE = Rule("commit-delay", say("commits are made to wait"), judge)

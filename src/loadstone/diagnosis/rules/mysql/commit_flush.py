@@ -9,6 +9,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql import semi_sync
 from loadstone.diagnosis.trials import RELAXED, dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SHARE = 0.5
@@ -114,4 +115,4 @@ def commit_share(case: Case) -> float | None:
     return max(found) if found else state_share(case, *COMMIT_STATES)
 
 
-RULE = Rule("commit-flush", judge)
+RULE = Rule("commit-flush", say("commits wait for the log to be flushed"), judge)

@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client, dynamic
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 BY_EVENT = 0.1
@@ -126,6 +127,6 @@ def judge_lost(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("connections-refused", judge)
-STORM_RULE = Rule("connection-storm", judge_storm)
-LOST_RULE = Rule("connections-lost", judge_lost)
+RULE = Rule("connections-refused", say("connections are refused"), judge)
+STORM_RULE = Rule("connection-storm", say("connections are opened all the time"), judge_storm)
+LOST_RULE = Rule("connections-lost", say("connections are lost"), judge_lost)

@@ -8,6 +8,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct, users
 
 FALL = 0.3
@@ -63,4 +64,4 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("deadlock-checks", judge, last_only=True)
+RULE = Rule("deadlock-checks", say("deadlock checks on a hot row"), judge, last_only=True)

@@ -7,6 +7,7 @@ from loadstone.diagnosis.page_reads import reads_by_event, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 BUSY = 0.4
@@ -61,4 +62,4 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("disk-neighbour", judge)
+RULE = Rule("disk-neighbour", say("others use the server's disk"), judge)

@@ -7,6 +7,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import SHARE as LOCKED
 from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.model.finding import Finding
+from loadstone.model.message import say_in
 from loadstone.model.numbers import num, pct
 
 SHARE = 0.01
@@ -65,4 +66,4 @@ def _attempts(case: Case) -> float:
     return float(case.step.events + sum(case.step.errors.values()))
 
 
-RULE = Rule("errors", judge)
+RULE = Rule("errors", say_in("cause", "errors"), judge)

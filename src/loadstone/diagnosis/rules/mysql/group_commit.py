@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct, users
 from loadstone.model.result import StepResult
 
@@ -104,4 +105,4 @@ def _disk(first: StepResult, best: StepResult) -> str:
     return f"; the disk writes {num(before)} and {num(after)} times a second"
 
 
-RULE = Rule("group-commit", judge, last_only=True)
+RULE = Rule("group-commit", say("group commit: fewer, larger flushes"), judge, last_only=True)

@@ -8,6 +8,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import at_start
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import WaitSpot
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 FINE = ("wait/synch/", "stage/")
@@ -62,4 +63,4 @@ def _called(spot: WaitSpot) -> str:
     return f"{spot.event} ({num(spot.count)} in all)"
 
 
-RULE = Rule("instrumentation", judge)
+RULE = Rule("instrumentation", say("performance_schema's instruments"), judge)

@@ -7,6 +7,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.redo_small import greatest_age
 from loadstone.diagnosis.trials import REFILLS_S, dynamic
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 LOW = 200.0
@@ -89,4 +90,4 @@ def _fills_the_log(case: Case, flushed: float) -> bool:
     return age >= LOG_NEAR * limit and flushed >= (1 - AROUND) * most
 
 
-RULE = Rule("io-capacity-low", judge)
+RULE = Rule("io-capacity-low", say("innodb_io_capacity is too low"), judge)

@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 LINE_S = 20e-6
@@ -99,6 +100,6 @@ def _cost(case: Case, lines: float) -> float | None:
     return min(max(lines * LINE_S, lines * LINE_S / cores), 1.0) if cores else None
 
 
-RULE = Rule("general-log", judge)
-AUDIT_RULE = Rule("audit-log", judge_audit)
-SLOW_RULE = Rule("slow-log", judge_slow)
+RULE = Rule("general-log", say("the general log is on"), judge)
+AUDIT_RULE = Rule("audit-log", say("the audit log is on"), judge_audit)
+SLOW_RULE = Rule("slow-log", say("the slow log takes nearly everything"), judge_slow)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case, Series
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 OLD_S = 5.0
@@ -79,4 +80,4 @@ def _slope(series: Series | None) -> float | None:
     return (last - first) / (end - begin) if end > begin else None
 
 
-RULE = Rule("long-transaction", judge)
+RULE = Rule("long-transaction", say("a long transaction"), judge)

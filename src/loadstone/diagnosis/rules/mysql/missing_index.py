@@ -8,6 +8,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.other_clients import long_statement_s
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import StatementSpot
+from loadstone.model.message import say
 from loadstone.model.numbers import num
 
 WASTE = 10.0
@@ -120,4 +121,4 @@ def _worst(case: Case) -> StatementSpot | None:
     return max(wasteful, key=lambda spot: spot.time_s) if wasteful else None
 
 
-RULE = Rule("missing-index", judge)
+RULE = Rule("missing-index", say("a missing index"), judge)

@@ -8,6 +8,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SHARE = 0.2
@@ -134,4 +135,4 @@ def _ours(case: Case) -> float:
     return (step.qps or 0.0) + failed
 
 
-RULE = Rule("other-clients", judge)
+RULE = Rule("other-clients", say("other clients of the server"), judge)

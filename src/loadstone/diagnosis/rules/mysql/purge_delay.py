@@ -6,6 +6,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SHARE = 0.1
@@ -51,4 +52,4 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("purge-delay", judge)
+RULE = Rule("purge-delay", say("changes are held back for purge"), judge)

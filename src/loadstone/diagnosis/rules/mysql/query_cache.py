@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import server_cores, state_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SHARE = 0.1
@@ -80,4 +81,4 @@ def _finding(
     )
 
 
-RULE = Rule("query-cache", judge)
+RULE = Rule("query-cache", say("the query cache"), judge)

@@ -9,6 +9,7 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql import table_locks
 from loadstone.diagnosis.trials import RESIZES_S, at_start, dynamic, mysql_release
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct, size
 
 NEAR = 0.8
@@ -163,5 +164,5 @@ def _resizes(version: str) -> bool:
     return (int(found[1]), int(found[2])) >= (10, 9)
 
 
-RULE = Rule("redo-log-small", judge)
-BUFFER_RULE = Rule("log-buffer-small", judge_log_buffer)
+RULE = Rule("redo-log-small", say("the redo log is too small"), judge)
+BUFFER_RULE = Rule("log-buffer-small", say("the log buffer is too small"), judge_log_buffer)

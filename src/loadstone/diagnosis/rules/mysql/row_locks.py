@@ -6,6 +6,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SHARE = 0.3
@@ -116,5 +117,5 @@ def judge_deadlocks(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("row-locks", judge)
-DEADLOCKS_RULE = Rule("deadlocks", judge_deadlocks)
+RULE = Rule("row-locks", say("row locks (hot rows)"), judge)
+DEADLOCKS_RULE = Rule("deadlocks", say("deadlocks"), judge_deadlocks)

@@ -8,6 +8,7 @@ from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SHARE = 0.3
@@ -97,5 +98,9 @@ def _name(case: Case) -> str:
     return next((name for name in _VARIABLES if case.variable(name) is not None), _VARIABLES[0])
 
 
-RULE = Rule("semi-sync-wait", judge)
-FALLBACK_RULE = Rule("semi-sync-fallback", judge_fallback)
+RULE = Rule("semi-sync-wait", say("waiting for the replica (semi-synchronous)"), judge)
+FALLBACK_RULE = Rule(
+    "semi-sync-fallback",
+    say("semi-synchronous replication fell back to asynchronous"),
+    judge_fallback,
+)

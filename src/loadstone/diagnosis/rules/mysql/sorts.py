@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic, mysql_release
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct, size
 
 MMAP_THRESHOLD = 32 * 1024 * 1024
@@ -155,6 +156,8 @@ def _takes_pieces(version: str) -> bool:
     return mysql_release(version) >= (8, 0, 12)
 
 
-CLIFF_RULE = Rule("sort-buffer-cliff", judge_cliff)
-MERGES_RULE = Rule("sort-buffer-small", judge_merges)
-TEMPORARY_RULE = Rule("temporary-tables-on-disk", judge_temporary)
+CLIFF_RULE = Rule(
+    "sort-buffer-cliff", say("sort_buffer_size is mapped anew for each sort"), judge_cliff
+)
+MERGES_RULE = Rule("sort-buffer-small", say("sort_buffer_size is too small"), judge_merges)
+TEMPORARY_RULE = Rule("temporary-tables-on-disk", say("temporary tables on disk"), judge_temporary)

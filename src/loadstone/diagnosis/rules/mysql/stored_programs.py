@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 INSIDE = 0.2
@@ -48,4 +49,4 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("stored-programs", judge)
+RULE = Rule("stored-programs", say("triggers, routines or events"), judge)

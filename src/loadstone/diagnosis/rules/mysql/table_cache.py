@@ -7,6 +7,7 @@ from loadstone.diagnosis.cpu import server_cores, state_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.message import say
 from loadstone.model.numbers import num
 
 BY_STATEMENT = 0.02
@@ -96,5 +97,5 @@ def judge_flushed(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("table-cache-small", judge)
-FLUSHED_RULE = Rule("tables-flushed", judge_flushed)
+RULE = Rule("table-cache-small", say("the table cache is too small"), judge)
+FLUSHED_RULE = Rule("tables-flushed", say("tables are closed again and again"), judge_flushed)

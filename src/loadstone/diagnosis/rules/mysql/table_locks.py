@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct
 
 SHARE = 0.1
@@ -67,4 +68,4 @@ def _waits(states: Mapping[str, float]) -> list[tuple[float, str, str]]:
     ]
 
 
-RULE = Rule("table-locks", judge)
+RULE = Rule("table-locks", say("table and metadata locks"), judge)

@@ -9,6 +9,7 @@ from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.diagnosis.trials import at_start, dynamic, mysql_release, pool_plugin
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct, users
 
 FALL = 0.1
@@ -181,5 +182,5 @@ def _few_threads(case: Case) -> float | None:
     return most
 
 
-RULE = Rule("no-thread-pool", judge)
-SMALL_RULE = Rule("thread-pool-small", judge_small)
+RULE = Rule("no-thread-pool", say("many connections without a thread pool"), judge)
+SMALL_RULE = Rule("thread-pool-small", say("the thread pool is too small"), judge_small)

@@ -8,6 +8,7 @@ from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_by
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import REFILLS_S, at_start, dynamic
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.message import say
 from loadstone.model.numbers import num, pct, size
 
 READS = 0.1
@@ -80,4 +81,4 @@ def _grows_to(case: Case) -> float:
     return float("inf") if most is None else most
 
 
-RULE = Rule("working-set", judge)
+RULE = Rule("working-set", say("the working set does not fit the buffer pool"), judge)

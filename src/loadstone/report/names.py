@@ -1,0 +1,262 @@
+"""What things are called that have a name of their own in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from loadstone.analyse.differences import Group as DifferenceGroup
+from loadstone.analyse.setting_effects import Weight
+from loadstone.analyse.verdict import Word
+from loadstone.model.ceilings import Resource
+from loadstone.model.finding import Group, ProofVerdict
+from loadstone.model.message import Message, counted, plain, say, say_in
+from loadstone.model.result import StepState
+from loadstone.report.checklist import Item, State
+
+NOT_FINISHED: Mapping[str, Message] = {
+    "stopped": say("The run was stopped before its end."),
+    "failed": say("The run failed before its end."),
+    "interrupted": say("The run was interrupted (crash, power cut); this is what there is of it."),
+    "running": say("The run is still going on."),
+}
+
+RESOURCES: Mapping[Resource, Message] = {
+    "server CPU": say("server CPU"),
+    "hottest core": say("hottest core"),
+    "flushes": say_in("resource", "flushes"),
+    "disk writes": say("disk writes"),
+    "disk reads": say("disk reads"),
+    "disk write bandwidth": say("disk write bandwidth"),
+    "network to the server": say("network to the server"),
+    "network from the server": say("network from the server"),
+    "row locks": say("row locks"),
+    "generator": say("generator"),
+    "concurrency": say("concurrency"),
+}
+
+PROOF_VERDICTS: Mapping[ProofVerdict, Message] = {
+    "proven": say("proven"),
+    "refuted": say("refuted"),
+    "not enough evidence": say("not enough evidence"),
+}
+
+GROUPS: Mapping[Group, Message] = {
+    "validity": say("whether the figures may be quoted"),
+    "ceiling": say("used up"),
+    "wait": say("waited for"),
+    "setting": say("a setting"),
+    "note": say("worth knowing, no fault"),
+}
+
+CAUSES: Mapping[str, Message] = {
+    "instrumentation": say("performance_schema's instruments"),
+    "other-clients": say("other clients of the server"),
+    "packet-loss": say("packets are lost on the way"),
+    "query-cache": say("the query cache"),
+    "not-observed": say("the server or its host was not observed"),
+    "unexplained": say("nothing that has a name yet"),
+    "few-users": say("too few users: nothing is used up"),
+    "rate-met": say("nothing: it keeps up with the rate asked for"),
+    "client-bound": say("the load generator itself"),
+    "errors": say_in("cause", "errors"),
+    "connections-refused": say("connections are refused"),
+    "connections-lost": say("connections are lost"),
+    "semi-sync-fallback": say("semi-synchronous replication fell back to asynchronous"),
+    "noisy-neighbour": say("other programs on the host"),
+    "steal": say("CPU time goes to other virtual machines"),
+    "cold-buffer-pool": say("the buffer pool is still warming up"),
+    "server-paused": say("somebody stops the server's process"),
+    "cpu-throttled": say("a control group throttles the CPU"),
+    "cpu-pinned": say("the process may use few cores only"),
+    "cpu-bound": say("the CPU is used up"),
+    "one-hot-core": say("one core is full"),
+    "line-full": say("the network is full"),
+    "disk-cap": say("the disk is at its limit"),
+    "swapping": say("memory is swapped to disk"),
+    "table-locks": say("table and metadata locks"),
+    "row-locks": say("row locks (hot rows)"),
+    "deadlocks": say("deadlocks"),
+    "semi-sync-wait": say("waiting for the replica (semi-synchronous)"),
+    "commit-flush": say("commits wait for the log to be flushed"),
+    "working-set": say("the working set does not fit the buffer pool"),
+    "redo-log-small": say("the redo log is too small"),
+    "log-buffer-small": say("the log buffer is too small"),
+    "purge-lag": say("purge that does not keep up"),
+    "long-transaction": say("a long transaction"),
+    "missing-index": say("a missing index"),
+    "deadlock-checks": say("deadlock checks on a hot row"),
+    "no-thread-pool": say("many connections without a thread pool"),
+    "thread-pool-small": say("the thread pool is too small"),
+    "thread-concurrency-low": say("innodb_thread_concurrency is too low"),
+    "connection-storm": say("connections are opened all the time"),
+    "table-cache-small": say("the table cache is too small"),
+    "io-capacity-low": say("innodb_io_capacity is too low"),
+    "binlog-rotation": say("the binary log is rotated often"),
+    "binlog-cache-small": say("the binary log's cache is too small"),
+    "sort-buffer-cliff": say("sort_buffer_size is mapped anew for each sort"),
+    "sort-buffer-small": say("sort_buffer_size is too small"),
+    "temporary-tables-on-disk": say("temporary tables on disk"),
+    "general-log": say("the general log is on"),
+    "slow-log": say("the slow log takes nearly everything"),
+    "audit-log": say("the audit log is on"),
+    "commit-delay": say("commits are made to wait"),
+    "disk-neighbour": say("others use the server's disk"),
+    "purge-delay": say("changes are held back for purge"),
+    "stored-programs": say("triggers, routines or events"),
+    "tables-flushed": say("tables are closed again and again"),
+    "tls": say("encryption"),
+    "latency-bound": say("the way between client and server"),
+    "far-away": say("client and server are far apart"),
+    "group-commit": say("group commit: fewer, larger flushes"),
+}
+
+GROUP_NAMES: Mapping[Group, Message] = {
+    "validity": say("validity"),
+    "ceiling": say("ceiling"),
+    "wait": say("wait"),
+    "setting": say("setting"),
+    "note": say("note"),
+}
+
+GENERATORS_HEADS: Mapping[str, Message] = {
+    "generator": say_in("generators head", "generator"),
+    "users": say("users"),
+    "events": say_in("generators head", "events"),
+    "cpu": say("CPU"),
+    "late": say("late µs, p99"),
+    "host_cpu": say("host CPU"),
+    "bytes_in": say("MB/s in"),
+    "bytes_out": say("MB/s out"),
+    "line": say("of its line"),
+    "clock": say("clock off by µs"),
+    "lost": say("seconds lost"),
+}
+
+STATES: Mapping[StepState, Message] = {
+    "finished": say("finished"),
+    "stopped": say("stopped"),
+    "failed": say("failed"),
+    "interrupted": say_in("state", "interrupted"),
+}
+
+CLASSES: Mapping[str, Message] = {
+    "read": say("read"),
+    "write": say("write"),
+    "other": say("other"),
+}
+
+ERROR_MEANINGS: Mapping[str, Message] = {
+    "110": say("timed out"),
+    "1020": say("record has changed"),
+    "1040": say("too many connections"),
+    "1045": say("login refused"),
+    "1062": say("duplicate key"),
+    "1146": say("no such table"),
+    "1205": say("lock wait timeout"),
+    "1213": say("deadlock"),
+    "1461": say("too many prepared statements"),
+    "2001": say("no file descriptor left"),
+    "2002": say("cannot connect"),
+    "2003": say("cannot connect"),
+    "2004": say("no file descriptor left"),
+    "2005": say("unknown host"),
+    "2006": say("connection lost"),
+    "2013": say("connection lost"),
+    "2026": say_in("error meaning", "TLS"),
+    "3024": say("statement took too long"),
+}
+
+VERDICT_WORDS: Mapping[Word, Message] = {
+    "faster": say("faster"),
+    "slower": say("slower"),
+    "no difference": say("no difference"),
+    "not enough evidence": say("not enough evidence"),
+}
+
+WEIGHTS: Mapping[Weight, Message] = {
+    "unfair": say("makes figures unfair"),
+    "slow": say("slow"),
+    "note": say("note"),
+}
+
+CHECKED: Mapping[State, Message] = {
+    "met": say("met"),
+    "missed": say("missed"),
+    "not evaluated": say("not evaluated"),
+}
+
+CHECKLIST_ITEMS: Mapping[Item, Message] = {
+    "reproducible": say("Plan, seed, version and all of the server's variables are kept"),
+    "durable": say(
+        "Commits are durable: log flushed and binary log synced at each commit, doublewrite on"
+    ),
+    "client-free": say("The load generator was not the limit"),
+    "ceiling-known": say("What the generator can do at most on this machine is known"),
+    "apart": say("Generator and server have hosts of their own"),
+    "warm": say("Each step had settled before it counted"),
+    "long": say("Each window is 30 s long or longer"),
+    "repeated": say("Each level was measured three times or more"),
+    "interleaved": say("Variants took turns, so that a drift hits all alike"),
+    "correct": say("At most 1 % errors, and each step came to its end"),
+    "connected": say("No connection was lost or refused"),
+    "balanced": say("The counters add up at every second"),
+    "observed": say("Server and host were observed in each step"),
+    "undisturbed": say("The hypervisor took less than 2 % of the cores"),
+    "open-loop": say(
+        "Latency is what users wait whatever the server does (open loop); in a closed loop a "
+        "slow server gets less load"
+    ),
+}
+
+DIFFERENCE_GROUPS: Mapping[DifferenceGroup, Message] = {
+    "work": say("work"),
+    "setting": say("setting"),
+    "server": say("server"),
+    "host": say("host"),
+    "generator": say("generator"),
+}
+
+
+def resource_name(name: str) -> Message:
+    """A resource that has a ceiling; one that a later version knows is shown as it calls it."""
+    return {str(key): said for key, said in RESOURCES.items()}.get(name, plain(name))
+
+
+def cause_name(name: str) -> Message:
+    """A cause of a finding; one that a later version has is shown as it calls it."""
+    return CAUSES.get(name, plain(name))
+
+
+def yes_no(*, answer: bool) -> Message:
+    """Whether something is so."""
+    return say("yes") if answer else say("no")
+
+
+def step_count(number: int) -> Message:
+    """`12 steps`."""
+    return counted("1 step", "{number} steps", number)
+
+
+def cell_count(number: int) -> Message:
+    """`12 cells`."""
+    return counted("1 cell", "{number} cells", number)
+
+
+def variant_count(number: int) -> Message:
+    """`12 variants`."""
+    return counted("1 variant", "{number} variants", number)
+
+
+def event_count(number: int) -> Message:
+    """`12 events`."""
+    return counted("1 event", "{number} events", number)
+
+
+def core_count(number: int) -> Message:
+    """`12 cores`."""
+    return counted("1 core", "{number} cores", number)
+
+
+def cause_count(number: int) -> Message:
+    """`12 causes`."""
+    return counted("1 cause", "{number} causes", number)
