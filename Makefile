@@ -89,6 +89,7 @@ lint-python: build
 	$(BIN)/ruff format --check
 	$(BIN)/mypy $(PYTHON_PATHS)
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.prose
 	cd src && ../$(BIN)/stubtest loadstone._engine --mypy-config-file ../pyproject.toml
 
 lint-rust: $(ENVIRONMENT)
