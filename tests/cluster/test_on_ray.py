@@ -289,6 +289,7 @@ def test_an_experiment_of_a_mix_with_a_file_goes_by_phases_on_all_nodes(
         assert [phase["name"] for phase in step["phases"]] == ["warm", "busy"]
 
 
+@pytest.mark.nightly
 def test_a_recipe_of_a_mix_with_a_file_goes_by_phases_on_all_nodes(
     nodes: Nodes, target: Sandbox, tmp_path: Path
 ) -> None:
@@ -304,6 +305,7 @@ def test_a_recipe_of_a_mix_with_a_file_goes_by_phases_on_all_nodes(
         assert [phase["name"] for phase in step["phases"]] == ["warm", "sale"]
 
 
+@pytest.mark.nightly
 def test_a_search_is_driven_from_all_nodes(nodes: Nodes, server: engine.NullServer) -> None:
     server.set_script('{"service": {"kind": "constant", "us": 5000}}')
     program = nodes.loadstone(

@@ -142,7 +142,9 @@ def test_a_dynamic_factor_leaves_all_variables_as_they_were(target: Sandbox) -> 
     assert "sync_binlog: full 1, relaxed 0" in done("compare", "last").stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)]
+)
 def test_after_any_ending_the_variables_can_be_put_back_and_the_run_taken_up(
     target: Sandbox, number: signal.Signals
 ) -> None:

@@ -87,6 +87,7 @@ def carried_out(text: str, folder: Path) -> Carried:
     return Carried(open_run(run), said, watch.kept_s / watch.passed_s)
 
 
+@pytest.mark.nightly
 def test_half_the_peak_is_found_where_answers_take_twice_as_long(
     levels: str, tmp_path: Path
 ) -> None:

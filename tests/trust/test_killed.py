@@ -148,6 +148,7 @@ def answers_are_sane(home: Home, said: Said) -> Result | None:
     return result
 
 
+@pytest.mark.nightly
 def test_an_experiment_that_is_killed_again_and_again_comes_to_its_end(
     home: Home, server: Sandbox, capsys: Said
 ) -> None:
