@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from loadstone.analyse.differences import Group as DifferenceGroup
 from loadstone.analyse.setting_effects import Weight
 from loadstone.analyse.verdict import Word
-from loadstone.model.ceilings import Resource
+from loadstone.model.ceilings import RESOURCES
 from loadstone.model.finding import Group, ProofVerdict
 from loadstone.model.message import Message, counted, plain, say, say_in
 from loadstone.model.result import StepState
@@ -18,20 +18,6 @@ NOT_FINISHED: Mapping[str, Message] = {
     "failed": say("The run failed before its end."),
     "interrupted": say("The run was interrupted (crash, power cut); this is what there is of it."),
     "running": say("The run is still going on."),
-}
-
-RESOURCES: Mapping[Resource, Message] = {
-    "server CPU": say("server CPU"),
-    "hottest core": say("hottest core"),
-    "flushes": say_in("resource", "flushes"),
-    "disk writes": say("disk writes"),
-    "disk reads": say("disk reads"),
-    "disk write bandwidth": say("disk write bandwidth"),
-    "network to the server": say("network to the server"),
-    "network from the server": say("network from the server"),
-    "row locks": say("row locks"),
-    "generator": say("generator"),
-    "concurrency": say("concurrency"),
 }
 
 PROOF_VERDICTS: Mapping[ProofVerdict, Message] = {
