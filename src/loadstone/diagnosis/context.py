@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
-from loadstone.model.ceilings import Ceiling, Resource, StepCeilings
+from loadstone.model.ceilings import RESOURCES, Ceiling, Resource, StepCeilings
 from loadstone.model.error_codes import MYSQL
 from loadstone.model.finding import Evidence
+from loadstone.model.message import Message, say
 from loadstone.model.result import StepResult
 from loadstone.model.target import SCHEMES, parse_target_url
 
@@ -21,7 +22,7 @@ T = TypeVar("T")
 Source = Literal["load", "server", "host"]
 
 Series = tuple[tuple[float, float], ...]
-"""Pairs of the second since the load's begin and the value."""
+"""Pairs of the second since the load's start and the value."""
 
 HostField = Literal[
     "cores",
@@ -61,13 +62,10 @@ GeneratorField = Literal[
 ]
 
 
-_VARIABLE = "variable "
-
-
 class Missing(Exception):
-    """A rule cannot go on without a figure; `what` names it."""
+    """A rule cannot judge without a figure; `what` names it."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: Message) -> None:
         super().__init__(what)
         self.what = what
 
@@ -99,7 +97,7 @@ class Case:
     ceilings: Mapping[int, StepCeilings] = field(default_factory=dict)
     """By number of step."""
     seconds: Seconds | None = None
-    reads: list[str] = field(default_factory=list, compare=False, repr=False)
+    reads: list[Message] = field(default_factory=list, compare=False, repr=False)
     """What was asked for, in the order of asking."""
 
     def at(self, step: StepResult) -> Case:
@@ -114,11 +112,15 @@ class Case:
             Absent: it is a variable that the server does not have.
         """
         if value is None:
-            what = self.reads[-1] if self.reads else "a figure"
-            name = what.removeprefix(_VARIABLE)
-            known = self.variables is not None and name not in self.variables
-            raise Absent(what) if known and what.startswith(_VARIABLE) else Missing(what)
+            what = self.reads[-1] if self.reads else say("a figure")
+            raise Absent(what) if self._lacks(what.values.get("variable")) else Missing(what)
         return value
+
+    def _lacks(self, variable: str | None) -> bool:
+        """Whether the server is known to have no such variable."""
+        if variable is None or self.variables is None:
+            return False
+        return variable not in self.variables
 
     @property
     def users(self) -> int:
@@ -127,12 +129,12 @@ class Case:
 
     @property
     def tps(self) -> float:
-        """Events a second; nought where none succeeded.
+        """Events a second; zero where none succeeded.
 
         Raises:
             Missing: the step has no window.
         """
-        self.reads.append("a measured window")
+        self.reads.append(say("a measured window"))
         return self.needed(self.step.tps)
 
     @property
@@ -162,32 +164,32 @@ class Case:
     @property
     def mean_ms(self) -> float | None:
         """Mean time of an event."""
-        self.reads.append("latency of events")
+        self.reads.append(say("latency of events"))
         return self.step.latency.service.mean
 
     def rate(self, name: str) -> float | None:
-        """A counter of the server by second."""
-        self.reads.append(f"server counter {name}")
+        """A counter of the server, a second."""
+        self.reads.append(say("server counter {name}", name=name))
         return self.step.server.rates.get(name) if self.step.server else None
 
     def mean(self, name: str) -> float | None:
         """A value of the moment of the server, its mean."""
-        self.reads.append(f"server value {name}")
+        self.reads.append(say("server value {name}", name=name))
         return self.step.server.means.get(name) if self.step.server else None
 
     def highest(self, name: str) -> float | None:
-        """A value of the moment of the server, its greatest."""
-        self.reads.append(f"server value {name}")
+        """A value of the moment of the server, its highest."""
+        self.reads.append(say("server value {name}", name=name))
         return self.step.server.highest.get(name) if self.step.server else None
 
     def total(self, name: str) -> float | None:
-        """A counter's growth from before the load's begin to after its end."""
-        self.reads.append(f"server counter {name}")
+        """A counter's growth from before the load's start to after its end."""
+        self.reads.append(say("server counter {name}", name=name))
         return self.step.server.totals.get(name) if self.step.server else None
 
     def states(self) -> Mapping[str, float] | None:
         """Mean number of connections in each state of the process list, idle ones left out."""
-        self.reads.append("states of the connections")
+        self.reads.append(say("states of the connections"))
         server = self.step.server
         if server is None or "connection_states" in server.not_evaluated:
             return None
@@ -199,46 +201,46 @@ class Case:
         }
 
     def commits(self) -> float | None:
-        """Transactions that changed something, by second."""
-        self.reads.append("server counter commits")
+        """Transactions a second that changed something."""
+        self.reads.append(say("server counter {name}", name="commits"))
         return self.step.server.commits_per_s if self.step.server else None
 
     def host(self, name: HostField) -> float | None:
         """A figure of the server's host."""
-        self.reads.append(f"host's {name}")
+        self.reads.append(say("host's {name}", name=name))
         value = getattr(self.step.host, name) if self.step.host else None
         return None if value is None else float(value)
 
     def host_rate(self, name: str) -> float | None:
-        """A counter of the server's host by second."""
-        self.reads.append(f"host counter {name}")
+        """A counter of the server's host, a second."""
+        self.reads.append(say("host counter {name}", name=name))
         return self.step.host.rates.get(name) if self.step.host else None
 
     def host_mean(self, name: str) -> float | None:
         """A value of the moment of the server's host, its mean."""
-        self.reads.append(f"host value {name}")
+        self.reads.append(say("host value {name}", name=name))
         return self.step.host.means.get(name) if self.step.host else None
 
     def fact(self, name: str) -> str | None:
         """What hardly changes about the server's host."""
-        self.reads.append(f"host fact {name}")
+        self.reads.append(say("host fact {name}", name=name))
         return self.step.host.facts.get(name) if self.step.host else None
 
     @property
     def nic(self) -> str | None:
         """The interface of the server's host that carries the load's traffic."""
-        self.reads.append("host's nic")
+        self.reads.append(say("host's {name}", name="nic"))
         return self.step.host.nic if self.step.host else None
 
     def generator(self, name: GeneratorField) -> float | None:
         """What the generator spent."""
-        self.reads.append(f"generator's {name}")
+        self.reads.append(say("generator's {name}", name=name))
         value = getattr(self.step.generator, name)
         return None if value is None else float(value)
 
     def variable(self, name: str) -> str | None:
         """A variable of the server as text."""
-        self.reads.append(f"{_VARIABLE}{name}")
+        self.reads.append(say("variable {variable}", variable=name))
         return None if self.variables is None else self.variables.get(name)
 
     def number(self, name: str) -> float | None:
@@ -256,7 +258,7 @@ class Case:
 
     def ceiling(self, resource: Resource) -> Ceiling | None:
         """What a resource would allow; `None` where it is not known."""
-        self.reads.append(f"ceiling of {resource}")
+        self.reads.append(say("ceiling of {resource}", resource=RESOURCES[resource]))
         found = self.ceilings.get(self.step.step)
         for one in found.ceilings if found else ():
             if one.resource == resource and one.events_per_s is not None:
@@ -265,7 +267,7 @@ class Case:
 
     def series(self, source: Source, column: str) -> Series | None:
         """A column of the frames within the window."""
-        self.reads.append(f"{source}.parquet's {column}")
+        self.reads.append(say("{source}.parquet's {column}", source=source, column=column))
         window = self.step.window
         if self.seconds is None or window is None:
             return None
@@ -278,7 +280,7 @@ class Case:
         return inside or None
 
     def seen(
-        self, counter: str, value: float, unit: str, threshold: float | None = None
+        self, counter: Message, value: float, unit: Message, threshold: float | None = None
     ) -> Evidence:
         """A figure of this step's window."""
         window = self.step.window

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loadstone.diagnosis.context import Case
+from loadstone.model.message import say
 from loadstone.model.observed import SHARED_HOST
 
 IDLE = 0.7
@@ -19,7 +20,7 @@ FULL = 0.9
 """[P] from here on cores are used up; 0.95 is [S] Huawei's, and means of seconds hide peaks."""
 
 OBSERVERS = 1.0
-"""Our own connection is at work when it asks how many are."""
+"""Our own connection runs a statement when it asks how many do."""
 
 POOLS = ("pool-of-threads", "loaded-dynamically")
 """Values of thread_handling that are a thread pool."""
@@ -31,12 +32,12 @@ class Cpu:
 
     cores: float
     busy: float
-    """Neither idle nor waiting for a disk nor given to another guest."""
+    """Neither idle, nor waiting for a disk, nor given to another guest."""
     server: float | None
     generator: float | None
     """`None` where it is on another host, or not measured."""
     others: float | None
-    """Who is neither server, generator nor interrupt; `None` where the server's is not known."""
+    """Neither server, generator nor interrupts; `None` where the server's part is not known."""
 
 
 def cpu_of(case: Case) -> Cpu:
@@ -70,7 +71,7 @@ def server_cores(case: Case) -> float | None:
 
 
 def _others(case: Case, busy: float, own: float) -> float:
-    """Cores at work, less those of server, generator and interrupts."""
+    """Busy cores, less those of server, generator and interrupts."""
     cores = case.host("cores") or 0.0
     interrupts = sum(case.host_rate(f"cpu.{mode}_s") or 0.0 for mode in ("irq", "softirq"))
     return min(max(busy * cores - own - interrupts, 0.0), cores)
@@ -82,14 +83,14 @@ def is_shared(case: Case) -> bool:
 
 
 def outside(case: Case) -> float | None:
-    """Share of the users' time that they were not at work in the server: on the way or with us.
+    """Share of the users' time outside the server: on the network or in the generator.
 
-    A thread that is at work, blocked on a lock or on a disk counts as running; one that waits
-    for the client's next statement does not. With a thread pool neither does one whose statement
-    waits in the pool's queue, so that nothing can be said then.
+    A thread counts as running while it executes, or is blocked on a lock or a disk; not while it
+    waits for the client's next statement. With a thread pool a statement in the pool's queue does
+    not count either, so nothing can be said then.
     """
     if has_pool(case):
-        case.reads.append("users in the thread pool's queue")
+        case.reads.append(say("users in the thread pool's queue"))
         return None
     running = case.mean("threads_running")
     if running is None or not case.users:
@@ -103,7 +104,7 @@ def has_pool(case: Case) -> bool:
 
 
 def busy_share(case: Case) -> float | None:
-    """How much of the host's cores is used; `None` where it was not observed."""
+    """Share of the host's cores that is used; `None`: the host was not observed."""
     idle = case.host("cpu_idle")
     if idle is None:
         return None

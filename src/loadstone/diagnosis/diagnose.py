@@ -18,6 +18,7 @@ from loadstone.diagnosis.trial_verdict import with_proofs
 from loadstone.diagnosis.unexplained import unexplained
 from loadstone.model.ceilings import Limits, Resource
 from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated, Proof
+from loadstone.model.message import Message
 from loadstone.model.plan import WATCHED
 from loadstone.model.result import Result, StepResult
 
@@ -41,11 +42,11 @@ NAMED = 0.6
 """[P] and whose name is as sure as this."""
 
 LESSER = 0.5
-"""[P] share below which waits beside a firm ceiling are notes: users that wait for a core are
-seen in the midst of whatever they were at."""
+"""[P] share below which waits next to a firm ceiling are notes: users that wait for a core are
+seen in the middle of whatever they were doing."""
 
 SMALL = 0.03
-"""[P] weight below which a setting is a note: nobody would see the difference."""
+"""[P] weight below which a setting is a note: nobody would notice the difference."""
 
 ANSWERS = ("few-users", "rate-met")
 """Notes that say why it is not faster where nothing else does."""
@@ -56,7 +57,7 @@ WAITS_NOTED = ("commit-flush", "semi-sync-wait")
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a run beside its result."""
+    """What is known of a run besides its result."""
 
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: Seconds | None = None
@@ -93,7 +94,7 @@ def cases_of(result: Result, known: Known) -> Iterator[Case]:
 
 
 def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
-    """All rules over the levels that need explaining, and what the trials of earlier days say."""
+    """All rules over the levels that need explaining, and what earlier trials have shown."""
     found: list[Finding] = []
     missing: list[NotEvaluated] = []
     for rule in RULES_OF[case.family]:
@@ -117,7 +118,7 @@ def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
 
 
 def _without_idle_words(findings: list[Finding]) -> list[Finding]:
-    """That nothing is used up is said only where nothing is."""
+    """The findings without "nothing is used up", unless nothing is."""
     if all(finding.group == "note" for finding in findings):
         return findings
     return [finding for finding in findings if finding.cause not in ANSWERS]
@@ -133,7 +134,7 @@ def levels_to_explain(ladder: Sequence[StepResult]) -> tuple[StepResult, ...]:
 
 
 def ranked(findings: Iterable[Finding]) -> list[Finding]:
-    """By group and weight; what fills a resource stands before the resource that it fills."""
+    """By group and weight; what fills a resource comes before the resource."""
     found = list(findings)
     full = {one.acts_on for one in found if one.group == "ceiling" and one.acts_on}
 
@@ -157,7 +158,7 @@ def _is_where_the_users_are(finding: Finding) -> bool:
 
 
 def _is_root(finding: Finding, full: set[Resource]) -> bool:
-    """Whether it is why a resource is used up, or what is queued for beside full cores."""
+    """Whether it is why a resource is used up, or what users queue for next to full cores."""
     share = finding.share or 0.0
     if finding.group not in ("wait", "setting"):
         return False
@@ -166,11 +167,11 @@ def _is_root(finding: Finding, full: set[Resource]) -> bool:
     return "server CPU" in full and share >= MOST and finding.confidence >= SURE
 
 
-def _judged(rule: Rule, case: Case) -> tuple[list[Finding], str | None]:
-    """The rule's findings by cause, the weightiest level's; or what it misses at all levels."""
+def _judged(rule: Rule, case: Case) -> tuple[list[Finding], Message | None]:
+    """One finding for each cause, of the weightiest level; or what it misses at all levels."""
     steps = (case.ladder[-1],) if rule.last_only else levels_to_explain(case.ladder)
     found: list[tuple[int, Finding]] = []
-    needs: list[str] = []
+    needs: list[Message] = []
     for step in steps:
         try:
             finding = rule.judge(case.at(step))
@@ -195,7 +196,7 @@ def _merged(group: Sequence[tuple[int, Finding]]) -> Finding:
 
 
 def _noted(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Lesser findings become notes where a resource explains nearly all, or nothing would show."""
+    """Small settings become notes, and lesser findings where a resource explains nearly all."""
     firm = [one for one in findings if one.group == "ceiling" and _is_firm(one)]
     full = {one.acts_on for one in firm if one.acts_on}
     for finding in findings:
@@ -206,7 +207,7 @@ def _noted(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def _is_firm(ceiling: Finding) -> bool:
-    """A ceiling whose name is in doubt makes no notes of others."""
+    """Whether it explains nearly all: a doubtful ceiling does not reduce others to notes."""
     return (ceiling.share or 0.0) >= FIRM and ceiling.confidence >= NAMED
 
 
@@ -227,12 +228,12 @@ def _says_why(findings: Sequence[Finding]) -> bool:
 
 
 def _middle(steps: Sequence[StepResult]) -> StepResult:
-    """The repeat whose rate is the middle one."""
+    """The repeat with the middle rate."""
     return sorted(steps, key=lambda step: step.tps or 0.0)[len(steps) // 2]
 
 
 def _variables(environment: Mapping[str, Any]) -> dict[str, str] | None:
-    """Of the first target's server; `None`: they were not asked."""
+    """The variables of the first target's server; `None`: they were not read."""
     targets = environment.get("targets") or [{}]
     told = targets[0].get("variables")
     return {str(name).lower(): str(value) for name, value in told.items()} if told else None

@@ -18,13 +18,13 @@ _ROLES: dict[Source, str] = {"server": "server", "host": "server-host"}
 
 @dataclass
 class RunSeconds:
-    """The frames of one run: its Parquet files, or its journal where it was killed or goes on."""
+    """The frames of one run: its Parquet files, or its journal if it was killed or still runs."""
 
     run: Path
     _frames: dict[Source, polars.DataFrame] = field(default_factory=dict)
 
     def series(self, source: Source, step: int, column: str) -> Series | None:
-        """Seconds since the load's begin and values; seconds without a value are left out.
+        """Seconds since the load's start and values; seconds without a value are left out.
 
         Raises:
             StoreError: the file is there and cannot be read.

@@ -1,74 +1,106 @@
-"""Why a finding has no trial, and what to do by hand in its place.
+"""Why a finding has no trial, and what to do by hand instead.
 
 A trial changes an option of the load, or variables of a server that can be put back as they were.
-What takes another disk, another host, another table or somebody else's session is no trial.
+A change of the disk, the host, a table or another user's session is no trial.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadstone.diagnosis.unexplained import NOT_OBSERVED
+from loadstone.diagnosis.unexplained import NOT_OBSERVED, UNEXPLAINED
 from loadstone.model.finding import Finding
+from loadstone.model.message import Message, say
 
-NOTHING_TO_CHANGE = (
+NOTHING_TO_CHANGE = say(
     "not by --prove: what it would change is so already, or this server has no such variable"
 )
 
-_HOST = "not by --prove, which changes nothing of a host"
-_OTHERS = "not by --prove, which ends nobody else's work"
-_LIMIT = "not by --prove: who set the limit had a reason"
-WHY: Mapping[str, str] = {
-    # What is wrong lies outside the server's variables.
-    "errors": "not by --prove: mend what the errors say, and run again",
-    "connections-lost": "not by --prove: read the server's error log, and run again",
-    "semi-sync-fallback": "not by --prove: bring the replica back, and run again",
-    "swapping": f"{_HOST}: give it memory or take some from the pool, and run again",
-    "noisy-neighbour": f"{_OTHERS}: run again once it has ended, or on a host of its own",
-    "disk-neighbour": f"{_OTHERS}: run again once it has ended, or on a host of its own",
-    "other-clients": f"{_OTHERS}: run again without them",
-    "tables-flushed": f"{_OTHERS}: run again without them",
-    "steal": f"{_HOST}: run again on one without overcommitted cores",
-    "server-paused": f"{_OTHERS}: run again without them",
-    "cpu-throttled": f"{_LIMIT}: raise it by hand, and run again",
-    "cpu-pinned": f"{_LIMIT}: give the process more cores by hand (taskset), and run again",
-    "one-hot-core": f"{_HOST}: spread interrupts over its cores by hand, and run again",
-    "disk-cap": f"{_HOST}: run again on a faster volume; fio tells what one gives",
-    "packet-loss": f"{_HOST}: mend the way, and run again",
-    "table-locks": f"{_OTHERS}: run again without the session that holds the lock",
-    "long-transaction": f"{_OTHERS}: run again once it has ended",
-    "purge-lag": "not by --prove: what has piled up takes longer to go than a trial may last",
-    "missing-index": (
-        "not by --prove, which changes no table: make the index by hand, run again, and set both "
-        "runs side by side with loadstone compare"
+_ENDED = say(
+    "not by --prove, which ends nobody else's work: run again once it has ended, or on a host of "
+    "its own"
+)
+_WITHOUT = say("not by --prove, which ends nobody else's work: run again without them")
+
+WHY: Mapping[str, Message] = {
+    # What is wrong is outside the server's variables.
+    "errors": say("not by --prove: fix what the errors say, and run again"),
+    "connections-lost": say("not by --prove: read the server's error log, and run again"),
+    "semi-sync-fallback": say("not by --prove: bring the replica back, and run again"),
+    "swapping": say(
+        "not by --prove, which changes nothing on a host: give it memory or take some from the "
+        "pool, and run again"
     ),
-    "stored-programs": (
-        "not by --prove, which changes no table: take them away by hand, run again, and set both "
-        "runs side by side with loadstone compare"
+    "noisy-neighbour": _ENDED,
+    "disk-neighbour": _ENDED,
+    "other-clients": _WITHOUT,
+    "tables-flushed": _WITHOUT,
+    "steal": say(
+        "not by --prove, which changes nothing on a host: run again on one without overcommitted "
+        "cores"
     ),
-    # Those that have a trial, where it is of no use.
-    "cpu-bound": (
-        "not by --prove: statements are prepared already, and the way is the shortest there is; "
-        "cheaper statements or more cores are left"
+    "server-paused": _WITHOUT,
+    "cpu-throttled": say(
+        "not by --prove, since the limit was set on purpose: raise it by hand, and run again"
     ),
-    "line-full": "not by --prove: what is sent is compressed already; run again over a faster line",
-    "deadlocks": "not by --prove: no gaps are locked, and the order of locking is the load's own",
-    "working-set": (
+    "cpu-pinned": say(
+        "not by --prove, since the limit was set on purpose: give the process more cores by hand "
+        "(taskset), and run again"
+    ),
+    "one-hot-core": say(
+        "not by --prove, which changes nothing on a host: spread interrupts over its cores by "
+        "hand, and run again"
+    ),
+    "disk-cap": say(
+        "not by --prove, which changes nothing on a host: run again on a faster volume; fio "
+        "measures what a volume can do"
+    ),
+    "packet-loss": say(
+        "not by --prove, which changes nothing on a host: fix the network, and run again"
+    ),
+    "table-locks": say(
+        "not by --prove, which ends nobody else's work: run again without the session that holds "
+        "the lock"
+    ),
+    "long-transaction": say(
+        "not by --prove, which ends nobody else's work: run again once it has ended"
+    ),
+    "purge-lag": say("not by --prove: purging the backlog takes longer than a trial may last"),
+    "missing-index": say(
+        "not by --prove, which changes no table: create the index by hand, run again, and compare "
+        "both runs with loadstone compare"
+    ),
+    "stored-programs": say(
+        "not by --prove, which changes no table: remove them by hand, run again, and compare both "
+        "runs with loadstone compare"
+    ),
+    # These have a trial, except where it is of no use.
+    "cpu-bound": say(
+        "not by --prove: statements are prepared already, and the connection is the shortest "
+        "there is; what is left is cheaper statements or more cores"
+    ),
+    "line-full": say(
+        "not by --prove: what is sent is compressed already; run again over a faster line"
+    ),
+    "deadlocks": say(
+        "not by --prove: no gaps are locked, and the load itself decides the order of locking"
+    ),
+    "working-set": say(
         "not by --prove: the host's free memory is too small for a larger pool, or not known"
     ),
-    "no-thread-pool": (
+    "no-thread-pool": say(
         "not by --prove: this server has no thread pool (MariaDB and Percona Server have one built "
         "in, MySQL has a plugin from 9.7 on)"
     ),
 }
 """By cause. A cause that is not here has a trial, or `NOTHING_TO_CHANGE`."""
 
-NO_CLAIM = frozenset({"group-commit", "rate-met", "unexplained", NOT_OBSERVED})
-"""What accuses nothing: it explains, or says that nothing was found."""
+NO_CLAIM = frozenset({"group-commit", "rate-met", UNEXPLAINED, NOT_OBSERVED})
+"""Causes that accuse nothing: they explain, or say that nothing was found."""
 
 
 def with_reason(finding: Finding) -> Finding:
-    """The finding, with why there is no trial of it where there is none."""
+    """The finding, with the reason if it has no trial."""
     if finding.trial is not None or finding.cause in NO_CLAIM:
         return finding
     return finding.model_copy(update={"untried": WHY.get(finding.cause, NOTHING_TO_CHANGE)})

@@ -1,4 +1,4 @@
-"""Which finding stands before which: causes before what they are felt by."""
+"""The order of findings: causes before their symptoms."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     # The old file, the new one and their index are synced while all commits wait.
     "binlog-rotation": ("commit-flush",),
     "binlog-cache-small": ("commit-flush",),
-    # What a person limits is the cause, and the cores that are full by it are not.
+    # The limit that a person set is the cause, not the cores that are full because of it.
     "cpu-pinned": ("cpu-bound", "one-hot-core"),
     "cpu-throttled": ("cpu-bound", "one-hot-core"),
-    # The group stands in its commit while it waits for company.
+    # The group is in its commit while it waits for more.
     "commit-delay": ("commit-flush",),
-    # Whoever else uses the disk is in the way of its syncs, and makes its queue.
+    # Others that use the disk delay the server's syncs, and fill the disk's queue.
     "disk-neighbour": ("commit-flush", "disk-cap"),
     # The log is full of changes whose pages nobody flushed in time.
     "io-capacity-low": ("redo-log-small",),
-    # Who holds the table holds the rows that were locked before as well.
+    # The session that holds the table also holds the rows that were locked before.
     "table-locks": ("row-locks",),
-    # Who waits before InnoDB's door has a thread that counts as running.
+    # A thread that waits to enter InnoDB counts as running.
     "thread-concurrency-low": ("no-thread-pool",),
     # A group of threads runs one statement at a time.
     "thread-pool-small": ("one-hot-core",),
     # An acknowledgement is waited for within the commit.
     "semi-sync-wait": ("commit-flush",),
 }
-"""By cause, the causes that it shows as."""
+"""By cause, its symptoms, which are causes of their own."""
 
 FILLED_BY: dict[str, tuple[str, ...]] = {
-    # Users that wait for a table wait for no log: who holds the table (DDL that copies) fills it.
+    # Users that wait for a table wait for no log: what holds the table (DDL that copies) fills it.
     "table-locks": ("redo-log-small", "io-capacity-low"),
 }
 """By a wait of most users, limits that somebody else reached meanwhile."""
 
 LEAST = 0.1
-"""[P] share from which it does."""
+"""[P] share from which it comes before them."""
 
 HELD = 0.5
-"""[P] share of the users' time, or use of a limit, from which it is not the cores that are missed,
-whoever else uses them."""
+"""[P] share of the users' time, or use of a limit, from which cores are not what is missing, even
+if others use them."""
 
 SURE = 0.6
 """[P] how sure the name of a finding must be for that."""
@@ -60,8 +60,8 @@ _OF_FULL_CORES = ("cpu-bound", "one-hot-core")
 def causes_first(findings: Sequence[Finding]) -> list[Finding]:
     """The findings reordered, each cause before the first finding that it explains.
 
-    Neighbours and other guests take cores or the disk, a cold pool takes reads: they spoil the
-    figures, and yet stand behind what holds the users whoever has the cores, and behind what
+    Neighbours and other guests take cores or the disk, a cold pool takes reads: they disturb the
+    figures. Still they come after what holds the users no matter who has the cores, and after what
     explains more.
     """
     ordered = list(findings)
@@ -114,7 +114,7 @@ def _is_stronger(finding: Finding, near: Finding) -> bool:
 
 
 def _holds(finding: Finding) -> bool:
-    """Whether the users' time goes there, whoever has the cores."""
+    """Whether the users' time goes there, no matter who has the cores."""
     is_held = (finding.share or 0.0) >= HELD and finding.confidence >= SURE
     about_time = finding.group in ("validity", "ceiling", "wait")
     return is_held and about_time and finding.acts_on != "server CPU"

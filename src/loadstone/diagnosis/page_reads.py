@@ -1,4 +1,4 @@
-"""What reading pages from the disk takes of an event."""
+"""How much of an event's work is reading pages from the disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MariaDB, for each part of the pool."""
 
 
 def reads_by_event(case: Case) -> float | None:
-    """Pages that had to be read from the disk, by event."""
+    """Pages an event that had to be read from the disk."""
     reads, tps = case.rate("buffer_pool_reads"), case.step.tps
     return None if reads is None or not tps else reads / tps
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from loadstone.diagnosis.context import Case
 from loadstone.model.finding import Finding
@@ -19,7 +19,7 @@ Raises:
 
 @dataclass(frozen=True)
 class Rule:
-    """One cause, and how it shows."""
+    """A cause, and how it shows."""
 
     cause: str
     title: Message
@@ -27,3 +27,10 @@ class Rule:
     judge: Judge
     last_only: bool = False
     """Whether it is about the whole ladder, and so is asked at its last step only."""
+    also: Mapping[str, Message] = field(default_factory=dict)
+    """Titles of the other causes that `judge` names."""
+
+    @property
+    def titles(self) -> Mapping[str, Message]:
+        """The title of each cause that `judge` names."""
+        return {self.cause: self.title, **self.also}

@@ -1,17 +1,17 @@
-"""What the steps of a trial say of the finding that asked for it. Steps in, words out.
+"""What the steps of a trial show about the finding that asked for it. Steps in, a proof out.
 
-A trial is a comparison of the load as it was (A) with the load under the change (B), and is judged
-as one (`analyse.verdict`): B faster proves the finding, no difference that matters or a slower B
-refutes it, and anything else is not enough evidence. All trials of a run are one table: the chance
-of even one false word among them is that of the table.
+A trial compares the load as it was (A) with the load under the change (B), and is judged like any
+comparison (`analyse.verdict`): a faster B proves the finding, no relevant difference or a slower B
+refutes it, anything else is not enough evidence. All trials of a run are one table, so the chance
+of one false verdict among them is that of the table.
 
-What cannot be had back (a pool that was cold) has no turns: then A is the run's own window, by
-parts, and B the windows after it, compared as two samples that have nothing to do with each other.
+A state that does not come back (a cold pool) cannot alternate: then A is the parts of the run's own
+window and B the windows after it, compared as two independent samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -20,21 +20,22 @@ from loadstone.analyse.effects import Effect
 from loadstone.analyse.experimental_units import Contrast, Observed, contrasts, sides
 from loadstone.analyse.verdict import Sides, Spoiled, Unit, Unpaired, Verdict, verdicts
 from loadstone.model.experiment import Experiment, Rules
+from loadstone.model.figure import Change, Count, General, Number, Percent
 from loadstone.model.finding import Finding, Proof, ProofVerdict, Trial
-from loadstone.model.numbers import num, pct, signed, users
+from loadstone.model.message import Joined, Message, counted, say, sentences, user_count
 from loadstone.model.result import StepResult
 
 RULES = Rules()
-"""The chance of a false word and the smallest difference that matters, as experiments have them."""
+"""The chance of a false verdict and the smallest relevant difference, as in experiments."""
 
 PROVEN = 0.95
-"""How sure a name is whose trial had the effect."""
+"""Confidence in a finding whose trial had the effect."""
 
 REFUTED = 0.05
-"""How sure a name is whose trial had no effect."""
+"""Confidence in a finding whose trial had no effect."""
 
 SENSIBLE = 100
-"""[P] units that somebody may be ready to wait for."""
+"""[P] more units than this are not worth the wait."""
 
 _TO_VERDICT: Mapping[str, ProofVerdict] = {
     "faster": "proven",
@@ -46,12 +47,12 @@ _TO_VERDICT: Mapping[str, ProofVerdict] = {
 
 @dataclass(frozen=True)
 class Tried:
-    """A trial that was carried out."""
+    """A trial that was run."""
 
     finding: Finding
     trial: Trial
     ladder: tuple[str, str]
-    """Variant and workload of the run that the finding is of."""
+    """The finding's variant and workload."""
     users: int
     experiment: Experiment
     steps: tuple[StepResult, ...]
@@ -61,14 +62,14 @@ class Tried:
     folder: str
     """Folder of the trial's steps, within the run's folder."""
     before: tuple[float, ...] = ()
-    """Of a load that is driven once more: its rates in the run itself, by parts of the window."""
+    """For a load that is driven once more: its rates in the run itself, by parts of the window."""
 
 
 Cell = Sequence[Sides] | Unpaired
 
 
 def parts_of(seconds: Sequence[float], parts: int) -> tuple[float, ...]:
-    """Means of so many stretches of a window, as even as they can be; fewer where it is short."""
+    """Means of that many parts of a window, as even as possible; fewer where it is short."""
     count, whole = min(parts, len(seconds)), len(seconds)
     return tuple(
         fmean(seconds[part * whole // count : (part + 1) * whole // count]) for part in range(count)
@@ -76,7 +77,7 @@ def parts_of(seconds: Sequence[float], parts: int) -> tuple[float, ...]:
 
 
 def proofs_of(tried: Sequence[Tried]) -> tuple[Proof, ...]:
-    """What they say together, in the order given."""
+    """Their proofs, judged together, in the order given."""
     cells = [units_of(each) for each in tried]
     words = verdicts(cells, RULES)
     return tuple(
@@ -85,7 +86,7 @@ def proofs_of(tried: Sequence[Tried]) -> tuple[Proof, ...]:
 
 
 def units_of(tried: Tried) -> Cell:
-    """Rounds or blocks, the load as it was beside the load under the change; or windows."""
+    """Rounds or blocks, the load as it was next to the load under the change; or windows."""
     if tried.trial.kind == "again":
         seen = observed(tried.experiment, tried.steps)
         after = tuple(Unit(step.rate, step.spoiled) for step in seen)
@@ -96,14 +97,14 @@ def units_of(tried: Tried) -> Cell:
 
 
 def _observed(tried: Tried) -> tuple[list[Observed], Contrast]:
-    """The steps by their side; that the generator is the limit is what its own trial is about."""
+    """The steps by side. A trial of the generator does not leave out client-bound steps."""
     seen = observed(tried.experiment, tried.steps)
     if tried.trial.settings[0].name == "shards":
         bound: Spoiled = "client-bound"
         seen = [replace(step, spoiled=step.spoiled - {bound}) for step in seen]
     if tried.trial.kind != "users":
         return seen, contrasts(tried.experiment)[0]
-    # The numbers of users are cells of their own there: here they are the two sides of one.
+    # An experiment compares within a number of users; here the two numbers are the two sides.
     by_users = [
         replace(step, variant=str(step.cell[1]), cell=(step.cell[0], 0, None)) for step in seen
     ]
@@ -164,89 +165,152 @@ def cost_of(change: float | None) -> float | None:
     return None if change is None else 1 - 1 / (1 + change)
 
 
-def _sentence(tried: Tried, verdict: Verdict, good: Rates) -> str:
+def _sentence(tried: Tried, verdict: Verdict, good: Rates) -> Message:
     trial, effect = tried.trial, verdict.effect
     if effect is None:
-        return f"{_nothing_left(verdict)}."
+        return _nothing_left(verdict)
     measured = _measured(effect, tried)
     match verdict.word:
         case "faster":
-            kept = f" Kept so, {trial.costs}." if trial.costs else ""
-            return f"{_costs(trial, effect)}: {_rates(tried, good)} ({measured}).{kept}"
+            cost = _cost(tried, effect, good)
+            return (
+                sentences(cost, say("If kept, {costs}.", costs=trial.costs))
+                if trial.costs
+                else cost
+            )
         case "slower":
-            return f"with {trial.change} the rate falls ({measured}).{_stands(trial)}"
+            return _stands(
+                trial,
+                say(
+                    "with {change} the rate falls ({measured}).",
+                    change=trial.change,
+                    measured=measured,
+                ),
+            )
         case "no difference":
-            within = f"{100 * verdict.margin:g} %"
-            return f"{trial.change} has no effect within {within} ({measured}).{_stands(trial)}"
-    return f"{trial.change} may change the rate or not ({measured}{_wanted(verdict, tried)})."
+            return _stands(
+                trial,
+                say(
+                    "{change} has no effect within {margin} ({measured}).",
+                    change=trial.change,
+                    margin=Percent(verdict.margin),
+                    measured=measured,
+                ),
+            )
+    return say(
+        "{change} may or may not change the rate ({measured}).",
+        change=trial.change,
+        measured=Joined((measured, *_needed(verdict, tried)), "clauses"),
+    )
 
 
-def _wanted(verdict: Verdict, tried: Tried) -> str:
-    """What would do: more of the same, or less noise."""
+def _needed(verdict: Verdict, tried: Tried) -> Iterator[Message]:
+    """What would be enough: more units, or less noise."""
     if verdict.more is None:
-        return ""
+        return
     if verdict.more > SENSIBLE:
-        return "; they differ too much among each other: a quieter machine"
-    return f"; {_units(verdict.more, tried)} more would do"
+        yield say("they differ too much from each other: use a quieter machine")
+    else:
+        yield say("{units} more would be enough", units=_units(verdict.more, tried))
 
 
-def _stands(trial: Trial) -> str:
+def _stands(trial: Trial, sentence: Message) -> Message:
     """A remedy may be none, and the cause still be the right one."""
-    return "" if trial.refutes else " That is no remedy; the cause stands."
+    if trial.refutes:
+        return sentence
+    return sentences(sentence, say("That is no remedy; the cause stands."))
 
 
-def _costs(trial: Trial, effect: Effect) -> str:
-    """`TLS costs 31 % ± 4 % of the rate`."""
-    cost = cost_of(effect.relative) or 0.0
-    half = ""
-    if effect.interval:
-        low, high = cost_of(effect.interval.low), cost_of(effect.interval.high)
-        half = f" ± {pct(((high or 0.0) - (low or 0.0)) / 2)}"
-    return f"{trial.subject[:1].upper()}{trial.subject[1:]} costs {pct(cost)}{half} of the rate"
+def _cost(tried: Tried, effect: Effect, good: Rates) -> Message:
+    """`TLS costs 31 % ± 4 % of the rate`, and both rates."""
+    before, changed = (Number(fmean(side)) for side in good)
+    values = {
+        "subject": tried.trial.subject,
+        "cost": _share_lost(effect),
+        "change": tried.trial.change,
+        "changed": changed,
+        "before": before,
+        "measured": _measured(effect, tried),
+    }
+    if tried.trial.kind == "users":
+        return say(
+            "{subject} costs {cost} of the rate: with {change} there are {changed} events a second "
+            "rather than {before} ({measured}).",
+            **values,
+        )
+    return say(
+        "{subject} costs {cost} of the rate: with {change} {users} do {changed} events a second "
+        "rather than {before} ({measured}).",
+        users=user_count(tried.users),
+        **values,
+    )
 
 
-def _rates(tried: Tried, good: Rates) -> str:
-    before, changed = (fmean(side) for side in good)
-    who = "" if tried.trial.kind == "users" else f"{users(tried.users)} do "
-    doing = f"{num(changed)} events a second rather than {num(before)}"
-    return f"with {tried.trial.change} {who or 'there are '}{doing}"
+def _share_lost(effect: Effect) -> Percent | Message:
+    """`31 % ± 4 %`."""
+    cost = Percent(cost_of(effect.relative))
+    if effect.interval is None:
+        return cost
+    low, high = cost_of(effect.interval.low), cost_of(effect.interval.high)
+    return say("{share} ± {half}", share=cost, half=Percent(((high or 0.0) - (low or 0.0)) / 2))
 
 
-def _measured(effect: Effect, tried: Tried) -> str:
+def _measured(effect: Effect, tried: Tried) -> Message:
     units = _units(effect.units, tried)
     if tried.trial.kind == "again":
-        units = f"{_units(len(tried.steps), tried)} after the run's own, not by turns"
+        after = _units(len(tried.steps), tried)
+        units = say("{units} after the run's own, not alternating", units=after)
+    change = Change(effect.relative)
     if effect.interval is None:
-        return f"{signed(effect.relative)}, {units}"
-    low, high = signed(effect.interval.low), signed(effect.interval.high)
-    sure = f"{100 * effect.interval.confidence:g} %"
-    return f"{signed(effect.relative)}; {sure}: {low} to {high}, {units}"
+        return say("{change}, {units}", change=change, units=units)
+    return say(
+        "{change}; {confidence} %: {low} to {high}, {units}",
+        change=change,
+        confidence=General(100 * effect.interval.confidence),
+        low=Change(effect.interval.low),
+        high=Change(effect.interval.high),
+        units=units,
+    )
 
 
-def _units(count: int, tried: Tried) -> str:
-    one, many = "round", "rounds"
+def _units(number: int, tried: Tried) -> Message:
     if tried.trial.kind == "again":
-        one, many = "window", "windows"
-    elif takes_turns_in_blocks(tried.experiment):
-        one, many = "pair of blocks", "pairs of blocks"
-    return f"{count:,} {one if count == 1 else many}"
+        return counted("1 window", "{number} windows", number)
+    if takes_turns_in_blocks(tried.experiment):
+        return counted("1 pair of blocks", "{number} pairs of blocks", number)
+    return counted("1 round", "{number} rounds", number)
 
 
-def _nothing_left(verdict: Verdict) -> str:
+_REASONS: Mapping[Spoiled, Message] = {
+    "client-bound": say("client-bound"),
+    "steal": say("steal"),
+    "throttled": say("throttled"),
+    "unsteady": say("unsteady"),
+    "incomplete": say("incomplete"),
+    "nothing done": say("nothing done"),
+    "objective missed": say("objective missed"),
+}
+"""Why units are left out."""
+
+
+def _nothing_left(verdict: Verdict) -> Message:
     if not verdict.left_out:
-        return "nothing was measured by turns to its end"
-    why = ", ".join(f"{count:,} {reason}" for reason, count in sorted(verdict.left_out.items()))
-    return f"no unit counts ({why})"
+        return say("no alternating measurement came to its end.")
+    why = [
+        say("{number} {reason}", number=Count(number), reason=_REASONS[reason])
+        for reason, number in sorted(verdict.left_out.items())
+    ]
+    return say("no unit counts ({why}).", why=Joined(why))
 
 
 def with_proofs(findings: Iterable[Finding], proofs: Iterable[Proof]) -> list[Finding]:
-    """The findings with what their trials showed: a name that was refuted is a note at most."""
+    """The findings with what their trials showed; a refuted one becomes a note."""
     by_cause = {proof.cause: proof for proof in proofs}
     return [_with_proof(finding, by_cause.get(finding.cause)) for finding in findings]
 
 
 def _with_proof(finding: Finding, proof: Proof | None) -> Finding:
-    """A trial of another change (the rule has been altered since) says nothing of this one."""
+    """A trial of another change (the rule has been altered since) says nothing about this one."""
     if proof is None or finding.trial is None or not _is_of(proof.trial, finding.trial):
         return finding
     proved = finding.model_copy(update={"proof": proof})

@@ -1,7 +1,7 @@
-"""The trials that rules declare: what is changed from what to what, where that can be told.
+"""The trials that rules declare: what is changed, from which value to which.
 
-A trial only ever names values that differ from the run's, and variables that its server has; where
-nothing is left of it there is none.
+A trial names only values that differ from the run's, and only variables that its server has. Where
+no such change is left, there is no trial.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from loadstone.analyse.setting_effects import keeps_commits
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import is_shared
 from loadstone.model.finding import Setting, Trial
+from loadstone.model.message import Message, say
 
 SETTLES_S = 1.0
 """[P] connections are opened, caches of statements filled."""
@@ -21,12 +22,14 @@ REFILLS_S = 4.0
 """[P] a buffer pool of another size is in use, or flushing has another pace."""
 
 RESIZES_S = 6.0
-"""[P] the same of a redo log, which MariaDB 10.11 took 2.5 s to resize, and as long to put back."""
+"""[P] a redo log is resized: MariaDB 10.11 took 2.5 s, and as long to put it back."""
 
 WARMS_S = 5.0
-"""[P] a pool that was filled by a whole run is filled again with what the load uses."""
+"""[P] a pool that a whole run filled is filled again with what the load uses."""
 
-RELAXED = "a crash of the host loses up to a second of commits, and the binary log may lack some"
+RELAXED = say(
+    "a crash of the host loses up to a second of commits, and the binary log may lack some"
+)
 """What innodb_flush_log_at_trx_commit=2 and sync_binlog=0 cost (both manuals)."""
 
 _SWITCHES = {"ON": "1", "OFF": "0", "TRUE": "1", "FALSE": "0", "YES": "1", "NO": "0"}
@@ -35,9 +38,9 @@ _SWITCHES = {"ON": "1", "OFF": "0", "TRUE": "1", "FALSE": "0", "YES": "1", "NO":
 def dynamic(
     case: Case,
     settings: Mapping[str, str],
-    subject: str,
+    subject: Message,
     *,
-    costs: str | None = None,
+    costs: Message | None = None,
     settles_s: float = SETTLES_S,
 ) -> Trial | None:
     """Variables that are set while the server runs, in this order."""
@@ -54,8 +57,8 @@ def dynamic(
     )
 
 
-def at_start(case: Case, settings: Mapping[str, str], subject: str) -> Trial | None:
-    """Variables that a server is started with."""
+def at_start(case: Case, settings: Mapping[str, str], subject: Message) -> Trial | None:
+    """Variables that the server is started with."""
     changes = _changes(case, settings)
     return Trial(kind="start", settings=changes, subject=subject) if changes else None
 
@@ -63,7 +66,7 @@ def at_start(case: Case, settings: Mapping[str, str], subject: str) -> Trial | N
 def warm() -> Trial:
     """The load once more: what it reads is in the buffer pool by now."""
     setting = Setting(name="buffer_pool", before="cold", value="warm")
-    subject = "the cold buffer pool"
+    subject = say("the cold buffer pool")
     return Trial(kind="again", settings=(setting,), subject=subject, settles_s=WARMS_S)
 
 
@@ -73,39 +76,39 @@ def pool_plugin(groups: int) -> Trial:
         Setting(name="plugin_load_add", before=None, value="thread_pool.so"),
         Setting(name="loose_thread_pool_size", before=None, value=str(groups)),
     )
-    return Trial(kind="start", settings=settings, subject="a thread for each connection")
+    return Trial(kind="start", settings=settings, subject=say("a thread for each connection"))
 
 
 def client(
-    name: str, value: str, before: str | None, subject: str, *, refutes: bool = True
+    name: str, value: str, before: str | None, subject: Message, *, refutes: bool = True
 ) -> Trial:
-    """An option of the load; without `refutes` the cause stands where it has no effect."""
+    """An option of the load. Without `refutes` the cause stands even if it has no effect."""
     setting = Setting(name=name, before=before, value=value)
     return Trial(kind="client", settings=(setting,), subject=subject, refutes=refutes)
 
 
 def more_users(case: Case, times: int) -> Trial:
-    """So many times as many users."""
+    """`times` as many users."""
     setting = Setting(name="concurrency", before=str(case.users), value=str(times * case.users))
-    return Trial(kind="users", settings=(setting,), subject="having so few users")
+    return Trial(kind="users", settings=(setting,), subject=say("having so few users"))
 
 
 def cheaper_way(case: Case) -> Trial | None:
     """A way to the server that takes less CPU: no text to parse, or no network in between."""
     if case.drive.get("protocol") == "text":
-        return client("prepared", "on", "off", "the text protocol", refutes=False)
-    return by_socket(case, "TCP")
+        return client("prepared", "on", "off", say("the text protocol"), refutes=False)
+    return by_socket(case, say("TCP"))
 
 
-def by_socket(case: Case, subject: str) -> Trial | None:
-    """The unix socket, where server and generator are on one host and it is not in use already."""
+def by_socket(case: Case, subject: Message) -> Trial | None:
+    """The unix socket, where server and generator share a host and do not use it already."""
     if not case.is_by_tcp or not is_shared(case):
         return None
     return client("connect", "socket", "tcp", subject, refutes=False)
 
 
 def mysql_release(version: str) -> tuple[int, ...]:
-    """The three numbers of MySQL's version or Percona's; none of MariaDB's, which counts apart."""
+    """The three numbers of the version of MySQL or Percona Server; none of MariaDB's."""
     found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
     if found is None or "mariadb" in version.lower():
         return ()
@@ -113,7 +116,7 @@ def mysql_release(version: str) -> tuple[int, ...]:
 
 
 def _changes(case: Case, settings: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Those that the server has, and that are not so already."""
+    """Those that the server has with another value."""
     found = []
     for name, value in settings.items():
         if case.variables is None:

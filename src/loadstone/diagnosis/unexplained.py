@@ -1,62 +1,77 @@
-"""What is said where no rule explains the result: the largest wait that has no name yet."""
+"""The finding where no rule explains the result: the largest wait that has no name yet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import outside, state_share
+from loadstone.model.ceilings import RESOURCES
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in, sentences
 
 NOT_OBSERVED = "not-observed"
-"""The cause that stands where too little was seen to name one."""
+"""The cause where too little was observed to name one."""
+
+UNEXPLAINED = "unexplained"
+
+TITLES: Mapping[str, Message] = {
+    NOT_OBSERVED: say("the server or its host was not observed"),
+    UNEXPLAINED: say("nothing that has a name yet"),
+}
+"""Of the causes that no rule names."""
 
 STALLED = 0.2
-"""[P] share of the users' time in the slowest hundredth or thousandth of the events. Of times that
-are spread exponentially the slowest hundredth takes 5.6 %."""
+"""[P] share of the users' time in the slowest hundredth or thousandth of the events. With
+exponentially distributed times the slowest hundredth takes 5.6 %."""
 
 TIMES_MEDIAN = 10.0
-"""[P] and those take so many times the median at the least."""
+"""[P] and how many times the median they take at least."""
 
 _AT_WORK = ("executing", "sending data", "execute", "query", "updating", "update", "init")
 """States of connections that work rather than wait."""
 
 _NAMED = ("commit", "writing to net", "sending to client")
-"""Waits that have a rule of their own, whatever it said of them."""
+"""Waits that have a rule of their own, whatever that rule found."""
 
 
-_Wait = tuple[float, str, Evidence]
-"""Share of the users' time, its words, its figure."""
+_Wait = tuple[float, Message, Evidence]
+"""Share of the users' time, the wait in words, its figure."""
 
 
 def unexplained(case: Case) -> Finding:
-    """The largest of: a state of the connections, performance_schema's waits, the way.
+    """The largest of: a state of the connections, performance_schema's waits, the network.
 
-    Where the host was not seen it is not known what is used up, and that is what is said.
+    Where the host was not observed, what is used up is not known: then the finding says that.
     """
     if case.step.host is None:
         return _unseen(case)
     found = sorted(_waits(case), key=lambda wait: -wait[0])
     largest = _stalls(case) or (found[0] if found else None)
-    said = f" The largest wait is {largest[1]}." if largest else " No wait was seen at all."
-    said = f"{_nearest(case)}{said}"
+    said = [say("Unexplained: no resource is used up and no known cause fits."), *_nearest(case)]
+    said.append(
+        say("The largest wait is {wait}.", wait=largest[1])
+        if largest
+        else say("No wait was seen at all.")
+    )
     return Finding(
-        cause="unexplained",
+        cause=UNEXPLAINED,
         group="note",
-        sentence=f"Unexplained: no resource is used up and no known cause fits.{said}",
+        sentence=sentences(*said),
         evidence=(largest[2],) if largest else (),
         share=largest[0] if largest else None,
         confidence=0.5,
-        remedy=(
-            "performance_schema=ON with its wait instruments names more; so does a ladder of "
-            "users, and loadstone probe and calibrate for the limits of disk and generator."
+        remedy=say(
+            "performance_schema=ON with its wait instruments shows more; so does a ladder of "
+            "users. loadstone probe and loadstone calibrate measure the limits of disk and "
+            "generator."
         ),
     )
 
 
 def nameless_wait(case: Case) -> float:
-    """Share of the users' time in the largest wait that no rule has a name for; nought: unseen."""
+    """Share of the users' time in the largest wait that no rule has a name for; zero: none seen."""
     states = case.states() or {}
     named = [
         min(value / case.users, 1.0)
@@ -72,7 +87,7 @@ def stalled(case: Case) -> bool:
 
 
 def _stalls(case: Case) -> _Wait | None:
-    """At least: (1 - q) of the events take as long as the quantile q, or longer."""
+    """A lower bound: (1 - q) of the events take as long as the quantile q, or longer."""
     spread = case.step.latency.service
     if not spread.mean or not spread.p50:
         return None
@@ -85,16 +100,21 @@ def _stalls(case: Case) -> _Wait | None:
     share, part, name, slow = max(known, default=(0.0, 0.0, "", 0.0))
     if share < STALLED:
         return None
-    return (
-        share,
-        f"stalls: the slowest {pct(part)} of the events take at least {pct(share)} of the users' "
-        f"time ({name} {num(slow)} ms, median {num(spread.p50)} ms)",
-        case.seen("users' time in the slowest events", share, "of their time", STALLED),
+    said = say(
+        "stalls: the slowest {part} of the events take at least {share} of the users' time "
+        "({quantile} {slow} ms, median {median} ms)",
+        part=Percent(part),
+        share=Percent(share),
+        quantile=name,
+        slow=Number(slow),
+        median=Number(spread.p50),
     )
+    counter = say("users' time in the slowest events")
+    return share, said, case.seen(counter, share, say("of their time"), STALLED)
 
 
 def blocked_inside(case: Case) -> float | None:
-    """Share of the users whose statement is carried out and neither runs nor is ready to run.
+    """Share of the users whose statement is executed, but neither runs nor is ready to run.
 
     Those that wait for a row or for the disk are counted elsewhere.
     """
@@ -107,7 +127,7 @@ def blocked_inside(case: Case) -> float | None:
     return min(max(at_work - elsewhere / case.users, 0.0), 1.0)
 
 
-def _nearest(case: Case) -> str:
+def _nearest(case: Case) -> Iterator[Message]:
     """The resource that is used most, of those whose limit is known."""
     found = case.ceilings.get(case.step.step)
     used = [
@@ -115,23 +135,28 @@ def _nearest(case: Case) -> str:
         for one in (found.ceilings if found else ())
         if one.used is not None and one.resource != "concurrency"
     ]
-    if not used:
-        return ""
-    most = max(used, key=lambda one: one.used or 0.0)
-    return f" Of what is known {most.resource} is used most, to {pct(most.used or 0.0)}."
+    if used:
+        most = max(used, key=lambda one: one.used or 0.0)
+        yield say(
+            "Of the resources with a known limit, {resource} is used most ({used}).",
+            resource=RESOURCES[most.resource],
+            used=Percent(most.used),
+        )
 
 
 def _unseen(case: Case) -> Finding:
-    what = "the server's host was" if case.step.server else "neither server nor host was"
-    seen = "not observed" if case.step.server else "observed"
     return Finding(
         cause=NOT_OBSERVED,
         group="note",
-        sentence=f"Not evaluated: {what} {seen}.",
+        sentence=(
+            say("Not evaluated: the server's host was not observed.")
+            if case.step.server
+            else say("Not evaluated: neither the server nor its host was observed.")
+        ),
         evidence=(),
         share=None,
         confidence=1.0,
-        remedy=(
+        remedy=say(
             "Run without --no-observe; for a host that is not this machine give --host-ssh or "
             "--node-exporter (docs/observing.md)."
         ),
@@ -142,32 +167,33 @@ def _waits(case: Case) -> Iterator[_Wait]:
     for state, value in (case.states() or {}).items():
         if state not in _AT_WORK:
             share = min(value / case.users, 1.0)
-            yield (
-                share,
-                f'the state "{state}", {pct(share)} of the users\' time',
-                case.seen(f"state.{state}", value, "connections"),
+            said = say(
+                'the state "{state}", {share} of the users\' time',
+                state=state,
+                share=Percent(share),
             )
+            unit = say_in("unit", "connections")
+            yield share, said, case.seen(plain(f"state.{state}"), value, unit)
+    yield from _timed_waits(case)
+    blocked = blocked_inside(case)
+    if blocked:
+        said = say(
+            "inside statements that wait for something without a name, {share} of the users' time",
+            share=Percent(blocked),
+        )
+        counter = say("users blocked in statements")
+        yield blocked, said, case.seen(counter, blocked, say("of their time"))
+    away = outside(case)
+    if away is not None:
+        said = say("outside the server, {share} of the users' time", share=Percent(away))
+        yield away, said, case.seen(say("users outside the server"), away, say("of their time"))
+
+
+def _timed_waits(case: Case) -> Iterator[_Wait]:
+    """performance_schema's largest."""
     spots = case.step.hot_spots.waits if case.step.hot_spots else ()
     time_s = case.step.window.to_s * case.users if case.step.window else 0.0
     for spot in spots[:1]:
         share = min(spot.time_s / time_s, 1.0) if time_s else 0.0
-        yield (
-            share,
-            f"{spot.event}, {num(spot.time_s)} s in all",
-            case.seen(spot.event, spot.time_s, "s"),
-        )
-    blocked = blocked_inside(case)
-    if blocked:
-        yield (
-            blocked,
-            "inside statements that wait for something without a name, "
-            f"{pct(blocked)} of the users' time",
-            case.seen("users blocked in statements", blocked, "of their time"),
-        )
-    away = outside(case)
-    if away is not None:
-        yield (
-            away,
-            f"outside the server, {pct(away)} of the users' time",
-            case.seen("users outside the server", away, "of their time"),
-        )
+        said = say("{event}, {seconds} s in total", event=spot.event, seconds=Number(spot.time_s))
+        yield share, said, case.seen(plain(spot.event), spot.time_s, say_in("unit", "s"))

@@ -1,13 +1,14 @@
-"""What each resource would allow, in events a second, and what that is reckoned from."""
+"""What each resource would allow, in events a second, and what that is computed from."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, PositiveFloat
 
 from loadstone.model.frozen import Frozen
-from loadstone.model.message import Message
+from loadstone.model.message import Message, say, say_in
 from loadstone.model.plan import Rate
 from loadstone.model.with_messages import WithMessages
 
@@ -24,6 +25,21 @@ Resource = Literal[
     "generator",
     "concurrency",
 ]
+
+RESOURCES: Mapping[Resource, Message] = {
+    "server CPU": say("server CPU"),
+    "hottest core": say("hottest core"),
+    "flushes": say_in("resource", "flushes"),
+    "disk writes": say("disk writes"),
+    "disk reads": say("disk reads"),
+    "disk write bandwidth": say("disk write bandwidth"),
+    "network to the server": say("network to the server"),
+    "network from the server": say("network from the server"),
+    "row locks": say("row locks"),
+    "generator": say("generator"),
+    "concurrency": say("concurrency"),
+}
+"""What each is called."""
 
 
 def _said(text: str) -> Any:

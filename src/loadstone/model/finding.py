@@ -8,7 +8,7 @@ from pydantic import Field
 
 from loadstone.model.ceilings import Resource
 from loadstone.model.frozen import Frozen
-from loadstone.model.message import Message
+from loadstone.model.message import Message, listed, plain, say
 from loadstone.model.with_messages import WithMessages
 
 Group = Literal["validity", "ceiling", "wait", "setting", "note"]
@@ -44,6 +44,14 @@ class Setting(Frozen):
     before: str | None = _said("what it is in the run; null: the run does not tell")
     value: str = _said("what to set it to")
 
+    @property
+    def change(self) -> Message:
+        """`tls=disabled in place of TLSv1.3`."""
+        setting = f"{self.name}={self.value}"
+        if not self.before:
+            return plain(setting)
+        return say("{setting} in place of {before}", setting=setting, before=self.before)
+
 
 class Trial(WithMessages):
     """What to change to prove a finding: if the finding is right, the rate rises."""
@@ -68,12 +76,9 @@ class Trial(WithMessages):
     )
 
     @property
-    def change(self) -> str:
+    def change(self) -> Message:
         """`tls=disabled in place of TLSv1.3`."""
-        return ", ".join(
-            f"{one.name}={one.value}" + (f" in place of {one.before}" if one.before else "")
-            for one in self.settings
-        )
+        return listed(*(one.change for one in self.settings))
 
 
 ProofVerdict = Literal["proven", "refuted", "not enough evidence"]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from loadstone.analyse.differences import Group as DifferenceGroup
 from loadstone.analyse.setting_effects import Weight
 from loadstone.analyse.verdict import Word
-from loadstone.model.ceilings import Resource
+from loadstone.diagnosis.titles import TITLES
+from loadstone.model.ceilings import RESOURCES
 from loadstone.model.finding import Group, ProofVerdict
 from loadstone.model.message import Message, counted, plain, say, say_in
 from loadstone.model.result import StepState
@@ -18,20 +19,6 @@ NOT_FINISHED: Mapping[str, Message] = {
     "failed": say("The run failed before its end."),
     "interrupted": say("The run was interrupted (crash, power cut); this is what there is of it."),
     "running": say("The run is still going on."),
-}
-
-RESOURCES: Mapping[Resource, Message] = {
-    "server CPU": say("server CPU"),
-    "hottest core": say("hottest core"),
-    "flushes": say_in("resource", "flushes"),
-    "disk writes": say("disk writes"),
-    "disk reads": say("disk reads"),
-    "disk write bandwidth": say("disk write bandwidth"),
-    "network to the server": say("network to the server"),
-    "network from the server": say("network from the server"),
-    "row locks": say("row locks"),
-    "generator": say("generator"),
-    "concurrency": say("concurrency"),
 }
 
 PROOF_VERDICTS: Mapping[ProofVerdict, Message] = {
@@ -46,68 +33,6 @@ GROUPS: Mapping[Group, Message] = {
     "wait": say("waited for"),
     "setting": say("a setting"),
     "note": say("worth knowing, no fault"),
-}
-
-CAUSES: Mapping[str, Message] = {
-    "instrumentation": say("performance_schema's instruments"),
-    "other-clients": say("other clients of the server"),
-    "packet-loss": say("packets are lost on the way"),
-    "query-cache": say("the query cache"),
-    "not-observed": say("the server or its host was not observed"),
-    "unexplained": say("nothing that has a name yet"),
-    "few-users": say("too few users: nothing is used up"),
-    "rate-met": say("nothing: it keeps up with the rate asked for"),
-    "client-bound": say("the load generator itself"),
-    "errors": say_in("cause", "errors"),
-    "connections-refused": say("connections are refused"),
-    "connections-lost": say("connections are lost"),
-    "semi-sync-fallback": say("semi-synchronous replication fell back to asynchronous"),
-    "noisy-neighbour": say("other programs on the host"),
-    "steal": say("CPU time goes to other virtual machines"),
-    "cold-buffer-pool": say("the buffer pool is still warming up"),
-    "server-paused": say("somebody stops the server's process"),
-    "cpu-throttled": say("a control group throttles the CPU"),
-    "cpu-pinned": say("the process may use few cores only"),
-    "cpu-bound": say("the CPU is used up"),
-    "one-hot-core": say("one core is full"),
-    "line-full": say("the network is full"),
-    "disk-cap": say("the disk is at its limit"),
-    "swapping": say("memory is swapped to disk"),
-    "table-locks": say("table and metadata locks"),
-    "row-locks": say("row locks (hot rows)"),
-    "deadlocks": say("deadlocks"),
-    "semi-sync-wait": say("waiting for the replica (semi-synchronous)"),
-    "commit-flush": say("commits wait for the log to be flushed"),
-    "working-set": say("the working set does not fit the buffer pool"),
-    "redo-log-small": say("the redo log is too small"),
-    "log-buffer-small": say("the log buffer is too small"),
-    "purge-lag": say("purge that does not keep up"),
-    "long-transaction": say("a long transaction"),
-    "missing-index": say("a missing index"),
-    "deadlock-checks": say("deadlock checks on a hot row"),
-    "no-thread-pool": say("many connections without a thread pool"),
-    "thread-pool-small": say("the thread pool is too small"),
-    "thread-concurrency-low": say("innodb_thread_concurrency is too low"),
-    "connection-storm": say("connections are opened all the time"),
-    "table-cache-small": say("the table cache is too small"),
-    "io-capacity-low": say("innodb_io_capacity is too low"),
-    "binlog-rotation": say("the binary log is rotated often"),
-    "binlog-cache-small": say("the binary log's cache is too small"),
-    "sort-buffer-cliff": say("sort_buffer_size is mapped anew for each sort"),
-    "sort-buffer-small": say("sort_buffer_size is too small"),
-    "temporary-tables-on-disk": say("temporary tables on disk"),
-    "general-log": say("the general log is on"),
-    "slow-log": say("the slow log takes nearly everything"),
-    "audit-log": say("the audit log is on"),
-    "commit-delay": say("commits are made to wait"),
-    "disk-neighbour": say("others use the server's disk"),
-    "purge-delay": say("changes are held back for purge"),
-    "stored-programs": say("triggers, routines or events"),
-    "tables-flushed": say("tables are closed again and again"),
-    "tls": say("encryption"),
-    "latency-bound": say("the way between client and server"),
-    "far-away": say("client and server are far apart"),
-    "group-commit": say("group commit: fewer, larger flushes"),
 }
 
 GROUP_NAMES: Mapping[Group, Message] = {
@@ -224,7 +149,7 @@ def resource_name(name: str) -> Message:
 
 def cause_name(name: str) -> Message:
     """A cause of a finding; one that a later version has is shown as it calls it."""
-    return CAUSES.get(name, plain(name))
+    return TITLES.get(name, plain(name))
 
 
 def yes_no(*, answer: bool) -> Message:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
+from loadstone.diagnosis.titles import TITLES
 from loadstone.model.language import ENGLISH, Language, translating
 from loadstone.model.message import Message
 from loadstone.report.figures.live import TIMELINES, ladder
 from loadstone.report.figures.palette import themes
 from loadstone.report.names import (
-    CAUSES,
     DIFFERENCE_GROUPS,
     GROUPS,
     PROOF_VERDICTS,
@@ -26,7 +26,7 @@ from loadstone.report.names import (
 )
 
 NAMES: Mapping[str, Mapping[Any, Message]] = {
-    "causes": CAUSES,
+    "causes": TITLES,
     "difference_groups": DIFFERENCE_GROUPS,
     "groups": GROUPS,
     "proof_verdicts": PROOF_VERDICTS,

@@ -40,7 +40,7 @@ COMMON_RULES: tuple[Rule, ...] = (
     tls.RULE,
     latency_bound.RULE,
 )
-"""Of any server."""
+"""Rules for any server."""
 
 RULES_OF: Mapping[str, tuple[Rule, ...]] = {MYSQL: (*COMMON_RULES, *MYSQL_RULES)}
 """By the family of the server that was loaded."""

@@ -8,28 +8,29 @@ from loadstone.diagnosis.order import DOUBTFUL
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.diagnosis.trials import client
+from loadstone.model.figure import Percent
 from loadstone.model.finding import Evidence, Finding, Trial
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say
+from loadstone.model.numbers import num
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
 
 HOST_FREE = 0.85
-"""[P] above this use of the shared cores the host is full, and not the generator alone."""
+"""[P] use of the shared cores above which the host is full, and not the generator alone."""
 
 ALL_AWAY = 0.9
 """[P] share of the users' time outside the server from which a full host is not full of it."""
 
 HELD = 0.3
-"""[P] an answer's waiting to be looked at (p99) by the p99: a loop that is stopped by a group's
-limit neither works nor waits for a core, but leaves answers lying."""
+"""[P] how long an answer waits to be read (p99), by the latency's p99: a loop that a group's limit
+stops neither works nor waits for a core, but leaves answers unread."""
 
 HELD_US = 1000.0
-"""[P] and how long they lie at least: a loop that sleeps takes tens of microseconds to wake up,
+"""[P] and the shortest such wait that counts: a sleeping loop takes tens of microseconds to wake,
 which is much of a fast answer's time and no sign of a limit. Groups stop for milliseconds."""
 
 LOADED = 0.5
-"""[P] of their time that loops work or wait for a core, from which lateness is theirs: what
-begins late on loops that mostly rest is late by the timer."""
+"""[P] share of their time that loops work or wait for a core, from which lateness is their own: on
+loops that mostly rest events start late because of the timer."""
 
 AWAY = 0.5
 """[P] DIAGNOSIS 12: the server has work for fewer than half of the users."""
@@ -38,8 +39,8 @@ AWAY = 0.5
 def judge(case: Case) -> Finding | None:
     """The generator's loops never rest, run late, or leave replies unread, and the server is idle.
 
-    A loop that waits for a core that others have is as saturated as one that works; whether that
-    is the generator's limit or the full host's is told by the cores that are free.
+    A loop that waits for a core that others use is as saturated as one that works. Whether that is
+    the generator's limit or the full host's depends on whether cores are free.
     """
     cpu = case.needed(case.generator("cpu_share"))
     delay = case.generator("run_delay_share") or 0.0
@@ -50,29 +51,20 @@ def judge(case: Case) -> Finding | None:
     starved = (cpu + delay >= CLIENT_BOUND_SHARE and delay > cpu) or held >= HELD
     works = max(cpu, ceiling or 0.0) > CLIENT_BOUND_SHARE
     if busy is not None and busy > HOST_FREE and not works and (away or 0.0) < ALL_AWAY:
-        return None  # the host is full, and of the server too: that is said of the host
+        return None  # the host is full, also of the server: the host's own rules say so
     if away is not None and away < AWAY and (ceiling or 0.0) < CLIENT_BOUND_SHARE:
-        return None  # most users are at work in the server
+        return None  # the server has work for most users
     if max(cpu, ceiling or 0.0, late or 0.0) < CLIENT_BOUND_SHARE and not starved:
         return None
     share = min(max(cpu + delay, ceiling or 0.0, late or 0.0, held), 1.0)
     return Finding(
         cause="client-bound",
         group="validity",
-        sentence=(
-            f"The load generator is the limit, not the server: its event loops work "
-            f"{pct(cpu)} of the time and wait for a core {pct(delay)} of it, and answers that have "
-            f"come lie for up to {pct(held)} of the latency"
-            + (
-                f", while {pct(away)} of the users' time is spent outside the server."
-                if away
-                else "."
-            )
-        ),
+        sentence=_sentence((cpu, delay, held), away),
         evidence=_evidence(case, cpu, delay, away),
         share=share,
         confidence=_sureness(case, delay > cpu and held < HELD, away),
-        remedy=(
+        remedy=say(
             "Give the generator cores of its own (another host, or more --shards); "
             "loadstone calibrate measures what it can do."
         ),
@@ -81,8 +73,30 @@ def judge(case: Case) -> Finding | None:
     )
 
 
+def _sentence(loops: tuple[float, float, float], away: float | None) -> Message:
+    cpu, delay, held = (Percent(share) for share in loops)
+    if not away:
+        return say(
+            "The load generator is the limit, not the server: its event loops work {cpu} of the "
+            "time and wait for a core {delay} of it, and answers wait up to {held} of the latency "
+            "to be read.",
+            cpu=cpu,
+            delay=delay,
+            held=held,
+        )
+    return say(
+        "The load generator is the limit, not the server: its event loops work {cpu} of the time "
+        "and wait for a core {delay} of it, and answers wait up to {held} of the latency to be "
+        "read, while users spend {away} of their time outside the server.",
+        cpu=cpu,
+        delay=delay,
+        held=held,
+        away=Percent(away),
+    )
+
+
 def _sureness(case: Case, waits_for_a_core: bool, away: float | None) -> float:
-    """Where others have the cores that it waits for, they are as good an explanation."""
+    """Where others use the cores that it waits for, they explain it as well."""
     if waits_for_a_core and is_full(case) and (cpu_of(case).others or 0.0) >= OTHERS:
         return DOUBTFUL
     return 0.9 if away is not None else 0.7
@@ -90,11 +104,12 @@ def _sureness(case: Case, waits_for_a_core: bool, away: float | None) -> float:
 
 def _more_shards(case: Case) -> Trial:
     shards = int(case.generator("shards") or 1)
-    return client("shards", str(2 * shards), str(shards), "so few event loops", refutes=False)
+    subject = say("so few event loops")
+    return client("shards", str(2 * shards), str(shards), subject, refutes=False)
 
 
 def held_share(case: Case) -> float | None:
-    """How long answers lie before they are looked at, by the latency, both at p99."""
+    """How long answers wait to be read, by the latency, both at p99."""
     held_us, p99_ms = case.generator("held_p99_us"), case.step.latency.response.p99
     if held_us is None or not p99_ms:
         return None
@@ -111,11 +126,12 @@ def _late(case: Case) -> float | None:
 
 def _evidence(case: Case, cpu: float, delay: float, away: float | None) -> tuple[Evidence, ...]:
     found = [
-        case.seen("generator.cpu_share", cpu, "", CLIENT_BOUND_SHARE),
-        case.seen("generator.run_delay_share", delay, ""),
+        case.seen(plain("generator.cpu_share"), cpu, plain(""), CLIENT_BOUND_SHARE),
+        case.seen(plain("generator.run_delay_share"), delay, plain("")),
     ]
     if away is not None:
-        found.append(case.seen("users outside the server", float(num(away)), "", AWAY))
+        outside_server = say("users outside the server")
+        found.append(case.seen(outside_server, float(num(away)), plain(""), AWAY))
     return tuple(found)
 
 

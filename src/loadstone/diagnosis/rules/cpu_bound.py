@@ -6,29 +6,29 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, Cpu, cpu_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import cheaper_way
+from loadstone.model.figure import Number, Percent, Short
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Joined, Message, say
 
 SURE = 0.95
 """[S] Huawei's "high pressure"."""
 
 ONE = 0.95
-"""[P] use of the busiest core from which it is a limit of its own."""
+"""[P] use of the busiest core from which that core is the limit."""
 
 REST = 0.75
 """[P] while all cores together are below this."""
 
 ENOUGH_USERS = 2.0
-"""[P] users by core from which one full core is a limit: fewer cannot fill more cores than they
-are, and server and generator that take turns are often put on the same one."""
+"""[P] users per core from which one full core is a limit: fewer users cannot fill more cores than
+they are, and a server and a generator that alternate often run on the same one."""
 
 OWN = 0.3
-"""[P] the server's least part of the cores for which the host can be said to be full of it."""
+"""[P] smallest part of the cores with which the server (with what drives it) fills the host."""
 
 
 def judge(case: Case) -> Finding | None:
-    """All cores at work, and the server (with what drives it) is who uses them."""
+    """All cores are busy, and the server (with what drives it) uses them."""
     cpu = cpu_of(case)
     if cpu.busy < FULL:
         return None
@@ -37,24 +37,23 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="cpu-bound",
         group="ceiling",
-        sentence=(
-            f"The server host's {num(cpu.cores)} cores are used up ({pct(cpu.busy)} busy"
-            f"{_whose(cpu)}): {_cost(case, cpu)}."
+        sentence=say(
+            "The server host's {cores} cores are used up ({use}): {cost}.",
+            cores=Number(cpu.cores),
+            use=_use(cpu),
+            cost=_cost(case, cpu),
         ),
-        evidence=(case.seen("CPU busy", cpu.busy, "of the cores", FULL),),
+        evidence=(case.seen(say("CPU busy"), cpu.busy, say("of the cores"), FULL),),
         share=cpu.busy,
         confidence=0.95 if cpu.busy >= SURE else 0.8,
-        remedy=(
-            "More or faster cores, or less work for each event: fewer statements, better indexes."
-            + (" Move the generator to another host." if (cpu.generator or 0.0) > 0.1 else "")
-        ),
+        remedy=_remedy(cpu),
         trial=cheaper_way(case),
         acts_on="server CPU",
     )
 
 
 def judge_one_core(case: Case) -> Finding | None:
-    """One core is full while others rest: a single hot thread, or interrupts on one core."""
+    """One core is full while others are idle: a single hot thread, or interrupts on one core."""
     cpu, busiest = cpu_of(case), case.needed(case.host("busiest_core"))
     if busiest < ONE or cpu.busy > REST or cpu.cores < 2:
         return None
@@ -67,17 +66,19 @@ def judge_one_core(case: Case) -> Finding | None:
     return Finding(
         cause="one-hot-core",
         group="ceiling",
-        sentence=(
-            f"One core is at {pct(busiest)} while all together are at {pct(cpu.busy)}: a single "
-            "thread or the interrupts of one queue hold the rest back."
+        sentence=say(
+            "One core is at {busiest} while all together are at {all}: a single thread or the "
+            "interrupts of one queue hold the rest back.",
+            busiest=Percent(busiest),
+            all=Percent(cpu.busy),
         ),
         evidence=(
-            case.seen("busiest core", busiest, "of its time", ONE),
-            case.seen("CPU busy", cpu.busy, "of the cores", REST),
+            case.seen(say("busiest core"), busiest, say("of its time"), ONE),
+            case.seen(say("CPU busy"), cpu.busy, say("of the cores"), REST),
         ),
         share=busiest,
         confidence=0.6,
-        remedy=(
+        remedy=say(
             "Spread the interrupts (irqbalance, receive packet steering), let the server use all "
             "cores (taskset, cpuset), look for a single-threaded part with perf top."
         ),
@@ -85,19 +86,43 @@ def judge_one_core(case: Case) -> Finding | None:
     )
 
 
-def _whose(cpu: Cpu) -> str:
-    parts = [("the server", cpu.server), ("the generator", cpu.generator), ("others", cpu.others)]
-    known = [f"{who} {pct(part)}" for who, part in parts if part is not None and part >= 0.01]
-    return f"; {', '.join(known)}" if known else ""
+def _remedy(cpu: Cpu) -> Message:
+    if (cpu.generator or 0.0) <= 0.1:
+        return say(
+            "More or faster cores, or less work for each event: fewer statements, better indexes."
+        )
+    return say(
+        "More or faster cores, or less work for each event: fewer statements, better indexes. Move "
+        "the generator to another host."
+    )
 
 
-def _cost(case: Case, cpu: Cpu) -> str:
+def _use(cpu: Cpu) -> Joined:
+    """`97 % busy; the server 60 %, the generator 30 %`."""
+    parts: list[Message] = []
+    if _counts(cpu.server):
+        parts.append(say("the server {part}", part=Percent(cpu.server)))
+    if _counts(cpu.generator):
+        parts.append(say("the generator {part}", part=Percent(cpu.generator)))
+    if _counts(cpu.others):
+        parts.append(say("others {part}", part=Percent(cpu.others)))
+    busy = say("{share} busy", share=Percent(cpu.busy))
+    return Joined([busy, Joined(parts)] if parts else [busy], "clauses")
+
+
+def _counts(part: float | None) -> bool:
+    return part is not None and part >= 0.01
+
+
+def _cost(case: Case, cpu: Cpu) -> Message:
     own = cpu.server if cpu.server is not None else cpu.busy
     if not case.tps:
-        return "no event succeeded meanwhile"
+        return say("no event succeeded meanwhile")
     micro = own * cpu.cores / case.tps * 1e6
-    time = f"{micro / 1000:.3g} ms" if micro >= 1000 else f"{micro:.3g} µs"
-    return f"each event takes {time} of the server's CPU"
+    if micro >= 1000:
+        milli = Short(micro / 1000)
+        return say("each event takes {milliseconds} ms of the server's CPU", milliseconds=milli)
+    return say("each event takes {microseconds} µs of the server's CPU", microseconds=Short(micro))
 
 
 RULE = Rule("cpu-bound", say("the CPU is used up"), judge)

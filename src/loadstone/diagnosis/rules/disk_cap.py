@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from loadstone.diagnosis.context import Case, HostField
 from loadstone.diagnosis.cpu import IDLE, outside, own_share
 from loadstone.diagnosis.rule import Rule
-from loadstone.model.ceilings import Resource
+from loadstone.model.ceilings import RESOURCES, Resource
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in
 
 USED = 0.8
-"""[P] of what the device was measured to do, or of its group's limit."""
+"""[P] use of what the device was measured to do, or of its group's limit."""
 
 PART = 0.2
-"""[P] of a group's limit that the server asks for by itself: one sync is several operations."""
+"""[P] part of a group's limit that the server itself asks for: one sync is several operations."""
 
 AWAY = 0.5
 """[P] share of the users' time outside the server above which it does not wait for a disk."""
@@ -29,20 +31,39 @@ SLOWER = 1.5
 """[P] growth of an operation's time from which a level of the same operations queues."""
 
 QUEUE = 1.5
-"""[P] requests on their way: above one the disk always has the next one waiting."""
+"""[P] requests in flight: above one the disk always has the next one waiting."""
 
 BUSY = 0.9
-"""[P] of the time with a request on its way; alone it says nothing of a disk that does many."""
+"""[P] share of the time with a request in flight; alone it says nothing of a disk that does many at
+once."""
 
 SLOW_MS = 5.0
 """[P] time of an operation, queue included, that no healthy solid-state disk takes."""
 
 _RESOURCES: tuple[Resource, ...] = ("disk writes", "disk reads", "disk write bandwidth")
-_LIMITS: tuple[tuple[str, HostField, str], ...] = (
-    ("write_iops", "disk_write_iops", "writes/s"),
-    ("read_iops", "disk_read_iops", "reads/s"),
-    ("write_bytes_per_s", "disk_write_bytes_per_s", "bytes written/s"),
-    ("read_bytes_per_s", "disk_read_bytes_per_s", "bytes read/s"),
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """What a control group may limit of a disk."""
+
+    name: str
+    figure: HostField
+    unit: Message
+    asked: tuple[str, ...] = ()
+    """Counters of the operations that the server itself asks for; empty: bytes are limited."""
+
+
+_LIMITS = (
+    _Limit(
+        "write_iops",
+        "disk_write_iops",
+        say_in("unit", "writes/s"),
+        ("log_syncs", "binlog_syncs", "pages_flushed"),
+    ),
+    _Limit("read_iops", "disk_read_iops", say_in("unit", "reads/s"), ("buffer_pool_reads",)),
+    _Limit("write_bytes_per_s", "disk_write_bytes_per_s", say_in("unit", "bytes written/s")),
+    _Limit("read_bytes_per_s", "disk_read_bytes_per_s", say_in("unit", "bytes read/s")),
 )
 
 
@@ -52,51 +73,54 @@ def judge(case: Case) -> Finding | None:
 
 
 def _group_limit(case: Case) -> Finding | None:
-    """The disk is counted whole: the server must have a part in it, and wait rather than work."""
+    """The whole disk is counted: the server must have a part in it, and wait rather than work."""
     disk = case.step.host.disk if case.step.host else None
     own = own_share(case)
     if (own is not None and own > IDLE) or (outside(case) or 0.0) > AWAY:
         return None
-    for limit_name, figure, unit in _LIMITS:
-        limit = case.host_mean(f"cgroup.disk.{disk}.{limit_name}")
-        used = case.host(figure)
+    for each in _LIMITS:
+        limit = case.host_mean(f"cgroup.disk.{disk}.{each.name}")
+        used = case.host(each.figure)
         if not limit or not used or used < USED * limit:
             continue
-        if unit.endswith("s/s") and _asked(case, unit) < PART * limit:
+        if each.asked and _asked(case, each) < PART * limit:
             continue
-        sentence = (
-            f"The server's control group allows {num(limit)} {unit} of {disk}; with what others "
-            f"do the disk does {num(used)}, and the server's own work leaves cores free."
+        sentence = say(
+            "The server's control group allows {limit} {unit} on {disk}; together with others the "
+            "disk does {used}, and the server's own work leaves cores free.",
+            limit=Number(limit),
+            unit=each.unit,
+            disk=disk,
+            used=Number(used),
         )
         weight = (min(used / limit, 1.0), 0.85)
-        return _finding(case, sentence, (used, limit, unit), weight, is_told=True)
+        return _finding(case, sentence, (used, limit, each.unit), weight, is_limited=True)
     return None
 
 
-def _asked(case: Case, unit: str) -> float:
-    """Operations a second that the server itself asks for, at least."""
-    if unit.startswith("read"):
-        return case.rate("buffer_pool_reads") or 0.0
-    names = ("log_syncs", "binlog_syncs", "pages_flushed")
-    return sum(case.rate(name) or 0.0 for name in names)
+def _asked(case: Case, limit: _Limit) -> float:
+    """Operations a second that the server itself asks for; it may be more."""
+    return sum(case.rate(name) or 0.0 for name in limit.asked)
 
 
 def _measured_limit(case: Case) -> Finding | None:
     for resource in _RESOURCES:
         ceiling = case.ceiling(resource)
         if ceiling and ceiling.used is not None and ceiling.used >= USED:
-            sentence = (
-                f"The disk does no more: {resource} are at {pct(ceiling.used)} of what "
-                f"loadstone probe measured ({ceiling.how})."
+            sentence = say(
+                "The disk is at its limit: {used} of the {resource} that loadstone probe measured "
+                "({how}).",
+                used=Percent(ceiling.used),
+                resource=RESOURCES[resource],
+                how=ceiling.how,
             )
-            return _finding(
-                case, sentence, (ceiling.used, USED, "of the limit"), (min(ceiling.used, 1.0), 0.85)
-            )
+            figure = (ceiling.used, USED, say("of the limit"))
+            return _finding(case, sentence, figure, (min(ceiling.used, 1.0), 0.85))
     return None
 
 
 def _queueing(case: Case) -> Finding | None:
-    """Utilization law without the limit: always busy, always a queue, slow answers, idle cores."""
+    """Utilization law, the limit unknown: always busy, always a queue, slow answers, idle cores."""
     busy = case.needed(case.host("disk_busy"))
     queue = case.needed(case.host("disk_queue"))
     cores = own_share(case)
@@ -106,14 +130,30 @@ def _queueing(case: Case) -> Finding | None:
     flat = _is_flat(case, await_ms)
     if await_ms < SLOW_MS and not flat:
         return None
+    sentence = _queues(case, (busy, queue, await_ms), flat=flat)
+    figure = (busy, BUSY, say("of the time"))
+    return _finding(case, sentence, figure, (min(busy, 1.0), 0.85 if flat else 0.7))
+
+
+def _queues(case: Case, seen: tuple[float, float, float], *, flat: bool) -> Message:
+    busy, queue, await_ms = seen
     operations = (case.host("disk_write_iops") or 0.0) + (case.host("disk_read_iops") or 0.0)
-    sentence = (
-        f"The disk is busy {pct(busy)} of the time with {num(queue)} requests on their way: it "
-        f"does {num(operations)} a second, each in {num(await_ms)} ms"
-        + (", no more than with fewer users." if flat else ".")
-    )
-    return _finding(
-        case, sentence, (busy, BUSY, "of the time"), (min(busy, 1.0), 0.85 if flat else 0.7)
+    values = {
+        "busy": Percent(busy),
+        "queue": Number(queue),
+        "operations": Number(operations),
+        "each": Number(await_ms),
+    }
+    if flat:
+        return say(
+            "The disk is busy {busy} of the time with {queue} requests in flight: it does "
+            "{operations} operations a second of {each} ms each, no more than with fewer users.",
+            **values,
+        )
+    return say(
+        "The disk is busy {busy} of the time with {queue} requests in flight: it does {operations} "
+        "operations a second of {each} ms each.",
+        **values,
     )
 
 
@@ -134,20 +174,21 @@ def _is_flat(case: Case, await_ms: float) -> bool:
 
 def _finding(
     case: Case,
-    sentence: str,
-    figure: tuple[float, float, str],
+    sentence: Message,
+    figure: tuple[float, float, Message],
     weight: tuple[float, float],
     *,
-    is_told: bool = False,
+    is_limited: bool = False,
 ) -> Finding:
-    """What is told as a limit is the cause itself; else it is what makes for the operations."""
+    """A limit that somebody set is the cause itself; else it is what makes the operations."""
     value, threshold, unit = figure
     reads = (case.host("disk_read_iops") or 0.0) > (case.host("disk_write_iops") or 0.0)
-    acts_on: Resource | None = None if is_told else "disk reads" if reads else "disk writes"
-    evidence = [case.seen("disk", value, unit, threshold)]
+    acts_on: Resource | None = None if is_limited else "disk reads" if reads else "disk writes"
+    evidence = [case.seen(say("disk"), value, unit, threshold)]
     queue = case.host("disk_queue")
     if queue is not None:
-        evidence.append(case.seen("disk_queue", queue, "requests", QUEUE))
+        requests = say_in("unit", "requests")
+        evidence.append(case.seen(plain("disk_queue"), queue, requests, QUEUE))
     return Finding(
         cause="disk-cap",
         group="ceiling",
@@ -155,7 +196,7 @@ def _finding(
         evidence=tuple(evidence),
         share=weight[0],
         confidence=weight[1],
-        remedy=(
+        remedy=say(
             "A disk or a volume class with more operations or bandwidth; fewer operations: a "
             "larger buffer pool and redo log, larger commit groups."
         ),

@@ -1,4 +1,4 @@
-"""Nothing is used up: the users wait for answers one after the other, and there are too few."""
+"""Nothing is used up: users wait for answers one after the other, and there are too few users."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from loadstone.diagnosis.cpu import FULL, IDLE, busy_share, outside, own_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import more_users
 from loadstone.diagnosis.unexplained import nameless_wait, stalled
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct, users
+from loadstone.model.message import Message, plain, say, say_in, user_count
 
 FAR_MS = 0.4
-"""[P] least time of a statement from which it comes from afar: one host or rack: 0.05 to 0.3."""
+"""[P] shortest time of a statement from which the server is far away; within one host or rack it is
+0.05 to 0.3."""
 
 AWAY = 0.5
 """[P] share of the users' time outside the server."""
 
 RISES = 1.1
-"""[P] growth of the rate over the level before, from which more users still help."""
+"""[P] growth of the rate over the previous level, from which more users still help."""
 
 MET = 0.98
-"""[P] part of the events due that were done; the rest are on their way at the window's end."""
+"""[P] part of the events due that were done; the rest are in flight at the window's end."""
 
 NAMELESS = 0.5
-"""[P] share of the users' time in a wait without a name, which then is the answer."""
+"""[P] share of the users' time from which a wait without a name is the answer."""
 
 TRAVELS = 0.4
-"""[P] share of an event's time that is the statements' least times."""
+"""[P] share of an event's time that is the shortest time of its statements."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Little's law: so many users with such a response time do no more, whatever the server can."""
+    """Little's law: users and their response time limit the rate, whatever the server can do."""
     if case.step.rate is not None:
         return _met(case)
     if not case.tps:
@@ -47,42 +48,64 @@ def judge(case: Case) -> Finding | None:
     before = max((step.tps or 0.0 for step in case.ladder[:-1]), default=0.0)
     if case.tps < RISES * before or nameless_wait(case) >= NAMELESS or stalled(case):
         return None
-    still = "the rate still rises with users" if before else "only one level was tried"
     return Finding(
         cause="few-users",
         group="note",
-        sentence=(
-            f"No resource is used up ({pct(busy)} of the cores) and {still}: {users(case.users)} "
-            f"with {num(mean_ms)} ms an event can do no more than {num(case.tps)} a second."
-        ),
+        sentence=_few(case, busy, mean_ms, still_rises=bool(before)),
         evidence=(
-            case.seen("CPU busy", busy, "of the cores", FULL),
-            case.seen("latency.service.mean", mean_ms, "ms"),
+            case.seen(say("CPU busy"), busy, say("of the cores"), FULL),
+            case.seen(plain("latency.service.mean"), mean_ms, say_in("unit", "ms")),
         ),
         share=None,
         confidence=0.7,
-        remedy="Try more users: --concurrency auto finds the fewest that reach the peak.",
+        remedy=say("Try more users: --concurrency auto finds the fewest that reach the peak."),
         trial=more_users(case, 4),
         acts_on="concurrency",
     )
 
 
+def _few(case: Case, busy: float, mean_ms: float, *, still_rises: bool) -> Message:
+    values = {
+        "busy": Percent(busy),
+        "users": user_count(case.users),
+        "mean": Number(mean_ms),
+        "rate": Number(case.tps),
+    }
+    if still_rises:
+        return say(
+            "No resource is used up ({busy} of the cores), and the rate still rises with users: "
+            "{users} at {mean} ms an event can do no more than {rate} a second.",
+            **values,
+        )
+    return say(
+        "No resource is used up ({busy} of the cores), and only one level was tried: {users} at "
+        "{mean} ms an event can do no more than {rate} a second.",
+        **values,
+    )
+
+
 def _met(case: Case) -> Finding | None:
-    """In an open loop the rate is asked for; where all that was due was done there is no more."""
+    """In an open loop the rate is given: where all that was due was done, nothing limits it."""
     step = case.step
     if not step.due or not case.is_last or step.events < MET * step.due or step.skipped:
         return None
     return Finding(
         cause="rate-met",
         group="note",
-        sentence=(
-            f"The rate that was asked for was met: {num(case.tps)} events a second, "
-            f"{pct(step.events / step.due)} of those due; a higher one was not tried."
+        sentence=say(
+            "The requested rate was met: {rate} events a second, {share} of those due; no higher "
+            "rate was tried.",
+            rate=Number(case.tps),
+            share=Percent(step.events / step.due),
         ),
-        evidence=(case.seen("due", float(step.due), "events", step.events / MET),),
+        evidence=(
+            case.seen(plain("due"), float(step.due), say_in("unit", "events"), step.events / MET),
+        ),
         share=None,
         confidence=0.95,
-        remedy="Try a higher --rate, or --slo for the highest that holds an objective.",
+        remedy=say(
+            "Try a higher --rate, or --slo to find the highest rate that meets an objective."
+        ),
         acts_on="concurrency",
     )
 
@@ -101,21 +124,35 @@ def _far(case: Case, mean_ms: float) -> Finding | None:
     return Finding(
         cause="far-away",
         group="wait",
-        sentence=(
-            f"The server is far away: no statement takes less than {num(trip_ms)} ms, and an event "
-            f"of {num(statements)} of them spends {pct(share)} of its {num(mean_ms)} ms on the "
-            f"way, while users are in the server {pct(1 - away)} of their time."
+        sentence=say(
+            "The server is far away: no statement takes less than {least} ms, and an event of "
+            "{statements} statements spends {share} of its {mean} ms in the network, while users "
+            "are in the server {inside} of their time.",
+            least=Number(trip_ms),
+            statements=Number(statements),
+            share=Percent(share),
+            mean=Number(mean_ms),
+            inside=Percent(1 - away),
         ),
         evidence=(
-            case.seen("statements' least time", trip_ms, "ms", FAR_MS),
-            case.seen("users outside the server", away, "of their time", AWAY),
+            case.seen(say("statements' shortest time"), trip_ms, say_in("unit", "ms"), FAR_MS),
+            case.seen(say("users outside the server"), away, say("of their time"), AWAY),
         ),
         share=share,
         confidence=0.85,
-        remedy="A generator nearer to the server, fewer statements an event, or more users.",
+        remedy=say("A generator nearer to the server, fewer statements an event, or more users."),
         trial=more_users(case, 4),
         acts_on="concurrency",
     )
 
 
-RULE = Rule("latency-bound", say("the way between client and server"), judge)
+RULE = Rule(
+    "latency-bound",
+    say("the network between client and server"),
+    judge,
+    also={
+        "few-users": say("too few users: nothing is used up"),
+        "rate-met": say("nothing: it keeps up with the requested rate"),
+        "far-away": say("client and server are far apart"),
+    },
+)

@@ -11,10 +11,10 @@ from loadstone.diagnosis.rules import packet_loss
 from loadstone.diagnosis.rules.client_bound import HELD, held_share
 from loadstone.diagnosis.trials import by_socket, client
 from loadstone.diagnosis.unexplained import stalled
-from loadstone.model.ceilings import Resource
+from loadstone.model.ceilings import RESOURCES, Ceiling, Resource
+from loadstone.model.figure import Bytes, Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding, Trial
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct, size, users
+from loadstone.model.message import Joined, Message, plain, say, say_in, sentences, user_count
 
 USED = 0.8
 """[P] DIAGNOSIS 1, of the line's rate in one direction."""
@@ -23,39 +23,39 @@ FLAT = 0.08
 """[P] bytes a second of two levels that differ by less are the same."""
 
 MORE_USERS = 1.4
-"""[P] by this factor the users must grow for a rate that stays to be a limit."""
+"""[P] factor by which the users must grow for a rate that stays the same to be a limit."""
 
 AWAY = 0.5
-"""[P] most of the users' time is outside the server, or in sending to the client."""
+"""[P] share of the users' time outside the server, or in sending to the client."""
 
 BLOCKED = 0.25
 """[P] share of the users for which the server is stuck in a send."""
 
 QUEUED = 5.0
-"""[P] times its least time from which a statement's median is spent in a queue: a full line holds
-up every answer, while lost packets and pauses hold up some of them for long."""
+"""[P] median by shortest time from which statements wait in a queue: a full line delays every
+answer, while lost packets and pauses delay some of them for long."""
 
 SLOW_MS = 1.0
-"""[P] median time of a statement below which it is no queue's."""
+"""[P] median time of a statement below which there is no queue."""
 
 MOSTLY = 0.7
-"""[P] share of the users' time on the way, where one level alone must tell."""
+"""[P] share of the users' time in the network, where one level alone is evidence."""
 
 DOUBTFUL = 0.4
-"""How sure the name is on a host that others fill: a thread that waits for a core in order to read
-its statement counts as a user on the way."""
+"""Confidence on a host that others fill: a thread that waits for a core in order to read its
+statement counts as a user in the network."""
 
 LEAST_BYTES = 100_000.0
-"""[P] below this a second no line of today is full."""
+"""[P] bytes a second below which no line of today is full."""
 
 _SENDING = ("writing to net", "sending to client")
 _DIRECTIONS: tuple[Resource, ...] = ("network from the server", "network to the server")
 
 
 def judge(case: Case) -> Finding | None:
-    """The line's known rate is reached, or the bytes stay while users grow and the server idles.
+    """The line's known rate is reached, or bytes stay level while users grow and the server idles.
 
-    Cores that others use do not make it busy.
+    Cores that others use do not make the server busy.
     """
     busy = case.needed(own_share(case))
     if busy > IDLE:
@@ -72,26 +72,45 @@ def _known_line(case: Case, busy: float) -> Finding | None:
         if ceiling and ceiling.used is not None and ceiling.used >= USED:
             return _finding(
                 case,
-                f"The {direction.replace('network', 'line')} is full: {pct(ceiling.used)} of "
-                f"{ceiling.how}, with the server's cores at {pct(busy)}.",
-                (case.seen(direction, ceiling.used, "of the line", USED),),
+                _full(direction, ceiling, busy),
+                (case.seen(RESOURCES[direction], ceiling.used, say("of the line"), USED),),
                 (min(ceiling.used, 1.0), 0.95),
             )
     return None
 
 
+def _full(direction: Resource, ceiling: Ceiling, busy: float) -> Message:
+    used, cores = Percent(ceiling.used), Percent(busy)
+    if direction == "network from the server":
+        return say(
+            "The line from the server is full: {used} of {how}, with the server's cores at {busy}.",
+            used=used,
+            how=ceiling.how,
+            busy=cores,
+        )
+    return say(
+        "The line to the server is full: {used} of {how}, with the server's cores at {busy}.",
+        used=used,
+        how=ceiling.how,
+        busy=cores,
+    )
+
+
 def _plateau(case: Case, busy: float) -> Finding | None:
-    """A cap may be anywhere on the way: bytes that stay with the server at rest are evidence."""
+    """A limit may be anywhere on the path: level bytes with an idle server are evidence."""
     bytes_now = _bytes(case)
     away, blocked = outside(case), state_share(case, *_SENDING)
     if bytes_now is None or bytes_now < LEAST_BYTES or away is None:
         return None
     waiting = min(away + (blocked or 0.0), 1.0)
-    # A full line delays every answer: where a few take most of the time it is no queue's.
+    # A full line delays every answer: where a few take most of the time there is no queue.
     if waiting < AWAY or stalled(case):
         return None
-    evidence = [case.seen("bytes on the line", bytes_now, "B/s"), _away(case, waiting)]
-    # On a host that others fill the rate stays, and threads stand in a send, for want of cores.
+    evidence = [
+        case.seen(say("bytes on the line"), bytes_now, say_in("unit", "B/s")),
+        case.seen(say("users in the network"), waiting, say("of their time"), AWAY),
+    ]
+    # On a host that others fill, the rate stays level and threads hang in a send for lack of cores.
     full = is_full(case)
     flat = None if full else _flat_since(case, bytes_now)
     is_stuck = (blocked or 0.0) >= BLOCKED and not full
@@ -101,22 +120,40 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     if flat is None and not is_stuck and queued is None:
         return None
     if queued is not None:
-        evidence.append(case.seen("a statement's median time by its least", queued, "", QUEUED))
+        counter = say("a statement's median time by its shortest")
+        evidence.append(case.seen(counter, queued, plain(""), QUEUED))
     if blocked:
-        evidence.append(case.seen("state.writing to net", blocked, "of the users", BLOCKED))
-    since = f", the same as with {users(flat)}" if flat is not None else ""
-    sentence = (
-        f"The network is full: {num(bytes_now * 8 / 1e6)} Mbit/s{since}, while the server's cores "
-        f"are at {pct(busy)} and users spend {pct(waiting)} of their time on the way."
-    )
+        state = plain("state.writing to net")
+        evidence.append(case.seen(state, blocked, say("of the users"), BLOCKED))
     sure = 0.6 + (0.2 if flat is not None else 0.0) + (0.15 if is_stuck else 0.0)
     if full:
-        sure = DOUBTFUL  # answers wait for cores as well, at either end, which others have
-    return _finding(case, sentence, tuple(evidence), (waiting, sure))
+        sure = DOUBTFUL  # answers also wait, at either end, for cores that others use
+    said = _level(bytes_now, flat, busy, waiting)
+    return _finding(case, said, tuple(evidence), (waiting, sure))
+
+
+def _level(bytes_now: float, flat: int | None, busy: float, waiting: float) -> Message:
+    values = {
+        "mbit": Number(bytes_now * 8 / 1e6),
+        "busy": Percent(busy),
+        "waiting": Percent(waiting),
+    }
+    if flat is None:
+        return say(
+            "The network is full: {mbit} Mbit/s, while the server's cores are at {busy} and users "
+            "spend {waiting} of their time in the network.",
+            **values,
+        )
+    return say(
+        "The network is full: {mbit} Mbit/s, the same as with {users}, while the server's cores "
+        "are at {busy} and users spend {waiting} of their time in the network.",
+        users=user_count(flat),
+        **values,
+    )
 
 
 def _flat_since(case: Case, bytes_now: float) -> int | None:
-    """The fewest users with which as many bytes flowed for as many events."""
+    """The fewest users with which the same bytes flowed for the same events."""
     for step in case.ladder:
         if case.users < MORE_USERS * step.concurrency:
             break
@@ -128,9 +165,9 @@ def _flat_since(case: Case, bytes_now: float) -> int | None:
 
 
 def _queued(case: Case, waiting: float, busy: float) -> float | None:
-    """How many times its least time a statement takes, where no queue but the line's is left.
+    """A statement's median by its shortest time, where no queue but the line's is left.
 
-    Neither the server has work for these users nor the generator.
+    Neither the server nor the generator has work for these users.
     """
     reads = case.step.statements.get("read")
     if reads is None or not reads.min or not reads.p50 or waiting < MOSTLY:
@@ -142,7 +179,7 @@ def _queued(case: Case, waiting: float, busy: float) -> float | None:
 
 
 def _bytes(case: Case) -> float | None:
-    """The larger direction's, as the interface counted; else the protocol's."""
+    """Bytes a second of the larger direction, as the interface counted; else the protocol's."""
     if case.nic:
         into, out = case.host("net_bytes_in_per_s"), case.host("net_bytes_out_per_s")
         return max(into or 0.0, out or 0.0) or None
@@ -152,7 +189,7 @@ def _bytes(case: Case) -> float | None:
 
 
 def _client_is_busy(case: Case) -> bool:
-    """Working, waiting for a core, or stopped: then the server is stuck in sending to it."""
+    """Working, waiting for a core, or stopped: then the server hangs in sending to it."""
     return _loops(case) >= USED or (held_share(case) or 0.0) >= HELD
 
 
@@ -162,23 +199,21 @@ def _loops(case: Case) -> float:
     return (share or 0.0) + (delay or 0.0)
 
 
-def _away(case: Case, waiting: float) -> Evidence:
-    return case.seen("users on the way", waiting, "of their time", AWAY)
-
-
 def _finding(
-    case: Case, sentence: str, evidence: tuple[Evidence, ...], weight: tuple[float, float]
+    case: Case, sentence: Message, evidence: tuple[Evidence, ...], weight: tuple[float, float]
 ) -> Finding:
     faster = list(_faster(case))
-    advice = f" The host has a faster interface: {', '.join(faster)}." if faster else ""
+    if faster:
+        there = say("The host has a faster interface: {interfaces}.", interfaces=Joined(faster))
+        sentence = sentences(sentence, there)
     return Finding(
         cause="line-full",
         group="ceiling",
-        sentence=sentence + advice,
+        sentence=sentence,
         evidence=evidence,
         share=weight[0],
         confidence=min(weight[1], 0.95),
-        remedy=(
+        remedy=say(
             "A faster line or interface, the unix socket where both are on one host, compression, "
             "or rows of fewer bytes."
         ),
@@ -188,15 +223,15 @@ def _finding(
 
 
 def _narrower(case: Case) -> Trial | None:
-    """A way around the line, else fewer bytes on it; that they do not shrink leaves it as full."""
-    around = by_socket(case, "the line")
+    """A way around the line, else fewer bytes on it; if they do not shrink, it stays as full."""
+    around = by_socket(case, say("the line"))
     if around or case.step.compressed_users:
         return around
-    return client("compression", "zlib", "off", "sending so many bytes", refutes=False)
+    return client("compression", "zlib", "off", say("sending so many bytes"), refutes=False)
 
 
-def _faster(case: Case) -> Iterator[str]:
-    """Interfaces of the server's host that are up and faster than the one that is used."""
+def _faster(case: Case) -> Iterator[Message]:
+    """Interfaces of the server's host that are up and faster than the one in use."""
     host = case.step.host
     if host is None or host.nic is None:
         return
@@ -210,16 +245,22 @@ def _faster(case: Case) -> Iterator[str]:
             and own.isdigit()
             and int(speed) > int(own)
         ):
-            yield f"{other} ({int(speed):,} Mbit/s{_carries(case, int(speed))})"
+            yield _interface(case, other, int(speed))
 
 
-def _carries(case: Case, mbit: int) -> str:
-    """How many events of as many bytes a line of that speed would carry."""
+def _interface(case: Case, nic: str, mbit: int) -> Message:
+    """Its name and speed, and how many events of as many bytes it would carry."""
     moved = _bytes(case)
     if moved is None or not case.step.tps:
-        return ""
-    events = mbit * 1e6 / 8 / (moved / case.step.tps)
-    return f", which would carry {num(events)} events a second of {size(moved / case.step.tps)}"
+        return say("{nic} ({mbit} Mbit/s)", nic=nic, mbit=Count(mbit))
+    size = moved / case.step.tps
+    return say(
+        "{nic} ({mbit} Mbit/s, which would carry {events} events a second of {size})",
+        nic=nic,
+        mbit=Count(mbit),
+        events=Number(mbit * 1e6 / 8 / size),
+        size=Bytes(size),
+    )
 
 
 RULE = Rule("line-full", say("the network is full"), judge)

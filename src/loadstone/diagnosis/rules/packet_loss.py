@@ -1,54 +1,59 @@
-"""Packets are lost on the way: a user whose answer is lost waits for a timer."""
+"""Packets are lost in the network: a user whose answer is lost waits for a timer."""
 
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in
 
 TIMER_S = 0.2
-"""[S] Linux's least retransmission timeout (TCP_RTO_MIN): with one statement on its way there are
-no later packets whose acknowledgement would tell of the loss sooner."""
+"""[S] Linux's shortest retransmission timeout (TCP_RTO_MIN): with one statement in flight there are
+no later packets whose acknowledgement would show the loss sooner."""
 
 SHARE = 0.3
-"""[P] of the users' time that they wait for it."""
+"""[P] share of the users' time that they wait for it."""
 
 OFTEN = 0.001
-"""[P] segments sent again by those sent: below it a network is healthy."""
+"""[P] retransmitted segments by those sent: below it a network is healthy."""
 
 
 def judge(case: Case) -> Finding | None:
-    """By Little's law: losses by second times the timer are the users that wait for it."""
+    """Little's law: losses a second times the timer are the users that wait for it."""
     share = case.needed(wait_share(case))
-    again, sent, whose = _again(case) or (0.0, 0.0, "")
+    again, sent, whose = _again(case) or (0.0, 0.0, plain(""))
     part = again / (sent or 1.0)
     if share < SHARE or part < OFTEN:
         return None
     return Finding(
         cause="packet-loss",
         group="wait",
-        sentence=(
-            f"The network loses packets: {whose} sends {num(again)} segments a second "
-            f"again ({pct(part)} of all), and each time a user waits {num(TIMER_S)} s or more, "
-            f"which is {pct(share)} of the users' time."
+        sentence=say(
+            "The network loses packets: {host} retransmits {again} segments a second ({part} of "
+            "all), and each time a user waits {timer} s or more, which is {share} of the users' "
+            "time.",
+            host=whose,
+            again=Number(again),
+            part=Percent(part),
+            timer=Number(TIMER_S),
+            share=Percent(share),
         ),
         evidence=(
-            case.seen("tcp.retransmits", again, "/s"),
-            case.seen("segments sent again", part, "of all", OFTEN),
+            case.seen(plain("tcp.retransmits"), again, say_in("unit", "/s")),
+            case.seen(say("retransmitted segments"), part, say("of all"), OFTEN),
         ),
         share=share,
         confidence=0.8,
-        remedy=(
-            "Look for errors and drops of the interfaces on the way (ip -s link, ethtool -S), for "
+        remedy=say(
+            "Look for errors and drops of the interfaces on the path (ip -s link, ethtool -S), for "
             "a full queue, and for a duplex mismatch."
         ),
     )
 
 
 def wait_share(case: Case) -> float | None:
-    """Share of the users that wait for a lost packet to be sent again."""
+    """Share of the users that wait for a retransmission."""
     found = _again(case)
     if found is None or not case.users:
         return None
@@ -58,19 +63,19 @@ def wait_share(case: Case) -> float | None:
     return min(found[0] * TIMER_S / case.users, 1.0)
 
 
-def _again(case: Case) -> tuple[float, float, str] | None:
-    """Segments that an end sent again and all that it sent, by second: of the end with more.
+def _again(case: Case) -> tuple[float, float, Message] | None:
+    """Segments a second that an end retransmitted, and all that it sent: of the end with more.
 
-    Answers are sent again by the server's host, statements by the generator's.
+    Answers are retransmitted by the server's host, statements by the generator's.
     """
     ours = case.step.generator_host.rates if case.step.generator_host else {}
     sent, again = case.host_rate("tcp.segments_out"), case.host_rate("tcp.retransmits")
     ends = (
-        (again, sent, "the server's host"),
-        (ours.get("tcp.retransmits"), ours.get("tcp.segments_out"), "the generator's host"),
+        (again, sent, say("the server's host")),
+        (ours.get("tcp.retransmits"), ours.get("tcp.segments_out"), say("the generator's host")),
     )
     known = [(lost, all_sent or 0.0, whose) for lost, all_sent, whose in ends if lost is not None]
     return max(known, key=lambda end: end[0], default=None)
 
 
-RULE = Rule("packet-loss", say("packets are lost on the way"), judge)
+RULE = Rule("packet-loss", say("the network loses packets"), judge)

@@ -5,29 +5,29 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in
 
 OFTEN = 0.2
-"""[P] part of its periods in which the group was stopped; a few bursts are no limit."""
+"""[P] part of its periods in which the group was throttled; a few bursts are no limit."""
 
 PINNED = 0.85
 """[P] of the cores that the process may run on."""
 
 MOSTLY = 0.65
-"""[P] likewise where those cores have no time left: interrupts of the network, which are nobody's,
-take up to a fifth of a core that answers small statements (measured: 0.14 beside 0.84)."""
+"""[P] likewise where those cores have no time left: network interrupts, which count for no process,
+take up to a fifth of a core that answers small statements (measured: 0.14 next to 0.84)."""
 
 NONE_LEFT = 0.95
-"""[P] use of as many cores as it may run on, the busiest ones."""
+"""[P] use of the busiest cores, as many as it may run on."""
 
 USED = 0.8
 """[P] of the group's cores."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Throttled periods, or the whole of the group's cores used."""
+    """Throttled periods, or all of the group's cores used."""
     limit = case.host_mean("cgroup.cpu_cores")
     if limit is None and case.fact("process.pid") is not None:
         return None  # its groups were looked at, and none has a limit
@@ -43,23 +43,36 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="cpu-throttled",
         group="ceiling",
-        sentence=(
-            f"The server's control group allows {num(limit)} cores and stopped it in "
-            f"{pct(often)} of its periods"
-            + (f"; it uses {num(used)} of them." if used is not None else ".")
-        ),
+        sentence=_throttled(limit, used, often),
         evidence=(
-            case.seen("cgroup.throttled_periods", often, "of the periods", OFTEN),
-            case.seen("cgroup.cpu_cores", limit, "cores"),
+            case.seen(plain("cgroup.throttled_periods"), often, say("of the periods"), OFTEN),
+            case.seen(plain("cgroup.cpu_cores"), limit, say_in("unit", "cores")),
         ),
         share=min(max(share, often), 1.0),
         confidence=0.95,
-        remedy="Raise the group's CPU limit (cpu.max, cpu.cfs_quota_us, docker --cpus).",
+        remedy=say("Raise the group's CPU limit (cpu.max, cpu.cfs_quota_us, docker --cpus)."),
+    )
+
+
+def _throttled(limit: float, used: float | None, often: float) -> Message:
+    if used is None:
+        return say(
+            "The server's control group allows {limit} cores and throttled it in {often} of its "
+            "periods.",
+            limit=Number(limit),
+            often=Percent(often),
+        )
+    return say(
+        "The server's control group allows {limit} cores, of which it uses {used}, and throttled "
+        "it in {often} of its periods.",
+        limit=Number(limit),
+        used=Number(used),
+        often=Percent(often),
     )
 
 
 def judge_pinned(case: Case) -> Finding | None:
-    """The process may run on some of the cores only, and uses those up."""
+    """The process may run on only some of the cores, and uses those up."""
     allowed = case.needed(case.host_mean("process.cpus_allowed"))
     cores, used = case.needed(case.host("cores")), case.needed(server_cores(case))
     enough = MOSTLY if _use_of_the_busiest(case, int(allowed)) >= NONE_LEFT else PINNED
@@ -68,19 +81,23 @@ def judge_pinned(case: Case) -> Finding | None:
     return Finding(
         cause="cpu-pinned",
         group="ceiling",
-        sentence=(
-            f"The server may run on {num(allowed)} of the host's {num(cores)} cores and uses "
-            f"{num(used)} of them."
+        sentence=say(
+            "The server may run on {allowed} of the host's {cores} cores and uses {used} of them.",
+            allowed=Number(allowed),
+            cores=Number(cores),
+            used=Number(used),
         ),
-        evidence=(case.seen("process.cpus_allowed", allowed, "cores", cores),),
+        evidence=(
+            case.seen(plain("process.cpus_allowed"), allowed, say_in("unit", "cores"), cores),
+        ),
         share=min(used / allowed, 1.0),
         confidence=0.9,
-        remedy="Let it run on more cores (taskset, cpuset, CPUAffinity of its unit).",
+        remedy=say("Let it run on more cores (taskset, cpuset, CPUAffinity of its unit)."),
     )
 
 
 def _use_of_the_busiest(case: Case, number: int) -> float:
-    """Mean use of so many cores, the busiest; nought where single cores are not told."""
+    """Mean use of that many cores, the busiest; zero where single cores are not known."""
     uses = []
     for core in range(int(case.host("cores") or 0)):
         idle = case.host_rate(f"cpu.{core}.idle_s")
@@ -91,4 +108,4 @@ def _use_of_the_busiest(case: Case, number: int) -> float:
 
 
 RULE = Rule("cpu-throttled", say("a control group throttles the CPU"), judge)
-PINNED_RULE = Rule("cpu-pinned", say("the process may use few cores only"), judge_pinned)
+PINNED_RULE = Rule("cpu-pinned", say("the process may use only a few cores"), judge_pinned)

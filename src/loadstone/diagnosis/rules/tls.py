@@ -6,9 +6,9 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import cpu_of, is_full, is_shared, server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client
+from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 SERVER_S = 10e-6
 """[P] the server's CPU for a statement's two records: measured 5 (oltp_read_write) to 14 µs (point
@@ -21,17 +21,17 @@ BYTE_S = 0.3e-9
 """[P] CPU of one end for a byte: AES-GCM with the processor's instructions."""
 
 SPENT = 0.8
-"""[P] of its control group's cores from which a server has none left."""
+"""[P] use of its control group's cores from which a server has none left."""
 
 SHARE = 0.1
-"""[P] of the CPU that the load takes; below it encryption is a note. Measured on two cores: 32 % of
-it with point selects (estimate 26 %), 12 % with oltp_read_write (18 %). From a tenth on it is worth
-a trial, and stands before the full CPU as whatever else makes events need more of it."""
+"""[P] share of the CPU that the load takes; below it encryption is a note. Measured on two cores:
+32 % with point selects (estimate 26 %), 12 % with oltp_read_write (18 %). From a tenth on it is
+worth a trial, and comes before the full CPU, like all that makes events need more of it."""
 
 
 def judge(case: Case) -> Finding | None:
-    """The estimate of records and bytes by what CPU the load takes where it is measured."""
-    case.reads.append("whether connections are encrypted")
+    """The CPU that records and bytes take by estimate, by all that the load takes."""
+    case.reads.append(say("whether connections are encrypted"))
     encrypted = case.needed(case.step.encrypted_users)
     if not encrypted or not case.step.qps:
         return None
@@ -47,22 +47,27 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="tls",
         group="setting" if matters else "note",
-        sentence=(
-            f"All {encrypted:,} connections are encrypted ({case.step.tls}): that takes about "
-            f"{pct(share)} of the CPU that the load uses, reckoned from {num(case.step.qps)} "
-            f"statements and {num(traffic / 1e6)} MB a second."
+        sentence=say(
+            "All {users} connections are encrypted ({version}): that takes about {share} of the "
+            "CPU that the load uses, estimated from {statements} statements and {traffic} MB a "
+            "second.",
+            users=Count(encrypted),
+            version=case.step.tls,
+            share=Percent(share),
+            statements=Number(case.step.qps),
+            traffic=Number(traffic / 1e6),
         ),
         evidence=(
-            case.seen("encrypted_users", encrypted, "connections"),
-            case.seen("encryption's part of the CPU (estimate)", share, "", SHARE),
+            case.seen(plain("encrypted_users"), encrypted, say_in("unit", "connections")),
+            case.seen(say("encryption's part of the CPU (estimate)"), share, plain(""), SHARE),
         ),
         share=share,
         confidence=0.6,
-        remedy=(
-            "Where the network is trusted, connect without (tls=disabled in the target's URL) or "
-            "by the unix socket; measure both before saying what it costs."
+        remedy=say(
+            "Where the network is trusted, connect without it (tls=disabled in the target's URL) "
+            "or over the unix socket; measure both before saying what it costs."
         ),
-        trial=client("tls", "disabled", case.step.tls, "TLS"),
+        trial=client("tls", "disabled", case.step.tls, say("TLS")),
         acts_on="server CPU",
     )
 

@@ -80,4 +80,9 @@ def _slope(series: Series | None) -> float | None:
     return (last - first) / (end - begin) if end > begin else None
 
 
-RULE = Rule("long-transaction", say("a long transaction"), judge)
+RULE = Rule(
+    "long-transaction",
+    say("a long transaction"),
+    judge,
+    also={"purge-lag": say("purge that does not keep up")},
+)
