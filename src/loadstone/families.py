@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from loadstone.model.target import SCHEMES, Endpoint, Target
 from loadstone.mysql import family as mysql
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
 from loadstone.servers.endpoint_request import EndpointRequest
-from loadstone.servers.family import Family
+from loadstone.servers.family import Family, Words
 
 FAMILIES: dict[str, Family] = {"mysql": mysql}
 """By the name that a target has for it."""
@@ -21,6 +23,11 @@ def family_meant(request: EndpointRequest) -> Family:
     """How the server of a request is spoken to; of one that no URL names, as the first."""
     scheme = (request.url or "").strip().partition("://")[0].lower()
     return FAMILIES[SCHEMES.get(scheme, "mysql")]
+
+
+def in_words(word: Callable[[Words], str]) -> str:
+    """A word of each family, where nobody knows which server is meant."""
+    return " or ".join(dict.fromkeys(word(family.words) for family in FAMILIES.values()))
 
 
 def connect(

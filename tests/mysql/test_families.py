@@ -3,13 +3,16 @@
 import pytest
 
 from loadstone.families import FAMILIES, family_meant, family_of
-from loadstone.model.target import SCHEMES, Target, parse_target_url
+from loadstone.model.error_codes import RESTART_ON
+from loadstone.model.plan import Drive
+from loadstone.model.target import PORTS, SCHEMES, Target, parse_target_url
 from loadstone.observe.samplers import SAMPLERS
 from loadstone.servers.endpoint_request import EndpointRequest
 
 
 def test_each_scheme_s_family_is_spoken_and_observed() -> None:
     assert set(SCHEMES.values()) == FAMILIES.keys() == SAMPLERS.keys()
+    assert PORTS.keys() == RESTART_ON.keys() == FAMILIES.keys()
 
 
 @pytest.mark.parametrize("url", ["mysql://bench@db1/shop", "MariaDB://db1", " mariadb://db1"])
