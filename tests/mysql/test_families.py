@@ -4,7 +4,6 @@ import pytest
 
 from loadstone.families import FAMILIES, family_meant, family_of
 from loadstone.model.error_codes import RESTART_ON
-from loadstone.model.plan import Drive
 from loadstone.model.target import PORTS, SCHEMES, Target, parse_target_url
 from loadstone.observe.samplers import SAMPLERS
 from loadstone.servers.endpoint_request import EndpointRequest

@@ -10,7 +10,7 @@ from string import Formatter
 import pytest
 
 from diagnose.examples import EXAMPLES, Example
-from loadstone.analyse.setting_effects import MEANINGS
+from loadstone.analyse.mysql.setting_effects import MEANINGS
 from loadstone.diagnosis import no_trial, rules
 from loadstone.diagnosis.rules import mysql
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
@@ -136,7 +136,7 @@ def advice() -> Iterator[str]:
     }
     # Three buffers are reviewed alike, and the redo log has two names that mean the same.
     meant |= {"_costs(name)": [MEANINGS["sort_buffer_size"].performance]}
-    yield from source("loadstone.analyse.settings", meant).spoken([Sink("Advice", 3)])
+    yield from source("loadstone.analyse.mysql.settings", meant).spoken([Sink("Advice", 3)])
     yield MEANINGS["innodb_redo_log_capacity"].performance
 
 

@@ -291,7 +291,11 @@ class GivenServer:
             said = family_of(target).describe_server(connection, target).variables
         update: dict[str, object] = {"socket": Path(said.get("socket", ""))}
         if how == "tcp":
-            update = {"socket": None, "host": "127.0.0.1", "port": int(said.get("port", PORTS[target.family]))}
+            update = {
+                "socket": None,
+                "host": "127.0.0.1",
+                "port": int(said.get("port", PORTS[target.family])),
+            }
         other = self._endpoint.model_copy(update={"target": target.model_copy(update=update)})
         return with_listener(other)
 

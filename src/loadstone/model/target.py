@@ -243,6 +243,11 @@ def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
     return target, password
 
 
+def family_in(url: str) -> str:
+    """The family that a URL's scheme names; the first where it names none."""
+    return SCHEMES.get(url.strip().partition("://")[0].lower(), MYSQL)
+
+
 def password_span(text: str) -> tuple[int, int] | None:
     """Where the password of the URL stands that begins at or after the start; `None`: it has none.
 

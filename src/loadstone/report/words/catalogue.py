@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadstone.analyse.setting_effects import Weight
+from loadstone.analyse.meaning import Weight
 from loadstone.analyse.verdict import Word
 from loadstone.model.ceilings import Resource
 from loadstone.model.finding import Group, ProofVerdict
