@@ -95,7 +95,8 @@ class Tls(Frozen):
         return self.model_copy(update={"mode": self.implied})
 
 
-def _is_first(family: str) -> bool:
+def is_first(family: str) -> bool:
+    """Whether it is the one that is meant where none is written."""
     return family == MYSQL
 
 
@@ -111,7 +112,7 @@ class Target(Frozen):
     compression: tuple[Compression, ...] = ()
     """Kinds in the order in which they are liked; none, or `off` alone: not compressed."""
     server_public_key: Path | None = None
-    family: FamilyName = Field(default=MYSQL, exclude_if=_is_first)
+    family: FamilyName = Field(default=MYSQL, exclude_if=is_first)
     """Which family its server is of, by the scheme of its URL; the first is not written."""
 
     @property

@@ -11,6 +11,7 @@ warnings = "SHOW WARNINGS"
 end_any = "KILL and the connection's number"
 see_lag = "GRANT REPLICATION CLIENT (MariaDB: REPLICA MONITOR)"
 statement_sums = "performance_schema"
+prepared_limit = ("max_prepared_stmt_count", "1461")
 own_file = "~/.my.cnf"
 hints_by_code: Mapping[str, str] = {
     "1146": "loadstone prepare makes the tables",

@@ -88,6 +88,10 @@ class Words(Protocol):
         """What sums statements up."""
 
     @property
+    def prepared_limit(self) -> tuple[str, str] | None:
+        """The variable that limits prepared statements, and its error's code; `None`: none does."""
+
+    @property
     def own_file(self) -> str:
         """The file that people keep a password in."""
 
