@@ -37,7 +37,7 @@ def test_the_family_that_is_meant_where_none_is_named_is_not_written() -> None:
 def test_a_load_begins_anew_after_the_errors_of_its_family_unless_somebody_said_which(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(RESTART_ON, "other", ("40001",))  # type: ignore[arg-type]
+    monkeypatch.setitem(RESTART_ON, "other", ("40001",))
     assert Drive().at("other").restart_on == ("40001",)
     assert Drive().at("mysql") == Drive()
     assert Drive(restart_on=("1213",)).at("other").restart_on == ("1213",)
