@@ -5,7 +5,7 @@ from __future__ import annotations
 from faults import injections, others
 from faults.case import Case, Draw, Fault, Load
 from faults.ground import RELAXED
-from loadstone.sandbox.binaries import mariadb_plugins
+from loadstone.sandbox.mysql.binaries import mariadb_plugins
 
 _MIB = 1024 * 1024
 _TIMED = (

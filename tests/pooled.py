@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, start_sandbox
-from loadstone.sandbox.binaries import mariadb_plugins
+from loadstone.sandbox.mysql.binaries import mariadb_plugins
 
 QUICK: Mapping[str, str] = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
 """Durability is not what most tests are about, and the disk is shared."""

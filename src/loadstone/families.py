@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from loadstone.model.target import SCHEMES, Endpoint, Target
+from collections.abc import Callable
+
+from loadstone.model.target import Endpoint, Target, family_in
 from loadstone.mysql import family as mysql
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
 from loadstone.servers.endpoint_request import EndpointRequest
-from loadstone.servers.family import Family
+from loadstone.servers.family import Family, Words
 
 FAMILIES: dict[str, Family] = {"mysql": mysql}
 """By the name that a target has for it."""
@@ -19,8 +21,12 @@ def family_of(target: Target) -> Family:
 
 def family_meant(request: EndpointRequest) -> Family:
     """How the server of a request is spoken to; of one that no URL names, as the first."""
-    scheme = (request.url or "").strip().partition("://")[0].lower()
-    return FAMILIES[SCHEMES.get(scheme, "mysql")]
+    return FAMILIES[family_in(request.url or "")]
+
+
+def in_words(word: Callable[[Words], str]) -> str:
+    """A word of each family, where nobody knows which server is meant."""
+    return " or ".join(dict.fromkeys(word(family.words) for family in FAMILIES.values()))
 
 
 def connect(

@@ -7,8 +7,9 @@ import pytest
 from analyse.runs import HOST, VARIABLES, a_run, environment, repeats
 from loadstone.analyse.differences import NO_SUCH, Differences, differences
 from loadstone.analyse.environment_diff import surroundings_of
+from loadstone.analyse.meaning import WEIGHTS
+from loadstone.analyse.mysql.setting_effects import MEANINGS, PLACES
 from loadstone.analyse.paired_sides import Run, parts_of
-from loadstone.analyse.setting_effects import MEANINGS, PLACES, WEIGHTS
 
 ELSEWHERE = {
     "datadir": "/data/mysql/",

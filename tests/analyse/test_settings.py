@@ -6,7 +6,9 @@ from datetime import date
 
 import pytest
 
-from loadstone.analyse.settings import GIB, MIB, Advice, Machine, fragment, review
+from loadstone.analyse.advice import Advice, Machine
+from loadstone.analyse.mysql.settings import GIB, MIB
+from loadstone.analyse.settings_review import fragment, review
 
 GOOD_MYSQL = {
     "version": "8.4.6",

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import Person
-from loadstone.analyse.differences import VERSIONS
+from loadstone.analyse.mysql.differences import VERSIONS
 from loadstone.sandbox import SandboxError, SandboxSpec, find_server, start_sandbox
 from loadstone.sandbox.network import namespace
 from pooled import need

@@ -1,6 +1,7 @@
 """What is one family's of servers stands in its own files; others ask `families` for it."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -9,25 +10,48 @@ from house.repository import Repository
 from house.test_directions import imported
 
 SOURCE = "src/loadstone/"
-OWN = ("mysql/", "observe/mysql/", "diagnosis/rules/mysql/")
+OWN = ("mysql/", "analyse/mysql/", "diagnosis/rules/mysql/", "observe/mysql/", "sandbox/mysql/")
 """Where MySQL's family is itself."""
 
 MAY_KNOW_MYSQL = {
+    "analyse/known_settings.py": "enters what is known of its settings",
+    "diagnosis/rules/__init__.py": "enters the rules about it",
     "families.py": "enters the family",
     "observe/samplers.py": "enters what is observed of it",
+    "sandbox/programs.py": "enters its throwaway servers",
     "sysbench/": "stands in for sysbench with its driver of MySQL, and says what that says",
     "traffic/": "reads MySQL's logs and digests, and the SQL in them",
     "workloads/templates/file.py": "a template's statements are SQL of MySQL: no file says whose",
     "workloads/templates/sql.py": "the same",
 }
 MAY_HAVE_NUMBERS = {
-    "lab/step/failures.py": "what to do about an error that the engine met",
-    "model/error_codes.py": "the names of all that the engine may meet",
-    "model/plan.py": "those after which a user begins anew, where nobody says which",
+    "model/error_codes.py": "the names of all that the engine may meet, and what follows them",
     "report/words/en.py": "what they mean, for a person",
     "report/words/zh.py": "the same",
     "sysbench/": "says what sysbench says",
 }
+MAY_SAY_ITS_WORDS = {
+    "analyse/ceilings.py": "whether the binary log is synced, by the name that observing gives it",
+    "cli/commands/diagnose.py": "help of options, which names the file that people have",
+    "cli/options/connection.py": "help of options, which names the file that people have",
+    "cli/options/observe.py": "the option that bears the name of its exporter",
+    "config/values.py": "an example of a variable",
+    "diagnosis/rules/swapping.py": "what to make smaller; the cause itself is the host's",
+    "diagnosis/unexplained.py": "what to switch on, so that more can be told",
+    "model/hot_spots.py": "describes a field of result.json as it has always been",
+    "report/words/": "translations of what the family's files say",
+    "runs/source_figures.py": "which commits count, by the names that observing gives them",
+    "sandbox/spec.py": "an example of a variable",
+    "sysbench/": "says what sysbench says",
+    "traffic/": "reads MySQL's logs and digests",
+}
+ITS_WORDS = re.compile(
+    r"innodb_|\b(?:mysqld|mariadbd|my\.cnf|log_bin|sync_binlog|rpl_semi_sync|query_cache"
+    r"|long_query_time|max_prepared_stmt_count|performance_schema|information_schema)"
+    r"|\bSHOW [A-Z]{4}|\bPROCESSLIST"
+)
+"""Variables, programs and statements that only MySQL's family has."""
+
 LEAST, MOST = 1005, 1999
 """Between them are nearly all errors of MySQL's servers, and of our figures one."""
 NO_ERROR = 1024
@@ -52,10 +76,25 @@ def numbers(source: str) -> list[int]:
 
 
 def knows_mysql(source: str) -> list[str]:
+    packages = tuple(f"loadstone.{place.rstrip('/').replace('/', '.')}" for place in OWN)
+    return [module for module in imported(source) if module.startswith((*packages, "pymysql"))]
+
+
+def its_words(source: str) -> list[str]:
+    """Texts of a source, but for its comments and descriptions, that have such a word."""
+    tree = ast.parse(source)
+    described = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
     return [
-        module
-        for module in imported(source)
-        if module.startswith(("loadstone.mysql", "loadstone.observe.mysql", "pymysql"))
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in described
+        and ITS_WORDS.search(node.value)
     ]
 
 
@@ -74,6 +113,37 @@ def test_nothing_but_what_is_listed_has_a_family_s_error_numbers(repository: Rep
         for name, source in others(repository, MAY_HAVE_NUMBERS)
         if (found := numbers(source))
     ]
+
+
+def test_nothing_but_what_is_listed_says_a_family_s_words(repository: Repository) -> None:
+    assert not [
+        (name, found)
+        for name, source in others(repository, MAY_SAY_ITS_WORDS)
+        if ITS_WORDS.search(source)
+        if (found := its_words(source))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('name = "innodb_flush_method"', 1),
+        ('program = "/usr/sbin/mysqld"', 1),
+        ('f"SHOW GLOBAL STATUS LIKE {name}"', 1),
+        ('kind = "mysqld_exporter"', 1),
+        ('"""As innodb_flush_method is."""', 0),
+        ("# innodb_flush_method\nmysqld = 1", 0),
+        ('storage_engine = "innodb"; show = "SHOW the rest"', 0),
+    ],
+)
+def test_a_family_s_words_are_seen_in_texts_alone(source: str, found: int) -> None:
+    assert len(its_words(source)) == found
+
+
+@pytest.mark.parametrize("place", MAY_SAY_ITS_WORDS)
+def test_who_may_say_its_words_does(repository: Repository, place: str) -> None:
+    files = repository.named(".py", under=SOURCE + place)
+    assert any(its_words(repository.text(name)) for name in files)
 
 
 @pytest.mark.parametrize("place", MAY_KNOW_MYSQL)

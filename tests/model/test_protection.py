@@ -88,7 +88,8 @@ def test_a_load_is_not_held_back_by_what_it_does_not_do() -> None:
 
 def test_a_name_that_the_server_does_not_have_is_told_with_those_near_it() -> None:
     rows = {"threads_running": 1.0, "innodb_row_lock_current_waits": 0.0}
-    error = unknown_row(condition("Innodb_row_lock_curent_waits>5"), "db1:3306", rows)
+    asked = condition("Innodb_row_lock_curent_waits>5")
+    error = unknown_row(asked, "db1:3306", rows, "SHOW GLOBAL STATUS")
     assert error.message.endswith("db1:3306 has no status variable 'innodb_row_lock_curent_waits'")
     assert error.hint == "did you mean innodb_row_lock_current_waits?"
 

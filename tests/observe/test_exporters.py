@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.observe.exporters import MysqldExporter, NodeExporter, node_figures, status_figures
+from loadstone.observe.exporters import NodeExporter, node_figures
 from loadstone.observe.exposition import samples
 from loadstone.observe.local import LocalHost
+from loadstone.observe.mysql.exporter import MysqldExporter, status_figures
 from loadstone.observe.scrape import Exporter
 from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError

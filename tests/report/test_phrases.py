@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from string import Formatter
 
 import pytest
+from loadstone.report.words import CHINESE, ENGLISH, localize, translated
+from loadstone.report.words.phrases import Each, Phrase, Phrasebook
+from loadstone.report.words.zh_phrases import PHRASES
+from loadstone.report.words.zh_proofs import COSTS, SUBJECTS
 
 from diagnose.examples import EXAMPLES, Example
-from loadstone.analyse.setting_effects import MEANINGS
+from loadstone.analyse.mysql.setting_effects import MEANINGS
 from loadstone.diagnosis import no_trial, rules
 from loadstone.diagnosis.rules import mysql
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.sections.context import localized
-from loadstone.report.words import CHINESE, ENGLISH, localize, translated
-from loadstone.report.words.phrases import Each, Phrase, Phrasebook
-from loadstone.report.words.zh_phrases import PHRASES
-from loadstone.report.words.zh_proofs import COSTS, SUBJECTS
 from report.spoken import Sink, Source, source
 
 RULES = [
@@ -136,7 +136,7 @@ def advice() -> Iterator[str]:
     }
     # Three buffers are reviewed alike, and the redo log has two names that mean the same.
     meant |= {"_costs(name)": [MEANINGS["sort_buffer_size"].performance]}
-    yield from source("loadstone.analyse.settings", meant).spoken([Sink("Advice", 3)])
+    yield from source("loadstone.analyse.mysql.settings", meant).spoken([Sink("Advice", 3)])
     yield MEANINGS["innodb_redo_log_capacity"].performance
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.sandbox import SandboxError, SandboxSpec, find_server, start_sandbox
-from loadstone.sandbox.binaries import within
+from loadstone.sandbox.foreign import within
 
 
 def copied(program: Path, root: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.sandbox import template
-from loadstone.sandbox.binaries import ServerBinary
+from loadstone.sandbox.binary import ServerBinary
 
 
 def binary(tmp_path: Path, version: str) -> ServerBinary:

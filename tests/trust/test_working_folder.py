@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import loadstone
-from loadstone.sandbox import SandboxError, binaries, find_server
+from loadstone.sandbox import SandboxError, find_server, trusted
+from loadstone.sandbox.mysql import binaries, programs
 from loadstone.web import sidecar
 from loadstone.web.address import Address
 from trust.tally import COUNTS
@@ -38,9 +39,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with no server, whose program came as a wheel."""
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(binaries, "_ELSEWHERE", ())
-    monkeypatch.setattr(binaries, "__file__", "/usr/lib/python3/loadstone/sandbox/binaries.py")
-    monkeypatch.setattr(binaries, "_owners", lambda: {0, os.geteuid()})
+    monkeypatch.setattr(programs, "elsewhere", ())
+    monkeypatch.setattr(trusted, "__file__", "/usr/lib/python3/loadstone/sandbox/trusted.py")
+    monkeypatch.setattr(trusted, "_owners", lambda: {0, os.geteuid()})
 
 
 def trap(program: Path, ran: Path) -> Path:

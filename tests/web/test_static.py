@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 
 from loadstone.analyse.differences import Group as OfDifferences
-from loadstone.analyse.setting_effects import Weight
+from loadstone.analyse.meaning import Weight
 from loadstone.analyse.verdict import Word
 from loadstone.model.finding import Group, ProofVerdict
 from loadstone.model.result import RunState, StepState

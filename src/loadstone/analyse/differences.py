@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.analyse.environment_diff import Surroundings
-from loadstone.analyse.setting_effects import MEANINGS, PLACES, WEIGHTS, Meaning, Weight
+from loadstone.analyse.known_settings import KNOWN, KnownSettings
+from loadstone.analyse.meaning import WEIGHTS, Meaning, Weight
 from loadstone.model.host_environment import HOST_FACTS, MITIGATIONS_APART
 
 Group = Literal["work", "setting", "server", "host", "generator"]
@@ -71,10 +72,17 @@ class Differences:
 def differences(sides: Mapping[str, Sequence[Surroundings]]) -> Differences:
     """What differs between sides, each of which may be several parts of runs."""
     parts = list(sides.values())
-    settings, lone = _settings(parts)
-    rows = [*_work(parts), *settings, *_server(parts), *_host(parts), *_generator(parts)]
+    known = _known(parts)
+    settings, lone = _settings(parts, known)
+    rows = [*_work(parts), *settings, *_server(parts, known), *_host(parts), *_generator(parts)]
     rows.sort(key=lambda row: (WEIGHTS.index(row.weight), _GROUPS.index(row.group)))
     return Differences(tuple(sides), tuple(rows), tuple(_unknown(sides)), lone)
+
+
+def _known(sides: Sequence[Sequence[Surroundings]]) -> tuple[KnownSettings, ...]:
+    """What is known of the settings of each family that is there."""
+    families = dict.fromkeys(part.family for side in sides for part in side)
+    return tuple(KNOWN[family] for family in families)
 
 
 def _work(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
@@ -101,27 +109,30 @@ _OTHER_WORK = {
 
 
 def _settings(
-    sides: Sequence[Sequence[Surroundings]],
+    sides: Sequence[Sequence[Surroundings]], known: Sequence[KnownSettings]
 ) -> tuple[list[Difference], Mapping[str, Values]]:
     found: dict[str, Values] = {}
     lone: dict[str, Values] = {}
     for name in _names(part.variables for side in sides for part in side):
-        if _IDENTITY.fullmatch(name) or name in VERSIONS:
+        if any(one.is_identity(name) or name in one.versions for one in known):
             continue
         values = _values([[_plain(part, name) for part in side] for side in sides])
-        if name not in MEANINGS and _only_places(values):
+        if not any(name in one.meanings for one in known) and _only_places(values):
             continue
         if not _differ(values):
             continue
-        into = lone if NO_SUCH in values and name not in _SHOWN_THOUGH_MISSING else found
-        into[name] = _without_common(values) if name in _LISTS else values
+        is_shown = any(name in one.shown_though_missing for one in known)
+        into = lone if NO_SUCH in values and not is_shown else found
+        is_list = any(name in one.lists for one in known)
+        into[name] = _without_common(values) if is_list else values
     followers: dict[str, list[tuple[str, Values]]] = {}
     for name in found:
-        if leader := next((one for one in leaders(name) if one in found), None):
+        leaders = (leader for one in known for leader in one.leaders(name))
+        if leader := next((one for one in leaders if one in found), None):
             followers.setdefault(leader, []).append((name, found[name]))
     told = {name for those in followers.values() for name, _ in those}
     rows = [
-        _setting(name, values, tuple(followers.get(name, ())), sides)
+        _setting(name, values, tuple(followers.get(name, ())), sides, known)
         for name, values in found.items()
         if name not in told
     ]
@@ -133,90 +144,18 @@ def _setting(
     values: Values,
     followers: tuple[tuple[str, Values], ...],
     sides: Sequence[Sequence[Surroundings]],
+    known: Sequence[KnownSettings],
 ) -> Difference:
-    meaning = MEANINGS.get(name)
+    meaning = next((one.meanings[name] for one in known if name in one.meanings), None)
     weight: Weight = meaning.weight if meaning else "note"
-    switch = _PART_OF.get(name)
+    switch = next((one.part_of[name] for one in known if name in one.part_of), None)
     if switch and not _is_on_somewhere(switch, sides):
         weight = "note"
     return Difference("setting", name, name, values, weight, meaning, followers)
 
 
-_PART_OF: Mapping[str, str] = {
-    "sync_binlog": "log_bin",
-    "binlog_checksum": "log_bin",
-    "rpl_semi_sync_source_timeout": "rpl_semi_sync_source_enabled",
-    "rpl_semi_sync_source_wait_for_replica_count": "rpl_semi_sync_source_enabled",
-    "rpl_semi_sync_source_wait_point": "rpl_semi_sync_source_enabled",
-}
-"""Settings of something that does nothing unless it is switched on."""
-
-_SHOWN_THOUGH_MISSING = {
-    "innodb_log_file_size",
-    "innodb_redo_log_capacity",
-    "performance_schema",
-    "rpl_semi_sync_source_enabled",
-    "thread_handling",
-    "thread_pool_enabled",
-}
-"""Settings whose absence says how the server works. Any other belongs to what one maker has built
-and another has not; all of those are counted."""
-
-
 def _is_on_somewhere(name: str, sides: Sequence[Sequence[Surroundings]]) -> bool:
     return any(_canonical(part.variables.get(name, "")) == "1" for side in sides for part in side)
-
-
-def leaders(name: str) -> tuple[str, ...]:
-    """The settings by which a server chooses this one, when nobody says otherwise."""
-    if name.startswith("performance_schema_"):
-        return ("performance_schema", "max_connections", "table_open_cache")
-    return _LEADERS.get(name, ())
-
-
-_LEADERS: Mapping[str, tuple[str, ...]] = {
-    "back_log": ("max_connections",),
-    "host_cache_size": ("max_connections",),
-    "innodb_buffer_pool_chunk_size": ("innodb_buffer_pool_size",),
-    "innodb_buffer_pool_instances": ("innodb_buffer_pool_size",),
-    "innodb_io_capacity_max": ("innodb_io_capacity",),
-    "innodb_log_file_size": ("innodb_redo_log_capacity",),
-    "innodb_log_file_buffering": ("innodb_flush_log_at_trx_commit",),
-    "innodb_log_files_in_group": ("innodb_redo_log_capacity",),
-    "innodb_open_files": ("table_open_cache",),
-    "innodb_page_cleaners": ("innodb_buffer_pool_instances",),
-    "max_relay_log_size": ("max_binlog_size",),
-    "open_files_limit": ("max_connections", "table_open_cache"),
-    "table_definition_cache": ("table_open_cache",),
-    "table_open_cache_instances": ("table_open_cache",),
-    "thread_cache_size": ("max_connections",),
-}
-
-_IDENTITY = re.compile(
-    r"(?:server_(?:uuid|uid|id)|hostname|report_\w+|(?:extra_|admin_|mysqlx_)?port"
-    r"|(?:mysqlx_)?socket|(?:admin_|mysqlx_)?(?:bind_)?address|pid_file|init_file|timestamp"
-    r"|(?:last_)?insert_id|identity|rand_seed\d|pseudo_\w+|error_count|warning_count"
-    r"|gtid_(?:binlog_pos|binlog_state|current_pos|slave_pos|executed|purged|owned)|last_gtid"
-    r"|in_transaction|external_user|proxy_user|wsrep_\w*(?:address|node|position|provider)\w*"
-    r"|innodb_version|(?:general|slow_query)_log_file|log_error|(?:log_bin|relay_log)_(?:basename|index)"
-    r"|(?:admin_)?ssl_(?:ca|cert|key|crl)\w*|version_server_\w+|core_file)"
-)
-"""Who and where a server is, and what its own past left in it."""
-
-VERSIONS: Mapping[str, str] = {
-    "version": "server version",
-    "version_comment": "server's maker",
-    "version_compile_machine": "server built for machine",
-    "version_compile_os": "server built for system",
-    "version_source_revision": "server's source revision",
-    "version_ssl_library": "server's TLS library",
-    "version_malloc_library": "server's malloc library",
-    "version_compile_zlib": "server's zlib",
-}
-"""The build of a server, by the variables that tell it."""
-
-_LISTS = {"optimizer_switch", "sql_mode"}
-"""Long lists, of which only what differs is told."""
 
 
 def _plain(part: Surroundings, name: str) -> str | None:
@@ -226,7 +165,7 @@ def _plain(part: Surroundings, name: str) -> str | None:
         return NO_SUCH if part.variables else None
     for own, word in part.own_places:
         value = value.replace(own, word)
-    if name in PLACES:
+    if name in KNOWN[part.family].places:
         return "<datadir>" if value.rstrip("/") in ("", ".", "<datadir>") else value.rstrip("/")
     return value
 
@@ -249,8 +188,11 @@ def _without_common(values: Values, apart: str = ",") -> Values:
     )
 
 
-def _server(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
-    for name, label in VERSIONS.items():
+def _server(
+    sides: Sequence[Sequence[Surroundings]], known: Sequence[KnownSettings]
+) -> Iterator[Difference]:
+    labels = {name: label for one in known for name, label in one.versions.items()}
+    for name, label in labels.items():
         values = _values([[_version(part, name) for part in side] for side in sides])
         if _differ(values):
             yield Difference("server", name, label, values, "slow")

@@ -9,25 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loadstone.analyse.setting_effects import MEANINGS, by_newest_name
+from loadstone.analyse.known_settings import KNOWN, KnownSettings, by_newest_name
 from loadstone.experiments.variants import place_of
 from loadstone.model.experiment import Experiment
+from loadstone.model.target import family_in
 
 Variables = Mapping[str, str]
 
 _ONES = ("ON", "YES", "TRUE")
 _NOUGHTS = ("OFF", "NO", "FALSE")
-
-_DECIDING = (
-    "log_bin",
-    "innodb_flush_log_at_trx_commit",
-    "sync_binlog",
-    "innodb_doublewrite",
-    "rpl_semi_sync_source_enabled",
-)
-"""What decides whether a commit lasts, the weightiest first."""
-
-_LASTING = {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1"}
 
 
 def variables_of_variants(
@@ -45,7 +35,8 @@ def variables_of_variants(
         at = keys.setdefault(place.key, len(keys))
         said = targets[at].get("variables", {}) if at < len(targets) else {}
         given = place.sandbox.settings if place.sandbox else {}
-        found[variant.name] = by_newest_name({**said, **given, **variant.dynamic})
+        family = family_in(str(targets[at].get("target", "")) if at < len(targets) else "")
+        found[variant.name] = by_newest_name({**said, **given, **variant.dynamic}, family)
     return found
 
 
@@ -53,19 +44,30 @@ def warnings(variants: Mapping[str, Variables]) -> list[str]:
     """Where durability differs, and where all may lose commits alike."""
     differing: list[str] = []
     relaxed: list[str] = []
-    for name in _DECIDING:
+    for known in KNOWN.values():
+        _compare(known, variants, differing, relaxed)
+    if relaxed:
+        differing.append(f"no variant has each commit on the disk: {', '.join(relaxed)}")
+    return differing
+
+
+def _compare(
+    known: KnownSettings,
+    variants: Mapping[str, Variables],
+    differing: list[str],
+    relaxed: list[str],
+) -> None:
+    for name in known.deciding:
         by_value: dict[str, list[str]] = {}
         for variant, variables in variants.items():
             if name in variables:
                 by_value.setdefault(_value(variables[name]), []).append(variant)
         if len(by_value) > 1:
             said = ", ".join(f"{value} ({', '.join(who)})" for value, who in by_value.items())
-            differing.append(f"durability differs, {name}: {said}: {MEANINGS[name].durability}")
-        elif name in _LASTING and by_value and _LASTING[name] not in by_value:
+            meaning = known.meanings[name]
+            differing.append(f"durability differs, {name}: {said}: {meaning.durability}")
+        elif name in known.lasting and by_value and known.lasting[name] not in by_value:
             relaxed.append(f"{name} = {next(iter(by_value))}")
-    if relaxed:
-        differing.append(f"no variant has each commit on the disk: {', '.join(relaxed)}")
-    return differing
 
 
 def _value(said: str) -> str:

@@ -14,13 +14,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from loadstone.analyse.known_settings import KNOWN, by_newest_name
 from loadstone.analyse.paired_sides import Part
-from loadstone.analyse.setting_effects import by_newest_name
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.experiment import Level
 from loadstone.model.host_environment import HostSurroundings
 from loadstone.model.result import StepResult
-
-_OWN = ("datadir", "basedir", "hostname")
+from loadstone.model.target import family_in
 
 _SHORTEST_PLACE = 3
 """A place of fewer letters (`/`, a host called `a`) would be found in every value."""
@@ -38,13 +38,15 @@ class Surroundings:
     """Facts of the first target's host."""
     generator: Mapping[str, str]
     """The machine that drove the load."""
+    family: str = MYSQL
+    """Which family the first target's server is of."""
 
     @property
     def own_places(self) -> tuple[tuple[str, str], ...]:
         """The server's own places and name, longest first, and what to write for them."""
         found = [
             (value.rstrip("/"), f"<{name}>")
-            for name in _OWN
+            for name in KNOWN[self.family].own_places
             if len((value := self.variables.get(name, "")).rstrip("/")) >= _SHORTEST_PLACE
         ]
         return tuple(sorted(found, key=lambda pair: -len(pair[0])))
@@ -56,11 +58,13 @@ def surroundings_of(part: Part) -> Surroundings:
     steps = [step for step in part.run.result.steps if step.variant == part.variant]
     target = _target(document, part.variant, steps)
     variables = target.get("variables")
+    family = family_in(str(target.get("target", "")))
     return Surroundings(
         work={name: text for name, text in _work(part, steps) if text},
-        variables=by_newest_name(_texts(variables)),
+        variables=by_newest_name(_texts(variables), family),
         host=_host(target.get("host")),
         generator=dict(_generator(_mapping(document.get("generator")), part)),
+        family=family,
     )
 
 

@@ -82,8 +82,12 @@ def announce(line: str, *, quiet: bool = False) -> None:
 
 def tell_left(left: Sequence[str]) -> int:
     """Say which server variables are not as they were; the exit code for that, else 0."""
+    if left:
+        from loadstone.families import in_words
+
+        shows = in_words(lambda words: words.variables)
     for said in left:
-        tell(said, "SHOW GLOBAL VARIABLES has what they are now")
+        tell(said, f"{shows} has what they are now")
     return ExitCode.LEFT_CHANGED if left else ExitCode.OK
 
 

@@ -22,6 +22,7 @@ from pydantic import (
 
 from loadstone.config.phases import HIGHEST_RATE
 from loadstone.config.phases import phases as read_phases
+from loadstone.families import family_of
 from loadstone.model import quantity
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.levels import InvalidLevels
@@ -228,7 +229,8 @@ def target(value: object) -> Target:
         ) from None
     if password is not None and password.get_secret_value():
         said = "the URL has a password, and files are copied and shown"
-        raise InvalidValue(said, "leave it out, and keep it in LOADSTONE_PASSWORD or ~/.my.cnf")
+        own = family_of(found).words.own_file
+        raise InvalidValue(said, f"leave it out, and keep it in LOADSTONE_PASSWORD or {own}")
     return found
 
 

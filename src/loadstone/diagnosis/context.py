@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 from loadstone.model.ceilings import RESOURCES, Ceiling, Resource, StepCeilings
-from loadstone.model.error_codes import MYSQL
 from loadstone.model.finding import Evidence
 from loadstone.model.message import Message, say
 from loadstone.model.result import StepResult
-from loadstone.model.target import SCHEMES, parse_target_url
+from loadstone.model.target import family_in, parse_target_url
 
 T = TypeVar("T")
 
@@ -153,8 +152,7 @@ class Case:
     @property
     def family(self) -> str:
         """Which family the first target is of, by its URL; the usual one where that says none."""
-        url = self.step.targets[0].target if self.step.targets else ""
-        return SCHEMES.get(url.partition("://")[0], MYSQL)
+        return family_in(self.step.targets[0].target if self.step.targets else "")
 
     @property
     def is_by_tcp(self) -> bool:

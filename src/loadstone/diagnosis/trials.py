@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from loadstone.analyse.setting_effects import keeps_commits
+from loadstone.analyse.known_settings import keeps_commits
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import is_shared
 from loadstone.model.finding import Setting, Trial
@@ -53,7 +53,7 @@ def dynamic(
         subject=subject,
         costs=costs,
         settles_s=settles_s,
-        risks_commits=any(keeps_commits(change.name) for change in changes),
+        risks_commits=any(keeps_commits(change.name, case.family) for change in changes),
     )
 
 

@@ -16,7 +16,7 @@ from loadstone.lab.protection.whereabouts import elsewhere, is_throwaway, with_l
 from loadstone.lab.variables.journal import settings_folder
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.plan import WorkloadSpec
-from loadstone.model.target import Endpoint, Target
+from loadstone.model.target import PORTS, Endpoint, Target
 from loadstone.sandbox import Sandbox, SandboxError, start_sandbox
 from loadstone.sandbox.instance import Instance, make_instance
 from loadstone.sandbox.kept_data import keep_data, put_data_back
@@ -291,7 +291,11 @@ class GivenServer:
             said = family_of(target).describe_server(connection, target).variables
         update: dict[str, object] = {"socket": Path(said.get("socket", ""))}
         if how == "tcp":
-            update = {"socket": None, "host": "127.0.0.1", "port": int(said.get("port", "3306"))}
+            update = {
+                "socket": None,
+                "host": "127.0.0.1",
+                "port": int(said.get("port", PORTS[target.family])),
+            }
         other = self._endpoint.model_copy(update={"target": target.model_copy(update=update)})
         return with_listener(other)
 

@@ -25,8 +25,9 @@ from loadstone.model.experiment import (
 )
 from loadstone.model.finding import Setting, Trial
 from loadstone.model.plan import Closed, Drive, Plan, WarmupSeconds
-from loadstone.model.target import Target, TlsMode, compression, tls_mode
-from loadstone.sandbox.starting import UNKNOWN_TO_SERVER
+from loadstone.model.target import Target, TlsMode, compression, family_in, tls_mode
+from loadstone.sandbox.programs import PROGRAMS
+from loadstone.sandbox.spec import UNKNOWN_TO_SERVER
 
 FACTOR = "trial"
 BEFORE = "before"
@@ -230,13 +231,9 @@ def throwaway_like(environment: Mapping[str, Any]) -> SandboxChoice | None:
     targets = environment.get("targets")
     if not facts or not targets:
         return None
-    settings = {
-        name: value
-        for name, value in facts["settings"].items()
-        # Its value tells that there is a binary log, its option takes the name of one.
-        if name != "log_bin" and value != UNKNOWN_TO_SERVER
-    }
-    if any(name.startswith("rpl_semi_sync") and value == "ON" for name, value in settings.items()):
+    known = {name: value for name, value in facts["settings"].items() if value != UNKNOWN_TO_SERVER}
+    settings = PROGRAMS[family_in(targets[0].get("target", ""))].settings_again(known)
+    if settings is None:
         return None
     return SandboxChoice(server=targets[0]["flavour"], settings=settings)
 

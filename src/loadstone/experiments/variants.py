@@ -19,7 +19,7 @@ from loadstone.model.experiment import (
 )
 from loadstone.model.frozen import Frozen
 from loadstone.model.plan import Drive, Load, Open, Plan, WorkloadSpec
-from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
+from loadstone.model.target import PORTS, Endpoint, Target
 from loadstone.sandbox import SandboxSpec
 
 P = TypeVar("P", bound=Frozen)
@@ -106,7 +106,7 @@ def spoken_to(endpoint: Endpoint, client: ClientOptions) -> tuple[Endpoint, ...]
 def _at(target: Target, address: str) -> Target:
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit():
-        host, port = address, str(DEFAULT_PORT)
+        host, port = address, str(PORTS[target.family])
     return target.model_copy(update={"host": host.strip("[]"), "port": int(port), "socket": None})
 
 
@@ -122,7 +122,7 @@ def step_plan(
             "workload": workload.model_copy(update={"mix": ()}),
             "mix": workload.mix,
             "ladder": tuple(users + workload.own_users for users in experiment.ladder),
-            "drive": drive,
+            "drive": drive.at(targets[0].family),
         }
     )
 

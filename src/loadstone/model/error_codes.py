@@ -34,6 +34,11 @@ DEADLOCKS = frozenset({"1213"})
 """What families call a transaction that was chosen as the victim of a deadlock."""
 
 
+# Deadlock, lock wait timeout, record has changed since it was last read.
+RESTART_ON: Mapping[str, tuple[str, ...]] = {MYSQL: ("1213", "1205", "1020")}
+"""By family, the errors that begin an event anew, where nobody says which."""
+
+
 class ErrorCode(NamedTuple):
     """What a server, or the client of it, calls an error."""
 

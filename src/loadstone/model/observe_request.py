@@ -17,5 +17,5 @@ class Observing(Frozen):
     """`user@host` or `user@host:port`, the server's host as ssh reaches it."""
     node_exporter: tuple[str, ...] = ()
     """Addresses of Prometheus node exporters on the servers' hosts."""
-    mysqld_exporter: tuple[str, ...] = ()
+    server_exporter: tuple[str, ...] = ()
     """Addresses of exporters that are asked in place of the servers themselves."""

@@ -13,7 +13,7 @@ from loadstone.model.distribution import Pareto as Pareto
 from loadstone.model.distribution import Special as Special
 from loadstone.model.distribution import Uniform as Uniform
 from loadstone.model.distribution import Zipfian as Zipfian
-from loadstone.model.error_codes import Code
+from loadstone.model.error_codes import MYSQL, RESTART_ON, Code
 from loadstone.model.frozen import Frozen
 from loadstone.model.protection import Protection
 from loadstone.model.search import SearchPlan
@@ -43,7 +43,7 @@ class ScriptSpec(Frozen):
     arguments: tuple[str, ...] = ()
     """The command line, the program first, with passwords blanked."""
 
-    ignore_errors: tuple[Code, ...] | None = ("1213", "1205", "1020")
+    ignore_errors: tuple[Code, ...] | None = RESTART_ON[MYSQL]
     """Errors that begin an event anew; `None`: all."""
 
     distribution: Distribution = Special()
@@ -202,10 +202,6 @@ class Session(Frozen):
     charset: str = "utf8mb4"
 
 
-# Deadlock, lock wait timeout, record has changed since it was last read.
-RESTART_ON = ("1213", "1205", "1020")
-
-
 USERS_OF_A_RATE = 64
 """In an open loop users are who may wait at the same time: enough of them for most servers."""
 
@@ -218,7 +214,7 @@ class Drive(Frozen):
     connect: ConnectPolicy = ConnectPolicy()
     session: Session = Session()
     on_error: Literal["restart", "continue", "stop"] = "restart"
-    restart_on: Literal["all"] | tuple[Code, ...] = RESTART_ON
+    restart_on: Literal["all"] | tuple[Code, ...] = RESTART_ON[MYSQL]
     """The errors that begin an event anew, where `on_error` is `restart`."""
 
     drain_s: NonNegativeFloat = 5.0
@@ -257,6 +253,12 @@ class Drive(Frozen):
         if self.shards_asked:
             return self
         return self.model_copy(update={"shards": max(1, self.shards // 2)})
+
+    def at(self, family: str) -> Drive:
+        """These settings with a family's own errors, where nobody said which."""
+        if "restart_on" in self.model_fields_set:
+            return self
+        return self.model_copy(update={"restart_on": RESTART_ON[family]})
 
     def reading(self) -> Drive:
         """These settings with sessions in which nothing can be written."""

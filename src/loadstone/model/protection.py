@@ -216,10 +216,15 @@ def _seconds(text: str, number: str | None, unit: str | None) -> float:
     return float(number) * factor
 
 
-def unknown_row(asked: Condition, place: str, rows: Mapping[str, object]) -> ConditionError:
-    """The refusal of a name that the server at `place` has no row of, with those near it."""
+def unknown_row(
+    asked: Condition, place: str, rows: Mapping[str, object], shows: str
+) -> ConditionError:
+    """The refusal of a name that the server at `place` has no row of, with those near it.
+
+    `shows`: the statement that has all of them.
+    """
     known = [*FIGURES, *rows]
     near = get_close_matches(asked.figure, known, n=3, cutoff=0.6)
-    hint = f"did you mean {' or '.join(near)}?" if near else "SHOW GLOBAL STATUS has its names"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"{shows} has its names"
     said = f"'{asked.text}': {place} has no status variable '{asked.figure}'"
     return ConditionError(said, hint)

@@ -21,11 +21,10 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 from pydantic import Field, SecretStr
 
 from loadstone.model.error_codes import MYSQL
+from loadstone.model.error_codes import Family as FamilyName
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
-
-DEFAULT_PORT = 3306
 
 TlsMode = Literal["disabled", "preferred", "required", "verify-ca", "verify-identity"]
 
@@ -33,6 +32,9 @@ Compression = Literal["off", "zlib", "zstd"]
 
 SCHEMES = {"mysql": "mysql", "mariadb": "mysql"}
 """By a URL's scheme, the family that its server is of."""
+
+PORTS = {MYSQL: 3306}
+"""By family, the port of a target that names none."""
 
 _URL_OPTIONS = (
     "tls",
@@ -93,6 +95,11 @@ class Tls(Frozen):
         return self.model_copy(update={"mode": self.implied})
 
 
+def is_first(family: str) -> bool:
+    """Whether it is the one that is meant where none is written."""
+    return family == MYSQL
+
+
 class Target(Frozen):
     """One endpoint; `socket` wins over host and port. There is no field for a password."""
 
@@ -105,18 +112,20 @@ class Target(Frozen):
     compression: tuple[Compression, ...] = ()
     """Kinds in the order in which they are liked; none, or `off` alone: not compressed."""
     server_public_key: Path | None = None
+    family: FamilyName = Field(default=MYSQL, exclude_if=is_first)
+    """Which family its server is of, by the scheme of its URL; the first is not written."""
 
     @property
     def place(self) -> str:
         """Where it is, for messages: `db1:3306`, or the socket's path."""
         if self.socket is not None:
             return str(self.socket)
-        return f"{_bracketed(self.host)}:{self.port or DEFAULT_PORT}"
+        return f"{_bracketed(self.host)}:{self.tcp_port}"
 
     @property
-    def family(self) -> str:
-        """Which family its server is of: each scheme that a URL may have is of this one."""
-        return MYSQL
+    def tcp_port(self) -> int:
+        """The port that is meant, also where none is named."""
+        return self.port or PORTS[self.family]
 
     @property
     def is_local(self) -> bool:
@@ -185,7 +194,7 @@ class Endpoint(Frozen):
         return {
             "family": target.family,
             "host": target.host,
-            "port": target.port or DEFAULT_PORT,
+            "port": target.tcp_port,
             "socket": _text(target.socket),
             "user": target.user or "",
             "password": self.credentials.reveal(),
@@ -220,6 +229,7 @@ def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
     if "/" in parts.path.removeprefix("/"):
         raise _bad(f"one schema after the host is enough, not {parts.path!r}")
     given = {
+        "family": SCHEMES[parts.scheme.lower()],
         "host": _host_of(parts),
         "port": _port_of(parts),
         "socket": _path(options, "socket"),
@@ -232,6 +242,11 @@ def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
     # What the URL leaves open stays unset: an option file may still say it.
     target = Target.model_validate({key: value for key, value in given.items() if value})
     return target, password
+
+
+def family_in(url: str) -> str:
+    """The family that a URL's scheme names; the first where it names none."""
+    return SCHEMES.get(url.strip().partition("://")[0].lower(), MYSQL)
 
 
 def password_span(text: str) -> tuple[int, int] | None:
@@ -277,10 +292,10 @@ def _split(url: str) -> SplitResult:
     url = url.strip()
     scheme, separator, _ = url.partition("://")
     if not separator:
-        raise _bad("it does not begin with mysql://")
+        raise _bad(f"it does not begin with {' or '.join(f'{family}://' for family in PORTS)}")
     if scheme.lower() not in SCHEMES:
         said = f"{scheme!r}, " if scheme.isalnum() else ""  # anything else may be a password
-        raise _bad(f"the scheme is {said}not mysql")
+        raise _bad(f"the scheme is {said}not {' or '.join(PORTS)}")
     try:
         parts = urlsplit(_with_marks_in_the_login_quoted(url))
     except ValueError:  # its text may repeat the password

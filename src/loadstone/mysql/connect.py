@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pymysql
 
-from loadstone.model.target import DEFAULT_PORT, Endpoint, Target, Tls
+from loadstone.model.target import Endpoint, Target, Tls
 from loadstone.mysql.administration import Administration, PasswordWithheld, Trust
 from loadstone.mysql.errors import target_error
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
@@ -42,7 +42,7 @@ def connect(
     try:
         connection = Administration(
             host=target.host,
-            port=target.port or DEFAULT_PORT,
+            port=target.tcp_port,
             user=target.user or "",
             # As bytes: PyMySQL knows Latin-1 alone, and its error would show the letters.
             password=endpoint.credentials.reveal().encode(),

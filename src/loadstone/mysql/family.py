@@ -5,6 +5,7 @@ from __future__ import annotations
 import pymysql
 
 from loadstone.mysql import locks as _locks
+from loadstone.mysql import words as _words
 from loadstone.mysql.connect import connect, statement_errors
 from loadstone.mysql.credentials import resolve_endpoint
 from loadstone.mysql.drop_tables import drop_tables
@@ -43,7 +44,7 @@ from loadstone.mysql.variables import (
     read_variables,
     set_variable,
 )
-from loadstone.servers.family import Locks
+from loadstone.servers.family import Locks, Words
 
 __all__ = [
     "Error",
@@ -84,7 +85,9 @@ __all__ = [
     "use_schema",
     "variables_of",
     "views_of",
+    "words",
 ]
 
 Error: type[Exception] = pymysql.MySQLError
 locks: Locks = _locks
+words: Words = _words

@@ -15,7 +15,7 @@ import pymysql
 from loadstone.model.target import Target
 from loadstone.mysql.connect import answering_within, statement_errors
 from loadstone.mysql.errors import number_in
-from loadstone.mysql.processlist import processes
+from loadstone.mysql.processlist import SEE_OTHERS, processes
 from loadstone.servers import locks as common
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
@@ -139,7 +139,7 @@ def _seen(connection: Connection, target: Target, numbers: Sequence[int]) -> tup
 
 def _holder(number: int, seen: Process | None) -> Holder:
     if seen is None:
-        return Holder(connection=number)
+        return Holder(connection=number, right=SEE_OTHERS)
     return Holder(
         connection=number,
         user=plain(seen.user),

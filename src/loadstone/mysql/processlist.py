@@ -12,6 +12,9 @@ from loadstone.servers.processes import Process
 
 _NAMES = ("id", "user", "host", "command", "time", "info")
 
+SEE_OTHERS = "PROCESS"
+"""The right to see connections of other accounts."""
+
 
 def processes(connection: Connection, target: Target) -> tuple[Process, ...]:
     """All that this account may see; none where the server keeps no such list.

@@ -35,6 +35,8 @@ class Clients:
     """Connections that it has, and does not show to this user."""
     members: int = 0
     """Others of its cluster (Galera), which carry out what it does."""
+    right: str = ""
+    """What this user must be granted to be shown those that are hidden."""
 
     def __bool__(self) -> bool:
         return any((self.accounts, self.replicas, self.hidden, self.members))
@@ -49,7 +51,7 @@ class Clients:
             said.append(f"has connections of {', '.join(shown)}")
         if self.hidden:
             some = "a connection" if self.hidden == 1 else f"{self.hidden} connections"
-            said.append(f"has {some} that this user may not see (PROCESS)")
+            said.append(f"has {some} that this user may not see ({self.right})")
         if self.replicas:
             said.append(f"feeds {self.replicas} replica{'s' if self.replicas > 1 else ''}")
         if self.members:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
-from loadstone.model.target import DEFAULT_PORT, Target
+from loadstone.model.target import Target
 from loadstone.observe.latest import count
 from loadstone.observe.listeners import listening_owners
 from loadstone.observe.process import has_ended, started_ticks
@@ -53,7 +53,7 @@ def find_server_process(
         if pid is not None and _runs_a_server(pid):
             return ServerProcess(pid, "it owns the socket")
     else:
-        pid = _listener(target.host, target.port or DEFAULT_PORT)
+        pid = _listener(target.host, target.tcp_port)
         if pid is not None and _runs_a_server(pid):
             return ServerProcess(pid, "it listens on the port")
     # A server elsewhere names a file of its own host, and here that would be another one.
@@ -88,7 +88,7 @@ def forwarder(target: Target) -> str:
     if target.socket is not None:
         pid = _owner_of(target.socket)
         return _name(pid) if pid is not None else ""
-    owners = _listening(target.host, target.port or DEFAULT_PORT)
+    owners = _listening(target.host, target.tcp_port)
     found = (_name(pid) for pid in _processes() if _holds(pid, owners))
     return next(filter(None, found), "")
 

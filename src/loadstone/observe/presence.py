@@ -63,7 +63,7 @@ def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]
                 else:
                     others = _not_own(connection, target, [_maker(maker)])
                 if others:
-                    raise _busy(schema, others)
+                    raise _busy(target, schema, others)
         yield
 
 
@@ -85,7 +85,7 @@ def beside(connection: Connection, target: Target, schema: str) -> Iterator[tupl
                     break
             makers = _after_grace(lambda: _makers_of_others(connection, target, schema))
             if makers:
-                raise _busy(schema, makers)
+                raise _busy(target, schema, makers)
         yield others
 
 
@@ -187,12 +187,12 @@ def _makers_of_others(connection: Connection, target: Target, schema: str) -> tu
     return _not_own(connection, target, there) if there else ()
 
 
-def _busy(schema: str, others: Iterable[Present]) -> GuardError:
+def _busy(target: Target, schema: str, others: Iterable[Present]) -> GuardError:
     return GuardError(
         "table_in_the_way",
         f"at work in schema {schema}: {'; '.join(map(str, others))}",
-        "wait for it to end, or take another schema; what hangs is ended there by KILL and the "
-        "connection's number",
+        "wait for it to end, or take another schema; what hangs is ended there by "
+        f"{family_of(target).words.end_any}",
     )
 
 

@@ -23,6 +23,17 @@ class Samplers(Protocol):
     def server_source(self, name: SourceName, endpoint: Endpoint) -> Source:
         """A server's own counters, in its own words."""
 
+    @property
+    def exporter(self) -> str:
+        """What its Prometheus exporter is called: the option that names one bears its name."""
+
+    def exporter_source(self, name: SourceName, url: str) -> Source:
+        """The same counters as its Prometheus exporter has them; raises `PlaceError`."""
+
+    @property
+    def programs(self) -> Collection[str]:
+        """The file names of its servers."""
+
     def canonical(self, reading: Reading) -> Reading:
         """A reading of such counters, in ours."""
 

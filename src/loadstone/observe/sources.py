@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from loadstone.model.observe_request import Observing
 from loadstone.model.observed import SHARED_HOST, Reading, SourceName
-from loadstone.model.target import DEFAULT_PORT, Endpoint, Target
-from loadstone.observe.exporters import MysqldExporter, NodeExporter
+from loadstone.model.target import Endpoint, Target
+from loadstone.observe.exporters import NodeExporter
 from loadstone.observe.local import LocalHost, data_device
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.sampler import Watched
-from loadstone.observe.samplers import samplers_of
+from loadstone.observe.samplers import SAMPLERS, samplers_of
 from loadstone.observe.source_spec import PlaceError
 from loadstone.observe.ssh import SshHost
 
@@ -51,7 +51,7 @@ def check_places(asked: Observing, targets: int) -> None:
     for option, places in (
         ("--host-ssh", asked.host_ssh),
         ("--node-exporter", asked.node_exporter),
-        ("--mysqld-exporter", asked.mysqld_exporter),
+        (_exporter_options(), asked.server_exporter),
     ):
         if len(places) > targets:
             said = f"{option} is given {len(places)} times for {_targets(targets)}"
@@ -61,8 +61,14 @@ def check_places(asked: Observing, targets: int) -> None:
         SshHost(host, destination)
     for url in asked.node_exporter:
         NodeExporter(host, url)
-    for url in asked.mysqld_exporter:
-        MysqldExporter(server, url)
+    for url in asked.server_exporter:
+        for family in SAMPLERS.values():
+            family.exporter_source(server, url)
+
+
+def _exporter_options() -> str:
+    names = (family.exporter.replace("_", "-") for family in SAMPLERS.values())
+    return " or ".join(f"--{name}" for name in names)
 
 
 def _targets(number: int) -> str:
@@ -100,8 +106,9 @@ def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
 def _server(number: int, target: Observable, asked: Observing) -> Watched:
     name = SourceName(role="server", target=number)
     family = samplers_of(target.endpoint.target)
-    if number < len(asked.mysqld_exporter):
-        return Watched(MysqldExporter(name, asked.mysqld_exporter[number]), family.canonical)
+    if number < len(asked.server_exporter):
+        source = family.exporter_source(name, asked.server_exporter[number])
+        return Watched(source, family.canonical)
     return Watched(family.server_source(name, target.endpoint), family.canonical)
 
 
@@ -132,7 +139,7 @@ def _own_address(target: Target) -> str | None:
     try:
         # No packet is sent: a datagram socket only chooses its route.
         family, kind, *_, place = socket.getaddrinfo(
-            target.host, target.port or DEFAULT_PORT, type=socket.SOCK_DGRAM
+            target.host, target.tcp_port, type=socket.SOCK_DGRAM
         )[0]
         with socket.socket(family, kind) as probe:
             probe.connect(place)

@@ -22,7 +22,7 @@ from loadstone.observe.host_environment import (
 )
 from loadstone.observe.latest import Scale, count, space
 from loadstone.observe.listeners import listening_inodes
-from loadstone.observe.programs import is_server
+from loadstone.observe.programs import BEGINNINGS, is_server
 from loadstone.observe.remote_shell import Destination, RemoteShell
 from loadstone.observe.source import SourceError
 
@@ -197,9 +197,8 @@ class SshHost:
         return texts_of(said, paths)
 
     def _find_process(self) -> int | None:
-        found = self._shell.ask(
-            "LC_ALL=C grep -s -e ^mariadbd -e ^mysqld /proc/[0-9]*/comm", _ANSWER_S
-        )
+        names = " ".join(f"-e ^{name}" for name in BEGINNINGS)
+        found = self._shell.ask(f"LC_ALL=C grep -s {names} /proc/[0-9]*/comm", _ANSWER_S)
         running = {
             int(line[1])
             for line in re.finditer(r"^/proc/([0-9]{1,9})/comm:(.*)$", found, re.MULTILINE)

@@ -10,13 +10,14 @@ from string import Template
 
 from loadstone.config import values as given
 from loadstone.config.values import InvalidValue
+from loadstone.model.target import SCHEMES
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
+from loadstone.sandbox.programs import SERVERS
 
 SANDBOX = "sandbox"
 """What a place is where no target is named."""
 
-_SCHEMES = ("mysql://", "mariadb://")
-_SERVERS = ("mariadb", "mysql")
+_SCHEMES = tuple(f"{scheme}://" for scheme in SCHEMES)
 
 
 def read(name: str, parameter: Parameter, text: str) -> dict[str, str]:
@@ -105,10 +106,9 @@ def _ladder(text: str) -> str:
 
 
 def _server(text: str) -> str:
-    if text not in _SERVERS and not text.startswith("/"):
-        raise InvalidValue(
-            "it is no server", "write mariadb, mysql or the path of a server program"
-        )
+    if text not in SERVERS and not text.startswith("/"):
+        known = ", ".join(SERVERS)
+        raise InvalidValue("it is no server", f"write {known} or the path of a server program")
     return json.dumps(text)
 
 

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from loadstone.analyse.known_settings import KNOWN, KnownSettings
 from loadstone.analyse.ladder import lost_share, quotable
 from loadstone.model.experiment import Experiment
 from loadstone.model.observed import SHARED_HOST
 from loadstone.model.result import HostFigures, Result, StepResult
+from loadstone.model.target import family_in
 
 State = Literal["met", "missed", "not evaluated"]
 
@@ -77,6 +79,11 @@ class _Known:
         found = targets[0].get("variables")
         return {str(name): str(value) for name, value in found.items()} if found else None
 
+    @property
+    def settings(self) -> KnownSettings:
+        targets = self.environment.get("targets") or [{}]
+        return KNOWN[family_in(str(targets[0].get("target", "")))]
+
 
 def checklist(
     result: Result, environment: Mapping[str, Any], experiment: Experiment | None
@@ -111,16 +118,7 @@ def _durable(known: _Known) -> _Judged:
     variables = known.variables
     if variables is None:
         return None, ""
-    wanted = {"innodb_flush_log_at_trx_commit": ("1",), "innodb_doublewrite": ("ON", "1")}
-    if variables.get("log_bin", "").upper() in ("ON", "1"):
-        wanted["sync_binlog"] = ("1",)
-    wrong = [
-        f"{name}={variables[name]}"
-        for name, good in wanted.items()
-        if name in variables and variables[name].upper() not in good
-    ]
-    without_log = variables.get("log_bin", "").upper() in ("OFF", "0")
-    wrong += ["log_bin=OFF"] if without_log else []
+    wrong = known.settings.losing(variables)
     return not wrong, ", ".join(wrong)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadstone.analyse.differences import Group as DifferenceGroup
-from loadstone.analyse.setting_effects import Weight
+from loadstone.analyse.meaning import Weight
 from loadstone.analyse.verdict import Word
 from loadstone.diagnosis.titles import TITLES
 from loadstone.model.ceilings import RESOURCES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.settings import Advice, Machine
+from loadstone.analyse.advice import Advice, Machine
 from loadstone.report.text import WIDTH
 
 _INDENT = 8

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone import engine
+from loadstone.analyse.known_settings import keeps_commits
 from loadstone.analyse.repeat_until import more_wanted
 from loadstone.analyse.searches import searching
-from loadstone.analyse.setting_effects import keeps_commits
 from loadstone.analyse.steady import truncation
 from loadstone.experiments.changes import Changes
 from loadstone.experiments.checks import (
@@ -301,7 +301,6 @@ def check_consent(experiment: Experiment, *, yes: bool) -> None:
     """
     script = first_script(experiment)
     for variant in experiment.variants:
-        risky = any(keeps_commits(name) for name in variant.dynamic)
         for target in _targets_of(experiment, variant):
             if sandbox_at(target):
                 continue
@@ -311,6 +310,7 @@ def check_consent(experiment: Experiment, *, yes: bool) -> None:
             if not variant.dynamic:
                 continue
             names = list(variant.dynamic)
+            risky = any(keeps_commits(name, target.family) for name in names)
             refused = why_not_set(names, target.place, risks_commits=risky, yes=yes)
             if refused:
                 hint = "if that is meant: --yes" if refused.wants_yes else _ON_A_SANDBOX

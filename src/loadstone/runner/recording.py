@@ -24,8 +24,7 @@ from loadstone.runs import run_folder
 from loadstone.runs.environment import of_this_machine
 from loadstone.runs.recorder import Asked, Recorder
 from loadstone.sandbox import Sandbox, sandbox_at
-
-_FLAVOURS = {"mariadb": "MariaDB", "mysql": "MySQL", "percona": "Percona Server"}
+from loadstone.sandbox.programs import PROGRAMS
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,8 @@ def _sandbox_facts(sandbox: Sandbox) -> dict[str, Any]:
 
 def described(sandbox: Sandbox) -> str:
     """`MariaDB 10.11.14`."""
-    return f"{_FLAVOURS.get(sandbox.flavour, sandbox.flavour)} {sandbox.version}"
+    labels = PROGRAMS[sandbox.state.family].labels
+    return f"{labels.get(sandbox.flavour, sandbox.flavour)} {sandbox.version}"
 
 
 def sampling_of(sources: Sources, began: float) -> Sampling | None:

@@ -143,6 +143,7 @@ class Request(Load):
 
     def _drive_at(self, targets: Sequence[Target]) -> Drive:
         drive = self.drive.beside_the_server() if any_local(targets) else self.drive
+        drive = drive.at(targets[0].family)
         return drive.reading() if self.reads_by_file else drive
 
 

@@ -41,6 +41,7 @@ from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import View
 from loadstone.runs.recorder import Recorder
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from loadstone.sandbox.programs import PROGRAMS
 from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable, check_statements
 
@@ -249,6 +250,6 @@ def _warehouses(request: Request) -> int:
 
 def _durable(sandbox: Sandbox) -> str:
     """The settings that decide what a commit costs."""
-    wanted = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+    wanted = PROGRAMS[sandbox.state.family].durable
     settings = sandbox.settings
     return ", ".join(f"{name}={settings[name]}" for name in wanted if name in settings)

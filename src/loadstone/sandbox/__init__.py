@@ -1,13 +1,14 @@
 """Throwaway database servers: found, started, configured and gone afterwards."""
 
-from loadstone.sandbox.binaries import ServerBinary, find_server
+from loadstone.sandbox.account import Account
+from loadstone.sandbox.binaries import find_server
+from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.certificates import Certificates
 from loadstone.sandbox.disk import Disk
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.sandbox import Sandbox, find_sandbox, list_sandboxes, sandbox_at
 from loadstone.sandbox.spec import SandboxSpec, parse_setting
 from loadstone.sandbox.starting import start_sandbox
-from loadstone.sandbox.state import Account
 
 __all__ = [
     "Account",

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from loadstone.model.frozen import Frozen
+from loadstone.sandbox.programs import PROGRAMS
 
 
 class ProcessMark(Frozen):
@@ -68,7 +69,7 @@ def servers_of(datadir: Path) -> list[ProcessMark]:
 
     Only a server of ours does, so it finds one whose id was never written down, too.
     """
-    option = f"--datadir={datadir}".encode()
+    options = {programs.datadir_option(datadir).encode() for programs in PROGRAMS.values()}
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -77,7 +78,7 @@ def servers_of(datadir: Path) -> list[ProcessMark]:
             arguments = (entry / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if option in arguments and (mark := mark_of(int(entry.name))) is not None:
+        if not options.isdisjoint(arguments) and (mark := mark_of(int(entry.name))) is not None:
             found.append(mark)
     return found
 

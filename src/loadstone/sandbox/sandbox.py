@@ -10,12 +10,14 @@ from typing import Self
 
 from loadstone.families import connect
 from loadstone.model.target import Credentials, Endpoint, Target, Tls
-from loadstone.sandbox import accounts, options, server
+from loadstone.sandbox import server
+from loadstone.sandbox.account import Account
 from loadstone.sandbox.certificates import Certificates, fingerprint_of
 from loadstone.sandbox.disk import Disk, disk_of
 from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.place import Place
+from loadstone.sandbox.programs import PROGRAMS, canonical_methods
 from loadstone.sandbox.state import (
-    Account,
     SandboxState,
     clear_stale,
     locked,
@@ -64,7 +66,7 @@ class Sandbox:
 
     @property
     def flavour(self) -> str:
-        """`mariadb`, `mysql` or `percona`."""
+        """Whose server it is, in its family."""
         return self.state.flavour
 
     @property
@@ -99,8 +101,8 @@ class Sandbox:
 
     @property
     def client_file(self) -> Path:
-        """An option file for other clients: `mysql --defaults-file=...`."""
-        return self.folder / "client.cnf"
+        """An option file for other clients."""
+        return self.folder / PROGRAMS[self.state.family].client_file
 
     @property
     def settings(self) -> dict[str, str]:
@@ -221,7 +223,7 @@ class Sandbox:
     def _account(self, method: str | None) -> Account:
         if method is None:
             return self.state.accounts[0]
-        (name,) = accounts.canonical_methods((method,))
+        (name,) = canonical_methods((method,))
         for account in self.state.accounts[1:]:
             if account.method == name:
                 return account
@@ -288,9 +290,9 @@ def find_sandbox(name: str | None = None) -> Sandbox:
     raise SandboxError("more than one sandbox is running", f"name one of {names}")
 
 
-def place_of(folder: Path, state: SandboxState) -> options.Place:
+def place_of(folder: Path, state: SandboxState) -> Place:
     """Where a sandbox's server lives."""
-    return options.Place(folder, state.socket, state.port, state.address)
+    return Place(folder, state.socket, state.port, state.address, state.family)
 
 
 def endpoint_of(
@@ -303,6 +305,7 @@ def endpoint_of(
         socket=state.socket if over == "socket" else None,
         user=account.user,
         database=state.database,
+        family=state.family,
         tls=tls,
     )
     source = f"sandbox {state.name}"

@@ -13,14 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.sandbox.binaries import ServerBinary
 from loadstone.sandbox.errors import SandboxError
-from loadstone.sandbox.options import Place
+from loadstone.sandbox.place import Place
 from loadstone.sandbox.processes import ProcessMark, mark_of
-from loadstone.sandbox.template import run_as_root
+from loadstone.sandbox.programs import PROGRAMS
 
 _LOG_LINES = 12
-_CHECK_S = 20
 # Lowers the hard limit never: a soft limit within it, or (as root) a raised one, or all there is.
 _RAISE_FILES = (
     'hard=$(ulimit -Hn); if [ "$hard" = unlimited ] || [ "$hard" -ge "$0" ]; then ulimit -Sn "$0";'
@@ -110,37 +108,11 @@ def reap(pid: int) -> None:
         process.wait()
 
 
-def check_settings(binary: ServerBinary, settings: dict[str, str], options: Sequence[str]) -> None:
-    """Let MySQL look at its options, which takes no time; a start finds a bad one late.
-
-    MariaDB has no such check, and ends at once by itself.
-
-    Raises:
-        SandboxError: the server's own words for what is wrong.
-    """
-    if binary.is_mariadb or binary.release < (8, 0, 16) or not settings:
-        return
-    asked = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    try:
-        answer = subprocess.run(
-            [*binary.command, "--validate-config", *run_as_root(), *options, *asked],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_CHECK_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return  # the start itself will tell
-    if answer.returncode != 0 and (reason := error_of(answer.stdout + answer.stderr)):
-        raise SandboxError(f"the server does not start: {reason}", _hint(reason))
-
-
 def not_as_asked(place: Place, what: str) -> SandboxError:
     """A server that runs, but not as it was asked for; with its own words for why."""
     log = _read(place.error_log)
-    return SandboxError(f"the server is not as asked: {what}", error_of(log), _tail(log))
+    said = PROGRAMS[place.family].error_of(log)
+    return SandboxError(f"the server is not as asked: {what}", said, _tail(log))
 
 
 def free_port() -> int:
@@ -163,17 +135,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def error_of(log: str) -> str | None:
-    """The first error line of a server's log, without its time and numbers."""
-    for line in log.splitlines():
-        _, mark, text = line.partition("[ERROR]")
-        if mark and "Aborting" not in text:
-            while text.lstrip().startswith("["):  # MySQL's [MY-000067] [Server]
-                text = text.lstrip().partition("]")[2]
-            return text.strip()
-    return None
 
 
 def _outgoing_ports() -> tuple[int, int]:
@@ -203,19 +164,12 @@ def _within(launch: Launch) -> Sequence[str]:
 
 
 def _why_it_ended(place: Place) -> Exception:
-    log = _read(place.error_log)
-    if "Address already in use" in log or "Do you already have another" in log:
+    log, programs = _read(place.error_log), PROGRAMS[place.family]
+    if programs.is_port_taken(log):
         return PortTaken()
-    reason = error_of(log) or _tail(log, 1) or "it left no word in its error log"
-    return SandboxError(f"the server does not start: {reason}", _hint(reason), _tail(log))
-
-
-def _hint(reason: str) -> str | None:
-    if "unknown variable" in reason or "unknown option" in reason:
-        return "check --set; loose_NAME=VALUE is taken by servers that do not know it"
-    if "No space left" in reason or "Disk is full" in reason:
-        return "make room, or set XDG_STATE_HOME to a folder on another disk"
-    return None
+    reason = programs.error_of(log) or _tail(log, 1) or "it left no word in its error log"
+    hint = programs.hint_of(reason)
+    return SandboxError(f"the server does not start: {reason}", hint, _tail(log))
 
 
 def _read(log: Path) -> str:

@@ -10,6 +10,9 @@ from loadstone.model.frozen import Frozen
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.network import Namespace
 
+UNKNOWN_TO_SERVER = "unknown to this server"
+"""Stands for the value of a `loose_` variable that the server left out."""
+
 
 class SandboxSpec(Frozen):
     """A throwaway server as asked for; by default whatever server is there, MariaDB first."""

@@ -8,17 +8,19 @@ import tempfile
 from pathlib import Path
 
 from loadstone.families import connect
-from loadstone.sandbox import accounts, options, server
-from loadstone.sandbox.binaries import ServerBinary, find_server
+from loadstone.sandbox import server
+from loadstone.sandbox.account import Account
+from loadstone.sandbox.binaries import find_server
+from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.certificates import make_certificates
 from loadstone.sandbox.disk import check_room, disk_error
 from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.place import Place
 from loadstone.sandbox.processes import mark_of_this
-from loadstone.sandbox.replication import connect_replica
+from loadstone.sandbox.programs import PROGRAMS, canonical_methods
 from loadstone.sandbox.sandbox import Sandbox, answers, endpoint_of, place_of
 from loadstone.sandbox.spec import SandboxSpec
 from loadstone.sandbox.state import (
-    Account,
     SandboxState,
     clear_stale,
     free_name,
@@ -34,9 +36,6 @@ _SOCKET_PATH_MOST = 103  # the kernel takes 107 bytes; MySQL's lock file adds ".
 _PORT_TRIES = 5
 _WHATEVER_IS_THERE = SandboxSpec()
 
-UNKNOWN_TO_SERVER = "unknown to this server"
-"""Stands for the value of a `loose_` variable that the server left out."""
-
 
 def start_sandbox(spec: SandboxSpec = _WHATEVER_IS_THERE) -> Sandbox:
     """Start a throwaway server, and a replica of it where asked for.
@@ -44,20 +43,19 @@ def start_sandbox(spec: SandboxSpec = _WHATEVER_IS_THERE) -> Sandbox:
     Raises:
         SandboxError: what stands in the way, and the end of the server's error log.
     """
-    spec = spec.model_copy(update={"auth": accounts.canonical_methods(spec.auth)})
+    spec = spec.model_copy(update={"auth": canonical_methods(spec.auth)})
     if spec.semi_sync and not spec.replica:
         raise SandboxError("semi-sync needs a replica", "--replica --semi-sync")
     binary = find_server(spec.server, spec.root)
-    accounts.check_methods(binary, spec.auth)
-    options.check_connections(spec)
-    server.check_settings(binary, spec.settings, options.plugin_options(spec, binary))
-    users = accounts.make_accounts(binary, spec)
+    programs = PROGRAMS[binary.family]
+    programs.check(binary, spec)
+    users = programs.make_accounts(binary, spec)
     primary = _start_one(spec, binary, users, None)
     if not spec.replica:
         return primary
     try:
         primary.replica = _start_one(spec, binary, users, primary)
-        connect_replica(primary.local, primary.replica.local, binary, primary.port)
+        programs.connect_replica(primary.local, primary.replica.local, binary, primary.port)
     except BaseException:
         primary.stop()
         raise
@@ -98,10 +96,11 @@ def _reserve(
             phase="making",
             role="primary" if primary is None else "replica",
             partner=primary.name if primary is not None else _partner(spec, name),
+            family=binary.family,
             flavour=binary.flavour,
             version=binary.version,
             database=spec.database,
-            open_files=options.files_of(spec),
+            open_files=PROGRAMS[binary.family].files_of(spec),
             namespace=spec.namespace,
             maker=us,
             owner=us if spec.owned else None,
@@ -137,14 +136,13 @@ def _start_on_a_free_port(
 def _start_server(
     spec: SandboxSpec, binary: ServerBinary, folder: Path, state: SandboxState
 ) -> Sandbox:
-    place = place_of(folder, state)
-    command = options.command_line(binary, place, spec, state.role)
-    place.init_file.touch(mode=0o600)
-    place.init_file.write_text(accounts.first_statements(binary, spec, state.accounts))
+    place, programs = place_of(folder, state), PROGRAMS[binary.family]
+    command = programs.command_line(binary, place, spec, state.role)
+    first_options = programs.prepare_first_start(binary, place, spec, state.accounts)
     state = state.model_copy(update={"command": command})
     write_state(folder, state)  # so that the socket's folder is found if we are killed now
     launch = server.Launch(
-        (*command, f"--init-file={place.init_file}"),
+        (*command, *first_options),
         state.open_files,
         spec.owned,
         launcher=state.namespace.launcher if state.namespace else (),
@@ -152,11 +150,11 @@ def _start_server(
     process = server.start(launch, place)
     try:
         mark = server.wait_until_ready(process, place, lambda: answers(state), spec.timeout_s)
-        asked = options.settings_of(spec, binary, state.role)
+        asked = programs.settings_of(spec, binary, state.role)
         settings = _look_inside(asked, place, state)
         state = state.model_copy(update={"phase": "running", "server": mark, "settings": settings})
-        place.init_file.unlink()
-        _write_client_file(folder / "client.cnf", state)
+        programs.end_first_start(place)
+        programs.write_client_file(place, state.accounts[0])
         write_state(folder, state)
     except BaseException:
         server.end(process)
@@ -171,36 +169,16 @@ def _socket_path(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix="loadstone-", dir="/tmp"), "server.sock")
 
 
-def _look_inside(
-    asked: dict[str, str], place: options.Place, state: SandboxState
-) -> dict[str, str]:
+def _look_inside(asked: dict[str, str], place: Place, state: SandboxState) -> dict[str, str]:
     """The values that the server has for what was set, once all users are there.
 
     A server goes on after a first statement that it refuses, so the users are looked for.
     """
+    programs = PROGRAMS[state.family]
     endpoint = endpoint_of(state, state.accounts[0])
-    with connect(endpoint) as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT user FROM mysql.user")
-        users = {str(row[0]) for row in cursor.fetchall()}
-        cursor.execute("SHOW GLOBAL VARIABLES")
-        values = {str(row[0]): str(row[1]) for row in cursor.fetchall()}
+    with connect(endpoint) as connection:
+        users = programs.users_of(connection)
+        values = programs.values_of(connection, asked)
     if missing := [account.user for account in state.accounts if account.user not in users]:
         raise server.not_as_asked(place, f"it refused to make the user {missing[0]}")
-    return {name: _value_of(name, values, asked[name]) for name in asked}
-
-
-def _value_of(name: str, values: dict[str, str], asked: str) -> str:
-    plain = name.removeprefix("loose_")
-    if plain in values:
-        return values[plain]
-    return UNKNOWN_TO_SERVER if name != plain else asked
-
-
-def _write_client_file(place: Path, state: SandboxState) -> None:
-    main = state.accounts[0]
-    password = main.password.get_secret_value().replace("\\", "\\\\").replace('"', '\\"')
-    place.touch(mode=0o600)
-    place.write_text(
-        f'[client]\nuser={main.user}\npassword="{password}"\n'
-        f"host=localhost\nsocket={state.socket}\n"
-    )
+    return values

@@ -22,30 +22,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import SecretStr, ValidationError, field_serializer
+from pydantic import Field, ValidationError, field_validator
 
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.frozen import Frozen
+from loadstone.model.target import is_first
 from loadstone.runs.state_folder import state_folder
-from loadstone.sandbox.binaries import Flavour
+from loadstone.sandbox.account import Account
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.network import Namespace
 from loadstone.sandbox.processes import ProcessMark, servers_of
+from loadstone.sandbox.programs import PROGRAMS
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RECORD = "state.json"
-
-
-class Account(Frozen):
-    """A user of the server, its password and how it logs in."""
-
-    user: str
-    password: SecretStr
-    method: str
-
-    @field_serializer("password", when_used="json")
-    def _reveal_to_the_record(self, password: SecretStr) -> str:
-        # The record is mode 0600 and the account lives as long as the sandbox does.
-        return password.get_secret_value()
 
 
 class SandboxState(Frozen):
@@ -56,7 +46,9 @@ class SandboxState(Frozen):
     role: Literal["primary", "replica"] = "primary"
     partner: str | None = None
     """The other end of the replication, when there is one."""
-    flavour: Flavour
+    family: str = Field(default=MYSQL, exclude_if=is_first)
+    """As a target has it."""
+    flavour: str
     version: str
     command: tuple[str, ...] = ()
     """The server's whole command line, to start it again on the same data."""
@@ -74,6 +66,13 @@ class SandboxState(Frozen):
     accounts: tuple[Account, ...] = ()
     settings: dict[str, str] = {}
     created_at: str
+
+    @field_validator("family")
+    @classmethod
+    def _family_is_known(cls, family: str) -> str:
+        if family not in PROGRAMS:
+            raise ValueError("a family of another Loadstone")
+        return family
 
     @property
     def address(self) -> str:
@@ -139,7 +138,7 @@ def read_states(root: Path) -> list[SandboxState]:
     return [state for state in states if state is not None]
 
 
-def free_name(root: Path, wanted: str | None, flavour: Flavour) -> str:
+def free_name(root: Path, wanted: str | None, flavour: str) -> str:
     """The wanted name when it may be used, else the first free number of that flavour."""
     if wanted is None:
         numbers = (number for number in range(1, 10_000))

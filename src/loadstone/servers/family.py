@@ -53,6 +53,53 @@ class Locks(Protocol):
         """Let others have it; a connection that is gone has given it back."""
 
 
+class Words(Protocol):
+    """What people are told to type, or to look at."""
+
+    @property
+    def sessions(self) -> str:
+        """Shows who does what."""
+
+    @property
+    def variables(self) -> str:
+        """Shows how the server is set."""
+
+    @property
+    def counters(self) -> str:
+        """Shows what the server counts."""
+
+    @property
+    def warnings(self) -> str:
+        """Shows what the server made of the last statement."""
+
+    @property
+    def end_any(self) -> str:
+        """Ends a connection, whichever it is."""
+
+    def end(self, connection: int) -> str:
+        """Ends this one."""
+
+    @property
+    def see_lag(self) -> str:
+        """Gives the right to see how far a replica is behind."""
+
+    @property
+    def statement_sums(self) -> str:
+        """What sums statements up."""
+
+    @property
+    def prepared_limit(self) -> tuple[str, str] | None:
+        """The variable that limits prepared statements, and its error's code; `None`: none does."""
+
+    @property
+    def own_file(self) -> str:
+        """The file that people keep a password in."""
+
+    @property
+    def hints_by_code(self) -> Mapping[str, str]:
+        """What to do about an error that the engine met, where its code says more than its kind."""
+
+
 class Family(Protocol):
     """One family. What talks to a server raises `TargetError`, where nothing else is said."""
 
@@ -63,6 +110,10 @@ class Family(Protocol):
     @property
     def locks(self) -> Locks:
         """Locks that the server keeps."""
+
+    @property
+    def words(self) -> Words:
+        """What people are told of it."""
 
     # To log in.
 

@@ -29,10 +29,12 @@ class Holder(Frozen):
     host: str | None = None
     since_s: float | None = None
     """In seconds since 1970 by this machine's clock: since then the connection is silent."""
+    right: str = ""
+    """What this account must be granted to see whose it is."""
 
     def __str__(self) -> str:
         if self.user is None:
-            return f"connection {self.connection}, which this account may not see (PROCESS)"
+            return f"connection {self.connection}, which this account may not see ({self.right})"
         said = f"{self.user} from {self.host or 'this host'} (connection {self.connection}"
         if self.since_s is None:
             return f"{said})"

@@ -14,7 +14,7 @@ _TURNING_IOPS = 500
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from loadstone.analyse.settings import Advice, Machine
+    from loadstone.analyse.advice import Advice, Machine
     from loadstone.lab.tables.inspect import InspectedTarget
 
 
@@ -28,20 +28,21 @@ def check(connection: Connection, as_json: bool) -> int:
     """
     if not connection.given:
         raise click.UsageError("say which server to check with --target")
-    from loadstone.analyse.settings import fragment, review
+    from loadstone.analyse.settings_review import fragment, review
     from loadstone.lab.tables.inspect import look_at_server
 
     looked = look_at_server(connection.endpoint())
-    machine = _machine(looked)
-    found = review(looked.facts.variables, machine)
+    machine, family = _machine(looked), looked.endpoint.target.family
+    found = review(looked.facts.variables, machine, family)
+    text = fragment(found, family)
     if as_json:
-        _as_json(looked, found, fragment(found))
+        _as_json(looked, found, text)
         return 0
     from loadstone.report.settings import as_text
 
     said = f"{looked.endpoint.target.place}: {looked.facts.comment} {looked.facts.version}"
     click.echo("".join(mark for mark in said if mark.isprintable()))
-    click.echo(as_text(found, fragment(found), machine), nl=False)
+    click.echo(as_text(found, text, machine), nl=False)
     return 0
 
 
@@ -50,7 +51,7 @@ def _machine(looked: InspectedTarget) -> Machine:
     from datetime import UTC, datetime
     from pathlib import Path
 
-    from loadstone.analyse.settings import Machine
+    from loadstone.analyse.advice import Machine
     from loadstone.observe.locate import find_server_process
     from loadstone.runs.environment import of_this_machine
 

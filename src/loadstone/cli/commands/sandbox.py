@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-_CLIENTS = {"mariadb": ("mariadb", "mysql"), "mysql": ("mysql", "mariadb")}
-
 
 def sandbox_options(command: F) -> F:
     """`--server` and `--set`, wherever a throwaway server is started."""
@@ -118,14 +116,14 @@ def list_(as_json: bool) -> None:
 def shell(name: str | None, statement: str | None) -> None:
     """Open a SQL prompt: the mariadb or mysql client where there is one, else a small one."""
     from loadstone.sandbox import find_sandbox
+    from loadstone.sandbox.programs import PROGRAMS
 
     chosen = find_sandbox(name)
-    client = next(filter(None, map(shutil.which, _CLIENTS["mariadb"])), None)
-    if chosen.flavour != "mariadb":
-        client = next(filter(None, map(shutil.which, _CLIENTS["mysql"])), None)
+    programs = PROGRAMS[chosen.state.family]
+    client = next(filter(None, map(shutil.which, programs.clients_of(chosen.flavour))), None)
     if client is not None:
-        more = ["-e", statement] if statement is not None else []
-        arguments = [client, f"--defaults-file={chosen.client_file}", *more, chosen.state.database]
+        database = chosen.state.database
+        arguments = programs.client_command(client, chosen.client_file, database, statement)
         sys.stdout.flush()
         os.execv(client, arguments)
     with chosen.connect() as connection:

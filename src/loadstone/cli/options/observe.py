@@ -52,7 +52,7 @@ def _observing(
     if not observe and (host_ssh or node_exporter or mysqld_exporter):
         raise click.UsageError("--no-observe reads nothing: leave the sources out")
     return Observing(
-        on=observe, host_ssh=host_ssh, node_exporter=node_exporter, mysqld_exporter=mysqld_exporter
+        on=observe, host_ssh=host_ssh, node_exporter=node_exporter, server_exporter=mysqld_exporter
     )
 
 

@@ -101,7 +101,7 @@ class Protector:
             with connect(endpoint, database=None) as connection:
                 found = samplers.look_at_others(connection)
                 server = family.server_of(connection, target)
-                self._check(target.place, found, samplers.status_rows(connection))
+                self._check(target, found, samplers.status_rows(connection))
                 follows = _follows(connection, target)
                 if follows is not None:
                     self._add_replica(endpoint, follows)
@@ -118,18 +118,19 @@ class Protector:
         if throwaway is not None and throwaway.state.role == "primary" and throwaway.state.partner:
             self._add_partner(throwaway.state.partner)
 
-    def _check(self, place: str, found: Others, rows: dict[str, float]) -> None:
+    def _check(self, target: Target, found: Others, rows: dict[str, float]) -> None:
         """Refuse what cannot be told there.
 
         Raises:
             ConditionError: which condition, and why.
         """
+        place, words = target.place, family_of(target).words
         for one in self._asked.asked:
             if one.is_status and one.figure not in rows:
-                raise unknown_row(one, place, rows)
+                raise unknown_row(one, place, rows, words.counters)
             if one.figure in OF_THE_OTHERS and not found.has_statements:
                 raise ConditionError(
-                    f"'{one.text}': performance_schema is off at {place}, or may not be read",
+                    f"'{one.text}': {words.statement_sums} is off at {place}, or may not be read",
                     "it is set at the server's start; threads_running needs nothing of it",
                 )
 
@@ -152,7 +153,7 @@ class Protector:
             try:
                 told = samplers_of(target).behind(connection)
             except family_of(target).Error as error:
-                hint = "GRANT REPLICATION CLIENT (MariaDB: REPLICA MONITOR) lets it say how far"
+                hint = f"{family_of(target).words.see_lag} lets it say how far"
                 place = endpoint.target.place
                 said = f"--replica {place}: {error.args[-1]}"
                 raise TargetError("statement_failed", said, hint) from error

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
+from loadstone.families import FAMILIES, in_words
 from loadstone.model.cluster import GENERATOR_LOST
-from loadstone.model.error_codes import MYSQL, ErrorCode
+from loadstone.model.error_codes import ErrorCode
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.records import EngineFailure
@@ -32,19 +33,18 @@ _HINTS = {
     "compression_refused": "take --compression off, or let the server offer it",
     "descriptors": "raise the limit: ulimit -n 65536",
     GENERATOR_LOST: "--on-node-loss continue goes on with the others, repeat drives the step again",
-    "stalled": "SHOW FULL PROCESSLIST says who does what; the same command goes on from there",
+    "stalled": (
+        f"{in_words(lambda words: words.sessions)} says who does what; "
+        "the same command goes on from there"
+    ),
     "table_in_the_way": "it is left as it is: take another schema",
     "public_key_needed": NEEDS_KEY,
     "password_withheld": NEEDS_PROOF,
 }
-_HINTS_BY_CODE: Mapping[ErrorCode | None, str] = {
-    ErrorCode(MYSQL, "1146"): "loadstone prepare makes the tables",
-    ErrorCode(MYSQL, "1062"): (
-        "rows with such a key are there already: --on-error continue counts and goes on"
-    ),
-    ErrorCode(MYSQL, "1290"): "the server is read-only: is it a replica?",
-    ErrorCode(MYSQL, "1461"): "raise max_prepared_stmt_count on the server, or take --text",
-    ErrorCode(MYSQL, "1836"): "the server is read-only: is it a replica?",
+_HINTS_BY_CODE = {
+    ErrorCode(name, code): hint
+    for name, family in FAMILIES.items()
+    for code, hint in family.words.hints_by_code.items()
 }
 
 
@@ -67,7 +67,7 @@ def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneErro
         if failure.kind == known:
             kind = known
     code = ErrorCode(failure.family, failure.code) if failure.family and failure.code else None
-    hint = _HINTS_BY_CODE.get(code) or _HINTS.get(failure.kind)
+    hint = (_HINTS_BY_CODE.get(code) if code else None) or _HINTS.get(failure.kind)
     error = GuardError if kind == "table_in_the_way" else TargetError
     return error(kind, f"{place}{failure.message}{_code(failure)}", hint, code)
 

@@ -227,12 +227,15 @@ def check_descriptors(connections: int) -> None:
 
 
 def prepared_statements_note(plan: Plan, looked: InspectedTarget, users: int) -> list[str]:
-    """The arithmetic of max_prepared_stmt_count, where it may be passed."""
-    limit = looked.facts.variables.get("max_prepared_stmt_count", "")
+    """The arithmetic of the server's limit on prepared statements, where it may be passed."""
+    known = family_of(looked.endpoint.target).words.prepared_limit
+    if known is None:
+        return []
+    limit = looked.facts.variables.get(known[0], "")
     if plan.drive.protocol != "prepared" or not limit.isdigit():
         return []
     if plan.mix:
-        return _prepared_by_a_mix(plan, int(limit), users)
+        return _prepared_by_a_mix(plan, known, int(limit), users)
     statements = _STATEMENTS_A_TABLE.get(plan.workload.name, 1)
     tables = plan.workload.tables
     if plan.workload.warehouses:
@@ -242,11 +245,11 @@ def prepared_statements_note(plan: Plan, looked: InspectedTarget, users: int) ->
         return []
     return [
         f"up to {most:,} prepared statements ({statements} × {_tables(tables)} × {_users(users)}) "
-        f"may pass max_prepared_stmt_count {int(limit):,} (error 1461): raise it, or take --text"
+        f"may pass {known[0]} {int(limit):,} (error {known[1]}): raise it, or take --text"
     ]
 
 
-def _prepared_by_a_mix(plan: Plan, limit: int, users: int) -> list[str]:
+def _prepared_by_a_mix(plan: Plan, known: tuple[str, str], limit: int, users: int) -> list[str]:
     """Users without a workload of their own prepare the statements of all that are drawn."""
 
     def statements(workload: WorkloadSpec) -> int:
@@ -260,8 +263,8 @@ def _prepared_by_a_mix(plan: Plan, limit: int, users: int) -> list[str]:
     if most <= limit:
         return []
     return [
-        f"up to {most:,} prepared statements may pass max_prepared_stmt_count {limit:,} "
-        "(error 1461): raise it, or take --text"
+        f"up to {most:,} prepared statements may pass {known[0]} {limit:,} "
+        f"(error {known[1]}): raise it, or take --text"
     ]
 
 

@@ -30,6 +30,8 @@ class Waits:
         self._connection: Connection | None = None
         self._number: int | None = None
         """The server's, for that connection."""
+        self._shows = ""
+        """The statement that shows who does what there."""
         self._opening: tuple[float, str] | None = None
         self._said: tuple[tuple[float, str], float] | None = None
         self._began = time.monotonic()
@@ -57,13 +59,14 @@ class Waits:
             TargetError: the server refused.
         """
         before = self._connection, self._number
+        family = family_of(endpoint.target)
+        self._shows = family.words.sessions
         self._opening = (time.monotonic(), "logging in")
         try:
             opened = connect(endpoint, database=None)
         finally:
             self._opening = None
         with opened as connection:
-            family = family_of(endpoint.target)
             self._connection, self._number = connection, family.number_of(connection)
             try:
                 with family.statement_errors(endpoint.target):
@@ -89,5 +92,5 @@ class Waits:
             connection=None if self._opening else self._number,
             statement=" ".join(asked[1].split()),
             silent_s=now - asked[0],
-            waits_for="the server, which has not answered; SHOW FULL PROCESSLIST there says why",
+            waits_for=f"the server, which has not answered; {self._shows} there says why",
         )

@@ -57,7 +57,7 @@ class SettingsLock:
         raise SettingsInUse(
             f"variables of {target.place} are set by somebody else at the moment: {holder}",
             "wait until that has ended; what hangs is ended there by "
-            f"KILL {holder.connection}, and put back by loadstone restore",
+            f"{family_of(target).words.end(holder.connection)}, and put back by loadstone restore",
         )
 
     def renew(self) -> None:

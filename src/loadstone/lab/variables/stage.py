@@ -297,7 +297,8 @@ def _check_taken(target: Target, change: tuple[str, str, Value], taken: Value) -
     if not isinstance(old, int | float) or wanted is None or alike(wanted, taken):
         return
     said = f"{target.place} has {name} = {taken} right after it was set to {value}"
-    write = "write a value that it takes as it is (see SHOW WARNINGS), or look who else sets it"
+    see = family_of(target).words.warnings
+    write = f"write a value that it takes as it is (see {see}), or look who else sets it"
     raise SettingsError(said, write)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
-from loadstone.mysql.processlist import processes
+from loadstone.mysql.processlist import SEE_OTHERS, processes
 from loadstone.observe.clients import Account, Clients
 from loadstone.servers.connection import Connection
 from loadstone.servers.processes import Process
@@ -54,6 +54,7 @@ def other_clients(
         replicas=sum(one.command.startswith(_FEEDS) for one in first),
         hidden=max(0, least - max(len(first), len(second))),
         members=max(0, after.get("wsrep_cluster_size", 0) - 1),
+        right=SEE_OTHERS,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.observe.mysql.clients import other_clients
 from loadstone.observe.mysql.counters import canonical
+from loadstone.observe.mysql.exporter import MysqldExporter as exporter_source
 from loadstone.observe.mysql.hot_spots import difference, snapshot
 from loadstone.observe.mysql.others import OthersSource as others_source
 from loadstone.observe.mysql.others import look_at_others, status_rows
@@ -12,6 +13,10 @@ from loadstone.observe.mysql.replica import behind
 from loadstone.observe.mysql.server import ServerSource as server_source
 
 __all__ = [
-    "behind", "canonical", "difference", "look_at_others", "other_clients", "others_source",
-    "replica_source", "server_source", "snapshot", "status_rows",
+    "behind", "canonical", "difference", "exporter", "exporter_source", "look_at_others",
+    "other_clients", "others_source", "programs", "replica_source", "server_source", "snapshot",
+    "status_rows",
 ]  # fmt: skip
+
+exporter = "mysqld_exporter"
+programs = frozenset({"mariadbd", "mariadbd-debug", "mysqld", "mysqld-debug"})

@@ -3,66 +3,24 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from loadstone.analyse.settings import Machine, review
+from loadstone.analyse.advice import Machine
+from loadstone.analyse.known_settings import KNOWN, KnownSettings
+from loadstone.analyse.settings_review import review
 from loadstone.model.language import Language
 from loadstone.model.message import say, say_in
 from loadstone.model.numbers import NOTHING
 from loadstone.model.observed import SHARED_HOST
+from loadstone.model.target import family_in
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
 from loadstone.report.names import WEIGHTS, yes_no
 from loadstone.report.sections.context import ReportContext, localized
 from loadstone.report.table import table_of
 
 Variables = Mapping[str, str]
-
-MATTERS = (
-    "innodb_flush_log_at_trx_commit",
-    "sync_binlog",
-    "innodb_doublewrite",
-    "log_bin",
-    "binlog_format",
-    "rpl_semi_sync_master_enabled",
-    "rpl_semi_sync_source_enabled",
-    "innodb_buffer_pool_size",
-    "innodb_redo_log_capacity",
-    "innodb_log_file_size",
-    "innodb_log_buffer_size",
-    "max_binlog_size",
-    "innodb_io_capacity",
-    "innodb_io_capacity_max",
-    "innodb_read_io_threads",
-    "innodb_write_io_threads",
-    "innodb_flush_method",
-    "innodb_flush_neighbors",
-    "innodb_adaptive_hash_index",
-    "innodb_deadlock_detect",
-    "innodb_lock_wait_timeout",
-    "innodb_thread_concurrency",
-    "transaction_isolation",
-    "tx_isolation",
-    "thread_handling",
-    "thread_pool_size",
-    "thread_pool_oversubscribe",
-    "max_connections",
-    "table_open_cache",
-    "sort_buffer_size",
-    "join_buffer_size",
-    "query_cache_type",
-    "performance_schema",
-    "require_secure_transport",
-)
-"""Durability first: what is compared must lose as much in a crash."""
-
-_OWN = re.compile(
-    r"host|port|socket|pid|datadir|server_id|uuid|timestamp|basedir|_dir$|_file$|_path$|secure_auth"
-    r"|gtid|identity|rand_seed|last_insert|pseudo|uptime|connection_id|_basename$|log_error$"
-)
-"""Names of variables that differ between any two servers and change no figure."""
 
 
 def settings_section(context: ReportContext) -> Markup:
@@ -72,7 +30,7 @@ def settings_section(context: ReportContext) -> Markup:
     inside = [*_differences(targets, words), *_review(context, targets)]
     for place, target in targets.items():
         inside.append(element("h3", f"{place} {target.get('version') or ''}".strip()))
-        inside += _variables(target.get("variables") or {}, words)
+        inside += _variables(target.get("variables") or {}, KNOWN[family_in(place)], words)
     if not targets:
         inside.append(paragraph(words(say("Not known: it was not asked, or not kept.")), "note"))
     inside += [element("h3", words(say("The generator's machine"))), _machine(context)]
@@ -91,16 +49,19 @@ def _differences(targets: Mapping[str, Mapping[str, Any]], words: Language) -> I
     if len(told) < 2 or not all(told.values()):
         return
     names = sorted({name for variables in told.values() for name in variables})
+    known = [KNOWN[family] for family in dict.fromkeys(map(family_in, told))]
     differing = [
         name
         for name in names
-        if not _OWN.search(name) and len({each.get(name) for each in told.values()}) > 1
+        if not any(one.is_own(name) for one in known)
+        and len({each.get(name) for each in told.values()}) > 1
     ]
     yield element("h3", words(say("What differs between the targets")))
     if not differing:
         yield paragraph(words(say("No setting that matters differs.")))
         return
-    order = {name: at for at, name in enumerate(MATTERS)}
+    matters = dict.fromkeys(name for one in known for name in one.matters)
+    order = {name: at for at, name in enumerate(matters)}
     differing.sort(key=lambda name: (order.get(name, len(order)), name))
     rows = [(name, *(each.get(name, NOTHING) for each in told.values())) for name in differing]
     yield table_of((words(say("variable")), *told), rows, text=1 + len(told)).html()
@@ -109,12 +70,14 @@ def _differences(targets: Mapping[str, Mapping[str, Any]], words: Language) -> I
 def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) -> Iterator[Markup]:
     """What `loadstone check` would say of the first target, on the day of the run."""
     words = context.words
-    first = next(iter(targets.values()), {})
+    place, first = next(iter(targets.items()), ("", {}))
     variables = {str(name): str(value) for name, value in (first.get("variables") or {}).items()}
     if not variables:
         return
-    found = review(variables, _machine_of(context))
-    yield element("h3", words(say("Review for a benchmark")))
+    found = review(variables, _machine_of(context), family_in(place))
+    yield element("h3", words.review)
+from loadstone.model.language import Language
+from loadstone.model.message import say, say_in
     if not found:
         yield paragraph(words(say("Nothing to say: these settings suit a benchmark.")))
         return
@@ -145,12 +108,16 @@ def _machine_of(context: ReportContext) -> Machine:
     return Machine(memory_bytes=1024 * memory if memory else None, cores=cores, today=today)
 
 
-def _variables(variables: Variables, words: Language) -> Iterator[Markup]:
+def _variables(variables: Variables, settings: KnownSettings, words: Messages) -> Iterator[Markup]:
+from loadstone.model.language import Language
+from loadstone.model.message import say, say_in
     if not variables:
         yield paragraph(words(say("Not known: it was not asked, or not kept.")), "note")
         return
-    known = [(name, variables[name]) for name in MATTERS if name in variables]
-    yield table_of((words(say("variable")), words(say("value"))), known, text=2).html()
+    known = [(name, variables[name]) for name in settings.matters if name in variables]
+    yield table_of((words.variable, words.value), known, text=2).html()
+from loadstone.model.language import Language
+from loadstone.model.message import say, say_in
     rows = sorted(variables.items())
     all_of = words(say("All {number} variables", number=len(rows)))
     yield folded(

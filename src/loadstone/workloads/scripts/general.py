@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loadstone.model.plan import Distribution, Plan, Rate
-from loadstone.model.target import DEFAULT_PORT, Target
+from loadstone.model.target import Target
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
 from loadstone.workloads.scripts.options import BLOCKS, Kind, Option, for_all_tests
@@ -96,5 +96,5 @@ def _of_targets(targets: Sequence[Target]) -> dict[str, str]:
     if sockets := [str(target.socket) for target in targets if target.socket]:
         return given | {"mysql_socket": ",".join(sockets)}
     hosts = dict.fromkeys(target.host for target in targets)
-    ports = dict.fromkeys(str(target.port or DEFAULT_PORT) for target in targets)
+    ports = dict.fromkeys(str(target.tcp_port) for target in targets)
     return given | {"mysql_host": ",".join(hosts), "mysql_port": ",".join(ports)}

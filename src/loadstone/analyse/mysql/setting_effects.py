@@ -8,24 +8,8 @@ InnoDB, replication and the thread pool); glibc's mallopt(3) for requests of 32 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
 
-Weight = Literal["unfair", "slow", "note"]
-"""Makes two servers unequal in what they promise; changes how fast one is; is worth knowing."""
-
-WEIGHTS: tuple[Weight, ...] = ("unfair", "slow", "note")
-"""What must be read first comes first."""
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """A setting in half a sentence each."""
-
-    weight: Weight
-    performance: str
-    durability: str | None = None
-    """What may be lost or seen wrongly; `None`: nothing changes there."""
+from loadstone.analyse.meaning import Meaning
 
 
 def _unfair(performance: str, durability: str) -> Meaning:
@@ -229,7 +213,7 @@ MEANINGS: Mapping[str, Meaning] = {
 PLACES = frozenset(name for name, meaning in MEANINGS.items() if meaning is _ELSEWHERE)
 """Folders that matter by which disk they are on."""
 
-_RENAMED = {
+RENAMED = {
     "encrypt_binlog": "binlog_encryption",
     "log_slave_updates": "log_replica_updates",
     "rpl_semi_sync_master_enabled": "rpl_semi_sync_source_enabled",
@@ -240,19 +224,3 @@ _RENAMED = {
     "tx_read_only": "transaction_read_only",
 }
 """Settings that have another name on other servers, and the one by which they are compared."""
-
-
-def by_newest_name(variables: Mapping[str, str]) -> dict[str, str]:
-    """A server that has both names tells one setting twice."""
-    found = {name: value for name, value in variables.items() if name not in _RENAMED}
-    for old, new in _RENAMED.items():
-        if old in variables:
-            found.setdefault(new, variables[old])
-    return found
-
-
-def keeps_commits(name: str) -> bool:
-    """Whether a variable, by any of its names, decides what a crash leaves of the commits."""
-    newest = next(iter(by_newest_name({name: ""})))
-    meaning = MEANINGS.get(newest)
-    return meaning is not None and meaning.durability is not None

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import resource
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
-from loadstone.sandbox.accounts import auth_options
-from loadstone.sandbox.binaries import ServerBinary, mariadb_plugins
+from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.certificates import Certificates
 from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.mysql.accounts import auth_options
+from loadstone.sandbox.mysql.binaries import command_of, is_mariadb, mariadb_plugins
+from loadstone.sandbox.mysql.initialise import run_as_root
+from loadstone.sandbox.open_files import reachable_files
+from loadstone.sandbox.place import LOOPBACK, Place
 from loadstone.sandbox.spec import SandboxSpec
-from loadstone.sandbox.template import run_as_root
 
 DEFAULT_CONNECTIONS = 4500
-LOOPBACK = "127.0.0.1"
 # Not the whole of a container's billion: MySQL makes room for each file that it may open.
 _WANTED_FILES = 65_536
 # Both servers keep this many descriptors for themselves and their table cache at the least, and
@@ -28,38 +29,8 @@ DURABLE = {
 }
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where one server of a sandbox lives."""
-
-    folder: Path
-    socket: Path
-    port: int
-    address: str = LOOPBACK
-
-    @property
-    def datadir(self) -> Path:
-        """The server's data folder."""
-        return self.folder / "data"
-
-    @property
-    def temporary(self) -> Path:
-        """Where the server has its temporary tables.
-
-        MariaDB removes all `#sql` files from that folder when it starts: in one that servers share,
-        `/tmp` say, those of the others that run.
-        """
-        return self.folder / "tmp"
-
-    @property
-    def error_log(self) -> Path:
-        """What the server says about itself."""
-        return self.folder / "error.log"
-
-    @property
-    def init_file(self) -> Path:
-        """Statements that the server carries out before anybody can log in."""
-        return self.folder / "init.sql"
+durable = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+"""The settings that decide what a commit costs."""
 
 
 def settings_of(spec: SandboxSpec, binary: ServerBinary, role: str) -> dict[str, str]:
@@ -78,6 +49,15 @@ def settings_of(spec: SandboxSpec, binary: ServerBinary, role: str) -> dict[str,
     return settings | spec.settings
 
 
+def settings_again(settings: Mapping[str, str]) -> dict[str, str] | None:
+    """What gives a server with such values again; `None`: it waited for a replica."""
+    # Its value tells that there is a binary log, its option takes the name of one.
+    again = {name: value for name, value in settings.items() if name != "log_bin"}
+    if any(name.startswith("rpl_semi_sync") and value == "ON" for name, value in again.items()):
+        return None
+    return again
+
+
 def semi_sync_settings(binary: ServerBinary, role: str) -> dict[str, str]:
     """What turns semi-synchronous replication on, by the words of that server."""
     return {f"rpl_semi_sync_{_end(binary, role)}_enabled": "ON"}
@@ -85,7 +65,7 @@ def semi_sync_settings(binary: ServerBinary, role: str) -> dict[str, str]:
 
 def _end(binary: ServerBinary, role: str) -> str:
     old, new = ("master", "source") if role == "primary" else ("slave", "replica")
-    return old if binary.is_mariadb or binary.release < (8, 0, 26) else new
+    return old if is_mariadb(binary) or binary.release < (8, 0, 26) else new
 
 
 def command_line(
@@ -94,7 +74,7 @@ def command_line(
     """The whole command line, without the file of first statements."""
     settings = settings_of(spec, binary, role)
     options = [
-        f"--datadir={place.datadir}",
+        datadir_option(place.datadir),
         f"--tmpdir={place.temporary}",
         f"--socket={place.socket}",
         f"--pid-file={place.folder / 'server.pid'}",
@@ -107,11 +87,16 @@ def command_line(
         *plugin_options(spec, binary, role),
         *(_tls_options(Certificates(place.folder / "tls")) if spec.tls else ()),
         *auth_options(binary, spec.auth),
-        *(("--mysqlx=OFF",) if not binary.is_mariadb and binary.release >= (8, 0, 11) else ()),
+        *(("--mysqlx=OFF",) if not is_mariadb(binary) and binary.release >= (8, 0, 11) else ()),
     ]
     # An option's name takes dashes; `loose_name` and `--loose-name` are the same to the server.
     options += [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    return (*binary.command, *options)
+    return (*command_of(binary), *options)
+
+
+def datadir_option(datadir: Path) -> str:
+    """What a command line has by which a server's data folder is known."""
+    return f"--datadir={datadir}"
 
 
 def files_of(spec: SandboxSpec) -> int:
@@ -128,7 +113,7 @@ def check_connections(spec: SandboxSpec) -> None:
     """
     if spec.max_connections is None:
         return
-    most = _reachable_files(files_of(spec))
+    most = reachable_files(files_of(spec))
     needed = spec.max_connections + _FILES_FOR_ITSELF
     if needed > most:
         raise SandboxError(
@@ -138,22 +123,9 @@ def check_connections(spec: SandboxSpec) -> None:
         )
 
 
-def _reachable_files(wanted: int) -> int:
-    """The hard limit, or what root may raise it to: tried on this process and put back."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if before[1] == resource.RLIM_INFINITY or before[1] >= wanted:
-        return wanted
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (before[0], wanted))
-    except (ValueError, OSError):
-        return before[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    return wanted
-
-
 def plugin_options(spec: SandboxSpec, binary: ServerBinary, role: str = "primary") -> list[str]:
     """Where plugins are, and which of them semi-synchronous replication needs."""
-    if not binary.is_mariadb:
+    if not is_mariadb(binary):
         return [f"--plugin-load-add=semisync_{_end(binary, role)}.so"] if spec.semi_sync else []
     plugins = mariadb_plugins()
     if "ed25519" in spec.auth and plugins is not None:

@@ -1,24 +1,13 @@
-"""A review of a server's settings for a benchmark: what makes its figures unfair, slow or odd.
-
-Each rule looks at the variables as the server tells them and at its machine, and says what it
-found, why that matters and what to write instead. A variable that the server does not have is no
-finding.
-"""
+"""The rules of the review: what makes figures of MySQL's servers unfair, slow or odd."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import date
 
-from loadstone.analyse.setting_effects import (
-    LOST_ON_CRASH,
-    LOST_ON_POWER_CUT,
-    MEANINGS,
-    WEIGHTS,
-    Weight,
-)
+from loadstone.analyse.advice import Advice, Rule, Server
+from loadstone.analyse.mysql.setting_effects import LOST_ON_CRASH, LOST_ON_POWER_CUT, MEANINGS
 
 GIB, MIB = 1024**3, 1024**2
 SMALL_REDO = GIB
@@ -27,85 +16,9 @@ MMAP_THRESHOLD = 32 * MIB
 """glibc's greatest threshold on 64 bits: larger requests are mapped and unmapped (mallopt(3))."""
 
 
-@dataclass(frozen=True)
-class Machine:
-    """What of the server's machine matters; `None`: not known."""
-
-    memory_bytes: int | None = None
-    cores: int | None = None
-    rotational: bool | None = None
-    """Whether the data lies on a disk that turns."""
-    today: date | None = None
-
-
-@dataclass(frozen=True)
-class Advice:
-    """One line of the review."""
-
-    weight: Weight
-    variable: str
-    value: str
-    why: str
-    wanted: str | None = None
-    """What to write into my.cnf; `None` where there is nothing to write."""
-    restart: bool = False
-    """Whether it only takes effect at the server's start."""
-
-
-@dataclass(frozen=True)
-class Server:
-    """The variables, read as what they are."""
-
-    variables: Mapping[str, str]
-    machine: Machine
-
-    @property
-    def is_mariadb(self) -> bool:
-        """By its version's text."""
-        return "mariadb" in self.variables.get("version", "").lower()
-
-    @property
-    def release(self) -> tuple[int, ...]:
-        """The numbers of the server's version."""
-        found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", self.variables.get("version", ""))
-        return tuple(int(part) for part in found.groups() if part) if found else ()
-
-    def text(self, name: str) -> str | None:
-        """The value as it is told."""
-        return self.variables.get(name)
-
-    def number(self, name: str) -> int | None:
-        """The value as a whole number."""
-        value = self.variables.get(name, "")
-        return int(value) if re.fullmatch(r"-?\d+", value) else None
-
-    def is_on(self, name: str) -> bool | None:
-        """Whether a switch is on; `None` where there is none."""
-        value = self.variables.get(name)
-        return None if value is None else value.upper() in ("ON", "1", "YES", "TRUE")
-
-
-Rule = Callable[[Server], Iterator[Advice]]
-
-
-def review(variables: Mapping[str, str], machine: Machine) -> list[Advice]:
-    """All advice, what makes figures unfair first."""
-    server = Server(variables, machine)
-    found = [advice for rule in RULES for advice in rule(server)]
-    return sorted(found, key=lambda advice: WEIGHTS.index(advice.weight))
-
-
-def fragment(found: list[Advice]) -> str:
-    """What to put into my.cnf, what needs a restart last; empty where there is nothing to write."""
-    lines = [advice for advice in found if advice.wanted is not None]
-    if not lines:
-        return ""
-    lines.sort(key=lambda advice: advice.restart)
-    text = ["[mysqld]"]
-    for advice in lines:
-        restart = "  # at the server's start" if advice.restart else ""
-        text.append(f"{advice.variable} = {advice.wanted}{restart}")
-    return "\n".join(text) + "\n"
+def _is_mariadb(server: Server) -> bool:
+    """By its version's text."""
+    return "mariadb" in server.variables.get("version", "").lower()
 
 
 def _costs(variable: str) -> str:
@@ -170,7 +83,7 @@ def _redo_log(server: Server) -> Iterator[Advice]:
         name, one = "innodb_log_file_size", server.number("innodb_log_file_size")
         size = None if one is None else one * (server.number("innodb_log_files_in_group") or 1)
     if size is not None and size < SMALL_REDO:
-        live = server.is_mariadb and server.release >= (10, 9)
+        live = _is_mariadb(server) and server.release >= (10, 9)
         restart = name == "innodb_log_file_size" and not live
         yield Advice("slow", name, _size(size), _costs(name), "4G", restart=restart)
     buffer = server.number("innodb_log_buffer_size")
@@ -238,7 +151,7 @@ def _sorts(server: Server) -> Iterator[Advice]:
 
 
 def _by_version(server: Server, name: str) -> str:
-    pieces = name == "sort_buffer_size" and not server.is_mariadb
+    pieces = name == "sort_buffer_size" and not _is_mariadb(server)
     if pieces and server.release >= (8, 0, 12):
         return "; MySQL takes it in pieces since 8.0.12, so look whether it matters"
     return ""
@@ -264,7 +177,7 @@ def _version(server: Server) -> Iterator[Advice]:
     release, today = server.release, server.machine.today
     if len(release) < 2 or today is None:
         return
-    end = _ENDS.get((server.is_mariadb, (release[0], release[1])))
+    end = _ENDS.get((_is_mariadb(server), (release[0], release[1])))
     if end is not None and end < today:
         why = f"its maker's support ended on {end.isoformat()}"
         yield Advice("note", "version", server.text("version") or "", why)
@@ -277,7 +190,7 @@ def _locks(server: Server) -> Iterator[Advice]:
         yield Advice("slow", "innodb_lock_wait_timeout", str(wait), why, "1")
 
 
-RULES: tuple[Rule, ...] = (
+RULES: Sequence[Rule] = (
     _durability,
     _binary_log,
     _buffer_pool,

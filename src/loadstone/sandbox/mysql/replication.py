@@ -6,8 +6,9 @@ import time
 
 from loadstone.families import connect
 from loadstone.model.target import Endpoint
-from loadstone.sandbox.binaries import ServerBinary
+from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.mysql.binaries import is_mariadb
 from loadstone.servers.connection import Connection
 
 _LINK_S = 30.0
@@ -38,7 +39,7 @@ class _Words:
 
     def __init__(self, binary: ServerBinary) -> None:
         self._binary = binary
-        old = binary.is_mariadb or binary.release < (8, 0, 23)
+        old = is_mariadb(binary) or binary.release < (8, 0, 23)
         self._source = "MASTER" if old else "SOURCE"
         self._command = "CHANGE MASTER TO" if old else "CHANGE REPLICATION SOURCE TO"
         end = "SLAVE" if old else "REPLICA"
@@ -51,7 +52,7 @@ class _Words:
         word = self._source
         text = f"{self._command} {word}_HOST='127.0.0.1', {word}_PORT={port}"
         text += f", {word}_USER=%s, {word}_PASSWORD=%s, {word}_CONNECT_RETRY=1"
-        if self._binary.is_mariadb:
+        if is_mariadb(self._binary):
             return f"{text}, MASTER_USE_GTID=slave_pos, MASTER_SSL=0"
         # caching_sha2_password shows the password only through TLS; the link stays on loopback.
         return f"{text}, {word}_SSL=1, {word}_LOG_FILE='binlog.000001', {word}_LOG_POS=4"

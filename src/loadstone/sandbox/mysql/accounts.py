@@ -6,12 +6,11 @@ import secrets
 
 from pydantic import SecretStr
 
-from loadstone.sandbox.binaries import ServerBinary, mariadb_plugins
+from loadstone.sandbox.account import MAIN_USER, Account
+from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.errors import SandboxError
+from loadstone.sandbox.mysql.binaries import is_mariadb, mariadb_plugins
 from loadstone.sandbox.spec import SandboxSpec
-from loadstone.sandbox.state import Account
-
-MAIN_USER = "loadstone"
 
 _USERS = {
     "mysql_native_password": "loadstone_native",
@@ -24,24 +23,8 @@ _OTHER_NAMES = {
     "sha2": "caching_sha2_password",
     "client_ed25519": "ed25519",
 }
-
-
-def canonical_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
-    """The methods by their servers' names, each once.
-
-    Raises:
-        SandboxError: there is no such method.
-    """
-    chosen: list[str] = []
-    for method in methods:
-        name = _OTHER_NAMES.get(method, method)
-        if name not in _USERS:
-            raise SandboxError(
-                f"unknown authentication method {method!r}", f"--auth takes {', '.join(_USERS)}"
-            )
-        if name not in chosen:
-            chosen.append(name)
-    return tuple(chosen)
+methods = {**{name: name for name in _USERS}, **_OTHER_NAMES}
+"""Authentication methods by all their names, and what its servers call each."""
 
 
 def check_methods(binary: ServerBinary, methods: tuple[str, ...]) -> None:
@@ -60,8 +43,8 @@ def check_methods(binary: ServerBinary, methods: tuple[str, ...]) -> None:
 def make_accounts(binary: ServerBinary, spec: SandboxSpec) -> tuple[Account, ...]:
     """The main user first, then one for each method."""
     password = secrets.token_urlsafe(12) if spec.password is None else spec.password
-    own = "mysql_native_password" if binary.is_mariadb else "caching_sha2_password"
-    if not binary.is_mariadb and binary.release < (8, 0, 4):
+    own = "mysql_native_password" if is_mariadb(binary) else "caching_sha2_password"
+    if not is_mariadb(binary) and binary.release < (8, 0, 4):
         own = "mysql_native_password"
     main = Account(user=MAIN_USER, password=SecretStr(password), method=own)
     others = (
@@ -90,7 +73,7 @@ def first_statements(binary: ServerBinary, spec: SandboxSpec, accounts: tuple[Ac
 def auth_options(binary: ServerBinary, methods: tuple[str, ...]) -> tuple[str, ...]:
     """Server options that some methods need."""
     options = []
-    if binary.is_mariadb and "ed25519" in methods:
+    if is_mariadb(binary) and "ed25519" in methods:
         options.append("--plugin-load-add=auth_ed25519.so")
     if "mysql_native_password" in methods and (8, 4) <= binary.release[:2] < (9, 0):
         options.append("--mysql-native-password=ON")
@@ -99,13 +82,13 @@ def auth_options(binary: ServerBinary, methods: tuple[str, ...]) -> tuple[str, .
 
 def _identified(binary: ServerBinary, account: Account) -> str:
     password = account.password.get_secret_value().replace("\\", "\\\\").replace("'", "''")
-    if binary.is_mariadb:
+    if is_mariadb(binary):
         return f"IDENTIFIED VIA {account.method} USING PASSWORD('{password}')"
     return f"IDENTIFIED WITH {account.method} BY '{password}'"
 
 
 def _missing(binary: ServerBinary, method: str) -> tuple[str, str] | None:
-    if binary.is_mariadb:
+    if is_mariadb(binary):
         return _missing_in_mariadb(binary, method)
     if method == "ed25519":
         return "only MariaDB has it", "--server mariadb"

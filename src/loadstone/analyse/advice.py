@@ -1,0 +1,66 @@
+"""What a review of a server's settings looks at, and what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from loadstone.analyse.meaning import Weight
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What of the server's machine matters; `None`: not known."""
+
+    memory_bytes: int | None = None
+    cores: int | None = None
+    rotational: bool | None = None
+    """Whether the data lies on a disk that turns."""
+    today: date | None = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One line of the review."""
+
+    weight: Weight
+    variable: str
+    value: str
+    why: str
+    wanted: str | None = None
+    """What to write into its file; `None` where there is nothing to write."""
+    restart: bool = False
+    """Whether it only takes effect at the server's start."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """The variables, read as what they are."""
+
+    variables: Mapping[str, str]
+    machine: Machine
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """The numbers of the server's version."""
+        found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", self.variables.get("version", ""))
+        return tuple(int(part) for part in found.groups() if part) if found else ()
+
+    def text(self, name: str) -> str | None:
+        """The value as it is told."""
+        return self.variables.get(name)
+
+    def number(self, name: str) -> int | None:
+        """The value as a whole number."""
+        value = self.variables.get(name, "")
+        return int(value) if re.fullmatch(r"-?\d+", value) else None
+
+    def is_on(self, name: str) -> bool | None:
+        """Whether a switch is on; `None` where there is none."""
+        value = self.variables.get(name)
+        return None if value is None else value.upper() in ("ON", "1", "YES", "TRUE")
+
+
+Rule = Callable[[Server], Iterator[Advice]]

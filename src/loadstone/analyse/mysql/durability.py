@@ -1,0 +1,31 @@
+"""What decides whether a commit lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+DECIDING = (
+    "log_bin",
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+    "innodb_doublewrite",
+    "rpl_semi_sync_source_enabled",
+)
+"""The weightiest first."""
+
+LASTING = {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1"}
+
+
+def losing(variables: Mapping[str, str]) -> list[str]:
+    """The settings with which a crash may lose commits, as they are."""
+    wanted = {"innodb_flush_log_at_trx_commit": ("1",), "innodb_doublewrite": ("ON", "1")}
+    if variables.get("log_bin", "").upper() in ("ON", "1"):
+        wanted["sync_binlog"] = ("1",)
+    wrong = [
+        f"{name}={variables[name]}"
+        for name, good in wanted.items()
+        if name in variables and variables[name].upper() not in good
+    ]
+    without_log = variables.get("log_bin", "").upper() in ("OFF", "0")
+    wrong += ["log_bin=OFF"] if without_log else []
+    return wrong

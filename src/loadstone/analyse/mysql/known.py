@@ -1,0 +1,41 @@
+"""What is known of the settings of MySQL and MariaDB, as `known_settings.KnownSettings` has it."""
+
+from __future__ import annotations
+
+from loadstone.analyse.mysql.differences import LISTS as lists
+from loadstone.analyse.mysql.differences import PART_OF as part_of
+from loadstone.analyse.mysql.differences import SHOWN_THOUGH_MISSING as shown_though_missing
+from loadstone.analyse.mysql.differences import VERSIONS as versions
+from loadstone.analyse.mysql.differences import is_identity, leaders
+from loadstone.analyse.mysql.durability import DECIDING as deciding
+from loadstone.analyse.mysql.durability import LASTING as lasting
+from loadstone.analyse.mysql.durability import losing
+from loadstone.analyse.mysql.setting_effects import MEANINGS as meanings
+from loadstone.analyse.mysql.setting_effects import PLACES as places
+from loadstone.analyse.mysql.setting_effects import RENAMED as renamed
+from loadstone.analyse.mysql.settings import RULES as rules
+from loadstone.analyse.mysql.shown import MATTERS as matters
+from loadstone.analyse.mysql.shown import is_own
+
+__all__ = [
+    "deciding",
+    "fragment_head",
+    "is_identity",
+    "is_own",
+    "lasting",
+    "leaders",
+    "lists",
+    "losing",
+    "matters",
+    "meanings",
+    "own_places",
+    "part_of",
+    "places",
+    "renamed",
+    "rules",
+    "shown_though_missing",
+    "versions",
+]
+
+fragment_head = ("[mysqld]",)
+own_places = ("datadir", "basedir", "hostname")

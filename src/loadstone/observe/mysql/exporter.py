@@ -1,0 +1,77 @@
+"""A server by its Prometheus exporter: the same names as from SHOW GLOBAL STATUS."""
+
+from __future__ import annotations
+
+from loadstone.model.observed import Reading, SourceName
+from loadstone.observe.exporters import Choosing
+from loadstone.observe.exposition import samples
+from loadstone.observe.source import SourceError
+
+# mysqld_exporter takes some families of SHOW GLOBAL STATUS together; this is what they were.
+_STATUS = "mysql_global_status_"
+_FAMILIES = {
+    "commands_total": ("command", "com_"),
+    "handlers_total": ("handler", "handler_"),
+    "connection_errors_total": ("error", "connection_errors_"),
+    "buffer_pool_pages": ("state", "innodb_buffer_pool_pages_"),
+    "buffer_pool_page_changes_total": ("operation", "innodb_buffer_pool_pages_"),
+    "innodb_row_ops_total": ("operation", "innodb_rows_"),
+    "performance_schema_lost_total": ("instrumentation", "performance_schema_"),
+}
+_RENAMED = {"buffer_pool_dirty_pages": "innodb_buffer_pool_pages_dirty"}
+
+
+class MysqldExporter:
+    """A server as its mysqld exporter has it: raw names, as from SHOW GLOBAL STATUS.
+
+    All are given as gauges; which of them only grow is known to the table of names. The exporter
+    leaves out Innodb_buffer_pool_pages_total and values that are no numbers.
+    """
+
+    def __init__(self, name: SourceName, url: str) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            name: whose it is.
+            url: such as `http://db1:9104/metrics`.
+
+        Raises:
+            PlaceError: this is no URL of an exporter.
+        """
+        self.name = name
+        self._choosing = Choosing(url, ("global_status",))
+
+    def read(self) -> Reading:
+        """What it says now.
+
+        Raises:
+            SourceError: it does not answer, is no mysqld exporter, or its server is away.
+        """
+        scraped = self._choosing.get()
+        found = status_figures(scraped.text)
+        if not found:
+            up = [one.value for one in samples(scraped.text, "mysql_up".__eq__)]
+            what = (
+                "its server does not answer it" if up == [0.0] else "it has no status of a server"
+            )
+            raise SourceError(f"{self._choosing.place}: {what}")
+        return Reading(scraped.at_s, gauges=found)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._choosing.close()
+
+
+def status_figures(text: str) -> dict[str, float]:
+    """A mysqld exporter's text under the server's own names: `status.com_commit`."""
+    found = {}
+    for sample in samples(text, lambda name: name.startswith(_STATUS)):
+        name = sample.name[len(_STATUS) :]
+        if name in _FAMILIES:
+            label, prefix = _FAMILIES[name]
+            rest = sample.labels.get(label)
+            if rest is not None:
+                found[f"status.{prefix}{rest.lower()}"] = sample.value
+        elif not sample.labels:
+            found[f"status.{_RENAMED.get(name, name)}"] = sample.value
+    return found

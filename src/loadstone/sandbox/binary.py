@@ -1,0 +1,29 @@
+"""A server program that was found on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.model.error_codes import MYSQL
+
+
+@dataclass(frozen=True)
+class ServerBinary:
+    """A server program that answered `--version`, with what it needs to run from where it is."""
+
+    program: Path
+    flavour: str
+    """Whose it is, in its family."""
+    version: str
+    launcher: tuple[str, ...] = ()
+    """What stands before the program: an unpacked server runs through its own loader."""
+    options: tuple[str, ...] = ()
+    """Server options that its place makes necessary."""
+    family: str = MYSQL
+
+    @property
+    def release(self) -> tuple[int, int, int]:
+        """The version as numbers, for comparison."""
+        major, minor, patch = self.version.split(".")[:3]
+        return int(major), int(minor), int(patch)

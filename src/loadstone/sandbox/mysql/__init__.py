@@ -1,0 +1,1 @@
+"""Throwaway servers of MySQL's family, as `sandbox.programs.ServerPrograms` has them."""

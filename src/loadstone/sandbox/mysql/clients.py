@@ -1,0 +1,19 @@
+"""The clients that people have for MySQL's and MariaDB's servers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+_CLIENTS = {"mariadb": ("mariadb", "mysql"), "mysql": ("mysql", "mariadb")}
+
+
+def clients_of(flavour: str) -> Sequence[str]:
+    """Their names, the one that fits best first."""
+    return _CLIENTS["mariadb" if flavour == "mariadb" else "mysql"]
+
+
+def client_command(client: str, file: Path, database: str, statement: str | None) -> list[str]:
+    """What opens a prompt, or carries one statement out."""
+    more = ["-e", statement] if statement is not None else []
+    return [client, f"--defaults-file={file}", *more, database]
