@@ -76,9 +76,12 @@ class Message(str):
             ValueError: it is nothing of the kind.
         """
         try:
+            template = told["id"]
+            if not isinstance(template, str):
+                raise TypeError(f"{template!r} is no text")
             values = {name: _value_from_json(one) for name, one in told.get("values", {}).items()}
             return cls(
-                told["id"],
+                template,
                 values,
                 context=told.get("context"),
                 plural=told.get("plural"),
@@ -92,20 +95,18 @@ class Message(str):
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         """A string in JSON; `WithMessages` keeps the template beside it."""
-        text = core_schema.no_info_after_validator_function(cls._of, core_schema.str_schema())
-        return core_schema.json_or_python_schema(
-            json_schema=text,
-            python_schema=core_schema.union_schema(
-                [core_schema.is_instance_schema(cls), text], mode="left_to_right"
-            ),
+        # Around the string's own check, as `WithMessages` puts messages into what came as JSON.
+        return core_schema.no_info_wrap_validator_function(
+            cls._of,
+            core_schema.str_schema(),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 str, return_schema=core_schema.str_schema()
             ),
         )
 
     @classmethod
-    def _of(cls, text: str) -> Message:
-        return text if isinstance(text, Message) else cls(text)
+    def _of(cls, text: object, as_string: Callable[[object], str]) -> Message:
+        return text if isinstance(text, Message) else cls(as_string(text))
 
 
 class Joined:
