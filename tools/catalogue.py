@@ -78,8 +78,8 @@ def faults(path: Path, wanted: Catalog) -> Iterator[str]:
     for message in wanted:
         if not message.id:
             continue
-        there = catalogue.get(message.id, message.context)
-        if there is None or not _told(there):
+        there = _translated(catalogue, message)
+        if there is None:
             yield f"{language}: no translation of {message.id!r} ({message.locations[0][0]})"
             continue
         for text in _forms(there):
@@ -98,7 +98,7 @@ def update(path: Path, wanted: Catalog) -> None:
     new = _like(old)
     for message in wanted:
         if message.id:
-            there = old.get(message.id, message.context)
+            there = _translated(old, message)
             told = there.string if there is not None else None
             new.add(message.id, told, message.locations, context=message.context)
     _write(new, path)
@@ -108,12 +108,19 @@ def merge(path: Path, other: Path) -> None:
     """Add what the other has and we have not, or have without a translation."""
     ours = read(path)
     for message in read(other):
-        there = ours.get(message.id, message.context)
-        if message.id and _told(message) and (there is None or not _told(there)):
-            if there is not None:
+        if message.id and _told(message) and _translated(ours, message) is None:
+            if ours.get(message.id, message.context) is not None:
                 ours.delete(message.id, message.context)
             ours.add(message.id, message.string, message.locations, context=message.context)
     _write(ours, path)
+
+
+def _translated(catalogue: Catalog, message: Message) -> Message | None:
+    """Its entry, where that has a translation: a single one is none of what is counted."""
+    there = catalogue.get(message.id, message.context)
+    if there is None or not _told(there) or there.pluralizable != message.pluralizable:
+        return None
+    return there
 
 
 def _like(old: Catalog) -> Catalog:

@@ -136,8 +136,12 @@ def test_a_slower_server_refutes_as_well() -> None:
     assert "with general_log=OFF in place of ON the rate falls (-20.0 %" in proof.sentence
 
 
-@pytest.mark.parametrize(("spread", "more"), [(15.0, "rounds more would do"), (400.0, "quieter")])
-def test_noise_is_not_enough_evidence_and_says_what_would_do(spread: float, more: str) -> None:
+@pytest.mark.parametrize(
+    ("spread", "more"), [(15.0, "rounds more would be enough"), (400.0, "quieter")]
+)
+def test_noise_is_not_enough_evidence_and_says_what_would_be_enough(
+    spread: float, more: str
+) -> None:
     proof = one(tried(lambda step: 1000.0 + spread * (step.number * 7 % 5), units=3))
     assert proof.verdict == "not enough evidence"
     assert proof.more is not None and proof.more > 0
@@ -173,8 +177,8 @@ def test_what_cannot_be_had_back_is_compared_with_the_run_itself() -> None:
     proof = one(tried(lambda step: 1000.0, warm(), units=4, before=cold))
     assert (proof.verdict, proof.units) == ("proven", 4)
     assert proof.cost == pytest.approx(0.3, abs=0.02)
-    assert proof.sentence.startswith("The cold buffer pool costs 30 % ± ")
-    assert "4 windows after the run's own, not by turns" in proof.sentence
+    assert proof.sentence.startswith("the cold buffer pool costs 30 % ± ")
+    assert "4 windows after the run's own, not alternating" in proof.sentence
     assert one(tried(lambda step: 700.0, warm(), units=4, before=cold)).verdict == "refuted"
     nothing = one(tried(lambda step: 700.0, warm(), units=4))
     assert (nothing.verdict, nothing.tps_before) == ("not enough evidence", None)
@@ -189,7 +193,7 @@ def test_a_window_is_taken_apart_evenly() -> None:
 
 def test_what_it_costs_to_keep_is_said_with_the_gain() -> None:
     relaxed = LOG.model_copy(update={"costs": "commits may be lost"})
-    assert one(tried(faster_by(0.3), relaxed)).sentence.endswith("Kept so, commits may be lost.")
+    assert one(tried(faster_by(0.3), relaxed)).sentence.endswith("If kept, commits may be lost.")
 
 
 def test_chances_are_corrected_for_all_trials_together() -> None:

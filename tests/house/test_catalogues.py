@@ -131,6 +131,23 @@ def test_a_catalogue_s_faults_are_found(tmp_path: Path, entry: str, fault: list[
     assert all(part in line for part, line in zip(fault, found, strict=True))
 
 
+def test_what_is_counted_needs_plural_forms(tmp_path: Path) -> None:
+    said = Catalog()
+    said.add(("1 user", "{number} users"), locations=[("here.py", 0)])
+    single = in_file(tmp_path / "a", 'msgid "1 user"\nmsgstr "1 użytkownik"')
+    assert len(list(catalogue.faults(single, said))) == 1
+    other = in_file(
+        tmp_path / "b",
+        'msgid "1 user"\nmsgid_plural "{number} users"\n'
+        + "\n".join(f'msgstr[{form}] "{{number}} {form}"' for form in range(3)),
+    )
+    catalogue.merge(single, other)
+    assert list(catalogue.faults(single, said)) == []
+    assert read_catalogue(single.read_text("utf-8")).texts == {
+        (None, "1 user"): ("{number} 0", "{number} 1", "{number} 2")
+    }
+
+
 def test_merging_fills_in_what_is_missing_and_replaces_nothing(tmp_path: Path) -> None:
     ours = in_file(tmp_path / "a", 'msgid "a"\nmsgstr "A"', 'msgid "b"\nmsgstr ""')
     other = in_file(tmp_path / "b", *(f'msgid "{one}"\nmsgstr "{one} nowe"' for one in "abc"))
