@@ -15,6 +15,7 @@ from loadstone.experiments.schedule import schedule
 from loadstone.experiments.trials import Ground, Timing, experiment_of
 from loadstone.model.experiment import SandboxChoice
 from loadstone.model.finding import Finding, Proof, Setting, Trial
+from loadstone.model.message import say
 from loadstone.model.plan import Step
 from loadstone.model.result import TargetShare
 from loadstone.report.findings import as_text, proved
@@ -23,22 +24,22 @@ from recorded import a_plan
 TLS = Trial(
     kind="client",
     settings=(Setting(name="tls", before="TLSv1.3", value="disabled"),),
-    subject="TLS",
+    subject=say("TLS"),
 )
 LOG = Trial(
     kind="dynamic",
     settings=(Setting(name="general_log", before="ON", value="OFF"),),
-    subject="the general log",
+    subject=say("the general log"),
 )
 POOL = Trial(
     kind="start",
     settings=(Setting(name="thread_handling", before="a", value="pool-of-threads"),),
-    subject="a thread for each connection",
+    subject=say("a thread for each connection"),
 )
 USERS = Trial(
     kind="users",
     settings=(Setting(name="concurrency", before="8", value="32"),),
-    subject="having so few users",
+    subject=say("having so few users"),
 )
 NOISE = (0.0, 0.004, -0.003, 0.002, -0.004, 0.001, 0.003, -0.002)
 
@@ -47,11 +48,11 @@ def finding(cause: str = "tls", trial: Trial = TLS) -> Finding:
     return Finding(
         cause=cause,
         group="setting",
-        sentence="All connections are encrypted.",
+        sentence=say("All connections are encrypted."),
         evidence=(),
         share=0.3,
         confidence=0.6,
-        remedy="Connect without.",
+        remedy=say("Connect without."),
         trial=trial,
     )
 
@@ -155,7 +156,7 @@ def test_units_in_which_the_generator_was_the_limit_do_not_count() -> None:
     assert proof.left_out == {"client-bound": 6}
     assert proof.sentence == "no unit counts (6 client-bound)."
     shards = Setting(name="shards", before="1", value="2")
-    of_generator = Trial(kind="client", settings=(shards,), subject="so few event loops")
+    of_generator = Trial(kind="client", settings=(shards,), subject=say("so few event loops"))
     assert one(tried(faster_by(0.5), of_generator, client_bound=True)).verdict == "proven"
 
 

@@ -70,7 +70,7 @@ def in_file(folder: Path, *entries: str) -> Path:
 
 
 def forms(message: Message) -> tuple[str, ...]:
-    told = message.string
+    told = message.string or ""
     return tuple(one for one in ([told] if isinstance(told, str) else told) if one)
 
 
