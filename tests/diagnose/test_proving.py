@@ -1,4 +1,4 @@
-"""What the steps of a trial say, and what becomes of the finding that asked for it."""
+"""What the steps of a trial show, and what that changes about its finding."""
 
 from __future__ import annotations
 
