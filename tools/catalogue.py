@@ -1,9 +1,9 @@
-"""The catalogues of languages: what is missing in them, and to bring them up to date.
+"""The catalogues of languages: lists what is missing in them, and brings them up to date.
 
-python -m tools.catalogue            say which messages have no translation, and which are wrong
-python -m tools.catalogue update     collect all messages anew: new ones come in without a
-                                     translation, those that nobody says any more go
-python -m tools.catalogue merge PO   take translations over from another file where we have none
+python -m tools.catalogue            list messages without a translation, and wrong translations
+python -m tools.catalogue update     collect all messages: add new ones without a translation, and
+                                     remove those that nobody says any more
+python -m tools.catalogue merge PO   add the translations of another file where we have none
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def faults(path: Path, wanted: Catalog) -> Iterator[str]:
     for message in wanted:
         if not message.id:
             continue
-        there = catalogue.get(message.id, message.context)
-        if there is None or not _told(there):
+        there = _translated(catalogue, message)
+        if there is None:
             yield f"{language}: no translation of {message.id!r} ({message.locations[0][0]})"
             continue
         for text in _forms(there):
@@ -93,14 +93,14 @@ def faults(path: Path, wanted: Catalog) -> Iterator[str]:
 
 
 def update(path: Path, wanted: Catalog) -> None:
-    """Exactly the messages that are said, in a settled order, with the translations there are."""
+    """Keep exactly the messages that are said, sorted, with the translations there are."""
     old = read(path)
     new = _like(old)
     for message in wanted:
         if message.id:
-            there = old.get(message.id, message.context)
-            told = there.string if there is not None else None
-            new.add(message.id, told, message.locations, context=message.context)
+            there = _translated(old, message)
+            text = there.string if there is not None else None
+            new.add(message.id, text, message.locations, context=message.context)
     _write(new, path)
 
 
@@ -108,12 +108,19 @@ def merge(path: Path, other: Path) -> None:
     """Add what the other has and we have not, or have without a translation."""
     ours = read(path)
     for message in read(other):
-        there = ours.get(message.id, message.context)
-        if message.id and _told(message) and (there is None or not _told(there)):
-            if there is not None:
+        if message.id and _has_text(message) and _translated(ours, message) is None:
+            if ours.get(message.id, message.context) is not None:
                 ours.delete(message.id, message.context)
             ours.add(message.id, message.string, message.locations, context=message.context)
     _write(ours, path)
+
+
+def _translated(catalogue: Catalog, message: Message) -> Message | None:
+    """Its entry, where that has a translation: a single one is none of what is counted."""
+    there = catalogue.get(message.id, message.context)
+    if there is None or not _has_text(there) or there.pluralizable != message.pluralizable:
+        return None
+    return there
 
 
 def _like(old: Catalog) -> Catalog:
@@ -144,11 +151,11 @@ def _ids(message: Message) -> tuple[str, ...]:
 
 
 def _forms(message: Message) -> tuple[str, ...]:
-    told = message.string or ""
-    return (told,) if isinstance(told, str) else tuple(told)
+    text = message.string or ""
+    return (text,) if isinstance(text, str) else tuple(text)
 
 
-def _told(message: Message) -> bool:
+def _has_text(message: Message) -> bool:
     return all(_forms(message))
 
 

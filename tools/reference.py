@@ -16,7 +16,6 @@ from loadstone.cli.app import COMMANDS, app
 from loadstone.diagnosis.rules import RULES_OF
 from loadstone.model.result import Result
 from loadstone.observe.mysql.counters import COUNTERS, GAUGES, Entry
-from loadstone.report.names import cause_name
 
 _MADE = "<!-- Made by `make docs`: change the code that it is made from. -->"
 
@@ -76,11 +75,12 @@ def causes() -> Iterator[str]:
         "What `loadstone diagnose` can name. How it judges: [Diagnosis](../diagnosis.md).",
         "",
     )
-    modules = {rule.cause: sys.modules[rule.judge.__module__] for rule in RULES_OF["mysql"]}
+    named = [
+        (cause, title, rule) for rule in RULES_OF["mysql"] for cause, title in rule.titles.items()
+    ]
     rows = (
-        (f"`{rule.cause}`", _cell(cause_name(rule.cause)), _cell(rule.judge.__doc__ or ""))
-        for rule in sorted(RULES_OF["mysql"], key=lambda rule: rule.cause)
-        if rule.cause in modules
+        (f"`{cause}`", _cell(title), _cell(rule.judge.__doc__ or ""))
+        for cause, title, rule in sorted(named, key=lambda one: one[0])
     )
     yield from _table(("cause", "what it is", "how it shows"), rows)
 

@@ -20,6 +20,7 @@ from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Evidence, Finding, Proof, Setting, Trial
+from loadstone.model.message import plain, say
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.runs import run_folder
@@ -83,17 +84,23 @@ def a_run(target: Target = HERE) -> Path:
 def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -> Diagnosis:
     """The diagnosis has a finding for each of these, named as what it changes."""
     figure = Evidence(
-        counter="x", value=1.0, unit="", threshold=None, users=4, from_s=None, to_s=None
+        counter=plain("x"),
+        value=1.0,
+        unit=plain(""),
+        threshold=None,
+        users=4,
+        from_s=None,
+        to_s=None,
     )
     findings = tuple(
         Finding(
             cause=name,
             group="setting",
-            sentence=f"It is {name}.",
+            sentence=say("It is {name}.", name=name),
             evidence=(figure,),
             share=0.3,
             confidence=0.6,
-            remedy="Change it.",
+            remedy=say("Change it."),
             steps=(1,),
             trial=Trial.model_validate(
                 {
@@ -109,7 +116,7 @@ def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -
     made = Diagnosis(
         variant="default",
         workload="oltp_point_select",
-        answer="It is.",
+        answer=say("It is."),
         findings=findings,
         not_evaluated=(),
     )
@@ -154,7 +161,7 @@ def test_what_costs_is_proven_and_what_does_not_refuted(
     assert first.startswith("proving 2 findings: about 2 min ")
     assert "3 min at the most" in first
     assert plans[0].startswith("  tls: tls=disabled in place of TLSv1.3, 4 users, 16 steps of 2.")
-    assert "proof tls: proven: Tls costs 31 % ± " in out
+    assert "proof tls: proven: tls costs 31 % ± " in out
     assert "proof compression: refuted: compression=zlib in place of off has no" in out
     modes = [plan["targets"][0]["tls"]["mode"] for plan in scripted_engine.PLANS[:4]]
     assert modes == ["preferred", "disabled", "disabled", "preferred"]
@@ -281,7 +288,7 @@ def test_a_cold_pool_is_measured_against_the_run_itself(
     assert (proof.verdict, proof.units) == ("proven", 4), "a second is the least part"
     assert proof.tps_before == pytest.approx(measured, rel=0.1)
     assert proof.cost == pytest.approx(0.5, abs=0.05)
-    assert "not by turns" in capsys.readouterr().out
+    assert "not alternating" in capsys.readouterr().out
 
 
 def test_too_little_time_is_told_before_anything_is_done(
@@ -434,5 +441,5 @@ def test_a_damaged_file_of_proofs_is_told(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_setting_is_a_value_of_its_own() -> None:
     setting = Setting(name="tls", before=None, value="disabled")
-    trial = Trial(kind="client", settings=(setting,), subject="TLS")
+    trial = Trial(kind="client", settings=(setting,), subject=say("TLS"))
     assert trial.change == "tls=disabled"

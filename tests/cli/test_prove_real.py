@@ -23,6 +23,7 @@ from loadstone.diagnosis.of_run import findings_of
 from loadstone.experiments.trials import FEWEST_ROUNDS, Timing
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.finding import Diagnosis, Finding, Setting, Trial
+from loadstone.model.message import say
 from loadstone.model.result import Result
 from loadstone.mysql.facts import describe_server
 from loadstone.runs import run_folder
@@ -115,15 +116,15 @@ def made_up(found: Diagnosis, more: tuple[Finding, ...]) -> Iterator[Finding]:
 NO_EFFECT = Finding(
     cause="strictness",
     group="setting",
-    sentence="Hosts are blocked after a hundred errors.",
+    sentence=say("Hosts are blocked after a hundred errors."),
     evidence=(),
     share=0.5,
     confidence=0.5,
-    remedy="Allow more of them.",
+    remedy=say("Allow more of them."),
     trial=Trial(
         kind="dynamic",
         settings=(Setting(name="max_connect_errors", before="100", value="200"),),
-        subject="counting errors",
+        subject=say("counting errors"),
     ),
 )
 
@@ -343,7 +344,7 @@ def test_a_full_line_is_found_and_proven_by_going_around_it(
     if proof["left_out"] and proof["cost"] is None:
         pytest.skip(f"not evaluated, rounds were left out: {proof['left_out']}")
     assert proof["cost"] > 0.2
-    assert proof["verdict"] != "proven" or proof["sentence"].startswith("The line costs ")
+    assert proof["verdict"] != "proven" or proof["sentence"].startswith("the line costs ")
 
 
 def diagnosed(

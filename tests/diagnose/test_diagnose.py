@@ -351,8 +351,8 @@ def test_the_faster_interface_is_named() -> None:
     ]
     assert diagnosis_of(a_case(*slow)).answer == (
         "The network is full: 992 Mbit/s, the same as with 50 users, while the server's cores are "
-        "at 36 % and users spend 100 % of their time on the way. The host has a faster interface: "
-        "eth1 (10,000 Mbit/s, which would carry 28,065 events a second of 43.5 KiB)."
+        "at 36 % and users spend 100 % of their time in the network. The host has a faster "
+        "interface: eth1 (10,000 Mbit/s, which would carry 28,065 events a second of 43.5 KiB)."
     )
 
 
@@ -481,7 +481,7 @@ def test_commits_that_are_set_to_wait_for_no_sync_do_not_wait_for_one() -> None:
 def test_a_rate_that_was_met_is_said_and_nothing_unexplained() -> None:
     rate = Rate(rate=1000.0)
     met = diagnosis_of(a_case(Made(step={"rate": rate, "due": 10_000})))
-    assert met.answer.startswith("The rate that was asked for was met: 1,000 events a second")
+    assert met.answer.startswith("The requested rate was met: 1,000 events a second")
     missed = diagnosis_of(a_case(Made(step={"rate": rate, "due": 20_000})))
     assert missed.findings[0].cause == "unexplained"
 
@@ -489,7 +489,7 @@ def test_a_rate_that_was_met_is_said_and_nothing_unexplained() -> None:
 def test_without_counters_all_is_not_evaluated_and_nothing_is_named() -> None:
     bare = Made(step={"server": None, "host": None, "encrypted_users": None})
     found = diagnosis_of(a_case(bare))
-    assert found.answer == "Not evaluated: neither server nor host was observed."
+    assert found.answer == "Not evaluated: neither the server nor its host was observed."
     assert above_notes(found) == []
     needs = {one.cause: one.needs for one in found.not_evaluated}
     assert needs["row-locks"] == "server counter row_lock_waits"
@@ -620,7 +620,7 @@ def test_statements_that_the_generator_sends_again_are_lost_packets_too() -> Non
     lossy = Made(host=IDLE, means={"threads_running": 2.0}, step={"generator_host": ours})
     found = diagnosis_of(a_case(lossy))
     assert found.findings[0].cause == "packet-loss"
-    assert "the generator's host sends 60 segments a second again" in found.answer
+    assert "the generator's host retransmits 60 segments a second" in found.answer
 
 
 def test_packets_that_others_lose_are_not_this_load_s() -> None:

@@ -1,4 +1,4 @@
-"""Which finding stands before which: causes before what they are felt by."""
+"""The order of findings: causes before their symptoms."""
 
 from __future__ import annotations
 

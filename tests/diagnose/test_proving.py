@@ -1,4 +1,4 @@
-"""What the steps of a trial say, and what becomes of the finding that asked for it."""
+"""What the steps of a trial show, and what that changes about its finding."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from loadstone.experiments.schedule import schedule
 from loadstone.experiments.trials import Ground, Timing, experiment_of
 from loadstone.model.experiment import SandboxChoice
 from loadstone.model.finding import Finding, Proof, Setting, Trial
+from loadstone.model.message import say
 from loadstone.model.plan import Step
 from loadstone.model.result import TargetShare
 from loadstone.report.findings import as_text, proved
@@ -23,22 +24,22 @@ from recorded import a_plan
 TLS = Trial(
     kind="client",
     settings=(Setting(name="tls", before="TLSv1.3", value="disabled"),),
-    subject="TLS",
+    subject=say("TLS"),
 )
 LOG = Trial(
     kind="dynamic",
     settings=(Setting(name="general_log", before="ON", value="OFF"),),
-    subject="the general log",
+    subject=say("the general log"),
 )
 POOL = Trial(
     kind="start",
     settings=(Setting(name="thread_handling", before="a", value="pool-of-threads"),),
-    subject="a thread for each connection",
+    subject=say("a thread for each connection"),
 )
 USERS = Trial(
     kind="users",
     settings=(Setting(name="concurrency", before="8", value="32"),),
-    subject="having so few users",
+    subject=say("having so few users"),
 )
 NOISE = (0.0, 0.004, -0.003, 0.002, -0.004, 0.001, 0.003, -0.002)
 
@@ -47,11 +48,11 @@ def finding(cause: str = "tls", trial: Trial = TLS) -> Finding:
     return Finding(
         cause=cause,
         group="setting",
-        sentence="All connections are encrypted.",
+        sentence=say("All connections are encrypted."),
         evidence=(),
         share=0.3,
         confidence=0.6,
-        remedy="Connect without.",
+        remedy=say("Connect without."),
         trial=trial,
     )
 
@@ -136,8 +137,12 @@ def test_a_slower_server_refutes_as_well() -> None:
     assert "with general_log=OFF in place of ON the rate falls (-20.0 %" in proof.sentence
 
 
-@pytest.mark.parametrize(("spread", "more"), [(15.0, "rounds more would do"), (400.0, "quieter")])
-def test_noise_is_not_enough_evidence_and_says_what_would_do(spread: float, more: str) -> None:
+@pytest.mark.parametrize(
+    ("spread", "more"), [(15.0, "rounds more would be enough"), (400.0, "quieter")]
+)
+def test_noise_is_not_enough_evidence_and_says_what_would_be_enough(
+    spread: float, more: str
+) -> None:
     proof = one(tried(lambda step: 1000.0 + spread * (step.number * 7 % 5), units=3))
     assert proof.verdict == "not enough evidence"
     assert proof.more is not None and proof.more > 0
@@ -151,7 +156,7 @@ def test_units_in_which_the_generator_was_the_limit_do_not_count() -> None:
     assert proof.left_out == {"client-bound": 6}
     assert proof.sentence == "no unit counts (6 client-bound)."
     shards = Setting(name="shards", before="1", value="2")
-    of_generator = Trial(kind="client", settings=(shards,), subject="so few event loops")
+    of_generator = Trial(kind="client", settings=(shards,), subject=say("so few event loops"))
     assert one(tried(faster_by(0.5), of_generator, client_bound=True)).verdict == "proven"
 
 
@@ -173,8 +178,8 @@ def test_what_cannot_be_had_back_is_compared_with_the_run_itself() -> None:
     proof = one(tried(lambda step: 1000.0, warm(), units=4, before=cold))
     assert (proof.verdict, proof.units) == ("proven", 4)
     assert proof.cost == pytest.approx(0.3, abs=0.02)
-    assert proof.sentence.startswith("The cold buffer pool costs 30 % ± ")
-    assert "4 windows after the run's own, not by turns" in proof.sentence
+    assert proof.sentence.startswith("the cold buffer pool costs 30 % ± ")
+    assert "4 windows after the run's own, not alternating" in proof.sentence
     assert one(tried(lambda step: 700.0, warm(), units=4, before=cold)).verdict == "refuted"
     nothing = one(tried(lambda step: 700.0, warm(), units=4))
     assert (nothing.verdict, nothing.tps_before) == ("not enough evidence", None)
@@ -189,7 +194,7 @@ def test_a_window_is_taken_apart_evenly() -> None:
 
 def test_what_it_costs_to_keep_is_said_with_the_gain() -> None:
     relaxed = LOG.model_copy(update={"costs": "commits may be lost"})
-    assert one(tried(faster_by(0.3), relaxed)).sentence.endswith("Kept so, commits may be lost.")
+    assert one(tried(faster_by(0.3), relaxed)).sentence.endswith("If kept, commits may be lost.")
 
 
 def test_chances_are_corrected_for_all_trials_together() -> None:

@@ -1,4 +1,4 @@
-"""Each rule names its cause, holds its tongue beside it, and says what it would need."""
+"""Each rule names its cause, is silent next to it, and says which figure it lacks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_cause_is_named_with_its_figures(example: Example) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=_IDS)
-def test_beside_it_nothing_is_named(example: Example) -> None:
+def test_next_to_it_nothing_is_named(example: Example) -> None:
     assert example.rule.judge(example.silent) is None
 
 

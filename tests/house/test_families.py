@@ -26,8 +26,7 @@ MAY_KNOW_MYSQL = {
 }
 MAY_HAVE_NUMBERS = {
     "model/error_codes.py": "the names of all that the engine may meet, and what follows them",
-    "report/words/en.py": "what they mean, for a person",
-    "report/words/zh.py": "the same",
+    "report/names.py": "what they mean, for a person",
     "sysbench/": "says what sysbench says",
 }
 MAY_SAY_ITS_WORDS = {
@@ -39,7 +38,6 @@ MAY_SAY_ITS_WORDS = {
     "diagnosis/rules/swapping.py": "what to make smaller; the cause itself is the host's",
     "diagnosis/unexplained.py": "what to switch on, so that more can be told",
     "model/hot_spots.py": "describes a field of result.json as it has always been",
-    "report/words/": "translations of what the family's files say",
     "runs/source_figures.py": "which commits count, by the names that observing gives them",
     "sandbox/spec.py": "an example of a variable",
     "sysbench/": "says what sysbench says",

@@ -1,4 +1,4 @@
-"""What was proved of a finding stands beside it, in each form of the report."""
+"""What was proved of a finding is shown with it, in each form of the report."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from loadstone.cli.errors import exit_code_of
 from loadstone.diagnosis.no_trial import WHY
 from loadstone.diagnosis.trials import client
 from loadstone.model.finding import Diagnosis, Finding, Proof, ProofVerdict
+from loadstone.model.message import say
 from loadstone.report.opened import Run
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
 
-TLS = client("tls", "disabled", "TLSv1.3", "TLS")
+TLS = client("tls", "disabled", "TLSv1.3", say("TLS"))
 SAID: dict[str, tuple[ProofVerdict, str]] = {
     "tls": ("proven", "TLS costs 31 % ± 4 % of the rate."),
     "line-full": ("refuted", "compression=zlib has no effect within 3 %."),
@@ -27,11 +28,11 @@ def a_finding(cause: str) -> Finding:
     finding = Finding(
         cause=cause,
         group="setting",
-        sentence=f"It is {cause}.",
+        sentence=say("It is {cause}.", cause=cause),
         evidence=(),
         share=0.3,
         confidence=0.6,
-        remedy="Change it.",
+        remedy=say("Change it."),
     )
     if cause not in SAID:
         return finding.model_copy(update={"untried": WHY[cause]})
@@ -57,7 +58,7 @@ def run(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> Path
     found = Diagnosis(
         variant="default",
         workload="oltp_read_write",
-        answer="It is.",
+        answer=say("It is."),
         findings=tuple(map(a_finding, causes)),
         not_evaluated=(),
     )
@@ -66,7 +67,7 @@ def run(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 @pytest.mark.parametrize("kind", ["html", "markdown", "json"])
-def test_effect_refutation_and_want_of_evidence_stand_beside_the_finding(
+def test_effect_refutation_and_lack_of_evidence_are_shown_with_the_finding(
     run: Path, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = {"html": ["-o", str(run / "x.html")], "markdown": ["--markdown"], "json": ["--json"]}
@@ -88,4 +89,4 @@ def test_effect_refutation_and_want_of_evidence_stand_beside_the_finding(
     ):
         assert begin < told.index(f"{verdict}: {sentence.split(';')[0]}") < end
     if kind == "html":
-        assert "make the index by hand" in told[places[-1] :]
+        assert "create the index by hand" in told[places[-1] :]

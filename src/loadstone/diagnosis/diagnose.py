@@ -235,5 +235,5 @@ def _middle(steps: Sequence[StepResult]) -> StepResult:
 def _variables(environment: Mapping[str, Any]) -> dict[str, str] | None:
     """The variables of the first target's server; `None`: they were not read."""
     targets = environment.get("targets") or [{}]
-    told = targets[0].get("variables")
-    return {str(name).lower(): str(value) for name, value in told.items()} if told else None
+    found = targets[0].get("variables")
+    return {str(name).lower(): str(value) for name, value in found.items()} if found else None

@@ -49,7 +49,7 @@ SURE = 0.6
 """[P] how sure the name of a finding must be for that."""
 
 DOUBTFUL = 0.5
-"""Confidence in a generator that waits for cores of others, whose findings stand before it."""
+"""Confidence in a generator that waits for cores that others use; their findings come before it."""
 
 _GENERATOR = "client-bound"
 _NEIGHBOURS = "noisy-neighbour"

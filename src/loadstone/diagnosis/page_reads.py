@@ -50,14 +50,14 @@ def kept_share(case: Case) -> float | None:
 
     A pool that warms up keeps what it reads; one that is too small throws as much out.
     """
-    told = _kept_by_second(case)
-    if told is not None:
-        return told
+    by_second = _kept_by_second(case)
+    if by_second is not None:
+        return by_second
     reads = case.rate("buffer_pool_reads")
     mean, highest = case.mean("pages_data"), case.highest("pages_data")
     if reads is None or mean is None or highest is None or not case.step.seconds:
         return None
-    # A value that grows steadily ends as far above its mean as it began below.
+    # A value that grows steadily ends as far above its mean as it started below it.
     read = reads * case.step.seconds
     return min(2 * (highest - mean) / read, 1.0) if read > 0 else 1.0
 

@@ -11,7 +11,7 @@ from loadstone.model import numbers
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of some kind; one that is not known (`None`) is written `-`."""
+    """A number of some kind; an unknown one (`None`) is written `-`."""
 
     value: float | None
     kinds: ClassVar[dict[str, type[Figure]]] = {}
@@ -45,7 +45,7 @@ class Count(Figure, write=lambda value: numbers.count(int(value))):
 
 
 class Rate(Figure, write=numbers.digits):
-    """`1,234`, `56.0`: as in a column, with the noughts at its end."""
+    """`1,234`, `56.0`: as in a column, with the zeros at its end."""
 
 
 class Percent(Figure, write=numbers.pct):

@@ -1,4 +1,4 @@
-"""What a diagnosis says: named causes with their evidence, and what could not be judged."""
+"""A diagnosis: named causes with their evidence, and what could not be judged."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from loadstone.model.message import Message, listed, plain, say
 from loadstone.model.with_messages import WithMessages
 
 Group = Literal["validity", "ceiling", "wait", "setting", "note"]
-"""In the order of a diagnosis: whether the figures may be quoted, what is used up, what is waited
-for, what is set unwisely, and what is worth knowing and no fault."""
+"""In the order of a diagnosis: whether the figures may be quoted, what is used up, what users wait
+for, unwise settings, and what is worth knowing but no fault."""
 
 TrialKind = Literal["client", "dynamic", "start", "users", "again"]
-"""An option of the load, variables that can be set while the server runs, ones of its start,
-another number of users, or nothing at all: the same load once more, after what has changed since
-by itself."""
+"""An option of the load, variables that can be set while the server runs, variables of its start,
+another number of users, or nothing: the same load again, as the server has changed by itself."""
 
 
 def _said(text: str) -> Any:
@@ -31,9 +30,9 @@ class Evidence(WithMessages):
     counter: Message = _said("its name, as in docs/observing.md or docs/result.md")
     value: float = _said("what was measured")
     unit: Message = _said("of the value; empty for a plain number")
-    threshold: float | None = _said("what it was held against; null: it is told for itself")
+    threshold: float | None = _said("what it was compared with; null: nothing")
     users: int = _said("the concurrency of the step that it is of")
-    from_s: float | None = _said("begin of the seconds it is of, since the load's begin")
+    from_s: float | None = _said("start of the seconds it is of, since the load's start")
     to_s: float | None = _said("their end")
 
 
@@ -41,7 +40,7 @@ class Setting(Frozen):
     """One thing that a trial changes."""
 
     name: str = _said("of the option or variable")
-    before: str | None = _said("what it is in the run; null: the run does not tell")
+    before: str | None = _said("its value in the run; null: not known")
     value: str = _said("what to set it to")
 
     @property
@@ -57,18 +56,18 @@ class Trial(WithMessages):
     """What to change to prove a finding: if the finding is right, the rate rises."""
 
     kind: TrialKind = _said(
-        "client option, dynamic variable, start variable, number of users, or the load once more"
+        "client option, dynamic variable, start variable, number of users, or the load again"
     )
     settings: Annotated[tuple[Setting, ...], Field(min_length=1)] = _said(
         "in the order in which they are set"
     )
-    subject: Message = _said("what is said to cost something, as the subject of a sentence")
+    subject: Message = _said("what costs something, as the subject of a sentence")
     costs: Message | None = Field(default=None, description="what keeping it so would cost")
     settles_s: float = Field(default=1.0, description="until the server works as it was set")
     refutes: bool = Field(
         default=True,
-        description="whether the finding is wrong where the change has no effect; else no more "
-        "is known than that this remedy is none",
+        description="whether the finding is wrong if the change has no effect; else only this "
+        "remedy is",
     )
     risks_commits: bool = Field(
         default=False,
@@ -85,31 +84,31 @@ ProofVerdict = Literal["proven", "refuted", "not enough evidence"]
 
 
 class Proof(WithMessages):
-    """What came of a trial: the run's load, by turns as it was and with the change.
+    """A trial's outcome: the run's load, alternating between as it was and with the change.
 
-    Proven: the change makes it faster. Refuted: it makes no difference that matters, or slower.
+    Proven: the change makes it faster. Refuted: it makes no relevant difference, or slower.
     """
 
     variant: str = _said("of the finding's ladder")
     workload: str = _said("name of the workload")
-    cause: str = _said("that was put to the proof")
+    cause: str = _said("that was tried")
     users: int = _said("virtual users that drove it, without the change")
     trial: Trial = _said("what was changed")
     verdict: ProofVerdict = _said("proven, refuted, or not enough evidence for either")
     sentence: Message = _said("for a person, with the figures")
     change: float | None = _said("rate with the change by the rate without it, less 1")
-    change_low: float | None = _said("where that lies at the least; null: too few units to say")
-    change_high: float | None = _said("and at the most")
+    change_low: float | None = _said("lower bound of that; null: too few units to say")
+    change_high: float | None = _said("upper bound of that")
     cost: float | None = _said("share of the rate that is lost without the change; below 0: won")
-    cost_low: float | None = _said("where that lies at the least")
-    cost_high: float | None = _said("and at the most")
+    cost_low: float | None = _said("lower bound of that")
+    cost_high: float | None = _said("upper bound of that")
     confidence: float = _said("of the intervals")
     p_value: float | None = _said("of no difference, corrected for all trials of the run")
     tps_before: float | None = _said("mean events a second without the change")
     tps_changed: float | None = _said("and with it")
     units: int = _said("rounds, or pairs of blocks, that count")
     left_out: dict[str, int] = _said("units that do not, by the reason")
-    more: int | None = _said("units still wanted where the evidence is not enough; null: unknown")
+    more: int | None = _said("units still needed if the evidence is not enough; null: unknown")
     at: str = _said("when it was tried: UTC, ISO 8601")
     seconds: float = _said("how long that took")
     steps: str = _said("folder of its steps, within the run's")
@@ -121,14 +120,14 @@ class Proof(WithMessages):
 
 
 class NotTried(WithMessages):
-    """A finding whose trial was not carried out."""
+    """A finding whose trial was not run."""
 
-    cause: str = _said("that was not put to the proof")
+    cause: str = _said("that was not tried")
     why: Message = _said("for a person, with what to do about it")
 
 
 class Finding(WithMessages):
-    """A named cause; a diagnosis has the most telling first."""
+    """A named cause; a diagnosis has the most important first."""
 
     cause: str = _said("name, as in docs/diagnosis.md")
     group: Group = _said("validity, ceiling, wait, setting or note")
@@ -174,14 +173,14 @@ class NotEvaluated(WithMessages):
 
 
 class Diagnosis(WithMessages):
-    """What is said of one ladder: a variant and workload at all its levels."""
+    """The diagnosis of one ladder: a variant and workload at all its levels."""
 
     variant: str = _said("combination of levels; `default` without factors")
     workload: str = _said("name of the workload")
     answer: Message = _said("one sentence: why it is not faster")
-    findings: tuple[Finding, ...] = _said("the most telling first")
+    findings: tuple[Finding, ...] = _said("the most important first")
     not_evaluated: tuple[NotEvaluated, ...] = _said("causes that could not be judged")
     not_judged: tuple[str, ...] = Field(
         default=(),
-        description="the run's targets beside the first, whose counters and hosts were not judged",
+        description="the run's targets after the first, whose counters and hosts were not judged",
     )

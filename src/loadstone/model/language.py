@@ -1,4 +1,4 @@
-"""Messages in the language of who reads them.
+"""Messages in the reader's language.
 
 A language is a gettext catalogue, `locale/zh_CN/LC_MESSAGES/loadstone.po`: a new one is a new file.
 English is the source and has none.
@@ -67,7 +67,7 @@ class Language:
         return filled(template, {name: self.value(one) for name, one in text.values.items()})
 
     def value(self, value: Any) -> str:
-        """What stands in a placeholder."""
+        """The text for a placeholder."""
         match value:
             case Joined():
                 return value.joined(self.value, self)
@@ -90,7 +90,7 @@ class Language:
         return isinstance(text, Message) and self.catalogue.of(text) is not None
 
     def template(self, text: str) -> str | None:
-        """Of a template without a context: in this language, with its placeholders."""
+        """A template without a context in this language, with its placeholders."""
         return None if self.catalogue is None else self.catalogue.of(plain(text))
 
     def sentences(self, *texts: str) -> str:
@@ -124,7 +124,7 @@ def in_language(code: Lang) -> Language:
 
 
 def translating() -> tuple[Language, ...]:
-    """All languages that have a catalogue."""
+    """The languages that have a catalogue."""
     return tuple(map(in_language, _CATALOGUES))
 
 
@@ -156,7 +156,7 @@ def read_catalogue(text: str) -> Catalogue:
 
 
 def _entries(text: str) -> Iterator[dict[str, str]]:
-    """By keyword (`msgid`, `msgstr[0]`), what stands behind it; fuzzy ones are left out."""
+    """By keyword (`msgid`, `msgstr[0]`), the text after it; fuzzy entries are left out."""
     for block in re.split(r"\n\s*\n", text):
         lines = block.splitlines()
         entry: dict[str, str] = {}

@@ -1,12 +1,12 @@
-"""What a person is told: a template with values, so that it can be said in any language.
+"""Texts for people: a template with values, so that it can be said in any language.
 
 A message *is* its English text (a `str`), and remembers the template and the values that it was
 made from:
 
     say("{share} of the users' time waits for row locks", share=Percent(0.41))
 
-Whoever knows no language prints it as it is; `loadstone.model.language` says it in another one,
-whose catalogue has the template's translation (gettext calls the template `msgid`).
+Code that knows no language prints it as it is. `loadstone.model.language` says it in another
+language, whose catalogue has the template's translation (gettext calls the template `msgid`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Message(str):
-    """A text and what it was made from. One without a template is told as it is.
+    """A text and what it was made from; one without a template is the same in each language.
 
-    Equal to its English text, as any `str`.
+    It equals its English text, as any `str`.
     """
 
     __slots__ = ("context", "number", "plural", "template", "values")
@@ -46,7 +46,7 @@ class Message(str):
         plural: str | None = None,
         number: int | None = None,
     ) -> Self:
-        """`plural`: the template unless `number` is 1; `context` tells equal templates apart."""
+        """`plural`: the template unless `number` is 1; `context` separates equal templates."""
         values = values or {}
         chosen = template if plural is None or number == 1 else plural
         made = super().__new__(cls, filled(chosen, {key: str(one) for key, one in values.items()}))
@@ -55,34 +55,37 @@ class Message(str):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copied and sent with what it was made from."""
+        """Copies and pickles keep what it was made from."""
         return _made, (self.template, self.values, self.context, self.plural, self.number)
 
     def as_json(self) -> dict[str, Any]:
         """Template and values, for programs and for another language later."""
-        told: dict[str, Any] = {"id": self.template}
+        shown: dict[str, Any] = {"id": self.template}
         if self.values:
-            told["values"] = {name: _value_as_json(one) for name, one in self.values.items()}
+            shown["values"] = {name: _value_as_json(one) for name, one in self.values.items()}
         for name in ("context", "plural", "number"):
             if (one := getattr(self, name)) is not None:
-                told[name] = one
-        return told
+                shown[name] = one
+        return shown
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Self:
-        """What `as_json` gave.
+    def from_json(cls, shown: Mapping[str, Any]) -> Self:
+        """The message that `as_json` was called on.
 
         Raises:
-            ValueError: it is nothing of the kind.
+            ValueError: it is no message.
         """
         try:
-            values = {name: _value_from_json(one) for name, one in told.get("values", {}).items()}
+            template = shown["id"]
+            if not isinstance(template, str):
+                raise TypeError(f"{template!r} is no text")
+            values = {name: _value_from_json(one) for name, one in shown.get("values", {}).items()}
             return cls(
-                told["id"],
+                template,
                 values,
-                context=told.get("context"),
-                plural=told.get("plural"),
-                number=told.get("number"),
+                context=shown.get("context"),
+                plural=shown.get("plural"),
+                number=shown.get("number"),
             )
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not a message: {error}") from error
@@ -91,21 +94,19 @@ class Message(str):
     def __get_pydantic_core_schema__(
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        """A string in JSON; `WithMessages` keeps the template beside it."""
-        text = core_schema.no_info_after_validator_function(cls._of, core_schema.str_schema())
-        return core_schema.json_or_python_schema(
-            json_schema=text,
-            python_schema=core_schema.union_schema(
-                [core_schema.is_instance_schema(cls), text], mode="left_to_right"
-            ),
+        """A string in JSON; `WithMessages` keeps the template next to it."""
+        # Around the string's own check, as `WithMessages` puts messages into what came as JSON.
+        return core_schema.no_info_wrap_validator_function(
+            cls._of,
+            core_schema.str_schema(),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 str, return_schema=core_schema.str_schema()
             ),
         )
 
     @classmethod
-    def _of(cls, text: str) -> Message:
-        return text if isinstance(text, Message) else cls(text)
+    def _of(cls, text: object, as_string: Callable[[object], str]) -> Message:
+        return text if isinstance(text, Message) else cls(as_string(text))
 
 
 class Joined:
@@ -210,12 +211,12 @@ def _value_as_json(value: Any) -> Any:
             return value
 
 
-def _value_from_json(told: Any) -> Any:
-    if not isinstance(told, dict):
-        return told
-    if "id" in told:
-        return Message.from_json(told)
-    [(kind, value)] = told.items()
+def _value_from_json(shown: Any) -> Any:
+    if not isinstance(shown, dict):
+        return shown
+    if "id" in shown:
+        return Message.from_json(shown)
+    [(kind, value)] = shown.items()
     if kind in _JOINS:
         return Joined((_value_from_json(part) for part in value), kind)
     if kind not in Figure.kinds:

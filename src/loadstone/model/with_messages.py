@@ -1,4 +1,4 @@
-"""Types with messages in them: their JSON keeps what each text was made from."""
+"""Types with messages: their JSON keeps what each text was made from."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _SCHEMA = {
 
 
 class WithMessages(Frozen):
-    """In JSON a message stays a string in its field; `messages` has by field what it is made from.
+    """In JSON a message is a string in its field; `messages` has by field what it is made from.
 
-    So a reader of one field finds English text, and what is read again can be said in any language.
+    So who reads a field finds English text, and what is read again can be said in any language.
     """
 
     @model_serializer(mode="wrap")
     def _with_messages(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        told: dict[str, Any] = handler(self)
+        shown: dict[str, Any] = handler(self)
         made_from = {
             name: found
-            for name in told
+            for name in shown
             if (found := _as_json(getattr(self, name, None))) is not None
         }
-        return told | {_KEY: made_from} if made_from else told
+        return shown | {_KEY: made_from} if made_from else shown
 
     @model_validator(mode="before")
     @classmethod
@@ -61,7 +61,7 @@ class WithMessages(Frozen):
 
 
 def _as_json(value: Any) -> Any:
-    """Of a message, of a tuple of them; `None`: there is nothing to keep."""
+    """What a message, or a tuple of them, is made from; `None`: there is nothing to keep."""
     if isinstance(value, Message):
         return value.as_json() if value.values or value.plural or value.context else None
     if isinstance(value, tuple) and any(isinstance(one, Message) for one in value):

@@ -75,9 +75,7 @@ def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) ->
     if not variables:
         return
     found = review(variables, _machine_of(context), family_in(place))
-    yield element("h3", words.review)
-from loadstone.model.language import Language
-from loadstone.model.message import say, say_in
+    yield element("h3", words(say("Review for a benchmark")))
     if not found:
         yield paragraph(words(say("Nothing to say: these settings suit a benchmark.")))
         return
@@ -108,16 +106,12 @@ def _machine_of(context: ReportContext) -> Machine:
     return Machine(memory_bytes=1024 * memory if memory else None, cores=cores, today=today)
 
 
-def _variables(variables: Variables, settings: KnownSettings, words: Messages) -> Iterator[Markup]:
-from loadstone.model.language import Language
-from loadstone.model.message import say, say_in
+def _variables(variables: Variables, settings: KnownSettings, words: Language) -> Iterator[Markup]:
     if not variables:
         yield paragraph(words(say("Not known: it was not asked, or not kept.")), "note")
         return
     known = [(name, variables[name]) for name in settings.matters if name in variables]
-    yield table_of((words.variable, words.value), known, text=2).html()
-from loadstone.model.language import Language
-from loadstone.model.message import say, say_in
+    yield table_of((words(say("variable")), words(say("value"))), known, text=2).html()
     rows = sorted(variables.items())
     all_of = words(say("All {number} variables", number=len(rows)))
     yield folded(
