@@ -12,6 +12,7 @@ whose catalogue has the template's translation (gettext calls the template `msgi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic_core import core_schema
@@ -162,6 +163,16 @@ def counted(one: str, many: str, /, number: int, **values: Any) -> Message:
     return Message(one, values, plural=many, number=number)
 
 
+def sentences(first: Message, *others: Message) -> Message:
+    """Sentence after sentence, as one message."""
+    return _one("sentences", first, others)
+
+
+def listed(first: Message, *others: Message) -> Message:
+    """`a, b`, as one message."""
+    return _one("list", first, others)
+
+
 def plain(text: str) -> Message:
     """A text without a template: what a server or a user said, or what was kept as text."""
     return text if isinstance(text, Message) else Message(text)
@@ -175,6 +186,10 @@ def filled(template: str, values: Mapping[str, str]) -> str:
 def user_count(number: int) -> Message:
     """`64 users`."""
     return counted("1 user", "{number} users", number)
+
+
+def _one(by: str, first: Message, others: Iterable[Message]) -> Message:
+    return reduce(lambda one, other: _JOINS[by]({"first": one, "second": other}), others, first)
 
 
 def _made(
