@@ -61,7 +61,7 @@ def judge(case: Case) -> Finding | None:
         confidence=0.6,
         remedy=say(
             "Set innodb_deadlock_detect=OFF with a short innodb_lock_wait_timeout (1 s), or let "
-            "fewer users at the row (a thread pool, a queue in front of the server)."
+            "fewer users compete for the row (a thread pool, a queue in front of the server)."
         ),
         trial=dynamic(
             case,

@@ -94,12 +94,12 @@ def _wasted(scanned: float, useful: float, *, by_index: bool) -> Message:
     if by_index:
         return say(
             "An index is missing or not used: {rows} rows a second are read through an index that "
-            "is not selective, for {useful} that are returned or changed: {each} rows for each.",
+            "is not selective, for {useful} rows returned or changed, {each} for each of them.",
             **figures,
         )
     return say(
         "An index is missing or not used: {rows} rows a second are read in table scans, for "
-        "{useful} that are returned or changed: {each} rows for each.",
+        "{useful} rows returned or changed, {each} for each of them.",
         **figures,
     )
 
