@@ -1,6 +1,6 @@
 """A review of a server's settings for a benchmark: what makes its figures unfair, slow or odd.
 
-Each rule looks at the variables as the server tells them and at its machine, and says what it
+Each rule looks at the variables that the server reports and at its machine, and says what it
 found, why that matters and what to write instead. A variable that the server does not have is no
 finding.
 """

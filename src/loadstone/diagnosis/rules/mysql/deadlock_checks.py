@@ -67,10 +67,7 @@ def judge(case: Case) -> Finding | None:
             case,
             {"innodb_lock_wait_timeout": "1", "innodb_deadlock_detect": "OFF"},
             say("checking for deadlocks"),
-            costs=say(
-                "deadlocks last until innodb_lock_wait_timeout=1 (in seconds) ends one of their "
-                "statements"
-            ),
+            costs=say("deadlocks last until a lock wait times out (innodb_lock_wait_timeout=1)"),
         ),
         acts_on="server CPU",
     )

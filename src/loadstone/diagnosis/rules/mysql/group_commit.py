@@ -161,9 +161,9 @@ def _disk(first: StepResult, best: StepResult) -> Iterator[Message]:
     after = best.host.disk_write_iops if best.host else None
     if before is not None and after is not None:
         yield say(
-            "The disk writes {after} times a second instead of {before}.",
-            after=Number(after),
+            "Disk writes go from {before} to {after} a second.",
             before=Number(before),
+            after=Number(after),
         )
 
 

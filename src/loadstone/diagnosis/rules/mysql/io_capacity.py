@@ -72,12 +72,12 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-def _larger(case: Case, wanted: int) -> Trial | None:
+def _larger(case: Case, proposed: int) -> Trial | None:
     """The maximum goes first: MySQL clips the capacity by it."""
-    most = max(2 * wanted, int(case.number("innodb_io_capacity_max") or 0))
+    most = max(2 * proposed, int(case.number("innodb_io_capacity_max") or 0))
     return dynamic(
         case,
-        {"innodb_io_capacity_max": str(most), "innodb_io_capacity": str(wanted)},
+        {"innodb_io_capacity_max": str(most), "innodb_io_capacity": str(proposed)},
         say("the low innodb_io_capacity"),
         settles_s=REFILLS_S,
     )

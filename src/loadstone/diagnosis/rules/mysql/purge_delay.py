@@ -56,4 +56,4 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("purge-delay", say("changes are held back for purge"), judge)
+RULE = Rule("purge-delay", say("changes are delayed for purge"), judge)

@@ -58,7 +58,7 @@ def judge(case: Case) -> Finding | None:
     paced = near < 0.1 and not syncs
     if paced and not _is_paced(case, limit / written):
         return None
-    name, wanted = _variable(case), 4 * max(limit, 60.0 * written)
+    name, proposed = _variable(case), 4 * max(limit, 60.0 * written)
     return Finding(
         cause="redo-log-small",
         group="wait",
@@ -89,8 +89,8 @@ def judge(case: Case) -> Finding | None:
         ),
         share=max(near, PACED if paced or syncs else 0.0) * (1 - table_locks.wait_share(case)),
         confidence=0.7 if paced else 0.9,
-        remedy=say("Raise {variable} to {size} or more.", variable=name, size=Bytes(wanted)),
-        trial=_larger(case, name, wanted),
+        remedy=say("Raise {variable} to {size} or more.", variable=name, size=Bytes(proposed)),
+        trial=_larger(case, name, proposed),
         acts_on="disk writes",
     )
 
@@ -141,9 +141,9 @@ def _larger_buffer(case: Case) -> Trial | None:
 
 def greatest_age(case: Case) -> float | None:
     """The age of the checkpoint at which the server flushes synchronously, in bytes."""
-    told = case.mean("checkpoint_age_max_bytes")
-    if told:
-        return told
+    reported = case.mean("checkpoint_age_max_bytes")
+    if reported:
+        return reported
     capacity = case.number("innodb_redo_log_capacity")
     if capacity:
         return SYNC_SHARE * capacity
@@ -165,10 +165,10 @@ def _variable(case: Case) -> str:
     return "innodb_redo_log_capacity" if has else "innodb_log_file_size"
 
 
-def _larger(case: Case, name: str, wanted: float) -> Trial | None:
+def _larger(case: Case, name: str, proposed: float) -> Trial | None:
     """In whole MiB, as the servers need it, and no larger than necessary to show the effect."""
     now = case.number(name) or 0.0
-    tried = _MIB * -(-int(min(wanted, max(TRIED_MOST, 2 * now))) // _MIB)
+    tried = _MIB * -(-int(min(proposed, max(TRIED_MOST, 2 * now))) // _MIB)
     subject, settings = say("the small redo log"), {name: str(tried)}
     if name == "innodb_redo_log_capacity" or _resizes(case.variable("version") or ""):
         return dynamic(case, settings, subject, settles_s=RESIZES_S)

@@ -137,10 +137,10 @@ def judge_merges(case: Case) -> Finding | None:
 
 
 def _larger(case: Case, buffer: float) -> Trial | None:
-    wanted = int(min(8 * max(buffer, 262144), MMAP_THRESHOLD - 1048576))
-    if wanted <= buffer:
+    proposed = int(min(8 * max(buffer, 262144), MMAP_THRESHOLD - 1048576))
+    if proposed <= buffer:
         return None
-    return dynamic(case, {"sort_buffer_size": str(wanted)}, say("sorting in temporary files"))
+    return dynamic(case, {"sort_buffer_size": str(proposed)}, say("sorting in temporary files"))
 
 
 def judge_temporary(case: Case) -> Finding | None:
@@ -190,7 +190,7 @@ def _takes_pieces(version: str) -> bool:
 
 
 CLIFF_RULE = Rule(
-    "sort-buffer-cliff", say("sort_buffer_size is mapped anew for each sort"), judge_cliff
+    "sort-buffer-cliff", say("sort_buffer_size is mapped again for each sort"), judge_cliff
 )
 MERGES_RULE = Rule("sort-buffer-small", say("sort_buffer_size is too small"), judge_merges)
 TEMPORARY_RULE = Rule("temporary-tables-on-disk", say("temporary tables on disk"), judge_temporary)

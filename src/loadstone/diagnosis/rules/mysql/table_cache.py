@@ -62,12 +62,12 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-def _larger(case: Case, wanted: int) -> Trial | None:
+def _larger(case: Case, proposed: int) -> Trial | None:
     """Definitions have a cache of their own, which must be as large."""
-    definitions = max(wanted, int(case.number("table_definition_cache") or 0))
+    definitions = max(proposed, int(case.number("table_definition_cache") or 0))
     return dynamic(
         case,
-        {"table_open_cache": str(wanted), "table_definition_cache": str(definitions)},
+        {"table_open_cache": str(proposed), "table_definition_cache": str(definitions)},
         say("the small table cache"),
     )
 

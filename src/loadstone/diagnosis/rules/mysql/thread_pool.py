@@ -10,7 +10,7 @@ from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.diagnosis.trials import at_start, dynamic, mysql_release, pool_plugin
 from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Finding, Trial
-from loadstone.model.message import Message, plain, say, say_in, user_count
+from loadstone.model.message import Message, counted, plain, say, say_in, user_count
 
 FALL = 0.1
 """[P] Share of the peak's rate that is lost (DIAGNOSIS 6)."""
@@ -199,10 +199,12 @@ def _limited(
             users=Count(case.users),
             **figures,
         )
-    return say(
-        "The thread pool has {groups} groups for {cores} cores: the server uses {used} cores while "
+    return counted(
+        "The thread pool has 1 group for {cores} cores: the server uses {used} cores while {idle} "
+        "of all cores are idle.",
+        "The thread pool has {number} groups for {cores} cores: the server uses {used} cores while "
         "{idle} of all cores are idle.",
-        groups=Number(groups),
+        int(groups),
         cores=Number(cores),
         **figures,
     )

@@ -86,9 +86,9 @@ def _larger(case: Case, pool: float | None) -> Trial | None:
     times = min(MOST_TIMES, 1 + int(FREE_TAKEN * free / pool))
     if times < 2:
         return None
-    subject, wanted = say("the small buffer pool"), times * int(pool)
-    settings = {"innodb_buffer_pool_size": str(wanted)}
-    if _grows_to(case) < wanted:
+    subject, proposed = say("the small buffer pool"), times * int(pool)
+    settings = {"innodb_buffer_pool_size": str(proposed)}
+    if _grows_to(case) < proposed:
         return at_start(case, settings, subject)
     return dynamic(case, settings, subject, settles_s=REFILLS_S)
 
