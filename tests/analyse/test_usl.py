@@ -138,7 +138,7 @@ def test_a_flat_ladder_is_refused() -> None:
 
 
 def test_a_level_without_rate_is_refused() -> None:
-    assert reason([(1, 0.0), *SDM91[1:]]) == "a level without a rate"
+    assert reason([(1, 0.0), *SDM91[1:]]) == "a level has no rate"
 
 
 def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:

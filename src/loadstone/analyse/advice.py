@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from loadstone.analyse.meaning import Weight
+from loadstone.model.message import Message
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Machine:
     memory_bytes: int | None = None
     cores: int | None = None
     rotational: bool | None = None
-    """Whether the data lies on a disk that turns."""
+    """Whether the data is on a spinning disk."""
     today: date | None = None
 
 
@@ -28,7 +29,7 @@ class Advice:
     weight: Weight
     variable: str
     value: str
-    why: str
+    why: Message
     wanted: str | None = None
     """What to write into its file; `None` where there is nothing to write."""
     restart: bool = False
@@ -49,7 +50,7 @@ class Server:
         return tuple(int(part) for part in found.groups() if part) if found else ()
 
     def text(self, name: str) -> str | None:
-        """The value as it is told."""
+        """The value as the server reports it."""
         return self.variables.get(name)
 
     def number(self, name: str) -> int | None:

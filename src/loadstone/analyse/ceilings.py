@@ -13,25 +13,27 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from loadstone.model.ceilings import Ceiling, Limits, Resource, StepCeilings
+from loadstone.model.figure import Bytes, Count, Number, Percent, Short
+from loadstone.model.message import Message, say, user_count
 from loadstone.model.observed import SHARED_HOST, line_bytes_per_s
 from loadstone.model.result import HostFigures, StepResult
 
 HOTTER = 0.15
-"""How much busier than the mean the busiest core must be to be a resource of its own."""
+"""How much busier than the mean the busiest core must be to count as a resource of its own."""
 
 NEXT_TO_NONE = 1000.0
-"""A ceiling so many times the rate is reckoned from what others left on the disk, not the load."""
+"""A ceiling this many times the rate comes from what others left on the disk, not the load."""
 
 NEIGHBOURS = 0.1
-"""Above this part of the cores, others' work is told apart from the load's."""
+"""Share of the cores above which others' work is kept apart from the load's."""
 
 FEWEST_WAITS = 0.02
-"""With fewer waits by event than this, locks are too seldom taken to reckon with."""
+"""Waits per event below which locks are taken too seldom to compute with."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A step that has a rate, and what the ladder knows beside it."""
+    """A step that has a rate, and what is known from its ladder."""
 
     step: StepResult
     tps: float
@@ -43,11 +45,11 @@ class Measured:
 
     @property
     def host(self) -> HostFigures | None:
-        """The server's."""
+        """The server's host."""
         return self.step.host
 
     def by_event(self, per_second: float | None) -> float | None:
-        """A rate as a cost: so much by event."""
+        """A rate as a cost per event."""
         return None if per_second is None else per_second / self.tps
 
 
@@ -85,14 +87,14 @@ def _of_step(measured: Measured) -> StepCeilings:
 
 
 def _of_several(ceiling: Ceiling) -> Ceiling:
-    """With several targets only what is the generator's own can be said of all together."""
+    """With several targets only the generator's own ceilings hold for all of them together."""
     if ceiling.resource in ("generator", "concurrency"):
         return ceiling
-    return _not(ceiling.resource, "several targets share the load")
+    return _not(ceiling.resource, say("several targets share the load"))
 
 
 def _shortest(steps: Sequence[StepResult]) -> dict[str, float]:
-    """By workload, in seconds."""
+    """The shortest mean response time of each workload, in seconds."""
     found: dict[str, float] = {}
     for step in steps:
         mean = step.latency.service.mean
@@ -104,15 +106,19 @@ def _shortest(steps: Sequence[StepResult]) -> dict[str, float]:
 def _server_cpu(measured: Measured) -> Ceiling:
     host = measured.host
     if host is None:
-        return _not("server CPU", "the server's host was not observed")
+        return _not("server CPU", say("the server's host was not observed"))
     process, limit = _process_cores(host), _cores_allowed(measured, host)
     if limit is not None and process:
         cost = process / measured.tps
-        how = f"{limit:.3g} cores by {_time(cost)} of the server's"
+        how = say(
+            "{cores} cores ÷ {cost} of the server's CPU per event",
+            cores=Short(limit),
+            cost=_time(cost),
+        )
         return _reached(measured, "server CPU", limit / cost, how)
     busy = _busy_cores(host)
     if busy is None or host.cores is None:
-        return _not("server CPU", "the host does not tell how busy it is")
+        return _not("server CPU", say("the host does not report how busy it is"))
     capacity = host.cores * (1 - (host.cpu_steal or 0.0))
     shared = host.facts.get(SHARED_HOST) == "yes"
     others = _others_cores(measured, host, busy, shared=shared)
@@ -120,15 +126,37 @@ def _server_cpu(measured: Measured) -> Ceiling:
         others = 0.0
     cost = (busy - others) / measured.tps
     if cost <= 0:
-        return _not("server CPU", "the host's cores were at work for others only")
-    beside = f", of which others use {others:.2g}," if others else ""
-    whose = "server's and generator's" if shared else "server host's"
-    how = f"{capacity:.3g} cores{beside} by {_time(cost)} of the {whose}"
+        return _not("server CPU", say("the host's cores were busy for others only"))
+    how = _cores_by_cost(capacity, others, _time(cost), shared=shared)
     return _reached(measured, "server CPU", max(capacity - others, 0.0) / cost, how)
 
 
+def _cores_by_cost(capacity: float, others: float, cost: Message, *, shared: bool) -> Message:
+    figures = {"capacity": Short(capacity), "cost": cost}
+    match bool(others), shared:
+        case True, True:
+            return say(
+                "{capacity} cores, of which others use {others}, ÷ {cost} of the server's and "
+                "generator's CPU per event",
+                others=Short(others),
+                **figures,
+            )
+        case True, False:
+            return say(
+                "{capacity} cores, of which others use {others}, ÷ {cost} of the server host's CPU "
+                "per event",
+                others=Short(others),
+                **figures,
+            )
+        case False, True:
+            return say(
+                "{capacity} cores ÷ {cost} of the server's and generator's CPU per event", **figures
+            )
+    return say("{capacity} cores ÷ {cost} of the server host's CPU per event", **figures)
+
+
 def _cores_allowed(measured: Measured, host: HostFigures) -> float | None:
-    """Fewer cores than the host has: as asked, by a cgroup's quota, or by an affinity."""
+    """Where they are fewer than the host's: as asked, by a cgroup's quota, or by an affinity."""
     if measured.limits.cores is not None:
         return measured.limits.cores
     found = [host.means.get(name) for name in ("cgroup.cpu_cores", "process.cpus_allowed")]
@@ -141,46 +169,58 @@ def _hottest_core(measured: Measured) -> Ceiling:
     host = measured.host
     busy = _busy_cores(host) if host else None
     if host is None or host.busiest_core is None or busy is None or not host.cores:
-        return _not("hottest core", "cores were not counted apart")
+        return _not("hottest core", say("cores were not counted separately"))
     if host.busiest_core < busy / host.cores + HOTTER:
-        return _not("hottest core", "no core is much busier than the others")
+        return _not("hottest core", say("no core is much busier than the others"))
     return _reached(
         measured,
         "hottest core",
         measured.tps / host.busiest_core,
-        f"the busiest core is at {_percent(host.busiest_core)}, "
-        f"all together at {_percent(busy / host.cores)}",
+        say(
+            "the busiest core is at {busiest}, all cores together at {all}",
+            busiest=Percent(host.busiest_core),
+            all=Percent(busy / host.cores),
+        ),
     )
 
 
 def _flushes(measured: Measured) -> Ceiling:
     """Syncs by the server's own count, else flushes by the device's: never one by the other."""
     limits, host = measured.limits, measured.host
-    pairs = (
-        (limits.syncs_per_s, _syncs(measured.step), "syncs"),
-        (limits.flushes_per_s, host.disk_flushes_per_s if host else None, "flushes"),
-    )
-    for limit, rate, name in pairs:
+    flushes = host.disk_flushes_per_s if host else None
+    for limit, rate, how in (
+        (limits.syncs_per_s, _syncs(measured.step), _by_syncs),
+        (limits.flushes_per_s, flushes, _by_flushes),
+    ):
         cost = measured.by_event(rate)
         if limit is not None and cost:
             if limit / cost > NEXT_TO_NONE * measured.tps:
-                return _not("flushes", "next to none were needed")
-            how = f"{limit:,.0f} {name}/s by {cost:.3g} an event"
-            return _reached(measured, "flushes", limit / cost, how)
+                return _not("flushes", say("next to none were needed"))
+            return _reached(measured, "flushes", limit / cost, how(limit, cost))
     if limits.syncs_per_s is None:
-        return _not("flushes", "the device's sync rate is not known: loadstone probe measures it")
-    return _not("flushes", "no syncs were counted")
+        return _not(
+            "flushes", say("the device's sync rate is not known: loadstone probe measures it")
+        )
+    return _not("flushes", say("no syncs were counted"))
+
+
+def _by_syncs(limit: float, cost: float) -> Message:
+    return say("{limit} syncs/s ÷ {cost} per event", limit=Count(round(limit)), cost=Short(cost))
+
+
+def _by_flushes(limit: float, cost: float) -> Message:
+    return say("{limit} flushes/s ÷ {cost} per event", limit=Count(round(limit)), cost=Short(cost))
 
 
 def _syncs(step: StepResult) -> float | None:
-    """Of both logs, as the server counts them; a log that is not counted is not nought."""
+    """The syncs of both logs, as the server counts them; a log that is not counted is not zero."""
     server = step.server
     if server is None or server.log_syncs_per_s is None:
         return None
     if server.means.get("setting.log_bin", 1.0) < 0.5:
         return server.log_syncs_per_s
     if server.binlog_syncs_per_s is None:
-        # Not synced by the server itself: the system writes it when it likes.
+        # The server does not sync it itself: the system writes it when it likes.
         lazy = server.means.get("setting.sync_binlog") == 0
         return server.log_syncs_per_s if lazy else None
     return server.log_syncs_per_s + server.binlog_syncs_per_s
@@ -190,23 +230,22 @@ def _disk(
     resource: Resource,
     limit_of: Callable[[Limits], float | None],
     rate_of: Callable[[HostFigures], float | None],
-    in_words: Callable[[float], str],
+    how: Callable[[float, float], Message],
 ) -> Callable[[Measured], Ceiling]:
     def found(measured: Measured) -> Ceiling:
         limit = limit_of(measured.limits)
         if limit is None:
             return _not(
-                resource, "what the device can do is not known: loadstone probe measures it"
+                resource, say("what the device can do is not known: loadstone probe measures it")
             )
         cost = measured.by_event(rate_of(measured.host) if measured.host else None)
         if cost is None:
-            return _not(resource, "the server's disk was not observed")
+            return _not(resource, say("the server's disk was not observed"))
         if not cost:
-            return _not(resource, "none was needed")
+            return _not(resource, say("none was needed"))
         if limit / cost > NEXT_TO_NONE * measured.tps:
-            return _not(resource, "next to none was needed")
-        how = f"{in_words(limit)}/s by {in_words(cost)} an event"
-        return _reached(measured, resource, limit / cost, how)
+            return _not(resource, say("next to none was needed"))
+        return _reached(measured, resource, limit / cost, how(limit, cost))
 
     return found
 
@@ -215,11 +254,14 @@ def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling
     def found(measured: Measured) -> Ceiling:
         line = measured.limits.line_bytes_per_s or _line(measured.host)
         if line is None:
-            return _not(resource, "the line's speed is not known: none told, or a virtual one's")
+            return _not(
+                resource,
+                say("the line speed is not known: the interface reports none, or is virtual"),
+            )
         cost = measured.by_event(_bytes(measured, incoming=incoming))
         if not cost:
-            return _not(resource, "no bytes were counted")
-        how = f"{_whole(line / 125_000)} Mbit/s by {_mega(cost)} an event"
+            return _not(resource, say("no bytes were counted"))
+        how = say("{mbit} Mbit/s ÷ {cost} per event", mbit=Number(line / 125_000), cost=Bytes(cost))
         return _reached(measured, resource, line / cost, how)
 
     return found
@@ -249,13 +291,14 @@ def _row_locks(measured: Measured) -> Ceiling:
     """
     step, server = measured.step, measured.step.server
     if server is None or server.row_lock_waits_per_s is None:
-        return _not("row locks", "the server does not count waits for rows")
+        return _not("row locks", say("the server does not count row lock waits"))
     if not step.writes or not step.seconds:
-        return _not("row locks", "nothing was written")
+        return _not("row locks", say("nothing was written"))
     held = min(server.row_lock_waits_per_s / (step.writes / step.seconds), 1.0)
     if held < FEWEST_WAITS:
-        return _not("row locks", f"{100 * held:.2g} % of the writes waited for a row")
-    how = f"{_percent(held)} of the writes found their row locked"
+        few = say("only {held} of the writes waited for a row", held=Percent(held))
+        return _not("row locks", few)
+    how = say("{held} of the writes found their row locked", held=Percent(held))
     return _reached(measured, "row locks", measured.tps / held, how)
 
 
@@ -263,53 +306,46 @@ def _generator(measured: Measured) -> Ceiling:
     own, step = measured.step.generator, measured.step
     if own.ceiling_qps and step.qps:
         statements = step.qps / measured.tps
-        how = f"{own.ceiling_qps:,.0f} statements/s (calibrated) by {statements:.3g} an event"
+        how = say(
+            "{rate} statements/s (calibrated) ÷ {statements} per event",
+            rate=Count(round(own.ceiling_qps)),
+            statements=Short(statements),
+        )
         return _reached(measured, "generator", own.ceiling_qps / statements, how)
     if own.cpu_share:
-        how = f"its event loops are at {_percent(own.cpu_share)}"
+        how = say("its event loops are busy {used} of the time", used=Percent(own.cpu_share))
         return _reached(measured, "generator", measured.tps / own.cpu_share, how)
-    return _not("generator", "its CPU was not measured")
+    return _not("generator", say("its CPU was not measured"))
 
 
 def _concurrency(measured: Measured) -> Ceiling:
     step = measured.step
     if step.rate is not None:
-        return _not("concurrency", "events are due by a schedule")
+        return _not("concurrency", say("events are due at a set rate (open loop)"))
     if measured.shortest_s is None:
-        return _not("concurrency", "no response time was measured")
+        return _not("concurrency", say("no response time was measured"))
     alone = step.concurrency <= max(measured.fewest, 1) and step.concurrency > 1
     if alone and measured.limits.answer_s is None:
         # N / R of the step itself is its own rate, whatever holds it back.
-        return _not("concurrency", "a step of fewer users is needed to know the shortest response")
+        return _not(
+            "concurrency",
+            say("a step with fewer users is needed to know the shortest response time"),
+        )
     added = (measured.limits.answer_s or 0.0) * (step.qps or 0.0) / measured.tps
     time_s = measured.shortest_s + added
-    how = f"{_users(step.concurrency)} by {time_s * 1000:.3g} ms, the shortest response time"
+    how = say(
+        "{users} ÷ {time} ms, the shortest response time",
+        users=user_count(step.concurrency),
+        time=Short(1000 * time_s),
+    )
     return _reached(measured, "concurrency", step.concurrency / time_s, how)
 
 
-def _time(seconds: float) -> str:
-    """Of CPU by event: microseconds, or milliseconds where there are thousands."""
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 0.001 else f"{seconds * 1e6:.3g} µs"
-
-
-def _users(number: int) -> str:
-    return f"{number:,} user{'' if number == 1 else 's'}"
-
-
-def _mega(size: float) -> str:
-    """Bytes in the unit that leaves a number of few digits."""
-    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {name}"
-    return f"{size:.3g} bytes"
-
-
-def _whole(count: float) -> str:
-    return f"{count:,.0f}" if count >= 99.5 else f"{count:.3g}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def _time(seconds: float) -> Message:
+    """CPU time per event: microseconds, or milliseconds where there are thousands of them."""
+    if seconds >= 0.001:
+        return say("{number} ms", number=Short(seconds * 1e3))
+    return say("{number} µs", number=Short(seconds * 1e6))
 
 
 _RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
@@ -320,19 +356,25 @@ _RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
         "disk writes",
         lambda limits: limits.disk_write_iops,
         lambda host: host.disk_write_iops,
-        lambda count: f"{_whole(count)} writes",
+        lambda limit, cost: say(
+            "{limit} writes/s ÷ {cost} writes per event", limit=Number(limit), cost=Number(cost)
+        ),
     ),
     _disk(
         "disk reads",
         lambda limits: limits.disk_read_iops,
         lambda host: host.disk_read_iops,
-        lambda count: f"{_whole(count)} reads",
+        lambda limit, cost: say(
+            "{limit} reads/s ÷ {cost} reads per event", limit=Number(limit), cost=Number(cost)
+        ),
     ),
     _disk(
         "disk write bandwidth",
         lambda limits: limits.disk_write_bytes_per_s,
         lambda host: host.disk_write_bytes_per_s,
-        _mega,
+        lambda limit, cost: say(
+            "{limit}/s ÷ {cost} per event", limit=Bytes(limit), cost=Bytes(cost)
+        ),
     ),
     _network("network to the server", incoming=True),
     _network("network from the server", incoming=False),
@@ -349,7 +391,7 @@ def _process_cores(host: HostFigures) -> float | None:
 
 
 def _others_cores(measured: Measured, host: HostFigures, busy: float, *, shared: bool) -> float:
-    """Cores at work for whoever is neither server nor generator; interrupts are the load's own."""
+    """Cores that neither server nor generator use; interrupts are the load's own."""
     process = _process_cores(host)
     if process is None:
         return 0.0
@@ -361,14 +403,14 @@ def _others_cores(measured: Measured, host: HostFigures, busy: float, *, shared:
 
 
 def _busy_cores(host: HostFigures) -> float | None:
-    """Cores at work, those given to others by the hypervisor not counted."""
+    """Busy cores; those that the hypervisor gave to others are not counted."""
     if host.cores is None or host.cpu_idle is None:
         return None
     idle = host.cpu_idle + (host.cpu_iowait or 0.0) + (host.cpu_steal or 0.0)
     return max(host.cores * (1 - idle), 0.0)
 
 
-def _reached(measured: Measured, resource: Resource, events_per_s: float, how: str) -> Ceiling:
+def _reached(measured: Measured, resource: Resource, events_per_s: float, how: Message) -> Ceiling:
     return Ceiling(
         resource=resource,
         events_per_s=events_per_s,
@@ -377,5 +419,5 @@ def _reached(measured: Measured, resource: Resource, events_per_s: float, how: s
     )
 
 
-def _not(resource: Resource, why: str) -> Ceiling:
+def _not(resource: Resource, why: Message) -> Ceiling:
     return Ceiling(resource=resource, events_per_s=None, used=None, how=None, why_not=why)

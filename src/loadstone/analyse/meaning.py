@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from loadstone.model.message import Message
+
 Weight = Literal["unfair", "slow", "note"]
 """Makes two servers unequal in what they promise; changes how fast one is; is worth knowing."""
 
@@ -17,6 +19,6 @@ class Meaning:
     """A setting in half a sentence each."""
 
     weight: Weight
-    performance: str
-    durability: str | None = None
+    performance: Message
+    durability: Message | None = None
     """What may be lost or seen wrongly; `None`: nothing changes there."""

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 
 from loadstone.analyse.intervals import CONFIDENCE, Interval, student_factor
 from loadstone.analyse.ladder import Level, quotable
+from loadstone.model.figure import Count, Percent
+from loadstone.model.message import Message, counted, say, user_count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.float64]
 
 FEWEST_LEVELS = 5
-"""Three parameters, and something left over to judge the fit by."""
+"""Levels for three parameters, and some left over to judge the fit by."""
 
 LEAST_EXPLAINED = 0.9
 """R squared of the levels below which the law does not describe the ladder."""
 
 MOST_MISSED = 0.1
-"""Neither does it where it misses levels by more than this share of the highest rate."""
+"""Share of the highest rate by which it may miss levels at most to describe the ladder."""
 
 METHOD = "t, linearised least squares"
 
@@ -54,7 +56,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Peak:
-    """Where the fitted curve is highest: users, events a second, and where each of them lies."""
+    """Where the fitted curve is highest: users and events a second, each with its interval."""
 
     users: Parameter
     rate: Parameter
@@ -74,11 +76,11 @@ class Usl:
     """The residuals' standard error in events a second."""
     levels: int
     peak: Peak | None
-    no_peak: str | None
+    no_peak: Message | None
     """Why there is none within the ladder."""
 
     def rate(self, users: float) -> float:
-        """What the curve says of so many users."""
+        """What the curve says of that many users."""
         return law(users, self.scale.value, self.contention.value, self.coherency.value)
 
 
@@ -86,7 +88,7 @@ class Usl:
 class Refused:
     """The law says nothing of this ladder."""
 
-    reason: str
+    reason: Message
 
 
 def law(users: float, scale: float, contention: float, coherency: float) -> float:
@@ -102,10 +104,15 @@ def fit(points: Iterable[tuple[float, float]], confidence: float = CONFIDENCE) -
     """
     ladder = _Ladder.of(points)
     if len(ladder.users) < FEWEST_LEVELS:
-        said = f"{len(ladder.users)} levels, at least {FEWEST_LEVELS} different ones are needed"
-        return Refused(said)
+        few = counted(
+            "1 level; at least {fewest} different ones are needed",
+            "{number} levels; at least {fewest} different ones are needed",
+            len(ladder.users),
+            fewest=FEWEST_LEVELS,
+        )
+        return Refused(few)
     if not (ladder.rates > 0).all():
-        return Refused("a level without a rate")
+        return Refused(say("a level has no rate"))
     found = _least_squares(ladder)
     reason = _misfit(ladder, found)
     return Refused(reason) if reason else _described(ladder, found, confidence)
@@ -114,7 +121,7 @@ def fit(points: Iterable[tuple[float, float]], confidence: float = CONFIDENCE) -
 def of_ladder(ladder: Sequence[Level], confidence: float = CONFIDENCE) -> Usl | Refused:
     """The law of one variant's and workload's levels, from those steps whose rate may be quoted."""
     if any(level.rate for level in ladder):
-        return Refused("an open loop: its rates were asked for, not found")
+        return Refused(say("an open loop: its rates were set, not found"))
     return fit(
         (
             (level.concurrency, step.tps)
@@ -128,7 +135,7 @@ def of_ladder(ladder: Sequence[Level], confidence: float = CONFIDENCE) -> Usl | 
 
 @dataclass(frozen=True)
 class _Ladder:
-    """Levels in their order: users, mean rates, and how many repeats a mean is of."""
+    """Levels in their order: users, mean rates, and the number of repeats in each mean."""
 
     users: Array
     rates: Array
@@ -208,18 +215,27 @@ def _start(ladder: _Ladder) -> Array:
     return best
 
 
-def _misfit(ladder: _Ladder, found: Array) -> str | None:
+def _misfit(ladder: _Ladder, found: Array) -> Message | None:
     """Why the law does not describe the ladder."""
     explained, missed = _quality(ladder, found)
     if explained < LEAST_EXPLAINED:
-        return f"it explains {explained:.0%} of the levels' differences (R squared), not 90 %"
+        return say(
+            "it explains {explained} of the differences between levels (R squared), less than "
+            "{least}",
+            explained=Percent(explained),
+            least=Percent(LEAST_EXPLAINED),
+        )
     highest = float(ladder.rates.max())
     if missed > MOST_MISSED * highest:
-        return f"it misses levels by {missed / highest:.0%} of the highest rate"
+        return say(
+            "it misses the levels by {missed} of the highest rate", missed=Percent(missed / highest)
+        )
     if found[1] < _AT_BOUND:
-        return "no contention: up to the last level, users add as much as the first, or more"
+        return say(
+            "no contention: up to the last level, each user adds as much as the first, or more"
+        )
     if found[1] > 1 - _AT_BOUND:
-        return "contention came out at its bound of 1: more users add nothing from the first on"
+        return say("contention is at its bound of 1: users after the first add nothing")
     return None
 
 
@@ -262,13 +278,17 @@ def _inverse(ladder: _Ladder, found: Array) -> Array:
     return inverse
 
 
-def _no_peak(ladder: _Ladder, contention: Parameter, coherency: Parameter) -> str | None:
+def _no_peak(ladder: _Ladder, contention: Parameter, coherency: Parameter) -> Message | None:
     if coherency.interval.low <= 0:
-        return "coherency may be zero: the rate need not fall beyond any level"
+        return say("coherency may be zero: the rate need not fall at any level")
     users = math.sqrt((1 - contention.value) / coherency.value)
     highest = float(ladder.users.max())
     if users > highest:
-        return f"the curve is highest at {users:.0f} users, beyond the last level ({highest:.0f})"
+        return say(
+            "the curve is highest at {users}, beyond the last level ({highest})",
+            users=user_count(round(users)),
+            highest=Count(round(highest)),
+        )
     return None
 
 

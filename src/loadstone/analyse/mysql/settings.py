@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from loadstone.analyse.advice import Advice, Rule, Server
-from loadstone.analyse.mysql.setting_effects import LOST_ON_CRASH, LOST_ON_POWER_CUT, MEANINGS
+from loadstone.analyse.mysql.setting_effects import MEANINGS
+from loadstone.model.figure import Bytes
+from loadstone.model.message import Message, say, say_in
 
 GIB, MIB = 1024**3, 1024**2
 SMALL_REDO = GIB
@@ -21,12 +23,12 @@ def _is_mariadb(server: Server) -> bool:
     return "mariadb" in server.variables.get("version", "").lower()
 
 
-def _costs(variable: str) -> str:
+def _costs(variable: str) -> Message:
     """What it means for speed."""
     return MEANINGS[variable].performance
 
 
-def _lost(variable: str) -> str:
+def _lost(variable: str) -> Message:
     """What it means for what survives."""
     meaning = MEANINGS[variable]
     return meaning.durability or meaning.performance
@@ -35,21 +37,29 @@ def _lost(variable: str) -> str:
 def _durability(server: Server) -> Iterator[Advice]:
     flush = server.text("innodb_flush_log_at_trx_commit")
     if flush not in (None, "1"):
-        lost = LOST_ON_CRASH if flush == "0" else LOST_ON_POWER_CUT
-        yield Advice(
-            "unfair",
-            "innodb_flush_log_at_trx_commit",
-            flush or "",
-            f"{lost}; compare only with servers that lose as much",
-            "1",
+        why = (
+            say(
+                "0 loses up to a second of commits with a crash of the server; compare only with "
+                "servers that lose as much"
+            )
+            if flush == "0"
+            else say(
+                "2 loses up to a second of commits with a power cut; compare only with servers "
+                "that lose as much"
+            )
         )
+        yield Advice("unfair", "innodb_flush_log_at_trx_commit", flush or "", why, "1")
     sync = server.text("sync_binlog")
     if server.is_on("log_bin") and sync not in (None, "1"):
         yield Advice("unfair", "sync_binlog", sync or "", _lost("sync_binlog"), "1")
     doublewrite = server.text("innodb_doublewrite")
     if doublewrite is not None and doublewrite.upper() in ("OFF", "0"):
-        why = f"{_lost('innodb_doublewrite')}; {_costs('innodb_doublewrite')}"
+        why = _both(_lost("innodb_doublewrite"), _costs("innodb_doublewrite"))
         yield Advice("unfair", "innodb_doublewrite", doublewrite, why, "ON", restart=True)
+
+
+def _both(first: Message, second: Message) -> Message:
+    return say_in("joined", "{first}; {second}", first=first, second=second)
 
 
 def _binary_log(server: Server) -> Iterator[Advice]:
@@ -67,13 +77,20 @@ def _buffer_pool(server: Server) -> Iterator[Advice]:
     if size is None:
         return
     if memory is not None and size > 0.85 * memory:
-        why = f"the machine has {_size(memory)}: with connections and sorts it may swap"
+        why = say(
+            "the machine has {memory}: with connections and sorts it may swap",
+            memory=Bytes(memory),
+        )
         yield Advice("slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory))
     elif memory is not None and size < 0.25 * memory:
-        why = f"the machine has {_size(memory)}; {_costs('innodb_buffer_pool_size')}"
+        why = say(
+            "the machine has {memory}; {why}",
+            memory=Bytes(memory),
+            why=_costs("innodb_buffer_pool_size"),
+        )
         yield Advice("slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory))
     elif memory is None and size <= 128 * MIB:
-        why = f"the default, made for a laptop: {_costs('innodb_buffer_pool_size')}"
+        why = say("the default, made for a laptop: {why}", why=_costs("innodb_buffer_pool_size"))
         yield Advice("slow", "innodb_buffer_pool_size", _size(size), why)
 
 
@@ -95,7 +112,7 @@ def _redo_log(server: Server) -> Iterator[Advice]:
 def _disk(server: Server) -> Iterator[Advice]:
     capacity = server.number("innodb_io_capacity")
     if capacity is not None and capacity <= SLOW_IO_CAPACITY and not server.machine.rotational:
-        why = "what one turning disk can do: dirty pages pile up on anything faster"
+        why = say("what one spinning disk can do: dirty pages pile up on anything faster")
         yield Advice("slow", "innodb_io_capacity", str(capacity), why, "2000")
     neighbours = server.text("innodb_flush_neighbors")
     if neighbours not in (None, "0") and server.machine.rotational is False:
@@ -103,7 +120,7 @@ def _disk(server: Server) -> Iterator[Advice]:
         yield Advice("slow", "innodb_flush_neighbors", neighbours or "", why, "0")
     method = server.text("innodb_flush_method")
     if method is not None and method.lower() in ("", "fsync"):
-        why = "pages go through the system's cache too: they stand in memory twice"
+        why = say("pages go through the system's cache as well, and are in memory twice")
         yield Advice("slow", "innodb_flush_method", method, why, "O_DIRECT", restart=True)
 
 
@@ -112,7 +129,7 @@ def _logging(server: Server) -> Iterator[Advice]:
         yield Advice("slow", "general_log", "ON", _costs("general_log"), "OFF")
     long_s = server.text("long_query_time")
     if server.is_on("slow_query_log") and long_s and re.fullmatch(r"0+(\.00\d*)?", long_s):
-        why = "nearly each statement is written to the slow log"
+        why = say("nearly every statement is written to the slow log")
         yield Advice("slow", "long_query_time", long_s, why, "1")
     if server.is_on("performance_schema"):
         yield Advice("note", "performance_schema", "ON", _costs("performance_schema"))
@@ -128,14 +145,17 @@ def _connections(server: Server) -> Iterator[Advice]:
     most = server.number("max_connections")
     pool = server.text("thread_handling") in ("pool-of-threads", "loaded-dynamically")
     if most is not None and most >= 512 and not pool and not server.is_on("thread_pool_enabled"):
-        why = (
-            "with thousands of connections at work a thread pool keeps the rate; "
-            "MariaDB has one (thread_handling=pool-of-threads), MySQL 9.7 a plugin"
+        why = say(
+            "with thousands of active connections a thread pool sustains the rate; MariaDB has one "
+            "(thread_handling=pool-of-threads), MySQL 9.7 a plugin"
         )
         yield Advice("note", "thread_handling", server.text("thread_handling") or "", why)
     cache, tables = server.number("table_open_cache"), server.number("table_definition_cache")
     if cache is not None and most is not None and cache < most:
-        why = f"fewer open tables than max_connections ({most}): tables are opened anew"
+        why = say(
+            "fewer open tables than max_connections ({most}): tables are opened again and again",
+            most=most,
+        )
         yield Advice("slow", "table_open_cache", str(cache), why, str(max(4000, 2 * most)))
     if tables is not None and tables < 400:
         why = _costs("table_definition_cache")
@@ -146,15 +166,16 @@ def _sorts(server: Server) -> Iterator[Advice]:
     for name in ("sort_buffer_size", "join_buffer_size", "read_rnd_buffer_size"):
         size = server.number(name)
         if size is not None and size >= MMAP_THRESHOLD:
-            why = f"{_costs(name)}{_by_version(server, name)}"
+            why = _maybe_in_pieces(server, name)
             yield Advice("slow", name, _size(size), why, "2M")
 
 
-def _by_version(server: Server, name: str) -> str:
+def _maybe_in_pieces(server: Server, name: str) -> Message:
     pieces = name == "sort_buffer_size" and not _is_mariadb(server)
     if pieces and server.release >= (8, 0, 12):
-        return "; MySQL takes it in pieces since 8.0.12, so look whether it matters"
-    return ""
+        in_pieces = say("MySQL takes it in pieces since 8.0.12, so check whether it matters")
+        return _both(_costs(name), in_pieces)
+    return _costs(name)
 
 
 _ENDS: dict[tuple[bool, tuple[int, int]], date] = {
@@ -169,7 +190,7 @@ _ENDS: dict[tuple[bool, tuple[int, int]], date] = {
     (True, (10, 11)): date(2028, 2, 16),
     (True, (11, 4)): date(2029, 5, 29),
 }
-"""When the makers' support of a series ends: Oracle's lifetime support policy (extended support);
+"""When the vendors' support of a series ends: Oracle's lifetime support policy (extended support);
 MariaDB's maintenance policy."""
 
 
@@ -179,7 +200,7 @@ def _version(server: Server) -> Iterator[Advice]:
         return
     end = _ENDS.get((_is_mariadb(server), (release[0], release[1])))
     if end is not None and end < today:
-        why = f"its maker's support ended on {end.isoformat()}"
+        why = say("vendor support ended on {day}", day=end.isoformat())
         yield Advice("note", "version", server.text("version") or "", why)
 
 
@@ -213,7 +234,7 @@ def _size(size: int) -> str:
 
 
 def _round(size: float) -> str:
-    """Down to a whole GiB, or to 128 MiB below that."""
+    """Rounded down to a whole GiB, or to 128 MiB below that."""
     if size >= GIB:
         return f"{int(size // GIB)}G"
     return f"{max(int(size // (128 * MIB)), 1) * 128}M"

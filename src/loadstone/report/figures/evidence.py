@@ -123,7 +123,7 @@ def _named(step: StepResult, counter: str) -> float | None:
     if server:
         known |= {
             "commits": server.commits_per_s,
-            "transactions by sync": server.transactions_per_sync,
+            "transactions per sync": server.transactions_per_sync,
         }
     if host:
         idle, waiting = host.cpu_idle, host.cpu_iowait or 0.0

@@ -6,16 +6,16 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, busy_share, outside
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 INSIDE = 0.5
-"""[P] of the users' time that they spend in the server."""
+"""[P] Least share of the users' time that they spend in the server."""
 
 
 def judge(case: Case) -> Finding | None:
-    """innodb_thread_concurrency lets so many into the storage engine, the rest queue."""
+    """innodb_thread_concurrency admits that many threads to InnoDB; the others queue."""
     allowed = case.needed(case.number("innodb_thread_concurrency"))
     busy = case.needed(busy_share(case))
     inside = 1 - case.needed(outside(case))
@@ -24,18 +24,24 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="thread-concurrency-low",
         group="setting",
-        sentence=(
-            f"innodb_thread_concurrency={num(allowed)} lets {num(allowed)} of {case.users:,} users "
-            f"work in InnoDB at once, while {pct(1 - busy)} of the cores are idle."
+        sentence=say(
+            "innodb_thread_concurrency={limit} lets {allowed} of {users} users work in InnoDB at "
+            "once, while {idle} of the cores are idle.",
+            limit=Number(allowed),
+            allowed=Number(allowed),
+            users=Count(case.users),
+            idle=Percent(1 - busy),
         ),
         evidence=(
-            case.seen("innodb_thread_concurrency", allowed, "threads", case.users),
-            case.seen("CPU busy", busy, "of the cores", FULL),
+            case.seen(
+                plain("innodb_thread_concurrency"), allowed, say_in("unit", "threads"), case.users
+            ),
+            case.seen(say("CPU busy"), busy, say("of the cores"), FULL),
         ),
         share=1 - allowed / case.users,
         confidence=0.6,
-        remedy="Set innodb_thread_concurrency to 0 (no limit).",
-        trial=dynamic(case, {"innodb_thread_concurrency": "0"}, "queueing before InnoDB"),
+        remedy=say("Set innodb_thread_concurrency to 0 (no limit)."),
+        trial=dynamic(case, {"innodb_thread_concurrency": "0"}, say("queueing in front of InnoDB")),
     )
 
 

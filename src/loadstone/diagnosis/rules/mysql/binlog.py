@@ -5,25 +5,25 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct, size
+from loadstone.model.message import Message, plain, say, say_in
 
 ROTATIONS = 0.1
-"""[P] DIAGNOSIS 8: one in ten seconds."""
+"""[P] Rotations a second: one in ten seconds (DIAGNOSIS 8)."""
 
 TO_DISK = 0.05
-"""[S] MySQLTuner: of the transactions."""
+"""[S] MySQLTuner: share of the transactions."""
 
 SYNCS = 4
 """[P] syncs that a rotation waits for: the old file, the new one, its index, their folder."""
 
 SYNC_S = 0.002
-"""[P] of a sync, where the disk does not tell."""
+"""[P] Time of a sync where the disk reports none."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Files fill so fast that commits often wait for the next one."""
+    """Files fill so fast that commits often wait for the next one to be opened."""
     most = case.needed(case.number("max_binlog_size"))
     written = case.needed(case.rate("binlog_written_bytes"))
     rotations = written / most if most else 0.0
@@ -33,27 +33,27 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="binlog-rotation",
         group="setting",
-        sentence=(
-            f"The binary log begins a new file {num(rotations)} times a second: "
-            f"max_binlog_size is {size(most)} and {size(written)}/s are written; all commits wait "
-            "meanwhile."
+        sentence=say(
+            "The binary log starts a new file {rotations} times a second: max_binlog_size is "
+            "{most} and {written}/s are written. All commits wait meanwhile.",
+            rotations=Number(rotations),
+            most=Bytes(most),
+            written=Bytes(written),
         ),
         evidence=(
-            case.seen("binlog files", rotations, "/s", ROTATIONS),
-            case.seen("binlog_written_bytes", written, "B/s"),
+            case.seen(say("binlog files"), rotations, say_in("unit", "/s"), ROTATIONS),
+            case.seen(plain("binlog_written_bytes"), written, say_in("unit", "B/s")),
         ),
         share=min(rotations * SYNCS * sync_s, 1.0),
         confidence=0.85,
-        remedy="Raise max_binlog_size to 1G.",
-        trial=dynamic(
-            case, {"max_binlog_size": "1073741824"}, "beginning new files of the binary log"
-        ),
+        remedy=say("Raise max_binlog_size to 1G."),
+        trial=dynamic(case, {"max_binlog_size": "1073741824"}, say("rotating the binary log")),
         acts_on="flushes",
     )
 
 
 def judge_cache(case: Case) -> Finding | None:
-    """Transactions are larger than the cache, and go through a temporary file."""
+    """Transactions are larger than the cache and go through a temporary file."""
     used, disk = (
         case.needed(case.rate("binlog_cache_use")),
         case.needed(case.rate("binlog_cache_disk_use")),
@@ -61,23 +61,37 @@ def judge_cache(case: Case) -> Finding | None:
     if not used or disk < TO_DISK * used:
         return None
     cache = case.number("binlog_cache_size")
+    part = min(disk / used, 1.0)
     return Finding(
         cause="binlog-cache-small",
         group="setting",
-        sentence=(
-            f"{pct(min(disk / used, 1.0))} of the transactions did not fit the binary log's cache"
-            + (f" of {size(cache)}" if cache else "")
-            + " and went through a temporary file."
+        sentence=_not_cached(part, cache),
+        evidence=(
+            case.seen(plain("binlog_cache_disk_use"), disk / used, say("of transactions"), TO_DISK),
         ),
-        evidence=(case.seen("binlog_cache_disk_use", disk / used, "of transactions", TO_DISK),),
-        share=0.2 * min(disk / used, 1.0),
+        share=0.2 * part,
         confidence=0.8,
-        remedy="Raise binlog_cache_size above the size of a transaction.",
+        remedy=say("Raise binlog_cache_size above the size of a transaction."),
         trial=dynamic(
             case,
             {"binlog_cache_size": str(16 * int(cache or 32768))},
-            "writing transactions to a temporary file",
+            say("writing transactions to a temporary file"),
         ),
+    )
+
+
+def _not_cached(part: float, cache: float | None) -> Message:
+    if cache:
+        return say(
+            "{part} of the transactions did not fit the binary log's cache of {size} and went "
+            "through a temporary file.",
+            part=Percent(part),
+            size=Bytes(cache),
+        )
+    return say(
+        "{part} of the transactions did not fit the binary log's cache and went through a "
+        "temporary file.",
+        part=Percent(part),
     )
 
 

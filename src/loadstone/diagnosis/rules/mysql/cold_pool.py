@@ -6,26 +6,26 @@ from loadstone.diagnosis.context import Case, Series
 from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import warm
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import say, say_in
 
 FALLS = 0.6
-"""[P] reads by event in the last third, by those of the first, below which the pool warms up."""
+"""[P] Reads per event in the last third by those in the first, below which the pool warms up."""
 
 MATTERS = 0.05
-"""[P] share of an event's demand that is reading pages."""
+"""[P] Share of an event's demand that is reading pages, from which it counts."""
 
 ALL = 0.8
-"""[P] part of the pages read that stay, from which a pool with room for more is being filled,
-whether or not the window shows its end."""
+"""[P] Share of the pages read that stay, from which a pool with room for more is being filled,
+whether or not the window shows the end of it."""
 
 FEWEST = 4
-"""Seconds from which begin and end of a window are more than chance."""
+"""Seconds from which the start and the end of a window differ by more than chance."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Pages read by event fall within the window, or all stay in a pool that has room for more."""
+    """Pages read per event fall within the window, or all stay in a pool that has room for more."""
     kept = case.needed(kept_share(case))
     if case.needed(case.rate("buffer_pool_reads")) <= 0 or kept < STAYS:
         return None
@@ -40,28 +40,37 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="cold-buffer-pool",
         group="validity",
-        sentence=(
-            f"The buffer pool was cold: pages read by event went from {num(thirds[0])} to "
-            f"{num(thirds[1])} within the window, and {pct(kept)} of those read stay in "
-            f"it; reading is {pct(share)} of an event's work."
+        sentence=say(
+            "The buffer pool was cold: pages read per event went from {first} to {last} within "
+            "the window, and {kept} of the pages read stayed in the pool. Reading makes up {share} "
+            "of an event's work.",
+            first=Number(thirds[0]),
+            last=Number(thirds[1]),
+            kept=Percent(kept),
+            share=Percent(share),
         ),
         evidence=(
-            case.seen("buffer_pool_reads by event, first third", thirds[0], "pages"),
             case.seen(
-                "buffer_pool_reads by event, last third", thirds[1], "pages", FALLS * thirds[0]
+                say("buffer_pool_reads per event, first third"), thirds[0], say_in("unit", "pages")
             ),
-            case.seen("pages read that stay", kept, "of those read", STAYS),
+            case.seen(
+                say("buffer_pool_reads per event, last third"),
+                thirds[1],
+                say_in("unit", "pages"),
+                FALLS * thirds[0],
+            ),
+            case.seen(say("pages read that stay"), kept, say("of those read"), STAYS),
         ),
         share=share,
         confidence=0.85,
-        remedy="Warm up longer (--warmup auto or a longer time) before the window begins.",
+        remedy=say("Warm up longer before the window starts: --warmup auto, or a longer time."),
         trial=warm(),
         acts_on="disk reads",
     )
 
 
 def _by_event(reads: Series, events: Series) -> tuple[float, float] | None:
-    """Pages by event of the first and the last third; reads are by interval of about a second."""
+    """Pages per event in the first and the last third; reads come about once a second."""
     rates = {round(at): value for at, value in events}
     pairs = [(value, rates[round(at)]) for at, value in reads if round(at) in rates]
     if len(pairs) < FEWEST:

@@ -1,4 +1,4 @@
-"""Commits are made to wait for company: a delay that was set, and no slow disk."""
+"""Commits wait for others to join their group: the delay was set, and no disk is slow."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 SHARE = 0.2
-"""[P] of the users' time that is the delay's."""
+"""[P] Share of the users' time that the delay takes."""
 
 _MYSQL = ("binlog_group_commit_sync_delay", "binlog_group_commit_sync_no_delay_count")
 _MARIADB = ("binlog_commit_wait_usec", "binlog_commit_wait_count")
-"""[S] both manuals: microseconds, and the commits in a group from which nobody waits any longer."""
+"""[S] Both manuals: microseconds, and the size of a group that waits no longer."""
 
 
 def judge(case: Case) -> Finding | None:
-    """The delay by the time that a commit takes, of the time that users stand in their commit."""
+    """The delay's share of a commit, times the share of time that users spend in commit."""
     share, commits = case.needed(commit_share(case)), case.needed(case.commits())
     name, delay_s = _delay(case)
     if not delay_s or not commits or not share:
@@ -31,30 +31,34 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="commit-delay",
         group="wait",
-        sentence=(
-            f"Commits wait on purpose: {name}={num(1e6 * delay_s)} makes each group wait up to "
-            f"{num(1000 * delay_s)} ms for more commits, and a commit takes {num(1000 * each_s)} "
-            f"ms; that is {pct(part)} of the users' time."
+        sentence=say(
+            "Commits wait on purpose: {name}={value} makes each group wait up to {most} ms for "
+            "more commits, and a commit takes {each} ms; that is {part} of the users' time.",
+            name=name,
+            value=Number(1e6 * delay_s),
+            most=Number(1000 * delay_s),
+            each=Number(1000 * each_s),
+            part=Percent(part),
         ),
         evidence=(
-            case.seen(name, 1e6 * delay_s, "µs"),
-            case.seen("time of a commit", 1000 * each_s, "ms", 1000 * delay_s),
-            case.seen("users in commit", share, "of their time"),
+            case.seen(plain(name), 1e6 * delay_s, say_in("unit", "µs")),
+            case.seen(say("time of a commit"), 1000 * each_s, say_in("unit", "ms"), 1000 * delay_s),
+            case.seen(say("users in commit"), share, say("of their time")),
         ),
         share=part,
         confidence=0.9,
-        remedy=(
-            "Set it to 0: it spares syncs where there are many users on a disk with few syncs, "
-            "and only costs time elsewhere."
+        remedy=say(
+            "Set it to 0. The delay saves syncs only where many users commit to a disk that syncs "
+            "slowly; elsewhere it only costs time."
         ),
-        trial=dynamic(case, {_switch(name): "0"}, "waiting for more commits"),
+        trial=dynamic(case, {_switch(name): "0"}, say("waiting for more commits")),
     )
 
 
 def _delay(case: Case) -> tuple[str, float]:
-    """Which variable, and its seconds; nought where nobody waits.
+    """The variable's name and its delay in seconds; zero where no commit waits.
 
-    A group that is complete goes at once, which the time of a commit shows.
+    A complete group goes at once; the time of a commit shows that.
     """
     for name, count_name in (_MYSQL, _MARIADB):
         delay_us = case.number(name)
@@ -65,7 +69,7 @@ def _delay(case: Case) -> tuple[str, float]:
 
 
 def _switch(name: str) -> str:
-    """What ends the waiting: MariaDB's delay is one only where a count is asked for."""
+    """The variable that ends the waiting: MariaDB's delay needs a count to have any effect."""
     return _MARIADB[1] if name in _MARIADB else name
 
 

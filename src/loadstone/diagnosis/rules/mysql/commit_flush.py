@@ -8,35 +8,35 @@ from loadstone.diagnosis.cpu import busy_share, is_full, state_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql import semi_sync
 from loadstone.diagnosis.trials import RELAXED, dynamic
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 SHARE = 0.5
-"""[P] DIAGNOSIS 5: of the users' time."""
+"""[P] Share of the users' time (DIAGNOSIS 5)."""
 
 SLOW_CYCLE_S = 0.004
-"""[P] from one sync of the log to the next while commits wait for them: with the binary log's in
+"""[P] Time from one log sync to the next while commits wait for them: with the binary log's in
 between, two syncs of 2 ms. Solid-state disks take 0.05 to 1 ms (measured here: 0.4)."""
 
 SLOW_SYNC_S = 0.0025
-"""[P] time of a flush of the disk, or of the log's writes and syncs by sync, from which it is slow;
-solid-state disks: as above."""
+"""[P] Time of a disk flush, or of the log's writes and syncs per sync, from which it is slow.
+Solid-state disks: as above."""
 
 RISES = 1.1
-"""[P] growth of the rate with more users, from which larger groups still make up for the wait."""
+"""[P] Growth of the rate with more users, from which larger groups still make up for the wait."""
 
 MORE_USERS = 1.4
-"""[P] by this factor the users must have grown to tell."""
+"""[P] Factor by which the users must have grown before this can be judged."""
 
 ROOM = 0.8
-"""[P] use of the cores below which a rate that stays is not theirs."""
+"""[P] Use of the cores below which they are not why the rate stays."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Most users stand in their commit, cores are free, and no replica is waited for.
+    """Most users are in their commit, cores are free, and no replica is waited for.
 
-    What the process list says is taken where it says something; else the time of the syncs that
+    The process list decides where it shows something; otherwise the time of the syncs that
     performance_schema counted.
     """
     commits, syncs = case.needed(case.commits()), case.needed(case.rate("log_syncs"))
@@ -52,25 +52,30 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="commit-flush",
         group="wait" if is_limit else "note",
-        sentence=(
-            f"Users wait for the log's flush {pct(share)} of their time: {num(each_ms)} ms a "
-            f"commit, with {num(syncs)} syncs of the log a second for {num(commits)} commits."
+        sentence=say(
+            "Users spend {share} of their time waiting for the log to be flushed: {each} ms per "
+            "commit, with {syncs} log syncs a second for {commits} commits.",
+            share=Percent(share),
+            each=Number(each_ms),
+            syncs=Number(syncs),
+            commits=Number(commits),
         ),
         evidence=(
-            case.seen("users in commit", share, "of their time", SHARE),
-            case.seen("log_syncs", syncs, "/s"),
-            case.seen("commits", commits, "/s"),
+            case.seen(say("users in commit"), share, say("of their time"), SHARE),
+            case.seen(plain("log_syncs"), syncs, say_in("unit", "/s")),
+            case.seen(plain("commits"), commits, say_in("unit", "/s")),
         ),
         share=share,
         confidence=0.85,
-        remedy=(
-            "A log device that syncs faster (flash with power-loss protection), more users so "
-            "that a sync carries more commits; less durability only where commits may be lost."
+        remedy=say(
+            "Use a log device that syncs faster (flash with power-loss protection), or more users, "
+            "so that each sync carries more commits. Reduce durability only where commits may be "
+            "lost."
         ),
         trial=dynamic(
             case,
             {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"},
-            "waiting for the log's syncs",
+            say("waiting for log syncs"),
             costs=RELAXED,
         ),
         acts_on="flushes",
@@ -78,14 +83,14 @@ def judge(case: Case) -> Finding | None:
 
 
 def _wait_for_syncs(case: Case) -> bool:
-    """Whether commits are set to: else both logs are synced about once a second, beside them."""
+    """Whether commits must: otherwise both logs are synced about once a second, independently."""
     redo, binary = case.number("innodb_flush_log_at_trx_commit"), case.number("sync_binlog")
     has_binary_log = (case.variable("log_bin") or "ON").upper() not in ("OFF", "0")
     return redo not in (0, 2) or (has_binary_log and binary != 0)
 
 
 def _sync_s(case: Case, syncs: float) -> float | None:
-    """How long a flush takes, by the disk or by performance_schema; `None`: neither tells."""
+    """Time of a flush, by the disk or by performance_schema; `None`: neither reports it."""
     disk = case.step.host.disk if case.step.host else None
     flushes, flushing = (case.host_rate(f"disk.{disk}.{what}") for what in ("flushes", "flush_s"))
     log_s = case.rate("redo_file_wait_s")
@@ -95,14 +100,14 @@ def _sync_s(case: Case, syncs: float) -> float | None:
 
 
 def _stays(case: Case) -> bool:
-    """Whether users that are more bring no more, while cores are free."""
+    """Whether more users bring no more events, while cores are free."""
     fewer = [step.tps or 0.0 for step in case.ladder if case.users >= MORE_USERS * step.concurrency]
     busy = busy_share(case)
     return bool(fewer) and case.tps < RISES * max(fewer) and busy is not None and busy < ROOM
 
 
 def commit_share(case: Case) -> float | None:
-    """Share of the users' time in commit; `None`: neither states nor times are told."""
+    """Share of the users' time in commit; `None`: neither states nor times are known."""
     states = case.states()
     by_state = None
     if states:

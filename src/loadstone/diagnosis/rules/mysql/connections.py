@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client, dynamic
+from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Joined, Message, counted, plain, say, say_in, sentences
 
 BY_EVENT = 0.1
-"""[P] connections opened by event; DIAGNOSIS 2 asks for one by transaction."""
+"""[P] Connections opened per event; DIAGNOSIS 2 asks for one per transaction."""
 
 FEWEST = 1.0
-"""[P] a second, at least: an observer that connects anew is no storm."""
+"""[P] Lower bound a second: an observer that reconnects is no storm."""
 
 COST = 0.15
-"""[P] of the server's CPU, from which logins are much of its work however many events there are."""
+"""[P] Share of the server's CPU from which logins are a large part of its work."""
 
 _BY_ACCOUNT = ("1203", "1226")
-"""[S] both manuals: more connections than max_user_connections, or than the account may have."""
+"""[S] Both manuals: more connections than max_user_connections, or than the account may have."""
 
 PLAIN_S = 0.18e-3
-"""[P] the server's CPU for one connection: a thread, the login, its variables. Measured 0.2 ms with
+"""[P] The server's CPU for one connection: a thread, the login, its variables. Measured 0.2 ms with
 MariaDB 10.11 and no cached threads, a statement of 25 µs included."""
 
 TLS_S = 1.5e-3
-"""[P] beside it that of a TLS handshake with an RSA key of 2,048 bits."""
+"""[P] The same for a TLS handshake with an RSA key of 2,048 bits, on top of that."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -38,46 +40,71 @@ def judge(case: Case) -> Finding | None:
         return None
     limit = case.number("max_connections")
     full = refused > 0 or "1040" in case.step.connect_failures
-    numbers = ", ".join(f"{count:,} × {code}" for code, count in case.step.connect_failures.items())
     missing = max(case.users - case.step.users, 0)
-    evidence: list[Evidence] = [case.seen("connect_failures", failed, "attempts", 0.0)]
+    attempts = say_in("unit", "attempts")
+    evidence: list[Evidence] = [case.seen(plain("connect_failures"), failed, attempts, 0.0)]
     if full:
-        evidence.append(case.seen("refused_connections", refused, "attempts", 0.0))
+        evidence.append(case.seen(plain("refused_connections"), refused, attempts, 0.0))
     return Finding(
         cause="connections-refused",
         group="validity",
-        sentence=(
-            f"{num(max(failed, refused))} connection attempts failed"
-            + (f" ({numbers})" if numbers else "")
-            + (f"; {missing:,} of {case.users:,} users had none at the end" if missing else "")
-            + (f": max_connections is {num(limit)}." if full and limit else ".")
-        ),
+        sentence=sentences(*_refused(case, round(max(failed, refused)), limit if full else None)),
         evidence=tuple(evidence),
         share=missing / case.users if missing else 0.05,
         confidence=0.9,
         remedy=_way_in(case, full=full),
         trial=(
-            dynamic(case, {"max_connections": str(case.users + 100)}, "refusing connections")
+            dynamic(
+                case,
+                {"max_connections": str(case.users + 100)},
+                say("refusing connections"),
+            )
             if full
-            else client("connect-at-once", "8", None, "connecting many at once")
+            else client("connect-at-once", "8", None, say("opening many connections at once"))
         ),
     )
 
 
-def _way_in(case: Case, *, full: bool) -> str:
+def _refused(case: Case, failed: int, limit: float | None) -> Iterator[Message]:
+    yield _failures(case, failed)
+    if missing := max(case.users - case.step.users, 0):
+        yield say(
+            "{missing} of {users} users had no connection at the end.",
+            missing=Count(missing),
+            users=Count(case.users),
+        )
+    if limit:
+        yield say("max_connections is {limit}.", limit=Number(limit))
+
+
+def _failures(case: Case, failed: int) -> Message:
+    errors = [f"{count:,} × {code}" for code, count in case.step.connect_failures.items()]
+    if errors:
+        return counted(
+            "1 connection attempt failed ({errors}).",
+            "{number} connection attempts failed ({errors}).",
+            failed,
+            errors=Joined(errors),
+        )
+    return counted("1 connection attempt failed.", "{number} connection attempts failed.", failed)
+
+
+def _way_in(case: Case, *, full: bool) -> Message:
     """What to do about connections that are turned away."""
     if full:
-        return "Raise max_connections above the number of users."
+        return say("Raise max_connections above the number of users.")
     if any(code in case.step.connect_failures for code in _BY_ACCOUNT):
-        return "Raise max_user_connections, or the account's own limit, above the number of users."
-    return (
-        "Look at the error numbers; a longer --connect-timeout and a smaller --connect-at-once "
-        "help servers that accept slowly (back_log, connect_timeout)."
+        return say(
+            "Raise max_user_connections, or the account's own limit, above the number of users."
+        )
+    return say(
+        "Look up the error codes. For a server that accepts slowly (back_log, connect_timeout), "
+        "use a longer --connect-timeout and a smaller --connect-at-once."
     )
 
 
 def judge_storm(case: Case) -> Finding | None:
-    """Connections opened by second, within the window, against the events and the server's CPU."""
+    """Connections opened a second, compared with the events and the server's CPU."""
     opened = case.needed(case.rate("connections"))
     handshakes = case.rate("ssl_accepts") or 0.0
     cost_s = opened * PLAIN_S + handshakes * TLS_S
@@ -88,30 +115,43 @@ def judge_storm(case: Case) -> Finding | None:
     return Finding(
         cause="connection-storm",
         group="setting",
-        sentence=(
-            f"{num(opened)} connections a second are opened for {num(case.tps)} events"
-            + (
-                f", {pct(min(handshakes / opened, 1.0))} of them with a TLS handshake"
-                if handshakes
-                else ""
-            )
-            + ": each costs a thread, a login and its session."
-        ),
+        sentence=_opened(opened, case.tps, handshakes),
         evidence=(
-            case.seen("connections", opened, "/s", BY_EVENT * case.tps),
-            case.seen("ssl_accepts", handshakes, "/s"),
-            case.seen("threads_created", case.rate("threads_created") or 0.0, "/s"),
+            case.seen(plain("connections"), opened, say_in("unit", "/s"), BY_EVENT * case.tps),
+            case.seen(plain("ssl_accepts"), handshakes, say_in("unit", "/s")),
+            case.seen(
+                plain("threads_created"), case.rate("threads_created") or 0.0, say_in("unit", "/s")
+            ),
         ),
         share=share,
         confidence=0.85,
-        remedy="Keep connections open (a connection pool); a larger thread_cache_size.",
-        trial=dynamic(case, {"thread_cache_size": "256"}, "making a thread for each connection"),
+        remedy=say("Keep connections open (with a connection pool), or raise thread_cache_size."),
+        trial=dynamic(
+            case, {"thread_cache_size": "256"}, say("creating a thread for each connection")
+        ),
         acts_on="server CPU",
     )
 
 
+def _opened(opened: float, events: float, handshakes: float) -> Message:
+    if handshakes:
+        return say(
+            "{opened} connections a second are opened for {events} events, {part} of the "
+            "connections with a TLS handshake. Each costs a thread, a login and a session.",
+            opened=Number(opened),
+            events=Number(events),
+            part=Percent(min(handshakes / opened, 1.0)),
+        )
+    return say(
+        "{opened} connections a second are opened for {events} events. Each costs a thread, a "
+        "login and a session.",
+        opened=Number(opened),
+        events=Number(events),
+    )
+
+
 def judge_lost(case: Case) -> Finding | None:
-    """Connections that broke in the window: what is measured is also the time without."""
+    """Connections that broke in the window: the figures include the time without them."""
     reconnects = case.step.reconnects
     if not case.step.outages or not reconnects:
         return None
@@ -119,11 +159,19 @@ def judge_lost(case: Case) -> Finding | None:
     return Finding(
         cause="connections-lost",
         group="validity",
-        sentence=f"{reconnects:,} connections were lost and opened again, first with: {reason}.",
-        evidence=(case.seen("reconnects", reconnects, "", 0.0),),
+        sentence=counted(
+            "1 connection was lost and opened again; the reason: {reason}.",
+            "{number} connections were lost and opened again; the first reason: {reason}.",
+            reconnects,
+            reason=reason,
+        ),
+        evidence=(case.seen(plain("reconnects"), reconnects, plain(""), 0.0),),
         share=min(reconnects / max(case.users, 1), 1.0) * 0.5,
         confidence=0.9,
-        remedy="See the server's error log: a restart, a kill, a timeout, or the network.",
+        remedy=say(
+            "Look for a restart, a KILL or a timeout in the server's error log; otherwise suspect "
+            "the network."
+        ),
     )
 
 

@@ -7,22 +7,22 @@ from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct, users
+from loadstone.model.message import plain, say, say_in, user_count
 
 FALL = 0.3
-"""[P] of the peak's rate that is lost; [S] dom.as 2009: 20,000/s fell to 3,000 at 50 users."""
+"""[P] Share of the peak's rate lost; [S] dom.as 2009: 20,000/s fell to 3,000 at 50 users."""
 
 LOCKED = 0.5
-"""[P] share of the users that wait for a row."""
+"""[P] Share of the users that wait for a row."""
 
 DEARER = 2.0
-"""[P] growth of the server's CPU by event from the peak on: waiting alone costs none."""
+"""[P] Growth of the server's CPU per event from the peak on: waiting alone costs none."""
 
 
 def judge(case: Case) -> Finding | None:
-    """On a ladder of waiters the rate falls and an event's CPU grows with the queue."""
+    """As more users wait, the rate falls and an event costs more CPU."""
     detect = case.needed(case.is_on("innodb_deadlock_detect"))
     share = case.needed(lock_share(case))
     rated = [step for step in case.ladder if step.tps]
@@ -38,27 +38,36 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="deadlock-checks",
         group="setting",
-        sentence=(
-            f"With {users(case.users)} the rate is {pct(lost)} below that of "
-            f"{users(peak.concurrency)}, {pct(share)} of the users wait for a row, and an event "
-            f"takes {num(now / before)} times the CPU: each waiter is checked for deadlocks "
-            "against all others."
+        sentence=say(
+            "With {users} the rate is {lost} below that of {peak}, {share} of the users wait for a "
+            "row, and an event takes {times} times the CPU: each waiter is checked for deadlocks "
+            "against all others.",
+            users=user_count(case.users),
+            lost=Percent(lost),
+            peak=user_count(peak.concurrency),
+            share=Percent(share),
+            times=Number(now / before),
         ),
         evidence=(
-            case.seen("rate below the peak", lost, "", FALL),
-            case.seen("CPU by event against the peak's", now / before, "times", DEARER),
+            case.seen(say("rate below the peak"), lost, plain(""), FALL),
+            case.seen(
+                say("CPU per event compared with the peak"),
+                now / before,
+                say_in("unit", "times"),
+                DEARER,
+            ),
         ),
         share=lost,
         confidence=0.6,
-        remedy=(
-            "innodb_deadlock_detect=OFF with a short innodb_lock_wait_timeout (1 s), or fewer "
-            "users on the row (a thread pool, a queue before the server)."
+        remedy=say(
+            "Set innodb_deadlock_detect=OFF with a short innodb_lock_wait_timeout (1 s), or let "
+            "fewer users compete for the row (a thread pool, a queue in front of the server)."
         ),
         trial=dynamic(
             case,
             {"innodb_lock_wait_timeout": "1", "innodb_deadlock_detect": "OFF"},
-            "checking for deadlocks",
-            costs="deadlocks last until innodb_lock_wait_timeout=1 (s) ends a statement of theirs",
+            say("checking for deadlocks"),
+            costs=say("deadlocks last until a lock wait times out (innodb_lock_wait_timeout=1)"),
         ),
         acts_on="server CPU",
     )

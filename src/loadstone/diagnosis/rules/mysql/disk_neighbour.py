@@ -6,30 +6,30 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.page_reads import reads_by_event, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 BUSY = 0.4
-"""[P] of the time that the disk has something to do, from which the server often finds others in
-its way. Writers around the page cache had a disk of many queues busy 53 to 86 % of the time."""
+"""[P] Share of the time in which the disk is busy, from which the server often finds others in its
+way. Writers around the page cache had a disk of many queues busy 53 to 86 % of the time."""
 
 TIMES = 4.0
-"""[P] others' bytes by the server's own: a file system's journal, which is no process's, writes
+"""[P] Others' bytes by the server's own: a file system's journal, which is no process's, writes
 one and a half times what a load of small commits does."""
 
 FEWEST_BYTES = 20e6
-"""[P] a second of others'."""
+"""[P] Others' bytes a second, lower bound."""
 
 WAITS = 0.3
-"""[P] share of the users' time in commit from which they feel the disk."""
+"""[P] Share of the users' time in commit from which they feel the disk."""
 
 READS = 0.1
-"""[P] pages that an event reads, from which it does as well: DIAGNOSIS 14."""
+"""[P] Pages that an event reads from which it feels the disk too (DIAGNOSIS 14)."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Bytes of the disk against those of the server's process, on a disk that is always busy."""
+    """The disk moves far more bytes than the server's process does, and is always busy."""
     busy = case.needed(case.host("disk_busy"))
     moved = sum(
         case.needed(case.host(name)) for name in ("disk_read_bytes_per_s", "disk_write_bytes_per_s")
@@ -46,19 +46,27 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="disk-neighbour",
         group="validity",
-        sentence=(
-            f"Others use the server's disk: of {num(moved / 1e6)} MB a second on {disk} the server "
-            f"moves {num(own / 1e6)}, and the disk is busy {pct(busy)} of the time: do not compare "
-            "these figures."
+        sentence=say(
+            "Others use the server's disk: of {moved} MB a second on {disk} the server moves {own} "
+            "MB, and the disk is busy {busy} of the time. Do not compare these figures.",
+            moved=Number(moved / 1e6),
+            disk=disk,
+            own=Number(own / 1e6),
+            busy=Percent(busy),
         ),
         evidence=(
-            case.seen("bytes of others on the disk", others, "B/s", max(FEWEST_BYTES, TIMES * own)),
-            case.seen("disk_busy", busy, "of the time", BUSY),
-            case.seen("users in commit", in_commit, "of their time", WAITS),
+            case.seen(
+                say("bytes of others on the disk"),
+                others,
+                say_in("unit", "B/s"),
+                max(FEWEST_BYTES, TIMES * own),
+            ),
+            case.seen(plain("disk_busy"), busy, say("of the time"), BUSY),
+            case.seen(say("users in commit"), in_commit, say("of their time"), WAITS),
         ),
         share=max(in_commit * min(busy, 1.0), reads_share(case) or 0.0),
         confidence=0.8,
-        remedy="Find them (iotop, pidstat -d), or give the server a disk of its own.",
+        remedy=say("Find them (iotop, pidstat -d), or give the server a disk of its own."),
     )
 
 

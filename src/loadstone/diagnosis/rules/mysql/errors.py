@@ -6,18 +6,18 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import SHARE as LOCKED
 from loadstone.diagnosis.rules.mysql.row_locks import lock_share
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say_in
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in
 
 SHARE = 0.01
-"""[P] of the events: DIAGNOSIS 10 takes the same for retries."""
+"""[P] Share of the attempts that fail; DIAGNOSIS 10 takes the same for retries."""
 
 _OF_LOCKS = ("1213", "1205", "1020")
 
 
 def judge(case: Case) -> Finding | None:
-    """Error packets by event; those of locks only where nothing succeeds and no lock is seen."""
+    """Error packets per event; those of locks only where nothing succeeds and no lock is seen."""
     locked = (lock_share(case) or 0.0) >= LOCKED
     errors = {
         code: count
@@ -29,15 +29,13 @@ def judge(case: Case) -> Finding | None:
         return None
     part = total / (case.step.events + total)
     code = max(errors, key=lambda one: errors[one])
-    example = case.step.error_examples.get(code)
-    said = f": {example.message}" if example else ""
     return Finding(
         cause="errors",
         group="validity",
-        sentence=f"{pct(part)} of the attempts fail, mostly with error {code}{said}",
+        sentence=_failing(case, code, part),
         evidence=(
-            case.seen("errors", total, "", SHARE * _attempts(case)),
-            case.seen(f"error {code}", errors[code], ""),
+            case.seen(say("errors"), total, plain(""), SHARE * _attempts(case)),
+            case.seen(say("error {number}", number=code), errors[code], plain("")),
         ),
         share=part,
         confidence=0.95,
@@ -45,24 +43,41 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-def _advice(code: str, total: float) -> str:
-    """What to do about it, by its number (both manuals)."""
+def _failing(case: Case, code: str, part: float) -> Message:
+    if example := case.step.error_examples.get(code):
+        return say(
+            "{part} of the attempts fail, mostly with error {code}: {message}",
+            part=Percent(part),
+            code=code,
+            message=example.message,
+        )
+    return say(
+        "{part} of the attempts fail, mostly with error {code}.", part=Percent(part), code=code
+    )
+
+
+def _advice(code: str, total: float) -> Message:
+    """What to do about an error, by its code (both manuals)."""
     match code:
         case "1290" | "1836" | "1792":
-            return "The server or the session is read-only (read_only): is it the primary?"
+            return say("The server or the session is read-only (read_only): is it the primary?")
         case "1461":
-            return "Raise max_prepared_stmt_count above tables × statements × users."
+            return say("Raise max_prepared_stmt_count above tables × statements × users.")
         case "1021" | "1114":
-            return "Look at the free space of the server's data and temporary folders."
+            return say("Check the free space in the server's data and temporary directories.")
         case "1969" | "3024":
-            return "Raise max_execution_time (MariaDB: max_statement_time), or set it to 0."
+            return say("Raise max_execution_time (MariaDB: max_statement_time), or set it to 0.")
         case "1226":
-            return "Raise the account's limits (MAX_QUERIES_PER_HOUR and the like)."
-    return f"Look at error {code} first: a rate with {num(total)} errors is not the server's."
+            return say("Raise the account's limits (MAX_QUERIES_PER_HOUR and the like).")
+    return say(
+        "Fix error {code} first: a rate with {total} errors does not describe the server.",
+        code=code,
+        total=Number(total),
+    )
 
 
 def _attempts(case: Case) -> float:
-    """Attempts of the window."""
+    """All attempts in the window."""
     return float(case.step.events + sum(case.step.errors.values()))
 
 

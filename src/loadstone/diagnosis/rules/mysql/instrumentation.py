@@ -6,26 +6,25 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import at_start
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.hot_spots import WaitSpot
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 FINE = ("wait/synch/", "stage/")
-"""Instruments that are off unless somebody switches them on: there are dozens by statement."""
+"""Instruments that are off by default: there are dozens per statement."""
 
 EVENT_S = 0.25e-6
-"""[P] of CPU for one timed event: two readings of the clock and the sums by thread and by name."""
+"""[P] CPU of one timed event: two readings of the clock, and the sums by thread and by name."""
 
 SHARE = 0.05
-"""[P] of the server's CPU from which it would be seen."""
+"""[P] Share of the server's CPU from which it would be noticed."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Events that were timed by second, at the cost of one; those of the longest kinds only."""
+    """Timed events a second times the cost of one; only events of the most frequent kinds."""
     if not case.needed(case.is_on("performance_schema")):
         return None
-    case.reads.append("performance_schema's waits")
+    case.reads.append(say("performance_schema's waits"))
     spots = case.needed(case.step.hot_spots).waits
     cores, window = case.needed(server_cores(case)), case.step.window
     fine = [spot for spot in spots if spot.event.startswith(FINE)]
@@ -39,28 +38,30 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="instrumentation",
         group="setting",
-        sentence=(
-            f"performance_schema times {num(events)} events of locks and stages a second, which "
-            f"takes about {pct(share)} of the server's CPU; most are {_called(most)}."
+        sentence=say(
+            "performance_schema times {events} lock and stage events a second, which takes about "
+            "{share} of the server's CPU. Most are {event} ({count} in all).",
+            events=Number(events),
+            share=Percent(share),
+            event=most.event,
+            count=Number(most.count),
         ),
         evidence=(
-            case.seen("events timed", events, "/s"),
-            case.seen("instruments' part of the server's CPU (estimate)", share, "", SHARE),
+            case.seen(say("events timed"), events, say_in("unit", "/s")),
+            case.seen(
+                say("instruments' share of the server's CPU (estimate)"), share, plain(""), SHARE
+            ),
         ),
         share=share,
         confidence=0.6,
-        remedy=(
-            "Switch off in performance_schema.setup_instruments what nobody reads: "
+        remedy=say(
+            "Switch off the instruments that nobody reads in performance_schema.setup_instruments: "
             "UPDATE ... SET ENABLED='NO' WHERE NAME LIKE 'wait/synch/%' OR NAME LIKE 'stage/%'."
         ),
-        # Instruments are rows of a table, that no journal of variables would put back.
-        trial=at_start(case, {"performance_schema": "OFF"}, "performance_schema"),
+        # Instruments are rows of a table, which no journal of variables would put back.
+        trial=at_start(case, {"performance_schema": "OFF"}, say("performance_schema")),
         acts_on="server CPU",
     )
-
-
-def _called(spot: WaitSpot) -> str:
-    return f"{spot.event} ({num(spot.count)} in all)"
 
 
 RULE = Rule("instrumentation", say("performance_schema's instruments"), judge)

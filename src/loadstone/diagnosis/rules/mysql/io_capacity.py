@@ -6,31 +6,31 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.redo_small import greatest_age
 from loadstone.diagnosis.trials import REFILLS_S, dynamic
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding, Trial
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 LOW = 200.0
-"""[S] MySQLTuner: what one turning disk can do."""
+"""[S] MySQLTuner: what one spinning disk can do."""
 
 DISK_FREE = 0.5
-"""[P] DIAGNOSIS 9: the disk could do more."""
+"""[P] Use below which the disk could do more (DIAGNOSIS 9)."""
 
 LOW_MAX = 2 * LOW
-"""[P] an innodb_io_capacity_max up to which it is the log's flushing, too, that is held back."""
+"""[P] Highest innodb_io_capacity_max that also holds the flushing for the log back."""
 
 LOG_NEAR = 0.8
-"""[S] PMM: part of the log's greatest age that is near it."""
+"""[S] PMM: share of the log's greatest age from which the age is near it."""
 
 NEAR = 0.9
-"""[P] of innodb_max_dirty_pages_pct."""
+"""[P] Share of innodb_max_dirty_pages_pct from which dirty pages are near it."""
 
 AROUND = 0.3
-"""[P] how near pages flushed a second are to the capacity."""
+"""[P] How near to the capacity the pages flushed a second are."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Dirty pages stand at their limit while flushing keeps to the capacity and the disk rests.
+    """Dirty pages are at their limit while flushing keeps to the capacity and the disk is idle.
 
     The other signs are that users find no free page (buffer_pool_wait_free), and that the redo log
     fills because its pages are flushed no faster than innodb_io_capacity_max.
@@ -49,39 +49,44 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="io-capacity-low",
         group="setting",
-        sentence=(
-            f"innodb_io_capacity={num(capacity)} holds flushing back: {num(flushed)} pages are "
-            f"flushed a second, {pct(dirty / total)} of the pool is dirty, and the disk is busy "
-            f"{pct(busy)} of the time."
+        sentence=say(
+            "innodb_io_capacity={capacity} holds flushing back: {flushed} pages are flushed a "
+            "second, {dirty} of the pool is dirty, and the disk is busy {busy} of the time.",
+            capacity=Number(capacity),
+            flushed=Number(flushed),
+            dirty=Percent(dirty / total),
+            busy=Percent(busy),
         ),
         evidence=(
-            case.seen("pages_flushed", flushed, "/s", capacity),
-            case.seen("pages_dirty", dirty / total, "of the pool", NEAR * most),
-            case.seen("buffer_pool_wait_free", waited, "/s", 0.0),
-            case.seen("disk_busy", busy, "of the time", DISK_FREE),
+            case.seen(plain("pages_flushed"), flushed, say_in("unit", "/s"), capacity),
+            case.seen(plain("pages_dirty"), dirty / total, say("of the pool"), NEAR * most),
+            case.seen(plain("buffer_pool_wait_free"), waited, say_in("unit", "/s"), 0.0),
+            case.seen(plain("disk_busy"), busy, say("of the time"), DISK_FREE),
         ),
         share=1 - busy if full or log_full else 0.3,
         confidence=0.8,
-        remedy="Raise innodb_io_capacity (2000 for a solid-state disk) and innodb_io_capacity_max.",
+        remedy=say(
+            "Raise innodb_io_capacity (2000 for a solid-state disk) and innodb_io_capacity_max."
+        ),
         trial=_larger(case, 10 * int(capacity)),
     )
 
 
-def _larger(case: Case, wanted: int) -> Trial | None:
+def _larger(case: Case, proposed: int) -> Trial | None:
     """The maximum goes first: MySQL clips the capacity by it."""
-    most = max(2 * wanted, int(case.number("innodb_io_capacity_max") or 0))
+    most = max(2 * proposed, int(case.number("innodb_io_capacity_max") or 0))
     return dynamic(
         case,
-        {"innodb_io_capacity_max": str(most), "innodb_io_capacity": str(wanted)},
-        "flushing at so low a capacity",
+        {"innodb_io_capacity_max": str(most), "innodb_io_capacity": str(proposed)},
+        say("the low innodb_io_capacity"),
         settles_s=REFILLS_S,
     )
 
 
 def _fills_the_log(case: Case, flushed: float) -> bool:
-    """Whether the log gets full although the disk could take its pages.
+    """Whether the log fills up although the disk could take its pages.
 
-    Synchronous flushing, which comes then, goes beyond the capacity.
+    The synchronous flushing that follows exceeds the capacity.
     """
     most = case.number("innodb_io_capacity_max")
     age, limit = case.highest("checkpoint_age_bytes"), greatest_age(case)

@@ -1,4 +1,4 @@
-"""Each statement is written down by the server."""
+"""The server logs each statement."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 LINE_S = 20e-6
-"""[P] of one statement's line: formatting and a write, under one lock for all."""
+"""[P] CPU of logging one statement: formatting and a write, under one lock for all."""
 
 OFTEN = 0.5
-"""[P] of the statements that are in the slow log."""
+"""[P] Share of the statements that are in the slow log."""
 
 FEWEST = 100.0
-"""[P] statements a second below which a line each costs nothing that shows."""
+"""[P] Statements a second below which logging each of them costs nothing noticeable."""
 
 _ALL_STATEMENTS = ("ALL", "QUERIES")
 
@@ -32,15 +32,22 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="general-log",
         group="setting",
-        sentence=(
-            f"The general log is on: {num(questions)} statements a second are written to "
-            f"{'a table' if 'TABLE' in output else 'its file'}, one after the other."
+        sentence=say(
+            "The general log is on: {statements} statements a second are written to a table, one "
+            "after the other.",
+            statements=Number(questions),
+        )
+        if "TABLE" in output
+        else say(
+            "The general log is on: {statements} statements a second are written to a file, one "
+            "after the other.",
+            statements=Number(questions),
         ),
-        evidence=(case.seen("questions", questions, "/s", FEWEST),),
+        evidence=(case.seen(plain("questions"), questions, say_in("unit", "/s"), FEWEST),),
         share=_cost(case, questions),
         confidence=0.9,
-        remedy="SET GLOBAL general_log = OFF.",
-        trial=dynamic(case, {"general_log": "OFF"}, "the general log"),
+        remedy=say("SET GLOBAL general_log = OFF."),
+        trial=dynamic(case, {"general_log": "OFF"}, say("the general log")),
         acts_on="server CPU",
     )
 
@@ -55,21 +62,24 @@ def judge_slow(case: Case) -> Finding | None:
     return Finding(
         cause="slow-log",
         group="setting",
-        sentence=(
-            f"{pct(min(slow / questions, 1.0))} of the statements are written to the slow log "
-            f"(long_query_time={limit}): {num(slow)} a second."
+        sentence=say(
+            "{part} of the statements are written to the slow log (long_query_time={limit}): "
+            "{slow} a second.",
+            part=Percent(min(slow / questions, 1.0)),
+            limit=limit,
+            slow=Number(slow),
         ),
-        evidence=(case.seen("slow_queries", slow / questions, "of statements", OFTEN),),
+        evidence=(case.seen(plain("slow_queries"), slow / questions, say("of statements"), OFTEN),),
         share=_cost(case, slow),
         confidence=0.9,
-        remedy="Raise long_query_time, or switch slow_query_log off.",
-        trial=dynamic(case, {"slow_query_log": "OFF"}, "the slow log"),
+        remedy=say("Raise long_query_time, or switch slow_query_log off."),
+        trial=dynamic(case, {"slow_query_log": "OFF"}, say("the slow log")),
         acts_on="server CPU",
     )
 
 
 def judge_audit(case: Case) -> Finding | None:
-    """A plugin writes down who does what: MariaDB's server_audit, or audit_log."""
+    """A plugin logs who does what: MariaDB's server_audit, or audit_log."""
     by_mariadb = case.is_on("server_audit_logging")
     policy = (case.variable("audit_log_policy") or "NONE").upper()
     questions = case.needed(case.rate("questions"))
@@ -81,21 +91,22 @@ def judge_audit(case: Case) -> Finding | None:
     return Finding(
         cause="audit-log",
         group="setting",
-        sentence=(
-            f"The audit log is on: {num(questions)} statements a second are written down, one "
-            "after the other."
+        sentence=say(
+            "The audit log is on: {statements} statements a second are logged, one after the "
+            "other.",
+            statements=Number(questions),
         ),
-        evidence=(case.seen("questions", questions, "/s", FEWEST),),
+        evidence=(case.seen(plain("questions"), questions, say_in("unit", "/s"), FEWEST),),
         share=_cost(case, questions),
         confidence=0.85,
-        remedy="Audit logins and changes of rights only, where the rules of the house allow it.",
-        trial=dynamic(case, {"server_audit_logging": "OFF"}, "the audit log"),
+        remedy=say("Audit only logins and changes of privileges, where your policy allows it."),
+        trial=dynamic(case, {"server_audit_logging": "OFF"}, say("the audit log")),
         acts_on="server CPU",
     )
 
 
 def _cost(case: Case, lines: float) -> float | None:
-    """Of the server's CPU, and at least of the one lock's time."""
+    """Logging's share of the server's CPU, or of the one lock's time where that is larger."""
     cores = server_cores(case)
     return min(max(lines * LINE_S, lines * LINE_S / cores), 1.0) if cores else None
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from loadstone.diagnosis.context import Case, Series
 from loadstone.diagnosis.rule import Rule
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in, sentences
 
 OLD_S = 5.0
-"""[P] and far longer than any event of the load."""
+"""[P] Lower bound of the oldest transaction's age: far longer than any event of the load."""
 
 TIMES_P99 = 20.0
-"""[P] the oldest transaction by the load's own p99."""
+"""[P] The oldest transaction by the load's own p99."""
 
 GROWS = 0.5
-"""[P] history entries that stay, by commit."""
+"""[P] History entries that stay, per commit."""
 
 FEWEST = 4
-"""Seconds from which begin and end of a window are more than chance."""
+"""Seconds from which the start and the end of a window differ by more than chance."""
 
 LONG = 100_000.0
-"""[P] entries from which reads and purge feel the history."""
+"""[P] History entries from which reads and purge slow down."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -38,29 +40,53 @@ def judge(case: Case) -> Finding | None:
     if not old and history < LONG:
         return None
     fall = _fall(case.series("load", "tps")) if grows else 0.0
-    who = f"a transaction is open for {num(oldest or 0.0)} s" if old else "purge does not keep up"
     return Finding(
         cause="long-transaction" if old else "purge-lag",
         group="wait" if grows or history >= LONG else "note",
-        sentence=(
-            f"Old row versions pile up: {who}; the history has {num(history)} entries"
-            + (f" and grows by {num(rate)} a second" if grows and rate is not None else "")
-            + ", through which each read of a changed row goes"
-            + (f"; the rate fell by {pct(fall)} meanwhile." if fall else ".")
+        sentence=sentences(
+            _why(oldest if old else None),
+            _history(history, rate if grows else None),
+            *_fell(fall),
         ),
         evidence=(
-            case.seen("history_length", history, "entries", LONG),
-            case.seen("oldest_transaction_s", oldest or 0.0, "s", OLD_S),
+            case.seen(plain("history_length"), history, say_in("unit", "entries"), LONG),
+            case.seen(plain("oldest_transaction_s"), oldest or 0.0, say_in("unit", "s"), OLD_S),
         ),
         share=max(min(history / (10 * LONG), 0.5), fall),
         confidence=0.8 if old else 0.6,
-        remedy=(
-            "End that transaction (information_schema.INNODB_TRX names it)."
-            if old
-            else "Raise innodb_purge_threads; look for what holds purge back."
-        ),
+        remedy=say("End that transaction (information_schema.INNODB_TRX names it).")
+        if old
+        else say("Raise innodb_purge_threads, and look for what slows purge down."),
         acts_on="server CPU",
     )
+
+
+def _why(oldest_s: float | None) -> Message:
+    if oldest_s is None:
+        return say("Old row versions pile up because purge does not keep up.")
+    return say(
+        "Old row versions pile up because a transaction has been open for {seconds} s.",
+        seconds=Number(oldest_s),
+    )
+
+
+def _history(entries: float, growth: float | None) -> Message:
+    if growth is None:
+        return say(
+            "The history has {history} entries, and each read of a changed row goes through them.",
+            history=Number(entries),
+        )
+    return say(
+        "The history has {history} entries and grows by {rate} a second; each read of a changed "
+        "row goes through them.",
+        history=Number(entries),
+        rate=Number(growth),
+    )
+
+
+def _fell(by: float) -> Iterator[Message]:
+    if by:
+        yield say("The rate fell by {fall} meanwhile.", fall=Percent(by))
 
 
 def _fall(series: Series | None) -> float:
@@ -73,11 +99,11 @@ def _fall(series: Series | None) -> float:
 
 
 def _slope(series: Series | None) -> float | None:
-    """Growth by second between first and last."""
+    """Growth a second between first and last."""
     if series is None or len(series) < 3:
         return None
-    (begin, first), (end, last) = series[0], series[-1]
-    return (last - first) / (end - begin) if end > begin else None
+    (start, first), (end, last) = series[0], series[-1]
+    return (last - first) / (end - start) if end > start else None
 
 
 RULE = Rule(

@@ -1,4 +1,4 @@
-"""Others drive the same server, besides the load that is measured."""
+"""Other clients drive the server that is measured."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in
 
 SHARE = 0.2
-"""[P] of the statements that the server was sent."""
+"""[P] Share of the statements that the server receives."""
 
 FEWEST = 50.0
-"""[P] a second: our own looks at the counters, and those of others who watch, are some ten."""
+"""[P] Statements a second: our own reading of the counters, and other monitoring, are some ten."""
 
 LONG_S = 2.0
-"""[P] for which a statement must have been at work at the least to be a load of its own."""
+"""[P] Lower bound of a statement's running time to be a load of its own."""
 
 TIMES_LONGEST = 2.0
-"""[P] and that by the longest statement of ours that came to its end."""
+"""[P] The same by the longest statement of ours that has ended."""
 
 WAITING = 0.1
-"""[P] share of our users that wait for locks, from which a statement may last for that reason."""
+"""[P] Share of our users that wait for locks, from which a statement may last for that reason."""
 
 SEEN = 0.9
-"""[P] of the window in which the server must have been looked at: where it was gone for a while,
-its rates are those of the seconds in which it was there, and ours those of all."""
+"""[P] Share of the window in which the server must have been observed: where it was gone for a
+while, its rates are of the seconds in which it was there, and ours of all."""
 
 BYTES = 0.3
-"""[P] of the bytes that the server sent."""
+"""[P] Share of the bytes that the server sends."""
 
 FEWEST_BYTES = 1e6
-"""[P] a second: our looks at the counters are some ten thousand."""
+"""[P] Bytes a second: our reading of the counters takes some ten thousand."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -47,7 +47,7 @@ def judge(case: Case) -> Finding | None:
 def _by_number(case: Case) -> Finding | None:
     """Statements that the server counted, less those that our users sent.
 
-    What a connection is told when it begins is counted as well: with many new ones nothing is said.
+    The statements that open a connection count as well, so many new ones leave this undecided.
     """
     counted = case.needed(case.rate("questions"))
     new = case.needed(case.rate("connections"))
@@ -57,32 +57,40 @@ def _by_number(case: Case) -> Finding | None:
         return None
     part = others / counted
     return _finding(
-        f"Others use the server: of {num(counted)} statements a second that it was sent, "
-        f"{num(others)} ({pct(part)}) are not of this load: do not compare these figures.",
+        say(
+            "Others use the server: of the {all} statements a second that it receives, {others} "
+            "({part}) do not belong to this load. Do not compare these figures.",
+            all=Number(counted),
+            others=Number(others),
+            part=Percent(part),
+        ),
         (
-            case.seen("questions", counted, "/s"),
-            case.seen("statements of others", part, "of all", SHARE),
+            case.seen(plain("questions"), counted, say_in("unit", "/s")),
+            case.seen(say("statements of others"), part, say("of all"), SHARE),
         ),
         part,
     )
 
 
 def _by_length(case: Case) -> Finding | None:
-    """A report, a backup or a change of a table is one statement for all that it takes."""
+    """A report, a backup or a change of a table's schema is one long statement."""
     longest = long_statement_s(case)
     if longest is None:
         return None
     cores = case.host("cores")
     return _finding(
-        f"Others use the server: a statement has been at work for {num(longest)} s, longer than "
-        "any of this load takes: do not compare these figures.",
-        (case.seen("longest_statement_s", longest, "s", LONG_S),),
+        say(
+            "Others use the server: a statement has been running for {seconds} s, longer than any "
+            "of this load. Do not compare these figures.",
+            seconds=Number(longest),
+        ),
+        (case.seen(plain("longest_statement_s"), longest, say_in("unit", "s"), LONG_S),),
         1 / cores if cores else None,
     )
 
 
 def long_statement_s(case: Case) -> float | None:
-    """For how long a statement has been at work that is none of ours; `None`: there is none."""
+    """How long a statement that is none of ours has been running; `None`: there is none."""
     longest = case.highest("longest_statement_s")
     own_s = TIMES_LONGEST * (case.step.latency.service.max or 0.0) / 1000
     if longest is None or longest < max(LONG_S, own_s):
@@ -92,7 +100,7 @@ def long_statement_s(case: Case) -> float | None:
 
 
 def _by_bytes(case: Case) -> Finding | None:
-    """Bytes that the server sent, less those that came to us."""
+    """Bytes that the server sent, less those that it sent to us."""
     step = case.step
     sent = case.rate("bytes_sent")
     if not sent or not step.seconds or len(step.targets) > 1 or step.compressed_users:
@@ -102,18 +110,22 @@ def _by_bytes(case: Case) -> Finding | None:
         return None
     part = others / sent
     return _finding(
-        f"Others use the server: of {num(sent / 1e6)} MB a second that it sends, "
-        f"{num(others / 1e6)} ({pct(part)}) do not come to this load: do not compare these "
-        "figures.",
+        say(
+            "Others use the server: of the {all} MB a second that it sends, {others} MB ({part}) "
+            "do not go to this load. Do not compare these figures.",
+            all=Number(sent / 1e6),
+            others=Number(others / 1e6),
+            part=Percent(part),
+        ),
         (
-            case.seen("bytes_sent", sent, "B/s"),
-            case.seen("bytes to others", part, "of all", BYTES),
+            case.seen(plain("bytes_sent"), sent, say_in("unit", "B/s")),
+            case.seen(say("bytes to others"), part, say("of all"), BYTES),
         ),
         part,
     )
 
 
-def _finding(sentence: str, evidence: tuple[Evidence, ...], share: float | None) -> Finding:
+def _finding(sentence: Message, evidence: tuple[Evidence, ...], share: float | None) -> Finding:
     return Finding(
         cause="other-clients",
         group="validity",
@@ -121,7 +133,7 @@ def _finding(sentence: str, evidence: tuple[Evidence, ...], share: float | None)
         evidence=evidence,
         share=share,
         confidence=0.85,
-        remedy="Find them (SHOW PROCESSLIST), and measure without them.",
+        remedy=say("Find them (SHOW PROCESSLIST), and measure without them."),
         acts_on="server CPU",
     )
 

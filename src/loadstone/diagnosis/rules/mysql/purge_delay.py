@@ -1,26 +1,26 @@
-"""InnoDB holds changes back until purge has caught up."""
+"""InnoDB delays changes until purge has caught up."""
 
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 SHARE = 0.1
-"""[P] of the users' time."""
+"""[P] Share of the users' time."""
 
 FROM = 0.5
 """[S] MySQL's manual, "Purge configuration": a row is delayed by (history / lag - 0.5) × 10 ms."""
 
 EACH_S = 0.010
-"""[S] likewise."""
+"""[S] The same source."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Rows changed by second, times the delay of each, are the users that are held back."""
+    """Rows changed a second, times the delay of each, are the users that are delayed."""
     lag = case.needed(case.number("innodb_max_purge_lag"))
     history = case.needed(case.mean("history_length"))
     if not lag or history <= lag:
@@ -36,20 +36,24 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="purge-delay",
         group="wait",
-        sentence=(
-            f"Changes are held back on purpose: innodb_max_purge_lag={num(lag)}, and the history "
-            f"has {num(history)} entries, so that each changed row waits {num(1000 * delay_s)} ms, "
-            f"{pct(share)} of the users' time."
+        sentence=say(
+            "Changes are delayed on purpose: innodb_max_purge_lag={lag} and the history has "
+            "{history} entries, so each changed row waits {delay} ms. That is {share} of the "
+            "users' time.",
+            lag=Number(lag),
+            history=Number(history),
+            delay=Number(1000 * delay_s),
+            share=Percent(share),
         ),
         evidence=(
-            case.seen("history_length", history, "entries", lag),
-            case.seen("rows changed", rows, "/s"),
+            case.seen(plain("history_length"), history, say_in("unit", "entries"), lag),
+            case.seen(say("rows changed"), rows, say_in("unit", "/s")),
         ),
         share=share,
         confidence=0.85,
-        remedy="Set innodb_max_purge_lag to 0; look for what holds purge back.",
-        trial=dynamic(case, {"innodb_max_purge_lag": "0"}, "holding changes back for purge"),
+        remedy=say("Set innodb_max_purge_lag to 0, and look for what slows purge down."),
+        trial=dynamic(case, {"innodb_max_purge_lag": "0"}, say("delaying changes for purge")),
     )
 
 
-RULE = Rule("purge-delay", say("changes are held back for purge"), judge)
+RULE = Rule("purge-delay", say("changes are delayed for purge"), judge)

@@ -6,21 +6,21 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores, state_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in
 
 SHARE = 0.1
-"""[P] of the users' time that they stand at the cache: a lookup takes a microsecond."""
+"""[P] Share of the users' time at the cache: a lookup takes a microsecond."""
 
 STORED = 1.0
-"""[P] answers that are put into it for one that is taken out: then it is work for nothing."""
+"""[P] Results stored for each one answered from the cache, from which it is work for nothing."""
 
 STORE_S = 8e-6
-"""[P] of CPU for an answer that is put in and thrown out: blocks of memory, and a hash by table."""
+"""[P] CPU of storing and discarding a result: blocks of memory, and a hash by table."""
 
 COST = 0.05
-"""[P] of the server's CPU from which it would be seen."""
+"""[P] Share of the server's CPU from which it would be noticed."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -34,13 +34,17 @@ def judge(case: Case) -> Finding | None:
     if not size or kind in ("OFF", "0"):
         return None
     if share >= SHARE:
-        sentence = (
-            f"{num(share * case.users)} of {case.users:,} users ({pct(share)}) stand at any moment "
-            f"at the query cache (query_cache_type={kind}), which has one lock for all and throws "
-            "out a table's answers with each change."
+        sentence = say(
+            "At any moment {at} of {users} users ({share}) are at the query cache "
+            "(query_cache_type={kind}): it has one lock for all, and each change of a table "
+            "discards that table's results.",
+            at=Number(share * case.users),
+            users=Count(case.users),
+            share=Percent(share),
+            kind=kind,
         )
-        evidence = (case.seen("states with query cache", share, "of the users", SHARE),)
-        return _finding(case, sentence, evidence, (share, 0.9))
+        seen = case.seen(say("users in query cache states"), share, say("of the users"), SHARE)
+        return _finding(case, sentence, (seen,), (share, 0.9))
     return _stores_for_nothing(case, kind)
 
 
@@ -52,20 +56,24 @@ def _stores_for_nothing(case: Case, kind: str) -> Finding | None:
     cost = min(stored * STORE_S / cores, 1.0)
     if cost < COST:
         return None
-    sentence = (
-        f"The query cache (query_cache_type={kind}) takes in {num(stored)} answers a second and "
-        f"gives {num(answered)}: about {pct(cost)} of the server's CPU for nothing, under one lock "
-        "for all."
+    sentence = say(
+        "The query cache (query_cache_type={kind}) stores {stored} results a second and answers "
+        "{answered} statements: about {cost} of the server's CPU for nothing, under one lock for "
+        "all.",
+        kind=kind,
+        stored=Number(stored),
+        answered=Number(answered),
+        cost=Percent(cost),
     )
     evidence = (
-        case.seen("qcache_inserts", stored, "/s", STORED * answered),
-        case.seen("the query cache's part of the server's CPU (estimate)", cost, "", COST),
+        case.seen(plain("qcache_inserts"), stored, say_in("unit", "/s"), STORED * answered),
+        case.seen(say("query cache's share of the server's CPU (estimate)"), cost, plain(""), COST),
     )
     return _finding(case, sentence, evidence, (cost, 0.6))
 
 
 def _finding(
-    case: Case, sentence: str, evidence: tuple[Evidence, ...], weight: tuple[float, float]
+    case: Case, sentence: Message, evidence: tuple[Evidence, ...], weight: tuple[float, float]
 ) -> Finding:
     return Finding(
         cause="query-cache",
@@ -74,9 +82,9 @@ def _finding(
         evidence=evidence,
         share=weight[0],
         confidence=weight[1],
-        remedy="SET GLOBAL query_cache_type = OFF and query_cache_size = 0.",
+        remedy=say("SET GLOBAL query_cache_type = OFF and query_cache_size = 0."),
         # With the type off new sessions do not ask it, whatever its size.
-        trial=dynamic(case, {"query_cache_type": "OFF"}, "the query cache"),
+        trial=dynamic(case, {"query_cache_type": "OFF"}, say("the query cache")),
         acts_on="server CPU",
     )
 

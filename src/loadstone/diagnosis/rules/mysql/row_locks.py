@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client
+from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in, sentences
 
 SHARE = 0.3
-"""[P] DIAGNOSIS 10: of the users' time."""
+"""[P] Share of the users' time (DIAGNOSIS 10)."""
 
 HELD_S = 5.0
-"""[P] age of the oldest transaction from which it is whoever holds the rows."""
+"""[P] Age of the oldest transaction from which it is the one that holds the rows."""
 
 TIMES_MEDIAN = 20.0
-"""[P] and that by the median of an event: who waits has an old transaction as well."""
+"""[P] The same by the median event: a waiting user has an old transaction as well."""
 
 DEADLOCKS = 0.01
-"""[P] DIAGNOSIS 10: by event."""
+"""[P] Deadlocks per event (DIAGNOSIS 10)."""
 
 _LOCK_GAPS = ("REPEATABLE-READ", "SERIALIZABLE")
 
 LOST = 0.05
-"""[P] of the events that are begun anew; below it nobody would see the difference."""
+"""[P] Share of the events that are run again; below it nobody would notice the difference."""
 
 
 def judge(case: Case) -> Finding | None:
-    """By Little's law, seconds waited by second are the users that wait."""
+    """By Little's law, the seconds waited each second are the number of users that wait."""
     waits = case.needed(case.rate("row_lock_waits"))
     share = case.needed(lock_share(case))
     if share < SHARE:
@@ -38,45 +40,67 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="row-locks",
         group="wait",
-        sentence=(
-            f"Users wait for locked rows {pct(share)} of their time: "
-            f"{num(share * case.users)} of {case.users:,} wait at any moment"
-            + (f", {num(by_event)} waits an event" if by_event is not None else "")
-            + (f" of {num(each)} ms each." if each is not None else ".")
+        sentence=sentences(
+            say(
+                "Users spend {share} of their time waiting for locked rows: at any moment "
+                "{waiting} of {users} wait.",
+                share=Percent(share),
+                waiting=Number(share * case.users),
+                users=Count(case.users),
+            ),
+            *_waits(by_event, each),
         ),
         evidence=(
-            case.seen("row_lock_time_s", share, "of the users' time", SHARE),
-            case.seen("row_lock_waits", waits, "/s"),
-            case.seen("oldest_transaction_s", case.highest("oldest_transaction_s") or 0.0, "s"),
+            case.seen(plain("row_lock_time_s"), share, say("of the users' time"), SHARE),
+            case.seen(plain("row_lock_waits"), waits, say_in("unit", "/s")),
+            case.seen(
+                plain("oldest_transaction_s"),
+                case.highest("oldest_transaction_s") or 0.0,
+                say_in("unit", "s"),
+            ),
         ),
         share=share,
         confidence=0.95,
         remedy=_remedy(case),
-        trial=client("distribution", "uniform", None, "changing the same rows"),
+        trial=client("distribution", "uniform", None, say("changing the same rows")),
         acts_on="row locks",
     )
 
 
-def _remedy(case: Case) -> str:
-    """Whoever keeps them, where a transaction is far older than any of the load takes."""
+def _waits(by_event: float | None, each_ms: float | None) -> Iterator[Message]:
+    if each_ms is None:
+        return
+    if by_event is None:
+        yield say("Each wait takes {each} ms.", each=Number(each_ms))
+    else:
+        yield say(
+            "An event waits {waits} times, {each} ms each.",
+            waits=Number(by_event),
+            each=Number(each_ms),
+        )
+
+
+def _remedy(case: Case) -> Message:
+    """To end the transaction that keeps them, where one is far older than any of the load."""
     oldest = case.highest("oldest_transaction_s") or 0.0
     if oldest >= max(HELD_S, TIMES_MEDIAN * (case.step.latency.service.p50 or 0.0) / 1000):
-        return (
-            f"End the transaction that has been open for {num(oldest)} s "
-            "(information_schema.INNODB_TRX, sys.innodb_lock_waits); commit sooner."
+        return say(
+            "End the transaction that has been open for {seconds} s "
+            "(information_schema.INNODB_TRX, sys.innodb_lock_waits); commit sooner.",
+            seconds=Number(oldest),
         )
-    return (
-        "Spread the changes over more rows (a counter in several rows, other key "
-        "distribution), change the hot row last in the transaction, keep transactions short; "
-        "fewer users wait less and do as much."
+    return say(
+        "Spread the changes over more rows (a counter in several rows, another key distribution), "
+        "change the hot row last in the transaction, and keep transactions short. Fewer users wait "
+        "less and do as much."
     )
 
 
 def lock_share(case: Case) -> float | None:
     """Share of the users that wait for a row at any moment; the larger of two measures.
 
-    Time is counted when a wait ends, so that long waits show late; the number of those that wait
-    is seen once a second.
+    Time is counted when a wait ends, so that long waits show late; the number of waiting users is
+    read once a second.
     """
     time, now = case.rate("row_lock_time_s"), case.mean("row_lock_current_waits")
     known = [value for value in (time, now) if value is not None]
@@ -84,7 +108,7 @@ def lock_share(case: Case) -> float | None:
 
 
 def judge_deadlocks(case: Case) -> Finding | None:
-    """Transactions are rolled back and begun anew because they locked in different orders."""
+    """Transactions are rolled back and run again because they locked in different orders."""
     deadlocks = case.rate("deadlocks")
     if deadlocks is None:
         deadlocks = (
@@ -98,23 +122,35 @@ def judge_deadlocks(case: Case) -> Finding | None:
     return Finding(
         cause="deadlocks",
         group="wait" if by_event >= LOST else "note",
-        sentence=(
-            f"{num(deadlocks)} deadlocks a second, {pct(by_event)} of the events: their "
-            "transactions were rolled back and begun anew"
-            + (f" ({level} also locks the gaps between rows)." if gaps else ".")
-        ),
-        evidence=(case.seen("deadlocks", by_event, "by event", DEADLOCKS),),
+        sentence=_rolled_back(deadlocks, by_event, level if gaps else None),
+        evidence=(case.seen(plain("deadlocks"), by_event, say("per event"), DEADLOCKS),),
         share=min(by_event, 1.0),
         confidence=0.85,
-        remedy=(
-            "Lock rows in the same order in all transactions, keep them short"
-            + (", or take READ-COMMITTED, which locks no gaps." if gaps else ".")
-        ),
+        remedy=say(
+            "Lock rows in the same order in all transactions and keep transactions short, or use "
+            "READ-COMMITTED, which locks no gaps."
+        )
+        if gaps
+        else say("Lock rows in the same order in all transactions, and keep transactions short."),
         trial=(
-            client("isolation", "read-committed", level.lower(), "locking gaps") if gaps else None
+            client("isolation", "read-committed", level.lower(), say("locking gaps"))
+            if gaps
+            else None
         ),
         acts_on="row locks",
     )
+
+
+def _rolled_back(deadlocks: float, by_event: float, locks_gaps: str | None) -> Message:
+    said = say(
+        "{deadlocks} deadlocks a second hit {share} of the events: their transactions were rolled "
+        "back and run again.",
+        deadlocks=Number(deadlocks),
+        share=Percent(by_event),
+    )
+    if locks_gaps is None:
+        return said
+    return sentences(said, say("{level} also locks the gaps between rows.", level=locks_gaps))
 
 
 RULE = Rule("row-locks", say("row locks (hot rows)"), judge)

@@ -7,18 +7,18 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 SHARE = 0.3
-"""[P] DIAGNOSIS 15: of the users' time."""
+"""[P] Share of the users' time (DIAGNOSIS 15)."""
 
 _VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled")
 
 
 def judge(case: Case) -> Finding | None:
-    """Seconds waited for acknowledgements by second are the users that wait."""
+    """The seconds waited for acknowledgements each second are the number of users that wait."""
     share = wait_share(case)
     if share < SHARE:
         return None
@@ -27,25 +27,34 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="semi-sync-wait",
         group="wait",
-        sentence=(
-            f"Commits wait for a replica's acknowledgement {pct(share)} of the users' time"
-            + (f", {num(each)} ms each." if each else ".")
+        sentence=say(
+            "Commits wait for a replica's acknowledgement for {share} of the users' time, {each} "
+            "ms each.",
+            share=Percent(share),
+            each=Number(each),
+        )
+        if each
+        else say(
+            "Commits wait for a replica's acknowledgement for {share} of the users' time.",
+            share=Percent(share),
         ),
-        evidence=(case.seen("semi_sync_wait_s", share, "of the users' time", SHARE),),
+        evidence=(case.seen(plain("semi_sync_wait_s"), share, say("of the users' time"), SHARE),),
         share=share,
         confidence=0.95,
-        remedy="A nearer or faster replica, more users at once, or asynchronous replication.",
+        remedy=say(
+            "Use a nearer or faster replica, more users at once, or asynchronous replication."
+        ),
         trial=dynamic(
             case,
             {_name(case): "OFF"},
-            "waiting for a replica",
-            costs="a commit that was acknowledged may be on the source alone, and be lost with it",
+            say("waiting for a replica"),
+            costs=say("an acknowledged commit may be on the source alone, and be lost with it"),
         ),
     )
 
 
 def wait_share(case: Case) -> float:
-    """Share of the users that wait for a replica at any moment; nought where none is asked for."""
+    """Share of the users that wait for a replica at any moment; zero where none is asked for."""
     if not _is_on(case):
         return 0.0
     waited = case.rate("semi_sync_wait_s") or 0.0
@@ -54,7 +63,7 @@ def wait_share(case: Case) -> float:
 
 
 def _behind(case: Case) -> float:
-    """Share of the users that stand in their commit, behind the one of their group that waits.
+    """Share of the users in their commit, behind the one of their group that waits.
 
     MySQL's leader of a group waits for all of it (seen with 9.7: one of ten users, all the time).
     """
@@ -75,18 +84,31 @@ def judge_fallback(case: Case) -> Finding | None:
     return Finding(
         cause="semi-sync-fallback",
         group="validity",
-        sentence=(
-            f"Semi-synchronous replication fell back to asynchronous: {pct(part)} of the "
-            f"transactions were committed without a replica's acknowledgement"
-            + (f", after waiting {num(timeout / 1000)} s for it." if timeout else ".")
+        sentence=say(
+            "Semi-synchronous replication fell back to asynchronous: {part} of the transactions "
+            "were committed without a replica's acknowledgement, after waiting {timeout} s for it.",
+            part=Percent(part),
+            timeout=Number(timeout / 1000),
+        )
+        if timeout
+        else say(
+            "Semi-synchronous replication fell back to asynchronous: {part} of the transactions "
+            "were committed without a replica's acknowledgement.",
+            part=Percent(part),
         ),
         evidence=(
-            case.seen("semi_sync_no", alone, "transactions", 0.0),
-            case.seen("semi_sync_clients", case.mean("semi_sync_clients") or 0.0, "replicas"),
+            case.seen(plain("semi_sync_no"), alone, say_in("unit", "transactions"), 0.0),
+            case.seen(
+                plain("semi_sync_clients"),
+                case.mean("semi_sync_clients") or 0.0,
+                say_in("unit", "replicas"),
+            ),
         ),
         share=part,
         confidence=0.95,
-        remedy="Bring the replica back (SHOW REPLICA STATUS): these figures are of neither mode.",
+        remedy=say(
+            "Bring the replica back (SHOW REPLICA STATUS): these figures show neither mode."
+        ),
     )
 
 

@@ -6,36 +6,36 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic, mysql_release
+from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.finding import Finding, Trial
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct, size
+from loadstone.model.message import Message, plain, say, say_in, sentences
 
 MMAP_THRESHOLD = 32 * 1024 * 1024
 """[S] mallopt(3): glibc's greatest mmap threshold on 64 bits."""
 
 SYS_SHARE = 0.5
-"""[P] the kernel's part of the server's CPU: short statements over a socket alone take 20 to 30 %
+"""[P] Kernel's share of the server's CPU: short statements over a socket alone take 20 to 30 %
 (measured), the field's case was far beyond."""
 
 FAULTS_A_SORT = 2.0
-"""[P] minor faults by sort: a buffer that is kept needs none. Measured with MariaDB 10.11, sorts of
+"""[P] Minor faults per sort: a kept buffer needs none. Measured with MariaDB 10.11, sorts of
 100 of 400,000 rows: 4.5 with 33 and 64 MiB, 0.0 with 2 and 31 MiB; with MySQL 9.7 0.0 with all."""
 
 MAPPED_S = 16e-6
 """[P] CPU of a sort whose buffer is mapped, touched and unmapped, beyond one that is kept: measured
-16 to 35 µs there, where nobody else of the process waited for the same lock of the kernel."""
+16 to 35 µs there, where no other thread of the process waited for the same kernel lock."""
 
 MERGES = 0.01
-"""[P] merge passes by event."""
+"""[P] Merge passes per event."""
 
 TMP_DISK = 0.25
-"""[P] of temporary tables that go to the disk."""
+"""[P] Share of the temporary tables that go to disk."""
 
 TMP_TABLE = "67108864"
-"""[P] bytes that hold the temporary table of most queries; the smaller of two variables counts."""
+"""[P] Bytes that hold the temporary table of most queries; the smaller of two variables counts."""
 
 TMP_EVENTS = 0.05
-"""[P] temporary tables on disk by event."""
+"""[P] Temporary tables on disk per event."""
 
 
 def judge_cliff(case: Case) -> Finding | None:
@@ -51,7 +51,7 @@ def judge_cliff(case: Case) -> Finding | None:
     kernel, total = case.host("process_cpu_sys"), server_cores(case)
     in_kernel = kernel / total if kernel is not None and total else None
     if each < FAULTS_A_SORT:
-        return None  # the buffer is not mapped anew, whatever its size
+        return None  # the buffer is not mapped again, whatever its size
     pieces = _takes_pieces(case.variable("version") or "")
     strong = (in_kernel or 0.0) >= SYS_SHARE
     estimate = min(sorts * MAPPED_S / total, 1.0) if total else 0.0
@@ -59,33 +59,49 @@ def judge_cliff(case: Case) -> Finding | None:
     return Finding(
         cause="sort-buffer-cliff",
         group="setting",
-        sentence=(
-            f"sort_buffer_size={size(buffer)} is at glibc's mmap threshold: {num(each)} page "
-            "faults a sort"
-            + (f" and {pct(in_kernel)} of the server's CPU in the kernel" if in_kernel else "")
-            + (
-                ". This version takes the buffer in pieces, so try it first."
-                if pieces
-                else ": the buffer is mapped and unmapped for each."
-            )
+        sentence=sentences(
+            _page_faults(buffer, each, in_kernel),
+            say("This version takes the buffer in pieces, so try it first.")
+            if pieces
+            else say("The buffer is mapped and unmapped for each sort."),
         ),
         evidence=(
-            case.seen("sort_buffer_size", buffer, "B", MMAP_THRESHOLD),
-            case.seen("minor faults by sort", each, "", FAULTS_A_SORT),
-            case.seen("kernel's part of the server's CPU", in_kernel or 0.0, "", SYS_SHARE),
+            case.seen(plain("sort_buffer_size"), buffer, say_in("unit", "B"), MMAP_THRESHOLD),
+            case.seen(say("minor faults per sort"), each, plain(""), FAULTS_A_SORT),
+            case.seen(
+                say("kernel's share of the server's CPU"), in_kernel or 0.0, plain(""), SYS_SHARE
+            ),
         ),
         share=share,
         confidence=_sureness(pieces=pieces, strong=strong),
-        remedy="Set sort_buffer_size to 2M (below 32M), or preload jemalloc.",
+        remedy=say("Set sort_buffer_size to 2M (below 32M), or preload jemalloc."),
         trial=dynamic(
-            case, {"sort_buffer_size": "2097152"}, "mapping and unmapping the sort buffer"
+            case,
+            {"sort_buffer_size": "2097152"},
+            say("mapping and unmapping the sort buffer"),
         ),
         acts_on="server CPU",
     )
 
 
+def _page_faults(buffer: float, each: float, in_kernel: float | None) -> Message:
+    if in_kernel:
+        return say(
+            "sort_buffer_size={size} is at glibc's mmap threshold: {faults} page faults per sort, "
+            "and {kernel} of the server's CPU is spent in the kernel.",
+            size=Bytes(buffer),
+            faults=Number(each),
+            kernel=Percent(in_kernel),
+        )
+    return say(
+        "sort_buffer_size={size} is at glibc's mmap threshold: {faults} page faults per sort.",
+        size=Bytes(buffer),
+        faults=Number(each),
+    )
+
+
 def _sureness(*, pieces: bool, strong: bool) -> float:
-    """A version that takes the whole buffer, and page faults that come with each sort, say most."""
+    """A version that takes the whole buffer, and page faults with each sort, are the strongest."""
     if pieces:
         return 0.3
     return 0.8 if strong else 0.6
@@ -100,24 +116,31 @@ def judge_merges(case: Case) -> Finding | None:
     return Finding(
         cause="sort-buffer-small",
         group="setting",
-        sentence=(
-            f"Sorts do not fit sort_buffer_size={size(buffer)}: {num(passes / case.tps)} merge "
-            "passes an event go through temporary files."
+        sentence=say(
+            "Sorts do not fit sort_buffer_size={size}: {passes} merge passes per event go through "
+            "temporary files.",
+            size=Bytes(buffer),
+            passes=Number(passes / case.tps),
         ),
-        evidence=(case.seen("sort_merge_passes", passes / case.tps, "by event", MERGES),),
+        evidence=(
+            case.seen(plain("sort_merge_passes"), passes / case.tps, say("per event"), MERGES),
+        ),
         share=0.3 * min(passes / case.tps, 1.0),
         confidence=0.7,
-        remedy="Raise sort_buffer_size (below 32M) for these sessions, or give the order an index.",
+        remedy=say(
+            "Raise sort_buffer_size (below 32M) for these sessions, or create an index that gives "
+            "the order."
+        ),
         trial=_larger(case, buffer),
         acts_on="server CPU",
     )
 
 
 def _larger(case: Case, buffer: float) -> Trial | None:
-    wanted = int(min(8 * max(buffer, 262144), MMAP_THRESHOLD - 1048576))
-    if wanted <= buffer:
+    proposed = int(min(8 * max(buffer, 262144), MMAP_THRESHOLD - 1048576))
+    if proposed <= buffer:
         return None
-    return dynamic(case, {"sort_buffer_size": str(wanted)}, "sorting by temporary files")
+    return dynamic(case, {"sort_buffer_size": str(proposed)}, say("sorting in temporary files"))
 
 
 def judge_temporary(case: Case) -> Finding | None:
@@ -126,29 +149,39 @@ def judge_temporary(case: Case) -> Finding | None:
     disk = case.needed(case.rate("created_tmp_disk_tables"))
     if not tables or disk < TMP_DISK * tables or not case.tps or disk < TMP_EVENTS * case.tps:
         return None
-    limit = case.number("tmp_table_size")
     return Finding(
         cause="temporary-tables-on-disk",
         group="setting",
-        sentence=(
-            f"{pct(min(disk / tables, 1.0))} of the temporary tables go to the disk, "
-            f"{num(disk / case.tps)} an event"
-            + (f" (tmp_table_size={size(limit)})." if limit else ".")
-        ),
+        sentence=_on_disk(case, disk / tables, disk / case.tps),
         evidence=(
-            case.seen("created_tmp_disk_tables", disk / tables, "of all", TMP_DISK),
-            case.seen("created_tmp_disk_tables by event", disk / case.tps, "", TMP_EVENTS),
+            case.seen(plain("created_tmp_disk_tables"), disk / tables, say("of all"), TMP_DISK),
+            case.seen(
+                say("created_tmp_disk_tables per event"), disk / case.tps, plain(""), TMP_EVENTS
+            ),
         ),
         share=0.3 * min(disk / case.tps, 1.0),
         confidence=0.7,
-        remedy="Raise tmp_table_size and max_heap_table_size, or give the grouping an index.",
+        remedy=say(
+            "Raise tmp_table_size and max_heap_table_size, or create an index for the grouping."
+        ),
         trial=dynamic(
             case,
             {"tmp_table_size": TMP_TABLE, "max_heap_table_size": TMP_TABLE},
-            "temporary tables on the disk",
+            say("temporary tables on disk"),
         ),
         acts_on="server CPU",
     )
+
+
+def _on_disk(case: Case, part: float, by_event: float) -> Message:
+    figures = {"part": Percent(min(part, 1.0)), "each": Number(by_event)}
+    if limit := case.number("tmp_table_size"):
+        return say(
+            "{part} of the temporary tables go to disk, {each} per event (tmp_table_size={size}).",
+            **figures,
+            size=Bytes(limit),
+        )
+    return say("{part} of the temporary tables go to disk, {each} per event.", **figures)
 
 
 def _takes_pieces(version: str) -> bool:
@@ -157,7 +190,7 @@ def _takes_pieces(version: str) -> bool:
 
 
 CLIFF_RULE = Rule(
-    "sort-buffer-cliff", say("sort_buffer_size is mapped anew for each sort"), judge_cliff
+    "sort-buffer-cliff", say("sort_buffer_size is mapped again for each sort"), judge_cliff
 )
 MERGES_RULE = Rule("sort-buffer-small", say("sort_buffer_size is too small"), judge_merges)
 TEMPORARY_RULE = Rule("temporary-tables-on-disk", say("temporary tables on disk"), judge_temporary)

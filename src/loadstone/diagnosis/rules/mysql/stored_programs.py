@@ -1,27 +1,27 @@
-"""Statements that nobody sent: triggers, routines and events of the server."""
+"""Statements that no client sent: triggers, routines and events of the server."""
 
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import plain, say, say_in
 
 INSIDE = 0.2
-"""[P] of the statements that the server carried out."""
+"""[P] Share of the statements that the server executes."""
 
 FEWEST = 50.0
-"""[P] a second."""
+"""[P] Such statements a second."""
 
 CALLED = 0.5
-"""[P] calls by statement inside, from which it is the load's own wish."""
+"""[P] Calls per statement inside, from which the load itself asks for them."""
 
 
 def judge(case: Case) -> Finding | None:
     """[S] both manuals: Queries counts statements inside stored programs, Questions does not."""
     every, sent = case.needed(case.rate("queries")), case.needed(case.rate("questions"))
-    # Preparing and closing are in the former, too, and in the latter not.
+    # Queries also counts preparing and closing statements, Questions does not.
     inside = every - sent - 2 * (case.rate("com_stmt_prepare") or 0.0)
     if inside < max(FEWEST, INSIDE * every):
         return None
@@ -31,19 +31,22 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="stored-programs",
         group="setting",
-        sentence=(
-            f"The server carries out more than it is sent: beside {num(sent)} statements a second "
-            f"there are {num(inside)} ({pct(part)} of all) inside triggers, routines or events."
+        sentence=say(
+            "The server executes more than it receives: on top of {sent} statements a second, "
+            "{inside} ({part} of all) run inside triggers, routines or events.",
+            sent=Number(sent),
+            inside=Number(inside),
+            part=Percent(part),
         ),
         evidence=(
-            case.seen("queries", every, "/s"),
-            case.seen("statements inside stored programs", part, "of all", INSIDE),
+            case.seen(plain("queries"), every, say_in("unit", "/s")),
+            case.seen(say("statements inside stored programs"), part, say("of all"), INSIDE),
         ),
         share=part,
         confidence=0.7,
-        remedy=(
-            "SHOW TRIGGERS, and SHOW EVENTS, on the tables of the load: do without them, or make "
-            "their statements cheaper."
+        remedy=say(
+            "Find them with SHOW TRIGGERS and SHOW EVENTS on the tables of the load; remove them, "
+            "or make their statements cheaper."
         ),
         acts_on="server CPU",
     )

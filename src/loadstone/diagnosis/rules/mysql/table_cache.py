@@ -1,4 +1,4 @@
-"""Tables are opened again and again: the cache is small, or somebody empties it."""
+"""Tables are opened again and again: the cache is too small, or a client empties it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores, state_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Number
 from loadstone.model.finding import Finding, Trial
-from loadstone.model.message import say
-from loadstone.model.numbers import num
+from loadstone.model.message import plain, say, say_in
 
 BY_STATEMENT = 0.02
-"""[P] tables opened by statement: with a cache that is large enough it goes to nought."""
+"""[P] Tables opened per statement: with a cache that is large enough it goes to zero."""
 
 STEADY = 0.5
-"""[P] of the opening that throws another table out: less is a cache that fills."""
+"""[P] Share of the opened tables that push another out: less is a cache that is filling."""
 
 OPEN_S = 100e-6
-"""[P] of CPU for opening a table anew."""
+"""[P] CPU of opening a table again."""
 
 FLUSHES = 0.2
-"""[P] FLUSH statements a second: one in five seconds is no administrator at work."""
+"""[P] FLUSH statements a second: no administrator sends one every five seconds."""
 
 REOPENED = 5.0
-"""[P] tables opened by FLUSH, at the least: FLUSH LOGS and the like close none."""
+"""[P] Lower bound of the tables opened per FLUSH: FLUSH LOGS and the like close none."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Opened tables by statement, and that others were thrown out of the cache for them."""
+    """Tables are opened often, and others are pushed out of the cache for them."""
     opened = case.needed(case.rate("opened_tables"))
     questions = case.needed(case.rate("questions"))
     size = case.needed(case.number("table_open_cache"))
@@ -41,34 +41,39 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="table-cache-small",
         group="setting",
-        sentence=(
-            f"{num(opened)} tables a second are opened anew, {num(opened / questions)} a "
-            f"statement: table_open_cache={num(size)} does not hold those in use."
+        sentence=say(
+            "{opened} tables a second are opened again, {each} per statement: "
+            "table_open_cache={size} does not hold all tables in use.",
+            opened=Number(opened),
+            each=Number(opened / questions),
+            size=Number(size),
         ),
         evidence=(
-            case.seen("opened_tables", opened / questions, "by statement", BY_STATEMENT),
-            case.seen("table_open_cache_overflows", thrown or 0.0, "/s"),
+            case.seen(
+                plain("opened_tables"), opened / questions, say("per statement"), BY_STATEMENT
+            ),
+            case.seen(plain("table_open_cache_overflows"), thrown or 0.0, say_in("unit", "/s")),
         ),
         share=min(opened * OPEN_S / cores, 1.0) if cores else None,
         confidence=0.9,
-        remedy="Raise table_open_cache (and table_definition_cache) above users × tables.",
+        remedy=say("Raise table_open_cache (and table_definition_cache) above users × tables."),
         trial=_larger(case, max(4000, 8 * int(size))),
         acts_on="server CPU",
     )
 
 
-def _larger(case: Case, wanted: int) -> Trial | None:
-    """Definitions are kept apart, and are to be as many."""
-    definitions = max(wanted, int(case.number("table_definition_cache") or 0))
+def _larger(case: Case, proposed: int) -> Trial | None:
+    """Definitions have a cache of their own, which must be as large."""
+    definitions = max(proposed, int(case.number("table_definition_cache") or 0))
     return dynamic(
         case,
-        {"table_open_cache": str(wanted), "table_definition_cache": str(definitions)},
-        "so small a table cache",
+        {"table_open_cache": str(proposed), "table_definition_cache": str(definitions)},
+        say("the small table cache"),
     )
 
 
 def judge_flushed(case: Case) -> Finding | None:
-    """FLUSH TABLES, or flush_time: all tables are closed, and opened by all users anew."""
+    """FLUSH TABLES, or flush_time: all tables are closed, and all users open them again."""
     flushes = case.needed(case.rate("com_flush"))
     opened = case.needed(case.rate("opened_tables"))
     every_s = case.number("flush_time") or 0.0
@@ -81,18 +86,22 @@ def judge_flushed(case: Case) -> Finding | None:
     return Finding(
         cause="tables-flushed",
         group="setting",
-        sentence=(
-            f"All tables are closed {num(closings)} times a second (FLUSH TABLES, or flush_time), "
-            f"and {num(opened)} a second are opened anew."
+        sentence=say(
+            "All tables are closed {closings} times a second (FLUSH TABLES, or flush_time), and "
+            "{opened} a second are opened again.",
+            closings=Number(closings),
+            opened=Number(opened),
         ),
         evidence=(
-            case.seen("com_flush", flushes, "/s", FLUSHES),
-            case.seen("opened_tables", opened, "/s", REOPENED * closings),
-            case.seen("users waiting for FLUSH", waiting, "of the users"),
+            case.seen(plain("com_flush"), flushes, say_in("unit", "/s"), FLUSHES),
+            case.seen(plain("opened_tables"), opened, say_in("unit", "/s"), REOPENED * closings),
+            case.seen(say("users waiting for FLUSH"), waiting, say("of the users")),
         ),
         share=max(cost, waiting),
         confidence=0.85,
-        remedy="Find who sends FLUSH (backups and monitors do); set flush_time to 0.",
+        remedy=say(
+            "Find the client that sends FLUSH (backups and monitoring do), and set flush_time to 0."
+        ),
         acts_on="server CPU",
     )
 

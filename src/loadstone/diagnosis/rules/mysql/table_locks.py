@@ -6,60 +6,67 @@ from collections.abc import Mapping
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.rule import Rule
+from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct
+from loadstone.model.message import Message, plain, say, say_in
 
 SHARE = 0.1
-"""[P] of the users' time; a healthy load waits for no table at all."""
+"""[P] Share of the users' time; a healthy load waits for no table at all."""
 
 LOCKED = (
-    ("metadata lock", "a table's metadata lock: LOCK TABLES, DDL, or a transaction left open"),
-    ("table level lock", "a table's lock: LOCK TABLES, or an engine that locks whole tables"),
-    ("global read lock", "the global read lock: FLUSH TABLES WITH READ LOCK, or read_only"),
-    ("commit lock", "the global read lock: FLUSH TABLES WITH READ LOCK"),
-    ("backup lock", "the backup lock: a backup, or BACKUP STAGE"),
-    ("backup stage", "the backup lock: a backup, or BACKUP STAGE"),
-    ("table flush", "FLUSH TABLES: somebody still uses the old table"),
+    ("metadata lock", say("a table's metadata lock: LOCK TABLES, DDL, or a transaction left open")),
+    ("table level lock", say("a table's lock: LOCK TABLES, or an engine that locks whole tables")),
+    ("global read lock", say("the global read lock: FLUSH TABLES WITH READ LOCK, or read_only")),
+    ("commit lock", say("the global read lock: FLUSH TABLES WITH READ LOCK")),
+    ("backup lock", say("the backup lock: a backup, or BACKUP STAGE")),
+    ("backup stage", say("the backup lock: a backup, or BACKUP STAGE")),
+    ("table flush", say("FLUSH TABLES: a session still uses the old table")),
 )
+"""What a state of the process list contains, and what is waited for in it."""
 
 
 def judge(case: Case) -> Finding | None:
-    """The process list says for what connections wait, by their number at any moment."""
+    """The process list shows what connections wait for, and how many at any moment."""
     found = _waits(case.needed(case.states()))
     total = wait_share(case)
     if total < SHARE:
         return None
     _, state, what = max(found)
-    evidence: list[Evidence] = [case.seen(f"state.{state}", total, "of the users", SHARE)]
+    evidence: list[Evidence] = [
+        case.seen(plain(f"state.{state}"), total, say("of the users"), SHARE)
+    ]
     waited = case.rate("table_locks_waited")
     if waited is not None:
-        evidence.append(case.seen("table_locks_waited", waited, "/s"))
+        evidence.append(case.seen(plain("table_locks_waited"), waited, say_in("unit", "/s")))
     return Finding(
         cause="table-locks",
         group="wait",
-        sentence=(
-            f"{num(total * case.users)} of {case.users:,} users ({pct(total)}) wait at any moment "
-            f'for {what} (state "{state}").'
+        sentence=say(
+            'At any moment {waiting} of {users} users ({share}) wait for {what} (state "{state}").',
+            waiting=Number(total * case.users),
+            users=Count(case.users),
+            share=Percent(total),
+            what=what,
+            state=state,
         ),
         evidence=tuple(evidence),
         share=total,
         confidence=0.95,
-        remedy=(
+        remedy=say(
             "Find the session that holds the lock (performance_schema.metadata_locks, "
-            "SHOW PROCESSLIST), end it or move its work away from the load."
+            "SHOW PROCESSLIST), and end it or move its work away from the load."
         ),
         acts_on=None,
     )
 
 
 def wait_share(case: Case) -> float:
-    """Share of the users' time in such waits; nought where the process list was not seen."""
+    """Share of the users' time in such waits; zero where the process list was not read."""
     return min(sum(value for value, _, _ in _waits(case.states() or {})) / case.users, 1.0)
 
 
-def _waits(states: Mapping[str, float]) -> list[tuple[float, str, str]]:
-    """Connections in it, the state, what is waited for."""
+def _waits(states: Mapping[str, float]) -> list[tuple[float, str, Message]]:
+    """For each such state: its connections, its name, and what is waited for."""
     return [
         (value, state, what)
         for state, value in states.items()

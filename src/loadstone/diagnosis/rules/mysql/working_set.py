@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import is_full
 from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_by_event, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import REFILLS_S, at_start, dynamic
+from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.finding import Finding, Trial
-from loadstone.model.message import say
-from loadstone.model.numbers import num, pct, size
+from loadstone.model.message import Message, say, say_in, sentences
 
 READS = 0.1
-"""[P] DIAGNOSIS 14: pages read by transaction."""
+"""[P] Pages read per transaction (DIAGNOSIS 14)."""
 
 MATTERS = 0.05
-"""[P] share of an event's demand that is reading pages."""
+"""[P] Share of an event's demand that is reading pages, from which it counts."""
 
 MOST_TIMES = 4
-"""[P] by which a trial makes the pool larger."""
+"""[P] Times the pool that a trial asks for, upper bound."""
 
 FREE_TAKEN = 0.5
-"""[P] of the memory that is free: the rest is the operating system's, and its cache's."""
+"""[P] Share of the free memory that a trial takes: the rest is the operating system's cache."""
 
 
 def judge(case: Case) -> Finding | None:
-    """A full pool from which pages are thrown out that are needed again."""
+    """A full pool, from which pages are evicted that are needed again."""
     if not case.tps:
         return None
     reads = case.needed(reads_by_event(case))
@@ -38,45 +40,61 @@ def judge(case: Case) -> Finding | None:
     pool = case.number("innodb_buffer_pool_size")
     requests = case.rate("buffer_pool_read_requests")
     misses = (case.rate("buffer_pool_reads") or 0.0) / requests if requests else None
-    told = f" of {size(pool)}" if pool else ""
     return Finding(
         cause="working-set",
         group="wait",
-        sentence=(
-            f"The data in use does not fit the buffer pool{told}: each event reads {num(reads)} "
-            "pages from the disk"
-            + (f" ({pct(misses)} of all page requests)" if misses is not None else "")
-            + (f", which is {pct(share)} of its work." if share is not None else ".")
-        ),
+        sentence=sentences(_not_fitting(reads, pool), *_shares(misses, share)),
         evidence=(
-            case.seen("buffer_pool_reads by event", reads, "pages", READS),
-            case.seen("pages read that stay", kept, "of those read", STAYS),
+            case.seen(say("buffer_pool_reads per event"), reads, say_in("unit", "pages"), READS),
+            case.seen(say("pages read that stay"), kept, say("of those read"), STAYS),
         ),
         share=share,
         confidence=0.9,
-        remedy="Raise innodb_buffer_pool_size, as far as the memory goes.",
+        remedy=say("Raise innodb_buffer_pool_size as far as the memory allows."),
         trial=_larger(case, pool),
         acts_on="server CPU" if is_full(case) else "disk reads",
     )
 
 
+def _not_fitting(reads: float, pool: float | None) -> Message:
+    if pool:
+        return say(
+            "The data in use does not fit the buffer pool of {size}: each event reads {reads} "
+            "pages from the disk.",
+            size=Bytes(pool),
+            reads=Number(reads),
+        )
+    return say(
+        "The data in use does not fit the buffer pool: each event reads {reads} pages from the "
+        "disk.",
+        reads=Number(reads),
+    )
+
+
+def _shares(misses: float | None, share: float | None) -> Iterator[Message]:
+    if misses is not None:
+        yield say("That is {misses} of all page requests.", misses=Percent(misses))
+    if share is not None:
+        yield say("Reading makes up {share} of an event's work.", share=Percent(share))
+
+
 def _larger(case: Case, pool: float | None) -> Trial | None:
-    """As many times the pool as half of the free memory holds, at most four times."""
+    """As many times the pool as half of the free memory holds, up to four times."""
     free = case.host("memory_available_bytes")
     if not pool or free is None:
         return None
     times = min(MOST_TIMES, 1 + int(FREE_TAKEN * free / pool))
     if times < 2:
         return None
-    subject, wanted = "so small a buffer pool", times * int(pool)
-    settings = {"innodb_buffer_pool_size": str(wanted)}
-    if _grows_to(case) < wanted:
+    subject, proposed = say("the small buffer pool"), times * int(pool)
+    settings = {"innodb_buffer_pool_size": str(proposed)}
+    if _grows_to(case) < proposed:
         return at_start(case, settings, subject)
     return dynamic(case, settings, subject, settles_s=REFILLS_S)
 
 
 def _grows_to(case: Case) -> float:
-    """As far as the pool may be enlarged while the server runs: newer MariaDBs have a limit."""
+    """How far the pool may grow while the server runs: newer MariaDBs have a limit."""
     most = case.number("innodb_buffer_pool_size_max")
     return float("inf") if most is None else most
 
