@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from loadstone.analyse.settings import GIB, MIB, Advice, Machine, review
 
 from analyse.made import a_step
 from analyse.test_ceilings import a_host, a_server, of
 from analyse.test_settings import GOOD_MYSQL, MACHINE
 from analyse.test_usl import RAYTRACER, SDM91
+from loadstone.analyse.advice import Advice, Machine
 from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.ladder import levels
 from loadstone.analyse.mysql.setting_effects import MEANINGS
+from loadstone.analyse.mysql.settings import GIB, MIB
+from loadstone.analyse.settings_review import review
 from loadstone.analyse.usl import Refused, Usl, fit, law, of_ladder
 from loadstone.model.ceilings import Limits, Resource
 from loadstone.model.language import in_language
