@@ -6,6 +6,8 @@ engine deals them out, docs/engine.md); the head then makes the indexes and coun
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -178,7 +180,9 @@ class _Filling:
         for link, future in begun:
             refusal = result_of(link, future)
             if refusal is not None:
-                raise PlanRefused(f"generator on {link.node}: {refusal}")
+                raise PlanRefused(
+                    say("generator on {node}: {why}", node=link.node, why=refusal)
+                )
         for part in self._parts:
             self._asking.ask(part.number, part.has)
         while not all(part.is_done for part in self._parts):
@@ -213,8 +217,15 @@ class _Filling:
         part.lost = reason
         left = sum(not other.is_done for other in self._parts)
         self._say(
-            f"generator {part.number} on {part.node} was lost: {reason}; "
-            f"{left} of {len(self._parts)} still load their own rows"
+            say(
+                "generator {number} on {node} was lost: {why}; {left} of {all} still load their "
+                "own rows",
+                number=part.number,
+                node=part.node,
+                why=reason,
+                left=left,
+                all=len(self._parts),
+            )
         )
 
     def _stop_all(self) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+from loadstone.model.figure import Short
+
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -80,7 +83,7 @@ class Asking:
             self._heard_s[generator] += own_pause_s
             silent_s = now - self._heard_s[generator]
             if silent_s > SILENCE_S:
-                found.append((generator, f"it did not answer for {silent_s:.1f} s"))
+                found.append((generator, say("it did not answer for {seconds} s", seconds=Short(round(silent_s, 1)))))
                 self.stop(generator)
         return found
 
@@ -120,8 +123,13 @@ def raise_lost(link: Link, error: BaseException) -> NoReturn:
         ClusterError: always.
     """
     raise ClusterError(
-        f"the generator on {link.node} does not answer: {line_of(error)}",
-        f"loadstone cluster check says which nodes do; on {link.node}, ray status and its logs",
+        say(
+            "the generator on {node} does not answer: {why}", node=link.node, why=line_of(error)
+        ),
+        say(
+            "loadstone cluster check shows which nodes do; see ray status and its logs on {node}",
+            node=link.node,
+        ),
     ) from error
 
 

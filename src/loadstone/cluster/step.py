@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
@@ -116,7 +118,11 @@ class ClusterStep(Steerable):
             PlanRefused: more than the step has, or too few.
         """
         if not self._fewest_users <= users <= self._users:
-            said = f"users: {self._fewest_users} to {self._users} in this step"
+            said = say(
+                "users: {fewest} to {most} in this step",
+                fewest=self._fewest_users,
+                most=self._users,
+            )
             raise PlanRefused(said)
         self._change("users", lambda member: users_of(member.number, self._parts, users))
 
@@ -132,7 +138,7 @@ class ClusterStep(Steerable):
         try:
             asked = change.asked.result(SILENCE_S if self._thread.is_alive() else 0.0)
         except TimeoutError:
-            raise PlanRefused("the step is over") from None
+            raise PlanRefused(say("the step is over")) from None
         answered, _ = wait(asked, SILENCE_S)
         # Of a generator that does not answer the records tell.
         told = [answer.result() for answer in answered if answer.exception() is None]
@@ -196,7 +202,9 @@ class _Driving:
             refusal = result_of(driver.link, future)
             if refusal is not None:
                 self._stop_all()
-                raise PlanRefused(f"generator on {driver.link.node}: {refusal}")
+                raise PlanRefused(
+                    say("generator on {node}: {why}", node=driver.link.node, why=refusal)
+                )
         for driver in drivers:
             self._asking.ask(driver.member.number, driver.member.has)
 

@@ -6,6 +6,8 @@ a node exporter knows nothing of the server's process.
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 from urllib.parse import quote
 
 from loadstone.model.observed import Reading, SourceName
@@ -132,7 +134,7 @@ class NodeExporter:
         scraped = self._choosing.get()
         into = node_figures(scraped.text)
         if not into.counters:
-            raise SourceError(f"{self._choosing.place}: this is no node exporter")
+            raise SourceError(say("{place}: this is no node exporter", place=self._choosing.place))
         disk = self._data_disk or _only(into, "disk.", ".writes")
         if disk is not None:
             into.facts["data_disk"] = disk
@@ -188,10 +190,10 @@ class MysqldExporter:
         found = status_figures(scraped.text)
         if not found:
             up = [one.value for one in samples(scraped.text, "mysql_up".__eq__)]
-            what = (
-                "its server does not answer it" if up == [0.0] else "it has no status of a server"
-            )
-            raise SourceError(f"{self._choosing.place}: {what}")
+            place = self._choosing.place
+            if up == [0.0]:
+                raise SourceError(say("{place}: its server does not answer it", place=place))
+            raise SourceError(say("{place}: it has no status of a server", place=place))
         return Reading(scraped.at_s, gauges=found)
 
     def close(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import glob
 import os
 import time
@@ -70,7 +72,10 @@ class LocalHost:
         texts = self._files.texts(host.paths)
         ended = time.monotonic()
         if HOST not in texts:
-            raise SourceError(f"{self.name}: {HOST} cannot be read", "Linux's /proc is needed")
+            raise SourceError(
+                say("{source}: {file} cannot be read", source=str(self.name), file=HOST),
+                say("Linux's /proc is needed"),
+            )
         figures = host.figures(texts)
         if host.is_gone(texts):
             self._search_again(ended)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import os
 import re
 import shlex
@@ -102,13 +104,21 @@ class SshHost:
         before, self._net = self._net, host.net
         if before not in (None, host.net):
             # Totals of other interfaces would be taken for traffic; after an error nothing is.
-            raise SourceError(f"{self.name}: the server was started anew, in another namespace")
+            raise SourceError(
+                say(
+                    "{source}: the server was restarted in another namespace",
+                    source=str(self.name),
+                )
+            )
         began = time.monotonic()
         texts = self._texts(host.paths)
         ended = time.monotonic()
         if HOST not in texts:
             self._shell.close()
-            raise SourceError(f"{self.name}: there is no {HOST} over there", "Linux is needed")
+            raise SourceError(
+                say("{source}: that host has no {file}", source=str(self.name), file=HOST),
+                say("Linux is needed"),
+            )
         figures = host.figures(texts)
         if host.pid is None or host.is_gone(texts):
             self._search_again()

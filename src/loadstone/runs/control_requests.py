@@ -6,6 +6,8 @@ process takes them away; those that lie there when it begins were meant for nobo
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import os
 import time
 from itertools import count
@@ -33,7 +35,7 @@ def ask(run: Path, wish: AnyWish) -> None:
     try:
         place.mkdir(mode=0o700, exist_ok=True)
         if place.is_symlink():
-            raise StoreError(f"cannot write into {place}: it is a link")
+            raise StoreError(say("cannot write into {path}: it is a link", path=place))
     except OSError as error:
         raise StoreError.from_os("make the folder", place, error) from error
     name = f"{time.time_ns():020}-{os.getpid()}-{next(_NUMBERS):06}.json"

@@ -8,6 +8,8 @@ it told.
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -160,8 +162,10 @@ def read_books(folder: Path) -> dict[int, Book]:
                     _add(books, _parsed(line, f"{path}: line {number}"))
     except FileNotFoundError:
         raise StoreError(
-            f"{folder} has no {LEDGER}: its load wrote no entries",
-            "loadstone run ledger --timeline --target URL writes some",
+            say(
+                "{folder} has no {file}: its load wrote no entries", folder=folder, file=LEDGER
+            ),
+            say("loadstone run ledger --timeline --target URL writes some"),
         ) from None
     except OSError as error:
         raise StoreError.from_os("read", path, error) from error
@@ -173,8 +177,8 @@ def _parsed(line: bytes, place: str) -> _Line:
         return _LINE.validate_json(line)
     except ValidationError as error:
         raise StoreError(
-            f"{place} is not a line of a ledger",
-            "the file was changed after it was written, or by a newer Loadstone",
+            say("{place} is not a line of a ledger", place=place),
+            say("the file was changed after it was written, or is from a newer Loadstone"),
         ) from error
 
 

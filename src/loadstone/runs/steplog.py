@@ -6,6 +6,8 @@ hours takes no more memory than one of seconds.
 
 from __future__ import annotations
 
+from loadstone.model.message import Message
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -57,7 +59,7 @@ class StepLog:
     first_errors: list[FirstError] = field(default_factory=list)
     generators: list[GeneratorState] = field(default_factory=list)
     """In the order in which they joined and were lost."""
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     source_states: list[SourceState] = field(default_factory=list)
     hot_spots: HotSpots | None = None
     source_facts: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,11 @@ def read(run: Path, *, trusted: bool) -> Vouched:
         )
     asked, environment = found[RUN], found[ENVIRONMENT]
     if asked is None:
-        raise StoreError(f"{run} has no {RUN}: nobody knows what was asked of the run")
+        raise StoreError(
+            say(
+                "{run} has no {file}: what was asked of the run is not known", run=run, file=RUN
+            )
+        )
     return Vouched(
         parse_asked(asked, run / RUN),
         {} if environment is None else parse_environment(environment, run / ENVIRONMENT),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -42,7 +44,7 @@ def run_host_test(plan: HostTestPlan, observer: HostObserver, interrupts: Interr
     watched = _Watched(observer)
     follow(engine.host_test(plan), watched.take, interrupts)
     if watched.end is None:
-        raise Interrupted("interrupted before the threads had ended")
+        raise Interrupted(say("interrupted before the threads had ended"))
     if watched.end.error is not None:
         raise HostTestFailed(watched.end.error, _hint(plan))
     return watched.end
@@ -69,5 +71,5 @@ class _Watched:
 
 def _hint(plan: HostTestPlan) -> str | None:
     if plan.test.kind == "fileio" and plan.command == "run":
-        return "the same options with prepare in place of run make the files"
+        return say("run the same command with prepare instead of run: it makes the files")
     return None

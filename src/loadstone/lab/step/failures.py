@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
@@ -21,30 +23,38 @@ from loadstone.servers.errors import (
 )
 
 _HINTS = {
-    "unknown_host": "check the name in --target, or take the address",
-    "unreachable": "is the server running, and is it the right port?",
-    "timed_out": "raise --connect-timeout, or connect fewer at a time with --connect-at-once",
-    "login_refused": "check --user and the password; does the account allow so many connections?",
-    "too_many_connections": "raise max_connections on the server, or lower --concurrency",
-    "unknown_database": "loadstone prepare makes it, or name another with --database",
-    "tls_refused": "turn TLS on in the server, or take --tls disabled",
+    "unknown_host": say("check the name in --target, or use the address"),
+    "unreachable": say("is the server running, and is it the right port?"),
+    "timed_out": say(
+        "raise --connect-timeout, or open fewer connections at a time with --connect-at-once"
+    ),
+    "login_refused": say(
+        "check --user and the password; does the account allow that many connections?"
+    ),
+    "too_many_connections": say("raise max_connections on the server, or lower --concurrency"),
+    "unknown_database": say("loadstone prepare makes it; or name another with --database"),
+    "tls_refused": say("turn TLS on in the server, or use --tls disabled"),
     "tls_failed": NEEDS_AUTHORITY,
-    "compression_refused": "take --compression off, or let the server offer it",
-    "descriptors": "raise the limit: ulimit -n 65536",
-    GENERATOR_LOST: "--on-node-loss continue goes on with the others, repeat drives the step again",
-    "stalled": "SHOW FULL PROCESSLIST says who does what; the same command goes on from there",
-    "table_in_the_way": "it is left as it is: take another schema",
+    "compression_refused": say("leave --compression out, or let the server offer it"),
+    "descriptors": say("raise the limit: ulimit -n 65536"),
+    GENERATOR_LOST: say(
+        "--on-node-loss continue goes on with the others, repeat drives the step again"
+    ),
+    "stalled": say(
+        "SHOW FULL PROCESSLIST shows who does what; the same command continues from there"
+    ),
+    "table_in_the_way": say("it is left as it is: use another schema"),
     "public_key_needed": NEEDS_KEY,
     "password_withheld": NEEDS_PROOF,
 }
 _HINTS_BY_CODE: Mapping[ErrorCode | None, str] = {
-    ErrorCode(MYSQL, "1146"): "loadstone prepare makes the tables",
-    ErrorCode(MYSQL, "1062"): (
-        "rows with such a key are there already: --on-error continue counts and goes on"
+    ErrorCode(MYSQL, "1146"): say("loadstone prepare makes the tables"),
+    ErrorCode(MYSQL, "1062"): say(
+        "rows with that key exist already: --on-error continue counts such errors and goes on"
     ),
-    ErrorCode(MYSQL, "1290"): "the server is read-only: is it a replica?",
-    ErrorCode(MYSQL, "1461"): "raise max_prepared_stmt_count on the server, or take --text",
-    ErrorCode(MYSQL, "1836"): "the server is read-only: is it a replica?",
+    ErrorCode(MYSQL, "1290"): say("the server is read-only: is it a replica?"),
+    ErrorCode(MYSQL, "1461"): say("raise max_prepared_stmt_count on the server, or use --text"),
+    ErrorCode(MYSQL, "1836"): say("the server is read-only: is it a replica?"),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import signal
 import threading
 from collections.abc import Iterator
@@ -85,7 +87,7 @@ class Interrupts:
             Interrupted: a signal came.
         """
         if self.asked:
-            raise Interrupted("interrupted; the same command goes on where it was left")
+            raise Interrupted(say("interrupted; the same command continues where it stopped"))
 
     @property
     def asked(self) -> bool:

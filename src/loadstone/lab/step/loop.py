@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import Message, say
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -73,7 +75,7 @@ def drive_steps(
         except StoreError:
             raise
         except LoadstoneError as failure:
-            lab.note(f"ended early: {failure.message}")
+            lab.note(say("ended early: {why}", why=failure.message))
             state, error = "failed", failure
         return Outcome(lab.recorder.end_run(state, source.outcome(done)), error)
     except LoadstoneError as failure:
@@ -110,6 +112,13 @@ def _measure_unless_lost(source: StepSource[Planned], planned: Planned, lab: Lab
         ended = measured.result
         if not lab.drives_again(ended) or lab.interrupts.asked:
             return measured
-        why = f": {ended.error.message}" if ended.error else ""
-        lab.note(f"step {ended.step} is measured anew{why}")
+        lab.note(_again(ended))
     return source.measure(planned)
+
+
+def _again(ended: StepResult) -> Message:
+    if ended.error is None:
+        return say("step {step} is measured again", step=ended.step)
+    return say(
+        "step {step} is measured again: {why}", step=ended.step, why=plain(ended.error.message)
+    )

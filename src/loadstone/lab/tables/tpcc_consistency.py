@@ -5,6 +5,8 @@ All are asked in one snapshot, so the answer is right while others write, too.
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import time
 from collections.abc import Iterator, Sequence
 
@@ -95,7 +97,13 @@ def _check_tables(connection: Connection, target: Target) -> None:
     if missing := [name for name in tpcc_tables.NAMES if name not in there]:
         raise TargetError(
             "missing_table",
-            f"schema {schema} at {target.place} has no table {missing[0]} of tpcc",
+            say(
+                "schema {schema} at {place} has no table {table} of {workload}",
+                schema=schema,
+                place=target.place,
+                table=missing[0],
+                workload="tpcc",
+            ),
             f"loadstone prepare tpcc --target {target.url}",
         )
     refuse_unfinished(target, Wanted(workload="tpcc", layout="tpcc"), state, used)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,5 +91,7 @@ class Waits:
             connection=None if self._opening else self._number,
             statement=" ".join(asked[1].split()),
             silent_s=now - asked[0],
-            waits_for="the server, which has not answered; SHOW FULL PROCESSLIST there says why",
+            waits_for=say(
+                "the server, which has not answered; SHOW FULL PROCESSLIST there shows why"
+            ),
         )

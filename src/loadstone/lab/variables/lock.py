@@ -5,6 +5,8 @@ The lock is held by a connection that says nothing else, so its silence tells si
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import contextlib
 
 from loadstone.families import connect, family_of
@@ -55,9 +57,16 @@ class SettingsLock:
             return cls(endpoint, connection, is_kept=True)
         connection.close()
         raise SettingsInUse(
-            f"variables of {target.place} are set by somebody else at the moment: {holder}",
-            "wait until that has ended; what hangs is ended there by "
-            f"KILL {holder.connection}, and put back by loadstone restore",
+            say(
+                "another client is setting variables of {place} at the moment: {who}",
+                place=target.place,
+                who=str(holder),
+            ),
+            say(
+                "wait until it has ended; if it hangs, end it there with KILL {connection}, and "
+                "put the variables back with loadstone restore",
+                connection=holder.connection,
+            ),
         )
 
     def renew(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import contextlib
 import time
 from collections.abc import Mapping
@@ -139,7 +141,9 @@ class OthersSource:
         except (TargetError, pymysql.MySQLError, OSError) as error:
             self.close()
             said = error.message if isinstance(error, TargetError) else str(error)
-            raise SourceError(f"{self.name}: {said}") from error
+            raise SourceError(
+                say("{source}: {why}", source=str(self.name), why=said)
+            ) from error
         # Which rows only grow is for whoever asks for their growth to know.
         return Reading(at_s=time.monotonic(), counters=rows, gauges=found)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 import contextlib
 import time
 from dataclasses import dataclass
@@ -74,7 +76,9 @@ class ReplicaSource:
         except (TargetError, pymysql.MySQLError, OSError) as error:
             self.close()
             said = error.message if isinstance(error, TargetError) else str(error)
-            raise SourceError(f"{self.name}: {said}") from error
+            raise SourceError(
+                say("{source}: {why}", source=str(self.name), why=said)
+            ) from error
         now = time.monotonic()
         if told is None:
             return Reading(at_s=now)

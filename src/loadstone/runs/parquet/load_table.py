@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -83,7 +85,9 @@ def frame(log: RunLog) -> polars.DataFrame:
     try:
         return polars.DataFrame(list(rows(log)), schema=schema, orient="row")
     except (OverflowError, TypeError, polars.exceptions.PolarsError) as error:
-        raise StoreError(f"{log.journal} has a figure that is too great: {error}") from error
+        raise StoreError(
+            say("{journal} has a figure that is too large: {why}", journal=log.journal, why=str(error))
+        ) from error
 
 
 def as_parquet(table: polars.DataFrame) -> bytes:
@@ -104,7 +108,7 @@ def from_parquet(content: bytes, path: Path) -> polars.DataFrame:
     try:
         return polars.read_parquet(BytesIO(content))
     except polars.exceptions.PolarsError as error:
-        raise StoreError(f"cannot read {path}: {error}") from error
+        raise StoreError(say("cannot read {path}: {why}", path=path, why=str(error))) from error
 
 
 def _row(step: StepLog, sample: Sample, window: Window | None) -> Row:

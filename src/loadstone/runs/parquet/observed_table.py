@@ -6,6 +6,8 @@ its end. A cell is null where the source did not tell.
 
 from __future__ import annotations
 
+from loadstone.model.message import say
+
 from array import array
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -67,7 +69,7 @@ class _Columns:
             self.told += 1
         self.rows += 1
         if self.rows * len(self.figures) > _CELLS + _SPARSE * self.told:
-            raise StoreError("the journal names more counters than were ever read")
+            raise StoreError(say("the journal names more counters than were ever read"))
 
     def _fill(self, column: array[float]) -> None:
         """Nothing was told in the rows since the column's last one."""
