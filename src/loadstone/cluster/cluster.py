@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,6 +25,7 @@ from loadstone.cluster.step import ClusterStep, Crew, Driver, read_clocks
 from loadstone.cluster.transport import Link
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.cluster_nodes import NodeFacts, Versions
+from loadstone.model.message import say
 
 _FACTS_S = 60.0
 """A generator's process may still be starting, and imports the engine."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Joined, Message, say
-from loadstone.model.figure import Count
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadstone.cluster.errors import ClusterError
+from loadstone.model.figure import Count
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.records import (
     AnyLoadRecord,
     EngineFailure,
@@ -51,9 +50,7 @@ class Part:
             return None
         self.has = number
         if isinstance(record, LoadStalled):
-            where = say(
-                "{what} (generator on {node})", what=record.waits_for, node=self.node
-            )
+            where = say("{what} (generator on {node})", what=record.waits_for, node=self.node)
             return record.model_copy(update={"waits_for": where})
         if isinstance(record, LoadProgress):
             self.progress = record

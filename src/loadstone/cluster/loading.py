@@ -6,8 +6,6 @@ engine deals them out, docs/engine.md); the head then makes the indexes and coun
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +22,7 @@ from loadstone.cluster.stream import Stream
 from loadstone.cluster.transport import Link
 from loadstone.engine import PlanRefused, Sending
 from loadstone.model.errors import LoadstoneError
+from loadstone.model.message import say
 from loadstone.model.records import (
     LOAD_RECORD,
     AnyLoadRecord,
@@ -180,9 +179,7 @@ class _Filling:
         for link, future in begun:
             refusal = result_of(link, future)
             if refusal is not None:
-                raise PlanRefused(
-                    say("generator on {node}: {why}", node=link.node, why=refusal)
-                )
+                raise PlanRefused(say("generator on {node}: {why}", node=link.node, why=refusal))
         for part in self._parts:
             self._asking.ask(part.number, part.has)
         while not all(part.is_done for part in self._parts):

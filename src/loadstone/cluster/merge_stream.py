@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-from loadstone.model.figure import General
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +9,8 @@ from dataclasses import dataclass, field
 from loadstone.cluster.merge_interval import SumLines, merge_connected, merge_samples, sum_tallies
 from loadstone.cluster.messages import HostUse
 from loadstone.model.cluster import GENERATOR_LOST, OnNodeLoss
+from loadstone.model.figure import General
+from loadstone.model.message import say
 from loadstone.model.records import (
     AnyStepRecord,
     Connected,

@@ -8,9 +8,6 @@ is no password in any (`passwords`).
 
 from __future__ import annotations
 
-from loadstone.model.message import say, say_in
-from loadstone.model.figure import General
-
 import importlib
 import logging
 from collections.abc import Iterator, Sequence
@@ -23,6 +20,8 @@ from typing import Any
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.generator import Generator
 from loadstone.cluster.transport import Link
+from loadstone.model.figure import General
+from loadstone.model.message import say, say_in
 
 _PLACED_S = 30.0
 """How long Ray may take to set the processors aside."""

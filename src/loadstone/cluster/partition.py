@@ -7,15 +7,14 @@ parts together are the whole step whatever their number is.
 
 from __future__ import annotations
 
-from loadstone.model.message import Joined, say
-from loadstone.model.figure import Count
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadstone.cluster.errors import ClusterError
 from loadstone.model.cluster_nodes import NodeFacts, Versions
+from loadstone.model.figure import Count
+from loadstone.model.message import Joined, say
 from loadstone.model.records import KnownTable
 from loadstone.model.target import Target
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-from loadstone.model.figure import Count
-
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 from loadstone.cluster.errors import ClusterError
+from loadstone.model.figure import Count
+from loadstone.model.message import say
 
 _FILES = "files"
 """Key of the texts, by the names of the files; the engine knows none of them."""

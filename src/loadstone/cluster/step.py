@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
@@ -24,6 +22,7 @@ from loadstone.cluster.stream import Stream
 from loadstone.cluster.transport import Link
 from loadstone.engine import PlanRefused, Steerable
 from loadstone.model.cluster import OnNodeLoss
+from loadstone.model.message import say
 from loadstone.model.records import STEP_RECORD, AnyStepRecord, GeneratorState
 
 _CLOCK_ROUNDS = 9

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-
-from loadstone.model.message import Joined, Message, counted, say
-
 from dataclasses import dataclass
 
+from loadstone.model.message import Joined, Message, counted, say
 from loadstone.servers.sanitize import plain
 
 _SHOWN = 3
@@ -76,9 +74,7 @@ class Clients:
         if self.replicas:
             found.append(counted("feeds 1 replica", "feeds {number} replicas", self.replicas))
         if self.members:
-            found.append(
-                say("is one of {number} servers of a cluster", number=self.members + 1)
-            )
+            found.append(say("is one of {number} servers of a cluster", number=self.members + 1))
         return functools.reduce(_and, found)
 
     def _accounts(self) -> list[Message]:

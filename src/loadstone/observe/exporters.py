@@ -6,10 +6,9 @@ a node exporter knows nothing of the server's process.
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 from urllib.parse import quote
 
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.exposition import Sample, samples
 from loadstone.observe.latest import Figures, space

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import glob
 import os
 import time
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from loadstone.model.host_environment import HostSurroundings
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.host_environment import (

@@ -7,8 +7,6 @@ it looks for the other's, so that of two at least one sees the other.
 
 from __future__ import annotations
 
-from loadstone.model.message import Joined, Message, say
-
 import contextlib
 import hashlib
 import secrets
@@ -17,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from loadstone.families import family_of
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import Target
 from loadstone.servers import locks
 from loadstone.servers.connection import Connection

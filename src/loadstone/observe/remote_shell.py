@@ -6,9 +6,6 @@ is ever asked of the user, and nothing waits without an end.
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-from loadstone.model.figure import General
-
 import contextlib
 import os
 import selectors
@@ -20,6 +17,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import IO
 
+from loadstone.model.figure import General
+from loadstone.model.message import say
 from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
 

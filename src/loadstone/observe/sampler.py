@@ -7,14 +7,13 @@ the seconds of load, server and host are the same seconds.
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, plain, say
-
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
+from loadstone.model.message import Message, plain, say
 from loadstone.model.observed import Observation, Reading, SourceName, SourceState
 from loadstone.observe.source import Source, SourceError
 

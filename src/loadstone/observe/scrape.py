@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-from loadstone.model.figure import General
-
 import base64
 import http.client
 import time
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from loadstone.model.figure import General
+from loadstone.model.message import say
 from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
 
@@ -138,9 +137,7 @@ class Exporter:
                 )
             )
         said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return SourceError(
-            say("{place}: {why}", place=self.place, why=" ".join(str(said).split()))
-        )
+        return SourceError(say("{place}: {why}", place=self.place, why=" ".join(str(said).split())))
 
 
 def _split(url: str) -> SplitResult:

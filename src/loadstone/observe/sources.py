@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, counted, say
-
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from loadstone.model.message import Message, counted, say
 from loadstone.model.observe_request import Observing
 from loadstone.model.observed import SHARED_HOST, Reading, SourceName
 from loadstone.model.target import DEFAULT_PORT, Endpoint, Target

@@ -6,8 +6,6 @@ process takes them away; those that lie there when it begins were meant for nobo
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import os
 import time
 from itertools import count
@@ -16,6 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from loadstone.model.control import WISH, AnyWish
+from loadstone.model.message import say
 from loadstone.runs import atomic, safe_open
 from loadstone.runs.errors import StoreError
 

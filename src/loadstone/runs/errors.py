@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-from loadstone.model.message import Message, say
-
 import errno
 from pathlib import Path
+from typing import Literal
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import Message, say
 
 Doing = Literal[
     "clear", "make", "make a folder in", "make the folder", "read", "write", "write to the folder"

@@ -6,12 +6,11 @@ the load's begin; in the file it counts from the run's, which the head of the fi
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from loadstone.model.message import say
 from loadstone.model.result import Window
 from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError

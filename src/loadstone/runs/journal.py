@@ -6,9 +6,6 @@ short can only be the last one; it is left out when the journal is read.
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-from loadstone.model.figure import Count
-
 import contextlib
 import os
 from collections.abc import Iterator
@@ -18,11 +15,12 @@ from typing import Annotated, BinaryIO, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from loadstone.model import figure
 from loadstone.model.calibration import Ceilings
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
-from loadstone.model.message import Message
+from loadstone.model.message import Message, say
 from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.outline import ToldPlan
 from loadstone.model.plan import Step
@@ -461,14 +459,16 @@ def parse(line: bytes, place: str, at_byte: int) -> Entry:
         safe_open.check_numbers(line)
         entry = _ENTRY.validate_json(safe_open.shown(line))
     except ValueError as error:
-        raise StoreError(say("{place} is not an entry of a journal", place=place), _NOT_OURS) from error
+        raise StoreError(
+            say("{place} is not an entry of a journal", place=place), _NOT_OURS
+        ) from error
     # Whoever wants the step's samples reads on from the place that it names.
     if isinstance(entry, StepBegin) and entry.journal_from != at_byte:
         said = say(
             "{place} says that it starts at byte {claimed}, but it starts at byte {found}",
             place=place,
-            claimed=Count(entry.journal_from),
-            found=Count(at_byte),
+            claimed=figure.Count(entry.journal_from),
+            found=figure.Count(at_byte),
         )
         raise StoreError(said, _NOT_OURS)
     return entry

@@ -8,8 +8,6 @@ it told.
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveInt, TypeAdapter, ValidationError
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.records import Entries
 from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import AppendOnly
@@ -162,9 +161,7 @@ def read_books(folder: Path) -> dict[int, Book]:
                     _add(books, _parsed(line, f"{path}: line {number}"))
     except FileNotFoundError:
         raise StoreError(
-            say(
-                "{folder} has no {file}: its load wrote no entries", folder=folder, file=LEDGER
-            ),
+            say("{folder} has no {file}: its load wrote no entries", folder=folder, file=LEDGER),
             say("loadstone run ledger --timeline --target URL writes some"),
         ) from None
     except OSError as error:

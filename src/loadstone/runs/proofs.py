@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,6 +10,7 @@ from pydantic import ValidationError
 
 from loadstone.model.finding import Proof
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.runs import atomic, safe_open
 from loadstone.runs.errors import StoreError
 

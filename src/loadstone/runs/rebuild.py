@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-from loadstone.model.figure import Count
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from loadstone import engine
+from loadstone.model.figure import Count
+from loadstone.model.message import Message, say
 from loadstone.model.observed import Observation
 from loadstone.model.records import LatencyNs, Sample
 from loadstone.model.result import Aborted, Result, RunInfo, RunState, StepResult, Window
@@ -85,7 +84,10 @@ class RunLog:
             case _:
                 if not self.steps:
                     raise StoreError(
-                        say("{journal} has entries of a step that never started", journal=self.journal)
+                        say(
+                            "{journal} has entries of a step that never started",
+                            journal=self.journal,
+                        )
                     )
                 if isinstance(entry, AbortedEntry):
                     self.aborted = entry.aborted
@@ -248,9 +250,7 @@ def _interruption(log: RunLog, *, running: bool, end: RunEnd | None) -> tuple[Me
     when = utc(log.begin.unix_s + log.last_at_s)
     if open_steps:
         return (
-            say(
-                "interrupted at {when}, step {step} not finished", when=when, step=open_steps[-1]
-            ),
+            say("interrupted at {when}, step {step} not finished", when=when, step=open_steps[-1]),
         )
     done, planned = len(log.steps), log.begin.steps_planned
     if planned is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 import contextlib
 import fcntl
 import json
@@ -22,6 +20,7 @@ from loadstone.model.experiment import Experiment
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.message import Message, say
 from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Plan, Step
 from loadstone.model.recipe import RecipeAsked

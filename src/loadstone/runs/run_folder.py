@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import contextlib
 import fcntl
 import re
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from loadstone.model.finding import Proof
+from loadstone.model.message import say
 from loadstone.model.nearest import nearest
 from loadstone.model.outline import check_environment
 from loadstone.model.result import Result
@@ -248,9 +247,7 @@ def find(out: Path, wanted: str) -> Path:
             )
         )
     hint = nearest(wanted, names) or say("loadstone runs list shows them")
-    raise StoreError(
-        say("there is no run '{name}' in {folder}", name=wanted, folder=out), hint
-    )
+    raise StoreError(say("there is no run '{name}' in {folder}", name=wanted, folder=out), hint)
 
 
 def _named(folder: str) -> str:

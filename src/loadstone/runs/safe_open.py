@@ -7,8 +7,6 @@ a limit, and so has a number: nothing of ours comes near it, and sums of what do
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import errno
 import json
 import os
@@ -17,6 +15,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from loadstone.model.message import say
 
 MEGABYTE: Final = 1024 * 1024
 
@@ -58,9 +58,7 @@ def opened(path: Path, *, flags: int = os.O_RDONLY) -> BinaryIO:
         descriptor = os.open(path, flags | more, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise NotPlain(
-                errno.ELOOP, say("it is a link, which no file of a run is")
-            ) from error
+            raise NotPlain(errno.ELOOP, say("it is a link, which no file of a run is")) from error
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -80,9 +78,7 @@ def contents(path: Path, most: int = LARGEST_DOCUMENT) -> bytes:
         is_larger = os.fstat(file.fileno()).st_size > most
         found = b"" if is_larger else file.read(most + 1)
     if is_larger or len(found) > most:
-        raise NotPlain(
-            errno.EFBIG, say("it is larger than {most} MB", most=most // MEGABYTE)
-        )
+        raise NotPlain(errno.EFBIG, say("it is larger than {most} MB", most=most // MEGABYTE))
     return found
 
 

@@ -19,8 +19,6 @@ RFC 2104, "HMAC: Keyed-Hashing for Message Authentication".
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import contextlib
 import hmac
 import os
@@ -30,6 +28,7 @@ from pathlib import Path
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.runs import safe_open
 from loadstone.runs.calibration import place as calibration_place
 from loadstone.runs.journal import RunBegin, read_entries

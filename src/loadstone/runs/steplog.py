@@ -6,13 +6,12 @@ hours takes no more memory than one of seconds.
 
 from __future__ import annotations
 
-from loadstone.model.message import Message
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.message import Message
 from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.records import (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-from loadstone.model.figure import Number
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from loadstone.model.figure import Number
+from loadstone.model.message import Message, say
 from loadstone.model.observed import SHARED_HOST, Role, SourceName, SourceState
 from loadstone.model.records import LatencyNs
 from loadstone.model.result import (
@@ -302,9 +301,7 @@ def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[M
     ]
     if log.unbalanced:
         notes.append(
-            say(
-                "error: the counters of the generator do not add up ({what})", what=log.unbalanced
-            )
+            say("error: the counters of the generator do not add up ({what})", what=log.unbalanced)
         )
     recorded, kept = sums.response.count, merged.get("response", LatencyNs()).count
     if recorded != kept:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
+from loadstone.model.message import say
 from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import Entry, Held, check_rest, parse

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loadstone.model.message import say
 from loadstone.runs import safe_open, signature
 from loadstone.runs.errors import StoreError
 from loadstone.runs.recorder import Asked, parse_asked
@@ -38,9 +37,7 @@ def read(run: Path, *, trusted: bool) -> Vouched:
     asked, environment = found[RUN], found[ENVIRONMENT]
     if asked is None:
         raise StoreError(
-            say(
-                "{run} has no {file}: what was asked of the run is not known", run=run, file=RUN
-            )
+            say("{run} has no {file}: what was asked of the run is not known", run=run, file=RUN)
         )
     return Vouched(
         parse_asked(asked, run / RUN),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say, user_count
-from loadstone.model.figure import General
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +15,8 @@ from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.calibration import Calibration, Ceiling, Protocol, Transport
 from loadstone.model.engine_plan import step_document
+from loadstone.model.figure import General
+from loadstone.model.message import say, user_count
 from loadstone.model.null_server import NullServerSettings, NullServerTls
 from loadstone.model.plan import Drive, Plan, Step, Uniform, WarmupSeconds, WorkloadSpec
 from loadstone.model.records import End, Sample, StepRecord

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -13,6 +11,7 @@ from loadstone.lab.step.interrupts import Interrupted, Interrupts
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.host_test import HostBegun, HostEnd, HostSample, HostTestPlan
+from loadstone.model.message import say
 
 
 class HostTestFailed(LoadstoneError):

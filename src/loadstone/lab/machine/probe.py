@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, counted, say
-from loadstone.model.figure import General
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from loadstone.lab.machine.hosttests import HostTestFailed, run_host_test
 from loadstone.lab.step.interrupts import Interrupts
+from loadstone.model.figure import General
 from loadstone.model.host_test import (
     FileioTest,
     HostBegun,
@@ -21,6 +19,7 @@ from loadstone.model.host_test import (
     HostStop,
     HostTestPlan,
 )
+from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Uniform
 from loadstone.model.probe import DiskProbe
 from loadstone.observe.latest import Figures
@@ -86,9 +85,7 @@ class _Prober:
 
     def measure(self, way: _Way) -> HostEnd:
         self.interrupts.check()
-        self.announce(
-            say("{what}, {seconds} s", what=way.said, seconds=General(self.seconds))
-        )
+        self.announce(say("{what}, {seconds} s", what=way.said, seconds=General(self.seconds)))
         test = way.test.model_copy(update={"folder": self.folder})
         for command in ("prepare", "run", "cleanup"):
             end = run_host_test(

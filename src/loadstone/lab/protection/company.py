@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from typing import Generic, TypeVar
 
 from loadstone.families import connect
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe import presence
 from loadstone.observe.presence import Present

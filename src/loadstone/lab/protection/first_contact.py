@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 from collections.abc import Iterable
 
 from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe import presence
 from loadstone.observe.clients import Clients

@@ -6,8 +6,6 @@ load; what a word leads to is `lab.step.runner`'s.
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +14,7 @@ from loadstone.families import connect, family_of
 from loadstone.lab.protection.conditions import Judge
 from loadstone.lab.protection.watch import THE_LOAD, Ground, Place, Replica, Watch
 from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.model.message import Message, plain, say
 from loadstone.model.observed import SourceName
 from loadstone.model.protection import (
     OF_REPLICAS,
@@ -233,7 +232,7 @@ class Protector:
             grounds[name] = ground
             source = self._source(name, ground, self._driven_there(ground, endpoints))
             sources.append(Watched(source, retry_s=_RETRY_S))
-            places[name] = Place(judges, endpoint.target.place)
+            places[name] = Place(judges, plain(endpoint.target.place))
         for number, replica in enumerate(self._replicas.values()):
             name = SourceName(role="replica", target=number)
             replicas[name] = replica

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from loadstone.lab.protection.conditions import Judge
+from loadstone.model.message import Message, say
 from loadstone.model.observed import Observation, SourceName, SourceState
 from loadstone.model.protection import Condition
 from loadstone.model.records import LatencyNs, Sample

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 from loadstone.families import family_of
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe.locate import find_server_process, forwarder
 from loadstone.sandbox import sandbox_at
@@ -54,9 +53,5 @@ def elsewhere(connection: Connection, target: Target) -> Message | None:
         return None
     program = forwarder(target)
     if not program:
-        return say(
-            "where no server of this machine listens: it may be the end of a tunnel"
-        )
-    return say(
-        "where {program} listens, which may lead to another machine", program=program
-    )
+        return say("where no server of this machine listens: it may be the end of a tunnel")
+    return say("where {program} listens, which may lead to another machine", program=program)

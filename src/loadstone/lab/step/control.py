@@ -6,8 +6,6 @@ costs this one a look at a folder a second.
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,13 +14,14 @@ from pathlib import Path
 from loadstone.engine import PlanRefused, Steerable
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
+from loadstone.model.message import Message, say
 from loadstone.model.plan import Step
 from loadstone.model.result import LevelChange
 from loadstone.runs import control_requests
 
 LOOK_EVERY_S = 1.0
 
-Say = Callable[[str], None]
+Say = Callable[[Message], None]
 Keep = Callable[[LevelChange], None]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
@@ -11,6 +9,7 @@ from loadstone.model.cluster import GENERATOR_LOST
 from loadstone.model.error_codes import MYSQL, ErrorCode
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Target
 from loadstone.servers.errors import (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from loadstone.engine import EngineError, Sending
 from loadstone.lab.step.interrupts import Interrupts
+from loadstone.model.message import say
 
 Record = TypeVar("Record")
 

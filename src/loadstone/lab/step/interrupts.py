@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import signal
 import threading
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from typing import Any, Self
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:

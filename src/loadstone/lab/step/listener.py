@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message
-
 from typing import TYPE_CHECKING, Protocol
+
+from loadstone.model.message import Message
 
 if TYPE_CHECKING:
     from loadstone.model.plan import Step

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -11,6 +9,7 @@ from typing import Protocol, TypeVar
 from loadstone.lab.step.failures import as_error
 from loadstone.lab.step.runner import Lab
 from loadstone.model.errors import LoadstoneError
+from loadstone.model.message import Message, plain, say
 from loadstone.model.result import Result, StepResult, StepState
 from loadstone.model.search import Found
 from loadstone.model.target import Target

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, plain, say, user_count
-from loadstone.model.figure import General, Number, Short
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +20,8 @@ from loadstone.lab.step.sampling import StepSampling
 from loadstone.lab.step.suspend import Asleep
 from loadstone.lab.tables.ledger_check import check_books
 from loadstone.model.engine_plan import book_of, step_document
+from loadstone.model.figure import General, Number, Short
+from loadstone.model.message import Message, plain, say, user_count
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
@@ -93,7 +92,7 @@ class Lab:
 
     may_change: bool = True
     """Whether whoever watches may change rate and users of a running step."""
-    confirm: Callable[[], Sequence[str]] | None = None
+    confirm: Callable[[], Sequence[Message]] | None = None
     """Looks once more, right before each step, at what was found when the run began; raises
     `LoadstoneError` where that has changed. `None`: nothing that matters can change."""
 
@@ -402,9 +401,7 @@ class _Watched:
             return self.end.error
         if self.cut_off is None or self.state != "failed":
             return None
-        gone = say(
-            "all connections were lost and none came back: {why}", why=self.cut_off.reason
-        )
+        gone = say("all connections were lost and none came back: {why}", why=self.cut_off.reason)
         return EngineFailure(kind="unreachable", message=gone)
 
     def settled(self, settle: Settle) -> Settled | None:

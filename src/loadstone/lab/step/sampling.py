@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from loadstone.model.message import say
 from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.target import Endpoint

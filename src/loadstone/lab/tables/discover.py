@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
@@ -11,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from loadstone.families import family_of
 from loadstone.model.effect import StatementEffect
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, say
 from loadstone.model.plan import OptionValue
 from loadstone.model.target import Target
 from loadstone.servers import tpcc_tables
@@ -194,7 +193,9 @@ def _find_warehouses(
             ),
         )
     warehouses = wanted.warehouses or there
-    notes = (say("TPC-C-like: not audited, and not comparable with audited results"),)
+    notes: tuple[Message, ...] = (
+        say("TPC-C-like: not audited, and not comparable with audited results"),
+    )
     if warehouses != there:
         notes += (
             say(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, counted, say, user_count
-from loadstone.model.figure import Count
-
 import math
 import resource
 import shlex
@@ -14,7 +11,9 @@ from typing import Any
 from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
 from loadstone.lab.tables.discover import Data, Wanted, find_data, tables_for
+from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, counted, say, user_count
 from loadstone.model.plan import Plan, Session, WorkloadSpec
 from loadstone.model.target import Endpoint
 from loadstone.observe.local import data_device

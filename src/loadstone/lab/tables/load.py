@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +18,7 @@ from loadstone.lab.step.listener import LoadObserver
 from loadstone.lab.tables.discover import BESIDE, table_name
 from loadstone.lab.tables.waiting import Waits
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
+from loadstone.model.message import say
 from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadStalled
 from loadstone.model.target import Endpoint
 from loadstone.model.template import Template
@@ -363,9 +362,7 @@ def _refuse_another_load(state: SchemaState, continues: Sequence[str], plan: Loa
         if plan.layout.kind == "tpcc" and line.rows != wanted:
             what = say("rows of another number of warehouses, {rows}", rows=line.rows)
         elif line.layout != plan.layout.kind or line.rows > wanted:
-            what = say(
-                "{rows} rows of the layout {layout}", rows=line.rows, layout=line.layout
-            )
+            what = say("{rows} rows of the layout {layout}", rows=line.rows, layout=line.layout)
         elif line.seed != plan.seed:
             what = say("rows of seed {seed}", seed=line.seed)
         else:

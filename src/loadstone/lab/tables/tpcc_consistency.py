@@ -5,14 +5,13 @@ All are asked in one snapshot, so the answer is right while others write, too.
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import time
 from collections.abc import Iterator, Sequence
 
 from loadstone.families import connect, family_of
 from loadstone.lab.tables.discover import Wanted, refuse_unfinished
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers import tpcc_tables
 from loadstone.servers.connection import Connection, Timeouts

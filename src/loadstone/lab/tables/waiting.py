@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +11,7 @@ from typing import Self
 
 from loadstone.families import connect, family_of
 from loadstone.lab.step.listener import LoadObserver
+from loadstone.model.message import say
 from loadstone.model.records import LoadStalled
 from loadstone.model.target import Endpoint
 from loadstone.servers.connection import Connection

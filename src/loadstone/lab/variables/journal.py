@@ -10,8 +10,6 @@ lets go of however a process ends, says whether somebody is still at work with i
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import contextlib
 import errno
 import fcntl
@@ -28,6 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 from loadstone.families import family_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.target import Target, TargetUrlError, parse_target_url
 from loadstone.runs import safe_open
 from loadstone.runs.state_folder import state_folder

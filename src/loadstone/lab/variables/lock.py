@@ -5,12 +5,11 @@ The lock is held by a connection that says nothing else, so its silence tells si
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import contextlib
 
 from loadstone.families import connect, family_of
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.model.target import Endpoint
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError

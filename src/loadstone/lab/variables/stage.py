@@ -9,8 +9,6 @@ another server than the one that it was set on, and nobody sets anything while s
 
 from __future__ import annotations
 
-from loadstone.model.message import Joined, Message, say
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -36,6 +34,7 @@ from loadstone.lab.variables.values import (
     read,
 )
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError, TargetError

@@ -5,8 +5,6 @@ Its tables are read before and after the load only, by a connection that is clos
 
 from __future__ import annotations
 
-from loadstone.model.message import Message, say
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +13,7 @@ import pymysql
 
 from loadstone.families import connect
 from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot, TableSpot, WaitSpot
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint
 from loadstone.observe.hot_spots import Key, Snapshot, Sums
 from loadstone.servers.connection import Connection, Timeouts

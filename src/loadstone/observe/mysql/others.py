@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import contextlib
 import time
 from collections.abc import Mapping
@@ -12,6 +10,7 @@ from dataclasses import dataclass, field
 import pymysql
 
 from loadstone.families import connect
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe import presence
 from loadstone.observe.others import (
@@ -141,9 +140,7 @@ class OthersSource:
         except (TargetError, pymysql.MySQLError, OSError) as error:
             self.close()
             said = error.message if isinstance(error, TargetError) else str(error)
-            raise SourceError(
-                say("{source}: {why}", source=str(self.name), why=said)
-            ) from error
+            raise SourceError(say("{source}: {why}", source=str(self.name), why=said)) from error
         # Which rows only grow is for whoever asks for their growth to know.
         return Reading(at_s=time.monotonic(), counters=rows, gauges=found)
 

@@ -7,8 +7,6 @@ of file operations, the states of the connections and the oldest transaction.
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 import contextlib
 import math
 import time
@@ -18,6 +16,7 @@ from dataclasses import dataclass, field
 import pymysql
 
 from loadstone.families import connect
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
 from loadstone.observe.mysql.counters import METRIC_NAMES, STATUS_NAMES
@@ -31,7 +30,7 @@ _AT_LENGTH = ("Query", "Execute", "Connect")
 """Commands of clients, and of the server's own events, that execute a statement."""
 
 _RESTS = ("wait", "user sleep", "user lock")
-"""In the states of statements that do nothing: they wait for a lock or for events, or are in SLEEP."""
+"""In the states of statements that do nothing: they wait for a lock or an event, or in SLEEP."""
 
 _ON_OFF = {"ON": 1.0, "OFF": 0.0, "YES": 1.0, "NO": 0.0}
 _NO_RIGHT = (1044, 1142, 1143, 1227, 1290)
@@ -165,7 +164,9 @@ def parts_for(known: Mapping[str, str]) -> list[Part]:
     """What can be asked beside the status, by what the server is."""
     mariadb = "mariadb" in known.get("version", "").lower()
     with_schema = known.get("performance_schema", "OFF").upper() in ("ON", "1")
-    off = None if with_schema else say("performance_schema is off: it is set when the server starts")
+    off = (
+        None if with_schema else say("performance_schema is off: it is set when the server starts")
+    )
     modern = not mariadb and with_schema and _release(known.get("version", "")) >= (8, 0, 22)
     processes = "performance_schema" if modern else "information_schema"
     return [

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadstone.model.message import say
 from loadstone.model.records import LatencyNs, Sample
 from loadstone.model.result import Window
 from loadstone.runs.errors import StoreError
@@ -86,7 +85,11 @@ def frame(log: RunLog) -> polars.DataFrame:
         return polars.DataFrame(list(rows(log)), schema=schema, orient="row")
     except (OverflowError, TypeError, polars.exceptions.PolarsError) as error:
         raise StoreError(
-            say("{journal} has a figure that is too large: {why}", journal=log.journal, why=str(error))
+            say(
+                "{journal} has a figure that is too large: {why}",
+                journal=log.journal,
+                why=str(error),
+            )
         ) from error
 
 

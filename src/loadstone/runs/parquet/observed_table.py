@@ -6,13 +6,12 @@ its end. A cell is null where the source did not tell.
 
 from __future__ import annotations
 
-from loadstone.model.message import say
-
 from array import array
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from loadstone.model.message import say
 from loadstone.model.observed import Observation, Role
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import RunLog
