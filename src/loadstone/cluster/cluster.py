@@ -25,11 +25,12 @@ from loadstone.cluster.step import ClusterStep, Crew, Driver, read_clocks
 from loadstone.cluster.transport import Link
 from loadstone.model.cluster import OnNodeLoss
 from loadstone.model.cluster_nodes import NodeFacts, Versions
+from loadstone.model.message import say
 
 _FACTS_S = 60.0
 """A generator's process may still be starting, and imports the engine."""
 
-_SILENT = "it did not answer when the step began"
+_SILENT = say("it did not answer when the step started")
 
 CALIBRATION_S = 3.0
 """Seconds of load on each node, after half a second of warm-up."""
@@ -100,13 +101,13 @@ class Cluster:
                 gone.append(link.node)
         if not living:
             raise ClusterError(
-                "no generator answers any more",
-                "ray status on the head says which nodes are left",
+                say("no generator answers any more"),
+                say("ray status on the head shows which nodes are left"),
             )
         if gone and self._on_node_loss == "stop":
             raise ClusterError(
-                f"the generators on {', '.join(gone)} do not answer any more",
-                "--on-node-loss continue goes on with the others",
+                say("the generators on {nodes} do not answer any more", nodes=", ".join(gone)),
+                say("--on-node-loss continue goes on with the others"),
             )
         return living, gone
 
@@ -146,7 +147,7 @@ def calibrated(
     measured = []
     for one, ceiling in zip(facts, found, strict=True):
         if isinstance(ceiling, str):
-            announce(f"{one.node} is not calibrated: {ceiling}")
+            announce(say("{node} is not calibrated: {why}", node=one.node, why=ceiling))
         known = None if isinstance(ceiling, str) else ceiling
         measured.append(one.model_copy(update={"queries_per_core": known}))
     return measured

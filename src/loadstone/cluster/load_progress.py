@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadstone.cluster.errors import ClusterError
+from loadstone.model.figure import Count
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.records import (
     AnyLoadRecord,
     EngineFailure,
@@ -48,13 +50,13 @@ class Part:
             return None
         self.has = number
         if isinstance(record, LoadStalled):
-            where = f"{record.waits_for} (generator on {self.node})"
+            where = say("{what} (generator on {node})", what=record.waits_for, node=self.node)
             return record.model_copy(update={"waits_for": where})
         if isinstance(record, LoadProgress):
             self.progress = record
         elif record.error and record.error.kind == _ABANDONED:
             # The network held up our signs of life; what it has loaded is there.
-            self.lost = f"it ended its load: {record.error.message}"
+            self.lost = say("it ended its load: {why}", why=record.error.message)
         else:
             self.end = record
         return None
@@ -100,28 +102,48 @@ def failure_at(part: Part) -> EngineFailure | None:
     if not part.end or not part.end.error:
         return None
     error = part.end.error
-    return error.model_copy(update={"message": f"{error.message} (generator on {part.node})"})
+    where = say("{what} (generator on {node})", what=error.message, node=part.node)
+    return error.model_copy(update={"message": where})
 
 
 def loss_of(lost: Sequence[Part], missing: Sequence[MissingRows] | None) -> ClusterError:
     """What a person is told when generators were lost; `None`: what is missing is not known."""
-    who = "; ".join(
-        f"generator {part.number} on {part.node} was lost: {part.lost}" for part in lost
-    )
+    losses = [
+        say(
+            "generator {number} on {node} was lost: {why}",
+            number=part.number,
+            node=part.node,
+            why=part.lost,
+        )
+        for part in lost
+    ]
     return ClusterError(
-        f"{who}; {_said(missing)}",
-        "the same command loads what is missing, from the nodes that answer then: "
-        "loadstone cluster check says which",
+        say("{losses}; {missing}", losses=Joined(losses, "clauses"), missing=_said(missing)),
+        say(
+            "the same command loads what is missing, from the nodes that answer then: "
+            "loadstone cluster check says which"
+        ),
     )
 
 
-def _said(missing: Sequence[MissingRows] | None) -> str:
+def _said(missing: Sequence[MissingRows] | None) -> Message:
     if missing is None:
-        return "which rows are missing could not be asked, the tables are not complete"
+        return say(
+            "the tables are not complete, and which rows are missing could not be determined"
+        )
     if not missing:
-        return "all rows are there, their indexes and the count are missing"
-    rows = sum(each.rows for each in missing)
-    shown = [f"{each.table} where {each.condition}" for each in missing[:_SHOWN]]
-    more = len(missing) - len(shown)
-    others = f", and {more:,} more" if more > 0 else ""
-    return f"{rows:,} rows are missing, in {', '.join(shown)}{others}"
+        return say("all rows are there, their indexes and the count are missing")
+    rows = Count(sum(each.rows for each in missing))
+    shown = Joined(
+        say("{table} where {condition}", table=each.table, condition=each.condition)
+        for each in missing[:_SHOWN]
+    )
+    more = len(missing) - len(missing[:_SHOWN])
+    if not more:
+        return say("{rows} rows are missing, in {places}", rows=rows, places=shown)
+    return say(
+        "{rows} rows are missing, in {places}, and {more} more",
+        rows=rows,
+        places=shown,
+        more=Count(more),
+    )

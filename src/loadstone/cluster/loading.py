@@ -22,6 +22,7 @@ from loadstone.cluster.stream import Stream
 from loadstone.cluster.transport import Link
 from loadstone.engine import PlanRefused, Sending
 from loadstone.model.errors import LoadstoneError
+from loadstone.model.message import say
 from loadstone.model.records import (
     LOAD_RECORD,
     AnyLoadRecord,
@@ -178,7 +179,7 @@ class _Filling:
         for link, future in begun:
             refusal = result_of(link, future)
             if refusal is not None:
-                raise PlanRefused(f"generator on {link.node}: {refusal}")
+                raise PlanRefused(say("generator on {node}: {why}", node=link.node, why=refusal))
         for part in self._parts:
             self._asking.ask(part.number, part.has)
         while not all(part.is_done for part in self._parts):
@@ -213,8 +214,15 @@ class _Filling:
         part.lost = reason
         left = sum(not other.is_done for other in self._parts)
         self._say(
-            f"generator {part.number} on {part.node} was lost: {reason}; "
-            f"{left} of {len(self._parts)} still load their own rows"
+            say(
+                "generator {number} on {node} was lost: {why}; {left} of {all} still load their "
+                "own rows",
+                number=part.number,
+                node=part.node,
+                why=reason,
+                left=left,
+                all=len(self._parts),
+            )
         )
 
     def _stop_all(self) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from loadstone.cluster.merge_interval import SumLines, merge_connected, merge_samples, sum_tallies
 from loadstone.cluster.messages import HostUse
 from loadstone.model.cluster import GENERATOR_LOST, OnNodeLoss
+from loadstone.model.figure import General
+from loadstone.model.message import say
 from loadstone.model.records import (
     AnyStepRecord,
     Connected,
@@ -188,7 +190,7 @@ class Collector:
     def _take_end(self, member: Member, end: End) -> None:
         if end.error and end.error.kind == _ABANDONED:
             # The network held up our signs of life; the others may well have had theirs.
-            self.lose(member.number, f"it ended its load: {end.error.message}")
+            self.lose(member.number, say("it ended its load: {why}", why=end.error.message))
             return
         member.end = end
         del self._living[member.number]
@@ -199,8 +201,16 @@ class Collector:
         self._failure = self._failure or failure
 
     def _loss(self, member: Member) -> EngineFailure:
-        when = f"{member.told_to_s:g} s after the load's begin" if self.begun else "before the load"
-        message = f"generator {member.number} on {member.node} was lost {when}: {member.lost}"
+        told = {"number": member.number, "node": member.node, "why": member.lost}
+        message = (
+            say(
+                "generator {number} on {node} was lost {at} s after the load started: {why}",
+                at=General(member.told_to_s),
+                **told,
+            )
+            if self.begun
+            else say("generator {number} on {node} was lost before the load: {why}", **told)
+        )
         return EngineFailure(kind=GENERATOR_LOST, message=message)
 
     def _say_complete(self, told: Member) -> None:

@@ -20,6 +20,8 @@ from typing import Any
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.generator import Generator
 from loadstone.cluster.transport import Link
+from loadstone.model.figure import General
+from loadstone.model.message import say, say_in
 
 _PLACED_S = 30.0
 """How long Ray may take to set the processors aside."""
@@ -79,11 +81,18 @@ def choose(nodes: Sequence[Node], asked: int | None, cpus: int, address: str) ->
     """
     fitting = [node for node in nodes if node.cpus >= cpus]
     if len(fitting) < (asked or 1):
-        there = ", ".join(f"{node.node} ({node.cpus:g} CPUs)" for node in nodes) or "none"
+        there = ", ".join(f"{node.node} ({node.cpus:g} CPUs)" for node in nodes)
         raise ClusterError(
-            f"{asked or 1} nodes with {cpus} CPUs each are needed for as many generators; "
-            f"the cluster at {address} has {len(fitting)}: {there}",
-            "start Ray on more machines, or ask for fewer with --generators",
+            say(
+                "{needed} nodes with {cpus} CPUs each are needed for as many generators; the "
+                "cluster at {address} has {found}: {nodes}",
+                needed=asked or 1,
+                cpus=cpus,
+                address=address,
+                found=len(fitting),
+                nodes=there or say_in("nodes", "none"),
+            ),
+            say("start Ray on more machines, or ask for fewer with --generators"),
         )
     return fitting[:asked]
 
@@ -111,8 +120,8 @@ def _ray() -> Any:
         return ray
     except ImportError as error:
         raise ClusterError(
-            "Ray is not installed here, and --cluster needs it",
-            "pip install 'loadstone[cluster]', here and on each node",
+            say("Ray is not installed here, and --cluster needs it"),
+            say("pip install 'loadstone[cluster]', here and on each node"),
         ) from error
 
 
@@ -128,8 +137,8 @@ def _connect(ray: Any, address: str) -> None:
             )
     except Exception as error:
         raise ClusterError(
-            f"no cluster answers at {address}: {_first_line(error)}",
-            "this program runs on a node of the cluster, with Ray's address there: ray status",
+            say("no cluster answers at {address}: {why}", address=address, why=_first_line(error)),
+            say("run it on a node of the cluster, with Ray's address there: ray status"),
         ) from error
 
 
@@ -159,9 +168,14 @@ def _placed(ray: Any, count: int, cpus: int) -> Iterator[list[tuple[str, Any]]]:
     try:
         if not group.wait(_PLACED_S):
             raise ClusterError(
-                f"the cluster did not set {cpus} CPUs aside on each of {count} nodes within "
-                f"{_PLACED_S:g} s",
-                "does something else hold them? ray status says so; or --cpus-per-generator",
+                say(
+                    "the cluster did not set {cpus} CPUs aside on each of {nodes} nodes within "
+                    "{seconds} s",
+                    cpus=cpus,
+                    nodes=count,
+                    seconds=General(_PLACED_S),
+                ),
+                say("does something else hold them? ray status shows it; or --cpus-per-generator"),
             )
         places = util.placement_group_table(group)["bundles_to_node_id"]
         addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in ray.nodes()}

@@ -13,6 +13,8 @@ from typing import Any
 
 from loadstone.cluster.errors import ClusterError
 from loadstone.model.cluster_nodes import NodeFacts, Versions
+from loadstone.model.figure import Count
+from loadstone.model.message import Joined, say
 from loadstone.model.records import KnownTable
 from loadstone.model.target import Target
 
@@ -99,15 +101,24 @@ def refuse_other_versions(own: Versions, others: Sequence[tuple[str, Versions]])
         ClusterError: naming each node that has another one.
     """
     wrong = [
-        f"{node} has {theirs.loadstone} (engine {theirs.engine})"
+        say(
+            "{node} has {loadstone} (engine {engine})",
+            node=node,
+            loadstone=theirs.loadstone,
+            engine=theirs.engine,
+        )
         for node, theirs in others
         if theirs != own
     ]
     if wrong:
         raise ClusterError(
-            f"this machine has Loadstone {own.loadstone} (engine {own.engine}), but "
-            + ", ".join(wrong),
-            "install the same version on each node, then start Ray there again",
+            say(
+                "this machine has Loadstone {loadstone} (engine {engine}), but {others}",
+                loadstone=own.loadstone,
+                engine=own.engine,
+                others=Joined(wrong),
+            ),
+            say("install the same version on each node, then start Ray there again"),
         )
 
 
@@ -126,9 +137,13 @@ def refuse_unreachable(targets: Sequence[Target], hosts: Mapping[str, str], own_
     for target in targets:
         if target.is_local and others:
             raise ClusterError(
-                f"{target.place} is a server of this machine, and {', '.join(others)} would look "
-                "for one of their own there",
-                "give --target the address by which all nodes reach it",
+                say(
+                    "{place} is a server of this machine, and {nodes} would look for one of their "
+                    "own there",
+                    place=target.place,
+                    nodes=", ".join(others),
+                ),
+                say("give --target the address by which all nodes reach it"),
             )
 
 
@@ -143,8 +158,16 @@ def refuse_too_many(users: int, targets: int, nodes: Sequence[NodeFacts]) -> Non
         share, most = users_of(number, of, users), node.most_users(targets)
         if most is not None and share > most:
             raise ClusterError(
-                f"{share:,} of {users:,} users would be those of {node.node}, which has file "
-                f"descriptors and ports for {most:,}",
-                "ulimit -n 65536 there before Ray is started, a wider "
-                "net.ipv4.ip_local_port_range, or more nodes",
+                say(
+                    "{node} would get {share} of {users} users, and has file descriptors and ports "
+                    "for {most}",
+                    node=node.node,
+                    share=Count(share),
+                    users=Count(users),
+                    most=Count(most),
+                ),
+                say(
+                    "ulimit -n 65536 there before Ray is started, a wider "
+                    "net.ipv4.ip_local_port_range, or more nodes"
+                ),
             )

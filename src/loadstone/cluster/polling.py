@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, NoReturn
 from loadstone.cluster.errors import ClusterError
 from loadstone.cluster.messages import NumberedRecord
 from loadstone.cluster.transport import Link
+from loadstone.model.figure import Short
+from loadstone.model.message import Message, say
 
 WAIT_S = 1.2
 """How long a generator may wait for a record before it answers that there is none: a little longer
@@ -65,7 +67,7 @@ class Asking:
         except Empty:
             return
 
-    def give_up_silent(self, generators: Iterable[int]) -> list[tuple[int, str]]:
+    def give_up_silent(self, generators: Iterable[int]) -> list[tuple[int, Message]]:
         """Give up generators that have not answered for too long, with what is to be said of each.
 
         They are told to end: one that comes back before its lease is over does so at once.
@@ -75,12 +77,17 @@ class Asking:
             return []
         # While this machine was held up itself, nobody could be heard.
         own_pause_s, self._looked_s = max(now - self._looked_s - 2 * LOOK_S, 0.0), now
-        found = []
+        found: list[tuple[int, Message]] = []
         for generator in generators:
             self._heard_s[generator] += own_pause_s
             silent_s = now - self._heard_s[generator]
             if silent_s > SILENCE_S:
-                found.append((generator, f"it did not answer for {silent_s:.1f} s"))
+                found.append(
+                    (
+                        generator,
+                        say("it did not answer for {seconds} s", seconds=Short(round(silent_s, 1))),
+                    )
+                )
                 self.stop(generator)
         return found
 
@@ -120,8 +127,11 @@ def raise_lost(link: Link, error: BaseException) -> NoReturn:
         ClusterError: always.
     """
     raise ClusterError(
-        f"the generator on {link.node} does not answer: {line_of(error)}",
-        f"loadstone cluster check says which nodes do; on {link.node}, ray status and its logs",
+        say("the generator on {node} does not answer: {why}", node=link.node, why=line_of(error)),
+        say(
+            "loadstone cluster check shows which nodes do; see ray status and its logs on {node}",
+            node=link.node,
+        ),
     ) from error
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from loadstone.cluster.errors import ClusterError
+from loadstone.model.figure import Count
+from loadstone.model.message import say
 
 _FILES = "files"
 """Key of the texts, by the names of the files; the engine knows none of them."""
@@ -31,15 +33,21 @@ def with_files(document: str) -> str:
         files = {script, *script.parent.glob("*.lua")}
         size = sum(file.stat().st_size for file in files)
         if size > MOST_BYTES:
-            said = (
-                f"{script.parent} has {size / 1e6:,.0f} MB of Lua, which all generators would get"
+            said = say(
+                "{folder} has {size} MB of Lua, which all generators would get",
+                folder=script.parent,
+                size=Count(round(size / 1e6)),
             )
-            write = f"put {script.name} and what it needs into a folder of its own"
+            write = say(
+                "put {script} and what it needs into a folder of its own", script=script.name
+            )
             raise ClusterError(said, write)
         # Not all scripts are UTF-8, and each byte counts.
         texts = {file.name: file.read_bytes().decode("latin-1") for file in sorted(files)}
     except OSError as error:
-        raise ClusterError(f"{error.filename} cannot be read: {error.strerror}") from error
+        raise ClusterError(
+            say("{path} cannot be read: {why}", path=error.filename, why=error.strerror)
+        ) from error
     whole["script"][_FILES] = texts
     return json.dumps(whole)
 

@@ -22,6 +22,7 @@ from loadstone.cluster.stream import Stream
 from loadstone.cluster.transport import Link
 from loadstone.engine import PlanRefused, Steerable
 from loadstone.model.cluster import OnNodeLoss
+from loadstone.model.message import say
 from loadstone.model.records import STEP_RECORD, AnyStepRecord, GeneratorState
 
 _CLOCK_ROUNDS = 9
@@ -116,7 +117,11 @@ class ClusterStep(Steerable):
             PlanRefused: more than the step has, or too few.
         """
         if not self._fewest_users <= users <= self._users:
-            said = f"users: {self._fewest_users} to {self._users} in this step"
+            said = say(
+                "users: {fewest} to {most} in this step",
+                fewest=self._fewest_users,
+                most=self._users,
+            )
             raise PlanRefused(said)
         self._change("users", lambda member: users_of(member.number, self._parts, users))
 
@@ -132,7 +137,7 @@ class ClusterStep(Steerable):
         try:
             asked = change.asked.result(SILENCE_S if self._thread.is_alive() else 0.0)
         except TimeoutError:
-            raise PlanRefused("the step is over") from None
+            raise PlanRefused(say("the step is over")) from None
         answered, _ = wait(asked, SILENCE_S)
         # Of a generator that does not answer the records tell.
         told = [answer.result() for answer in answered if answer.exception() is None]
@@ -196,7 +201,9 @@ class _Driving:
             refusal = result_of(driver.link, future)
             if refusal is not None:
                 self._stop_all()
-                raise PlanRefused(f"generator on {driver.link.node}: {refusal}")
+                raise PlanRefused(
+                    say("generator on {node}: {why}", node=driver.link.node, why=refusal)
+                )
         for driver in drivers:
             self._asking.ask(driver.member.number, driver.member.has)
 

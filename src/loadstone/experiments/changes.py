@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway, located
 from loadstone.model.experiment import Variant
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.errors import GuardError
 from loadstone.servers.facts import mark_for
@@ -36,18 +37,30 @@ class Changes:
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By global variable, the values that variants give it; each is put back after its step."""
 
-    def lines(self) -> list[str]:
+    def lines(self) -> list[Message]:
         """A line for each kind of change; none where nothing is changed."""
         said = []
         if self.drops is None and self.makes:
-            said.append(f"{self.place}: drops, where they are there, and makes {_some(self.makes)}")
+            said.append(
+                say(
+                    "{place}: drops where they exist, and makes {tables}",
+                    place=self.place,
+                    tables=_some(self.makes),
+                )
+            )
         elif self.drops:
-            said.append(f"{self.place}: drops {_some(self.drops)}")
+            said.append(say("{place}: drops {tables}", place=self.place, tables=_some(self.drops)))
         if self.makes and self.drops is not None:
-            said.append(f"{self.place}: makes {_some(self.makes)}")
+            said.append(say("{place}: makes {tables}", place=self.place, tables=_some(self.makes)))
         if self.sets:
-            each = [f"{name} = {' or '.join(values)}" for name, values in self.sets.items()]
-            said.append(f"{self.place}: sets {'; '.join(each)} (put back after each step)")
+            each = [f"{name} = {' | '.join(values)}" for name, values in self.sets.items()]
+            said.append(
+                say(
+                    "{place}: sets {variables} (put back after each step)",
+                    place=self.place,
+                    variables=Joined(each, "clauses"),
+                )
+            )
         return said
 
 
@@ -85,7 +98,7 @@ def changes_on(
         TargetError: the server did not say which of the tables are there.
     """
     schema = target.database or ""
-    place = f"{target.place}, schema {schema}"
+    place = say("{place}, schema {schema}", place=target.place, schema=schema)
     if asking.reach is None:
         return Changes(place, tuple(makes), None, sets=sets)
     endpoint = asking.reach(target)
@@ -114,12 +127,15 @@ def refuse_without_consent(changes: Changes, consent: Consent) -> None:
     if changes.others and not consent.yes:
         raise GuardError(
             "table_in_the_way",
-            f"{changes.place} has tables that would be dropped and made anew: "
-            f"{_some(changes.others)}",
-            "take another schema, or, if they may go: --yes",
+            say(
+                "{place} has tables that would be dropped and made again: {tables}",
+                place=changes.place,
+                tables=_some(changes.others),
+            ),
+            say("use another schema, or, if they may go: --yes"),
         )
 
 
 def _some(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    shown, more = ", ".join(names[:_SHOWN]), len(names) - _SHOWN
+    return shown if more <= 0 else say("{names} and {more} more", names=shown, more=more)

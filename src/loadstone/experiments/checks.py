@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from loadstone.config.lines import Path
 from loadstone.config.problems import ExperimentRefused, Problems
 from loadstone.model.experiment import Experiment, Factor, Level, Variant
+from loadstone.model.figure import General
+from loadstone.model.message import Message, say
 from loadstone.model.nearest import nearest, nearest_or_all
 from loadstone.model.plan import Closed, MixMember, WorkloadSpec
 from loadstone.model.search import SearchPlan
@@ -50,26 +52,26 @@ def check(experiment: Experiment, machine: Machine, faults: Problems) -> None:
     _check_variants(experiment, faults)
     _check_between_factors(experiment, faults)
     if experiment.cluster and (said := beyond_a_cluster(experiment)):
-        write = "leave [cluster] out, or measure a [target] that all its nodes reach"
+        write = say("leave [cluster] out, or measure a [target] that all its nodes reach")
         faults.add(("cluster",), said, write)
 
 
-def beyond_a_cluster(experiment: Experiment) -> str | None:
+def beyond_a_cluster(experiment: Experiment) -> Message | None:
     """Why other machines cannot drive it; `None`: they can."""
     if any(_is_sandboxed(experiment, each) for each in experiment.variants):
-        return "a throwaway server cannot be reached from other machines"
+        return say("a throwaway server cannot be reached from other machines")
     targets = [experiment.target, *(level.target for _, level in _levels(experiment))]
     clients = [level.client for _, level in _levels(experiment)]
     if any(each and each.socket for each in targets) or any(
         each and each.connect == "socket" for each in clients
     ):
-        return "a unix socket cannot be reached from other machines"
+        return say("a unix socket cannot be reached from other machines")
     return None
 
 
 _NO_ROOT = (
-    "only root can do that to a server",
-    "run it as root, or leave it out and take a machine of that kind as another target",
+    say("only root can do that to a server"),
+    say("run it as root, or leave it out and use a machine of that kind as another target"),
 )
 
 
@@ -81,36 +83,43 @@ def _levels(experiment: Experiment) -> Iterator[tuple[Path, Level]]:
 
 def _check_place(experiment: Experiment, faults: Problems) -> None:
     if experiment.target and experiment.sandbox:
-        said = "both a target and a sandbox"
-        faults.add(("target",), said, "leave one out; a level may have a target of its own")
+        said = say("both a target and a sandbox")
+        faults.add(("target",), said, say("leave one out; a level may have a target of its own"))
     if experiment.target or experiment.sandbox:
         return
     own = [
         all(level.target or level.sandbox for level in each.levels) for each in experiment.factors
     ]
     if not any(own):
-        write = 'write [sandbox], or [target] and url = "mysql://user@host:3306/schema"'
-        faults.add(("target",), "neither a target nor a sandbox: nothing would be measured", write)
+        write = say('write [sandbox], or [target] and url = "mysql://user@host:3306/schema"')
+        said = say("neither a target nor a sandbox: nothing would be measured")
+        faults.add(("target",), said, write)
 
 
 def _check_repeats(experiment: Experiment, faults: Problems) -> None:
     if experiment.repeats % 2 and len(experiment.variants) > 1:
-        said = f"{experiment.repeats} repeats: variants take turns in both orders, AB and BA"
-        faults.add(("repeats",), said, f"write repeats = {experiment.repeats + 1}")
+        said = say(
+            "{number} repeats: variants alternate in both orders, AB and BA",
+            number=experiment.repeats,
+        )
+        write = say("write {code}", code=f"repeats = {experiment.repeats + 1}")
+        faults.add(("repeats",), said, write)
     if experiment.until and len(experiment.variants) < 2 and experiment.repeats < 2:
-        said = "a single repeat says nothing of how well the rate is known"
-        faults.add(("repeats",), said, "write repeats = 2 or more beside until")
+        said = say("a single repeat does not show how well the rate is known")
+        faults.add(("repeats",), said, say("write repeats = 2 or more along with until"))
     if experiment.restore == "copy" and experiment.target:
-        said = "the data folder of a target is not ours to copy"
-        faults.add(("restore",), said, 'write restore = "prepare"')
+        said = say("the data folder of a target may not be copied")
+        faults.add(("restore",), said, say("write {code}", code='restore = "prepare"'))
 
 
 def _check_workload_names(experiment: Experiment, faults: Problems) -> None:
     names = [workload.name for workload in experiment.workloads]
     for at, name in enumerate(names):
         if name in names[:at]:
-            said = f"the workload {name} is there twice"
-            faults.add(("workload", at, "name"), said, "leave one out; levels vary what differs")
+            said = say("the workload {name} is there twice", name=name)
+            faults.add(
+                ("workload", at, "name"), said, say("leave one out; levels vary what differs")
+            )
 
 
 def _check_members(experiment: Experiment, faults: Problems) -> None:
@@ -119,8 +128,12 @@ def _check_members(experiment: Experiment, faults: Problems) -> None:
     for at, workload in enumerate(experiment.workloads):
         for number, member in enumerate(workload.mix):
             if known.setdefault(member.name, member) != member:
-                said = f"another mix of this file has another {member.name}"
-                faults.add(("workload", at, "mix", number), said, 'write as = "another name"')
+                said = say("another mix of this file has another {name}", name=member.name)
+                faults.add(
+                    ("workload", at, "mix", number),
+                    said,
+                    say("write {code}", code='as = "another name"'),
+                )
 
 
 def first_script(experiment: Experiment) -> WorkloadSpec | None:
@@ -135,53 +148,62 @@ def _check_scripts(experiment: Experiment, faults: Problems) -> None:
         return
     drive = experiment.drive
     of_drills = drive.pauses_s is not None
+    name = script.name
+    opens = say("{script} is a script, which opens its connections itself", script=name)
+    phases = say("{script} is a script, which cannot have phases", script=name)
+    outages = say("{script} is a script, which does not report each user's outages", script=name)
+    errors = say("{script} is a script, which decides itself what errors do", script=name)
     for key, is_asked, said in (
-        ("phases", experiment.phases, "does not go by phases"),
-        ("idle", drive.idle, "opens its connections itself"),
-        ("reconnect", drive.reconnect_after, "opens its connections itself"),
-        ("timeline", of_drills, "does not tell of each user's outages"),
-        ("on_error", not of_drills and drive.on_error != "restart", "says itself what errors do"),
+        ("phases", experiment.phases, phases),
+        ("idle", drive.idle, opens),
+        ("reconnect", drive.reconnect_after, opens),
+        ("timeline", of_drills, outages),
+        ("on_error", not of_drills and drive.on_error != "restart", errors),
     ):
         if is_asked:
-            write = f"leave {key} out, or give {script.name} a file of its own"
-            faults.add((key,), f"{script.name} is a script, which {said}", write)
+            write = say("leave {key} out, or give {script} a file of its own", key=key, script=name)
+            faults.add((key,), said, write)
     on_targets = any(not _is_sandboxed(experiment, each) for each in experiment.variants)
     if experiment.restore == "prepare" and on_targets:
-        said = f"{script.name} is a script, which may drop anything: it prepares in a sandbox only"
-        write = 'write restore = "none", or [sandbox] in place of the target'
+        said = say(
+            "{script} is a script, which may drop anything: it prepares only in a sandbox",
+            script=name,
+        )
+        write = say('write restore = "none", or [sandbox] instead of the target')
         faults.add(("restore",), said, write)
 
 
 def _check_search(experiment: Experiment, search: SearchPlan, faults: Problems) -> None:
     """What does not go together with a search: the same as in a plain run."""
     if experiment.phases:
-        said = "a search chooses levels itself, and phases have none to choose"
-        faults.add(("phases",), said, "leave it out, or [search]")
+        said = say("a search chooses levels itself, and phases have none to choose")
+        faults.add(("phases",), said, say("leave it out, or [search]"))
     else:
         _check_searched_levels(experiment, search, faults)
     for at, workload in enumerate(experiment.workloads):
         if workload.mix:
-            said = "a search looks for the level of one workload"
-            faults.add(("workload", at, "mix"), said, "leave all but one out, or [search]")
+            said = say("a search looks for the level of one workload")
+            faults.add(("workload", at, "mix"), said, say("leave all but one out, or [search]"))
     if experiment.protection.max_load:
-        said = "a load that is held back says nothing of what the server can do"
-        faults.add(("max_load",), said, "leave it out, or write abort_if")
+        said = say("a load that is held back does not show what the server can do")
+        faults.add(("max_load",), said, say("leave it out, or write abort_if"))
     arrival = experiment.drive.arrival
     if search.objective and isinstance(arrival, Closed) and arrival.think_s:
-        said = "events are due by a rate, whatever users think"
-        faults.add(("think",), said, "leave it out, or the objective")
+        said = say("events are due by a rate, whatever the think time is")
+        faults.add(("think",), said, say("leave it out, or the objective"))
 
 
 def _check_searched_levels(experiment: Experiment, search: SearchPlan, faults: Problems) -> None:
     if experiment.rates:
-        said = "a search chooses the rates itself"
-        faults.add(("rates",), said, "leave it out, or [search]")
+        said = say("a search chooses the rates itself")
+        faults.add(("rates",), said, say("leave it out, or [search]"))
     if search.peak and faults.has(("ladder",)):
-        said = "on its way to the peak a search chooses the users itself"
-        faults.add(("ladder",), said, "leave it out; most_users in [search] is its limit")
+        said = say("on its way to the peak a search chooses the users itself")
+        faults.add(("ladder",), said, say("leave it out; most_users in [search] is its limit"))
     elif len(experiment.ladder) > 1:
-        said = "a search drives all its rates with one number of users"
-        faults.add(("ladder",), said, f"write ladder = [{max(experiment.ladder)}]")
+        said = say("a search drives all its rates with one number of users")
+        write = say("write {code}", code=f"ladder = [{max(experiment.ladder)}]")
+        faults.add(("ladder",), said, write)
 
 
 def _check_alike(factor: Factor, faults: Problems) -> None:
@@ -191,19 +213,20 @@ def _check_alike(factor: Factor, faults: Problems) -> None:
         same = seen.setdefault(level.model_dump_json(exclude={"name"}), level.name)
         if same != level.name:
             path = ("factor", factor.name, level.name)
-            faults.add(path, f"it is the same as the level {same}", "change it, or leave one out")
+            said = say("it is the same as the level {level}", level=same)
+            faults.add(path, said, say("change it, or leave one out"))
 
 
 def _check_level(path: Path, level: Level, faults: Problems) -> None:
     if level.target and level.sandbox:
-        faults.add((*path, "sandbox"), "both a target and a sandbox", "leave one out")
+        faults.add((*path, "sandbox"), say("both a target and a sandbox"), say("leave one out"))
     for name in level.startup.keys() & level.dynamic.keys():
-        said = f"{name} is set at the start and while it runs"
-        faults.add((*path, "dynamic"), said, "write it under one of the two")
+        said = say("{name} is set at the start and while it runs", name=name)
+        faults.add((*path, "dynamic"), said, say("write it under one of the two"))
     client = level.client
     if client and client.connect == "socket" and client.hosts:
-        said = "hosts are reached over TCP"
-        faults.add((*path, "client", "connect"), said, "leave connect out")
+        said = say("hosts are reached over TCP")
+        faults.add((*path, "client", "connect"), said, say("leave connect out"))
 
 
 def _check_limits(path: Path, level: Level, machine: Machine, faults: Problems) -> None:
@@ -212,12 +235,15 @@ def _check_limits(path: Path, level: Level, machine: Machine, faults: Problems) 
             faults.add((*path, name), *_NO_ROOT)
     limit = level.cgroup
     if limit and limit.cores and limit.cores > machine.cores:
-        said = f"{limit.cores:g} cores on a machine of {machine.cores}"
-        faults.add((*path, "cgroup", "cores"), said, f"write cores = {machine.cores} or less")
+        said = say(
+            "{cores} cores on a machine of {all}", cores=General(limit.cores), all=machine.cores
+        )
+        write = say("write cores = {cores} or less", cores=machine.cores)
+        faults.add((*path, "cgroup", "cores"), said, write)
     has = machine.memory_bytes
     if limit and limit.memory_bytes and has and limit.memory_bytes > has:
-        said = f"{_gib(limit.memory_bytes)} on a machine of {_gib(has)}"
-        faults.add((*path, "cgroup", "memory"), said, "write what this machine has, or less")
+        said = say("{memory} on a machine of {all}", memory=_gib(limit.memory_bytes), all=_gib(has))
+        faults.add((*path, "cgroup", "memory"), said, say("write what this machine has, or less"))
 
 
 def _gib(size: int) -> str:
@@ -233,8 +259,10 @@ def _check_variants(experiment: Experiment, faults: Problems) -> None:
                 told |= {(("factor", factor, level.name), what) for what in _of_sandboxes(level)}
         _check_way(variant, faults)
     for path, what in sorted(told, key=str):
-        said = "the server is a target, which is neither started nor limited by Loadstone"
-        faults.add((*path, what), said, "write [sandbox] in place of the target, or use dynamic")
+        said = say("the server is a target, which is neither started nor limited by Loadstone")
+        faults.add(
+            (*path, what), said, say("write [sandbox] instead of the target, or use dynamic")
+        )
 
 
 def _check_way(variant: Variant, faults: Problems) -> None:
@@ -244,8 +272,8 @@ def _check_way(variant: Variant, faults: Problems) -> None:
     for factor, level in variant.levels:
         path = ("factor", factor, level.name, "client", "connect")
         if level.client and level.client.connect == "socket" and path not in faults.paths:
-            said = "a socket does not go over the network that is limited"
-            faults.add(path, said, 'write connect = "tcp"')
+            said = say("a socket does not go over the network that is limited")
+            faults.add(path, said, say("write {code}", code='connect = "tcp"'))
 
 
 def _is_sandboxed(experiment: Experiment, variant: Variant) -> bool:
@@ -267,8 +295,8 @@ def _check_between_factors(experiment: Experiment, faults: Problems) -> None:
         for what, where in _set_by(level):
             owner = owners.setdefault(what, factor)
             if owner != factor:
-                said = f"the factor {owner} sets {what} as well"
-                faults.add((*path, *where), said, "let one factor have it")
+                said = say("the factor {factor} sets {what} as well", factor=owner, what=what)
+                faults.add((*path, *where), said, say("let one factor have it"))
 
 
 def _set_by(level: Level) -> Iterator[tuple[str, Path]]:
@@ -276,7 +304,7 @@ def _set_by(level: Level) -> Iterator[tuple[str, Path]]:
         for name in names:
             yield name, (kind, name)
     if level.target or level.sandbox:
-        yield "the server", ("target" if level.target else "sandbox",)
+        yield say("the server"), ("target" if level.target else "sandbox",)
     for kind, options in (
         ("client", level.client), ("cgroup", level.cgroup), ("network", level.network)
     ):  # fmt: skip
@@ -300,8 +328,8 @@ def check_variables(file: ExperimentFile, known: Mapping[str, bool]) -> None:
             _check_variable((*path, "startup", name), names, faults)
         for name in level.dynamic:
             if _check_variable((*path, "dynamic", name), names, faults) and not names[name]:
-                said = "the server reads it when it starts, and not again"
-                faults.add((*path, "dynamic", name), said, "write it under startup")
+                said = say("the server reads it only when it starts")
+                faults.add((*path, "dynamic", name), said, say("write it under startup"))
     for name in file.experiment.sandbox.settings if file.experiment.sandbox else ():
         _check_variable(("sandbox", "settings", name), names, faults)
     if faults.found:
@@ -314,8 +342,10 @@ def _check_variable(path: Path, known: Mapping[str, bool], faults: Problems) -> 
     if name in known:
         return True
     if not name.startswith("loose_") and name not in _OPTIONS_THAT_ARE_NO_VARIABLES:
-        write = nearest(name, known) or f"write loose_{name} if a plugin brings it"
-        faults.add(path, "the server has no such variable", write)
+        write = nearest(name, known) or say(
+            "write {name} if a plugin brings it", name=f"loose_{name}"
+        )
+        faults.add(path, say("the server has no such variable"), write)
     return False
 
 
@@ -343,9 +373,15 @@ def _check_workload(
         return
     if workload.name not in known:
         write = nearest_or_all(workload.name, known)
-        faults.add((*path, "name"), f"there is no workload {workload.name}", write)
+        faults.add((*path, "name"), say("there is no workload {name}", name=workload.name), write)
         return
     options = known[workload.name].options
     for name in workload.options.keys() - options.keys():
-        write = f"there are {', '.join(options)}" if options else "leave options out"
-        faults.add((*path, "options", name), f"{workload.name} has no such option", write)
+        write = (
+            say("its options are {names}", names=", ".join(options))
+            if options
+            else say("leave options out")
+        )
+        faults.add(
+            (*path, "options", name), say("{name} has no such option", name=workload.name), write
+        )

@@ -37,6 +37,7 @@ from loadstone.model.experiment import (
     SandboxChoice,
     Until,
 )
+from loadstone.model.message import say
 from loadstone.model.plan import (
     USERS_OF_A_RATE,
     Closed,
@@ -58,7 +59,7 @@ DEFAULT_TABLES = 10
 DEFAULT_TABLE_SIZE = 10_000
 _SIZES = ("tables", "table_size", "warehouses")
 _OF_MEMBERS = (*_SIZES, "options", "distribution")
-_OF_SCRIPTS = "a script has options of its own: write options = { tables = 10 }"
+_OF_SCRIPTS = say("a script has options of its own: write options = { tables = 10 }")
 DEFAULT_TIME_LIMIT_S = 8 * 3600.0
 _CONDITIONS = '["threads_running>200"]'
 
@@ -95,7 +96,7 @@ def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
         experiment = written.experiment(Path(file).stem)
     except ValidationError as error:  # each part is good, and there is too much of it
         said = error.errors()[0]["msg"].removeprefix("Value error, ")
-        faults.add((), said, "write fewer levels, workloads, users or rates")
+        faults.add((), said, say("write fewer levels, workloads, users or rates"))
     else:
         check(experiment, machine, faults)
     if faults.found:
@@ -135,7 +136,7 @@ class _Cgroup(Written):
 
     def unfit(self) -> Iterator[Fault]:
         if not self.given:
-            yield (), "it limits nothing", "write cores = 4, memory or write_iops"
+            yield (), say("it limits nothing"), say("write cores = 4, memory or write_iops")
 
 
 class _Network(Written):
@@ -144,7 +145,7 @@ class _Network(Written):
 
     def unfit(self) -> Iterator[Fault]:
         if not self.given:
-            yield (), "it limits nothing", 'write rate = "1Gbit" or delay = "1ms"'
+            yield (), say("it limits nothing"), say('write rate = "1Gbit" or delay = "1ms"')
 
 
 class _Level(Written):
@@ -159,8 +160,8 @@ class _Level(Written):
 
 def _name(word: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", word):
-        said = f"{word!r} cannot be the name of a factor or level"
-        raise InvalidValue(said, "write letters, digits, dots, dashes and underscores")
+        said = say("{word} cannot be the name of a factor or level", word=repr(word))
+        raise InvalidValue(said, say("write letters, digits, dots, dashes and underscores"))
     return word
 
 
@@ -174,9 +175,17 @@ class _Search(Written):
 
     def unfit(self) -> Iterator[Fault]:
         if not self.objective and not self.peak:
-            yield (), "it looks for nothing", 'write objective = "p99<10ms", or peak = true'
+            yield (
+                (),
+                say("it looks for nothing"),
+                say('write objective = "p99<10ms", or peak = true'),
+            )
         if self.most_users and not self.peak:
-            yield ("most_users",), "only the way to the peak adds users", "write peak = true"
+            yield (
+                ("most_users",),
+                say("only the way to the peak adds users"),
+                say("write {code}", code="peak = true"),
+            )
 
 
 class _Cluster(Written):
@@ -202,10 +211,11 @@ class _Alone(Written):
 
     def unfit(self) -> Iterator[Fault]:
         if not self.name:
-            write = (
-                "write name = \"oltp_read_write\", or the name of a template's or a script's file"
+            write = say(
+                "write name = {name}, or the name of a template's or a script's file",
+                name='"oltp_read_write"',
             )
-            yield (), "a workload without a name", write
+            yield (), say("a workload without a name"), write
         if self.is_script:
             yield from self.misplaced(_SIZES, _OF_SCRIPTS)
 
@@ -239,12 +249,20 @@ class _Member(_Alone):
     def unfit(self) -> Iterator[Fault]:
         yield from super().unfit()
         if self.is_script:
-            said = "a script drives all users, and cannot be one of several"
-            yield ("name",), said, "write a [[workload]] of its own for it"
+            said = say("a script drives all users, and cannot be one of several")
+            yield ("name",), said, say("write a [[workload]] of its own for it")
         if self.users is not None and self.weight is not None:
-            yield ("weight",), "it has either users of its own or a weight", "leave one out"
+            yield (
+                ("weight",),
+                say("it has either users of its own or a weight"),
+                say("leave one out"),
+            )
         if self.think_s is not None and self.users is None:
-            yield ("think",), "it is of users of its own", "write users, or think above"
+            yield (
+                ("think",),
+                say("it is only for a workload with users of its own"),
+                say("write users, or think above"),
+            )
 
     @property
     def member(self) -> MixMember:
@@ -261,14 +279,18 @@ class _Workload(_Alone):
         if not self.mix:
             yield from super().unfit()
             return
-        yield from self.misplaced(_OF_MEMBERS, "write it below [[workload.mix]]")
+        yield from self.misplaced(_OF_MEMBERS, say("write it below [[workload.mix]]"))
         names = [each.member.name for each in self.mix]
         for at, name in enumerate(names):
             if name in names[:at]:
-                yield ("mix", at), f"{name} is there twice", 'write as = "another name"'
+                yield (
+                    ("mix", at),
+                    say("{name} is there twice", name=name),
+                    say("write {code}", code='as = "another name"'),
+                )
         if all(member.users for member in self.mix):
-            said = "all of them have users of their own, and none is left for the ladder's"
-            yield ("mix",), said, "write one of them without users"
+            said = say("all of them have users of their own, and none is left for the ladder's")
+            yield ("mix",), said, say("write one of them without users")
 
     @property
     def made(self) -> WorkloadSpec:
@@ -326,20 +348,24 @@ class _File(Written):
 
     def unfit(self) -> Iterator[Fault]:
         if not self.workload:
-            write = 'write [[workload]] and name = "oltp_read_write"'
-            yield ("workload",), "no workload", write
+            write = say('write [[workload]] and name = "oltp_read_write"')
+            yield ("workload",), say("no workload"), write
         for name, levels in self.factor.items():
             if len(levels) < 2:
-                said = "a factor with fewer than two levels varies nothing"
-                yield ("factor", name), said, f"write [factor.{name}.off] and [factor.{name}.on]"
+                said = say("a factor with fewer than two levels varies nothing")
+                yield (
+                    ("factor", name),
+                    said,
+                    say("write [factor.{name}.off] and [factor.{name}.on]", name=name),
+                )
         if self.phases:
             # They say how long a step is, and how many users or events it has.
             keys = ["duration", "warmup", "rates"] + (["ladder"] if self.phases[0].users else [])
-            write = "leave it out, or the phases"
-            yield from self.misplaced(keys, write, "the phases say that")
+            write = say("leave it out, or the phases")
+            yield from self.misplaced(keys, write, say("the phases say that"))
         if self.until is None:
-            write = 'write until = "2%" beside it'
-            yield from self.misplaced(["time_limit"], write, "nothing is waited for")
+            write = say('write until = "2%" along with it')
+            yield from self.misplaced(["time_limit"], write, say("there is nothing to wait for"))
 
     def experiment(self, stem: str) -> Experiment:
         """What all of it asks for."""

@@ -10,6 +10,7 @@ from loadstone.experiments.file import ExperimentFile
 from loadstone.experiments.variants import drive_of, step_plan
 from loadstone.model.engine_plan import step_document
 from loadstone.model.experiment import NetworkLimit, SandboxChoice
+from loadstone.model.message import say
 from loadstone.model.plan import Step
 from loadstone.model.target import Endpoint, Target
 from loadstone.sandbox import SandboxError, find_server, instance, network
@@ -36,7 +37,7 @@ def check_limits(file: ExperimentFile) -> None:
                 _check_root((*path, "sandbox"), level.sandbox, experiment.sandbox, faults)
             why = instance.why_not(level.cgroup, sandboxes_folder()) if level.cgroup else None
             if why:
-                faults.add((*path, "cgroup"), why, "leave it out on this machine")
+                faults.add((*path, "cgroup"), why, say("leave it out on this machine"))
             if level.network:
                 _check_line((*path, "network"), level.network, faults)
     if faults.found:
@@ -52,7 +53,7 @@ def _check_root(
     try:
         find_server(choice.server or (base.server if base else None), choice.root)
     except SandboxError as error:
-        faults.add((*path, "root"), error.message, error.hint or "give another folder")
+        faults.add((*path, "root"), error.message, error.hint or say("give another folder"))
 
 
 def _check_line(path: Path, limit: NetworkLimit, faults: Problems) -> None:
@@ -60,7 +61,9 @@ def _check_line(path: Path, limit: NetworkLimit, faults: Problems) -> None:
     if refused:
         part, why = refused
         at = (*path, _KEYS[part]) if part else path
-        faults.add(at, why, "leave it out, or take a machine behind such a line as another target")
+        faults.add(
+            at, why, say("leave it out, or use a machine behind such a line as another target")
+        )
 
 
 def check_plans(file: ExperimentFile) -> None:
@@ -83,7 +86,7 @@ def check_plans(file: ExperimentFile) -> None:
         try:
             engine.check_plan(step_document(plan, step, [Endpoint(target=Target())]))
         except PlanRefused as error:
-            write = error.hint or "see docs/experiments.md for what may stand there"
+            write = error.hint or say("see docs/experiments.md for what is allowed there")
             faults.add(("workload", at), error.message, write)
     if faults.found:
         raise ExperimentRefused(file.name, faults.found)

@@ -15,6 +15,7 @@ from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import elsewhere, is_throwaway, with_listener
 from loadstone.lab.variables.journal import settings_folder
 from loadstone.model.experiment import NetworkLimit
+from loadstone.model.message import say
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import PORTS, Endpoint, Target
 from loadstone.sandbox import Sandbox, SandboxError, start_sandbox
@@ -213,7 +214,10 @@ class OwnServer:
             else:
                 self.sandbox.halt()
         elif self.sandbox.state.server is not None:
-            raise SandboxError(f"sandbox {self.sandbox.name} has ended by itself", "see its log")
+            raise SandboxError(
+                say("sandbox {name} has ended by itself", name=self.sandbox.name),
+                say("see its log"),
+            )
         self._remove_instance()
 
     def _remove_instance(self) -> None:
@@ -285,8 +289,13 @@ class GivenServer:
             if not ours and (why := elsewhere(connection, target)) is not None:
                 raise TargetError(
                     "unreachable",
-                    f"connect = {how!r}: the server is not on this machine: {target.place}, {why}",
-                    "name it by a URL of its own: [factor.…] target = { url = … }",
+                    say(
+                        "connect = {how}: the server is not on this machine: {place}, {why}",
+                        how=repr(how),
+                        place=target.place,
+                        why=why,
+                    ),
+                    say("name it by a URL of its own: [factor.…] target = { url = … }"),
                 )
             said = family_of(target).describe_server(connection, target).variables
         update: dict[str, object] = {"socket": Path(said.get("socket", ""))}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.experiments.schedule import Cell, PlannedStep, passes
 from loadstone.model.experiment import Experiment
+from loadstone.model.message import Message, plain
 from loadstone.model.plan import Step
 from loadstone.model.result import StepResult
 from loadstone.model.search import VariantSearch
@@ -72,7 +73,7 @@ def order(
     experiment: Experiment,
     done: Sequence[StepResult],
     more: More,
-    note: Callable[[str], None],
+    note: Callable[[Message], None],
     choose: Choose | None = None,
 ) -> Iterator[PlannedStep]:
     """Steps that are not done yet; `done` grows while they are carried out.
@@ -102,7 +103,7 @@ def order(
         if not begun | again.cells:
             return
         if again.why:
-            note(again.why)
+            note(plain(again.why))
         yield from _left(both, begun | again.cells, left)
 
 

@@ -17,6 +17,7 @@ from loadstone.lab.step.script_command import command_plan, run_command
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, Manner, ScriptFile
+from loadstone.model.message import plain, say
 from loadstone.model.plan import Drive, ScriptSpec, WorkloadSpec
 from loadstone.model.records import End, Printed, StepRecord, Stuck
 from loadstone.model.target import Endpoint, Target
@@ -69,16 +70,17 @@ def _read(
     try:
         return read_script(script)
     except OSError as error:
-        write = "give the path of a script, or the name of a built-in workload without .lua"
-        faults.add((*path, "name"), f"{name} cannot be read: {error.strerror}", write)
+        write = say("give the path of a script, or the name of a built-in workload without .lua")
+        unread = say("{path} cannot be read: {why}", path=name, why=error.strerror)
+        faults.add((*path, "name"), unread, write)
     except ScriptRefused as error:
         if error.kind in ("option", "value"):
             is_unknown = error.kind == "option"
-            said = f"{name} has no such option" if is_unknown else error.message
-            write = f"`loadstone sysbench {script.path} help` names them"
+            said = say("{name} has no such option", name=name) if is_unknown else error.message
+            write = say("`loadstone sysbench {script} help` lists them", script=script.path)
             faults.add((*path, "options", error.subject), said, write)
         else:
-            write = "give a script that `loadstone sysbench` runs"
+            write = say("give a script that `loadstone sysbench` runs")
             faults.add((*path, "name"), error.message, write)
     return None
 
@@ -96,11 +98,11 @@ def check_unchanged(experiment: Experiment) -> None:
         try:
             is_same = digest_of(workload.script) == experiment.scripts[workload.name].sha256
         except OSError as error:
-            said = f"{path} cannot be read any more: {error.strerror}"
-            raise ScriptChanged(said, "put it back where it was") from error
+            said = say("{path} can no longer be read: {why}", path=path, why=error.strerror)
+            raise ScriptChanged(said, say("put it back where it was")) from error
         if not is_same:
-            said = f"{path} has been changed since the experiment began"
-            raise ScriptChanged(said, "put it back as it was, or begin anew")
+            said = say("{path} has been changed since the experiment started", path=path)
+            raise ScriptChanged(said, say("put it back as it was, or start a new experiment"))
 
 
 @dataclass(frozen=True)
@@ -176,15 +178,20 @@ class _Heard:
         match record:
             case Printed():
                 for line in record.text.splitlines():
-                    self.announce(f"{self.called}: {line}")
+                    self.announce(plain(f"{self.called}: {line}"))
             case Stuck():
-                seconds = f"{record.seconds:.0f} s"
                 self.announce(
-                    f"{self.called}: {record.place} runs for {seconds} without a statement"
+                    say(
+                        "{command}: {place} has run for {seconds} s without a statement",
+                        command=self.called,
+                        place=record.place,
+                        seconds=round(record.seconds),
+                    )
                 )
             case End():
                 if record.error:
                     said = as_error(record.error, [self.target]).message
-                    raise TargetError("statement_failed", f"{self.called}: {said}")
+                    told = say("{command}: {why}", command=self.called, why=said)
+                    raise TargetError("statement_failed", told)
                 return True
         return False

@@ -37,6 +37,7 @@ from loadstone.lab.tables.inspect import (
 )
 from loadstone.lab.variables.stage import SettingsReport, staged
 from loadstone.model.experiment import Experiment, Variant
+from loadstone.model.message import Message, say
 from loadstone.model.plan import Drive, Plan, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.runs.journal import Conditions
@@ -166,7 +167,7 @@ class Servers:
             if place.target
         ]
 
-    def prepare(self) -> tuple[list[InspectedTarget], list[str]]:
+    def prepare(self) -> tuple[list[InspectedTarget], list[Message]]:
         """Bring each server up once, load it, and try what the variants ask of it.
 
         Returns what each of them said of itself, and what a reader should know.
@@ -176,7 +177,7 @@ class Servers:
             ScriptChanged: a script is not what it was.
         """
         looked: list[InspectedTarget] = []
-        notes: list[str] = []
+        notes: list[Message] = []
         check_unchanged(self._experiment)
         self._take_targets()
         for changes in self.changes():
@@ -185,7 +186,7 @@ class Servers:
                 (self._means.lists or self._means.announce)(line)
         for place, on_it in self._by_place():
             host = self._hosts[place.key] = self._host(place)
-            self._means.announce(f"preparing {_called(place, on_it)}")
+            self._means.announce(_preparing(place, on_it))
             host.prepare()
             for variant in on_it:
                 found = self._try(variant, host)
@@ -205,7 +206,7 @@ class Servers:
         different = {(one.place, one.database): one for one in targets}.values()
         endpoints = [self._means.reach(target) for target in different]
         for note in look_before_load(endpoints, yes=self._means.consent.yes):
-            self._means.announce(f"note: {note}")
+            self._means.announce(say("note: {note}", note=note))
         for endpoint in endpoints:
             alone = Alone(endpoint)
             self._kept.callback(alone.close)
@@ -278,9 +279,9 @@ class Servers:
             for key, place in places.items()
         ]
 
-    def _try(self, variant: Variant, host: Host) -> list[str]:
+    def _try(self, variant: Variant, host: Host) -> list[Message]:
         """Log in as the load will, set what will be set, and look for the tables."""
-        notes: list[str] = []
+        notes: list[Message] = []
         for workload in self._experiment.workloads:
             standing = self._standing(variant, host, workload)
             for endpoint in standing.endpoints:
@@ -328,9 +329,13 @@ class Servers:
         return ReadyServer(looked, variant.dynamic, host.settings_folder, beside, self.told)
 
 
-def _left_changed(workload: WorkloadSpec, standing: ReadyServer) -> str:
+def _left_changed(workload: WorkloadSpec, standing: ReadyServer) -> Message:
     places = ", ".join(target.place for target in standing.targets)
-    return f"{workload.name}: what its steps change on {places} stays as they leave it"
+    return say(
+        "{workload}: what its steps change on {places} stays as they leave it",
+        workload=workload.name,
+        places=places,
+    )
 
 
 def described(endpoint: Endpoint) -> InspectedTarget:
@@ -339,8 +344,8 @@ def described(endpoint: Endpoint) -> InspectedTarget:
     return look_at_server(endpoint).model_copy(update={"connect_s": timeout_s})
 
 
-def _called(place: Place, variants: list[Variant]) -> str:
+def _preparing(place: Place, variants: list[Variant]) -> Message:
     of = ", ".join(variant.name for variant in variants)
     if place.target:
-        return f"{place.target.place} for {of}"
-    return f"a throwaway server for {of}"
+        return say("preparing {place} for {variants}", place=place.target.place, variants=of)
+    return say("preparing a throwaway server for {variants}", variants=of)

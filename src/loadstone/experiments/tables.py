@@ -17,6 +17,7 @@ from loadstone.experiments.workloads import info, layout_for_workload, writes
 from loadstone.lab.tables.load import names_of, together
 from loadstone.model.engine_plan import Layout
 from loadstone.model.experiment import Experiment
+from loadstone.model.message import say
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint
 
@@ -126,8 +127,8 @@ def check_tables(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> Non
     first = next((name for name, place in tables.of.items() if place == 0), "")
     for at, workload in enumerate(experiment.workloads):
         if tables.of[workload.name] and not workload.script:
-            said = f"its tables are not those of {first}, in the same schema"
-            write = "write the same tables and table_size, or make it a file of its own"
+            said = say("its tables are not those of {other}, in the same schema", other=first)
+            write = say("write the same tables and table_size, or use a file of its own")
             faults.add(("workload", at), said, write)
     if faults.found:
         raise ExperimentRefused(file.name, faults.found)

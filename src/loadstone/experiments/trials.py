@@ -24,6 +24,7 @@ from loadstone.model.experiment import (
     Variant,
 )
 from loadstone.model.finding import Setting, Trial
+from loadstone.model.message import Message, say
 from loadstone.model.plan import Closed, Drive, Plan, WarmupSeconds
 from loadstone.model.target import Target, TlsMode, compression, family_in, tls_mode
 from loadstone.sandbox.programs import PROGRAMS
@@ -62,7 +63,7 @@ FEWEST_BLOCKS = 4
 MOST_UNITS = 8
 """[P] more of them narrow an interval less than longer windows do."""
 
-ON_A_SANDBOX = "loadstone run --server NAME --set VARIABLE=VALUE --prove tries it on one"
+_ON_A_SANDBOX = "loadstone run --server NAME --set VARIABLE=VALUE --prove"
 """What to do where a server that others use is too good for a trial."""
 
 _CLIENT = ("tls", "prepared", "connect", "compression")
@@ -158,7 +159,7 @@ class Deadline(Interrupts):
 class Refused:
     """Why a trial is not carried out."""
 
-    why: str
+    why: Message
     """With what to do about it."""
     wants_yes: bool = False
     """Whether somebody's consent would do."""
@@ -172,19 +173,24 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
     """
     first = trial.settings[0].name
     if known[ground.plan.workload.name].layout == "bulk":
-        return Refused("the workload fills its tables anew, and no two of its steps are alike")
+        return Refused(say("the workload refills its tables, and no two of its steps are alike"))
     if trial.kind == "client" and first not in (*_CLIENT, *_DRIVE):
-        return Refused(f"it changes what is measured: run again with --{first}")
+        return Refused(say("it changes what is measured: run again with --{option}", option=first))
     if trial.kind == "again" and ground.target is None:
-        return Refused("the run's server is gone, and another one has another buffer pool")
+        return Refused(say("the run's server is gone, and another one has another buffer pool"))
     if trial.kind == "start" and ground.sandbox is None:
-        said = "it takes a restart, and only throwaway servers without a replica are restarted"
-        return Refused(f"{said}: {ON_A_SANDBOX}")
+        return Refused(
+            say(
+                "it takes a restart, and only throwaway servers without a replica are restarted: "
+                "{command} tries it on one",
+                command=_ON_A_SANDBOX,
+            )
+        )
     if ground.restarts(trial):
         plain = client_options(ground.plan.targets[0]) == ClientOptions()
         # Another number of users has no level that could say how they speak to another server.
         fits = ground.sandbox and (plain or trial.kind != "users")
-        return None if fits else Refused("the run's server is gone")
+        return None if fits else Refused(say("the run's server is gone"))
     if ground.target is None or ground.is_ours:
         return None
     place = ground.target.place
@@ -193,7 +199,8 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
         risky = trial.risks_commits
         return why_not_set(names, place, risks_commits=risky, yes=ground.may_change)
     if first == "tls" and not (ground.may_change or ground.target.is_local):
-        return Refused(f"it would speak to {place} without encryption: --yes", wants_yes=True)
+        said = say("it would speak to {place} without encryption: --yes", place=place)
+        return Refused(said, wants_yes=True)
     return None
 
 
@@ -206,19 +213,33 @@ def why_not_set(
     of all who use the server. `yes`: somebody agreed.
     """
     if risks_commits:
-        return Refused(f"commits made meanwhile might be lost: {ON_A_SANDBOX}")
+        return Refused(
+            say(
+                "commits made meanwhile might be lost: {command} tries it on a throwaway server",
+                command=_ON_A_SANDBOX,
+            )
+        )
     if not yes:
-        said = f"it would set {', '.join(names)} for all on {place}, which is no sandbox: --yes"
+        said = say(
+            "it would set {names} for all on {place}, which is no sandbox: --yes",
+            names=", ".join(names),
+            place=place,
+        )
         return Refused(said, wants_yes=True)
     return None
 
 
-def changed_since(trial: Trial, now: Mapping[str, str]) -> str | None:
+def changed_since(trial: Trial, now: Mapping[str, str]) -> Message | None:
     """A variable that is not what it was in the run: the load would not be driven as it was."""
     for setting in trial.settings if trial.kind == "dynamic" else ():
         value = now.get(setting.name)
         if setting.before is not None and value is not None and value != setting.before:
-            return f"{setting.name} is {value} now, and was {setting.before} in the run"
+            return say(
+                "{name} is {value} now, and was {before} in the run",
+                name=setting.name,
+                value=value,
+                before=setting.before,
+            )
     return None
 
 

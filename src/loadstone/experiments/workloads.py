@@ -13,6 +13,7 @@ from loadstone.lab.tables.discover import Wanted, needed_beside
 from loadstone.lab.tables.load import layout_for, layout_of
 from loadstone.model.engine_plan import Layout
 from loadstone.model.experiment import Experiment
+from loadstone.model.message import say
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.template import Template
 from loadstone.servers.guard import Consent
@@ -132,8 +133,8 @@ def with_templates(file: ExperimentFile, known: Known) -> ExperimentFile:
         template = find_template(workload.name, folder, taken)
         before = templates.setdefault(template.name, template)
         if before != template:
-            said = f"another file has the name {template.name}, too"
-            faults.add(path, said, "write another name into one of the two files")
+            said = say("another file has the name {name} too", name=template.name)
+            faults.add(path, said, say("write another name into one of the two files"))
         layout = layout_of(template)
         update = {
             "name": template.name,

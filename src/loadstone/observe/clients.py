@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
+from loadstone.model.message import Joined, Message, counted, say
 from loadstone.servers.sanitize import plain
 
 _SHOWN = 3
@@ -18,10 +20,19 @@ class Account:
     connections: int
     at_work: int
 
-    def __str__(self) -> str:
-        place = f" from {plain(self.host)}" if self.host else ""
-        busy = f", {self.at_work} at work" if self.at_work else ""
-        return f"{plain(self.user)}{place} ({self.connections}{busy})"
+    @property
+    def message(self) -> Message:
+        """Whose they are, and how many."""
+        at = f"@{plain(self.host)}" if self.host else ""
+        who, connections = f"{plain(self.user)}{at}", self.connections
+        if not self.at_work:
+            return say("{who} ({connections})", who=who, connections=connections)
+        return say(
+            "{who} ({connections}, {active} active)",
+            who=who,
+            connections=connections,
+            active=self.at_work,
+        )
 
 
 @dataclass(frozen=True)
@@ -42,18 +53,40 @@ class Clients:
         return any((self.accounts, self.replicas, self.hidden, self.members))
 
     def __str__(self) -> str:
-        said = []
+        return str(self._said)
+
+    def at(self, place: str) -> Message:
+        """A sentence about the server at a place; only where there is anybody."""
+        return say("{place} {said}", place=place, said=self._said)
+
+    @property
+    def _said(self) -> Message:
+        """What the server does for others, without a subject."""
+        found = []
         if self.accounts:
-            most = sorted(self.accounts, key=lambda one: -one.connections)
-            shown = [str(one) for one in most[:_SHOWN]]
-            more = len(most) - _SHOWN
-            shown += [f"{more} accounts more"] if more > 0 else []
-            said.append(f"has connections of {', '.join(shown)}")
+            found.append(say("has connections of {who}", who=Joined(self._accounts())))
         if self.hidden:
-            some = "a connection" if self.hidden == 1 else f"{self.hidden} connections"
-            said.append(f"has {some} that this user may not see ({self.right})")
+            found.append(
+                counted(
+                    "has a connection that this user may not see ({right})",
+                    "has {number} connections that this user may not see ({right})",
+                    self.hidden,
+                    right=self.right,
+                )
+            )
         if self.replicas:
-            said.append(f"feeds {self.replicas} replica{'s' if self.replicas > 1 else ''}")
+            found.append(counted("feeds 1 replica", "feeds {number} replicas", self.replicas))
         if self.members:
-            said.append(f"is one of {self.members + 1} servers of a cluster")
-        return " and ".join(said)
+            found.append(say("is one of {number} servers of a cluster", number=self.members + 1))
+        return functools.reduce(_and, found)
+
+    def _accounts(self) -> list[Message]:
+        most = sorted(self.accounts, key=lambda one: -one.connections)
+        shown = [one.message for one in most[:_SHOWN]]
+        if len(most) > _SHOWN:
+            shown.append(counted("1 more account", "{number} more accounts", len(most) - _SHOWN))
+        return shown
+
+
+def _and(first: Message, second: Message) -> Message:
+    return say("{first} and {second}", first=first, second=second)

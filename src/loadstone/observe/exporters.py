@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.exposition import Sample, samples
 from loadstone.observe.latest import Figures, space
@@ -119,7 +120,7 @@ class NodeExporter:
         scraped = self._choosing.get()
         into = node_figures(scraped.text)
         if not into.counters:
-            raise SourceError(f"{self._choosing.place}: this is no node exporter")
+            raise SourceError(say("{place}: this is no node exporter", place=self._choosing.place))
         disk = self._data_disk or _only(into, "disk.", ".writes")
         if disk is not None:
             into.facts["data_disk"] = disk

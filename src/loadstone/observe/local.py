@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from loadstone.model.host_environment import HostSurroundings
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.host_environment import (
@@ -70,7 +71,10 @@ class LocalHost:
         texts = self._files.texts(host.paths)
         ended = time.monotonic()
         if HOST not in texts:
-            raise SourceError(f"{self.name}: {HOST} cannot be read", "Linux's /proc is needed")
+            raise SourceError(
+                say("{source}: {file} cannot be read", source=str(self.name), file=HOST),
+                say("Linux's /proc is needed"),
+            )
         figures = host.figures(texts)
         if host.is_gone(texts):
             self._search_again(ended)

@@ -12,9 +12,10 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from loadstone.families import family_of
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import Target
 from loadstone.servers import locks
 from loadstone.servers.connection import Connection
@@ -33,12 +34,15 @@ _own: set[tuple[str, int]] = set()
 class Present(NamedTuple):
     """Somebody who is at work on a schema."""
 
-    does: str
-    """`a run`, or whatever else makes tables."""
+    does: Literal["run", "make tables"]
     holder: Holder
 
-    def __str__(self) -> str:
-        return f"{self.does} of {self.holder}"
+    @property
+    def message(self) -> Message:
+        """What it does, and whose it is."""
+        if self.does == "run":
+            return say("a run of {who}", who=str(self.holder))
+        return say("prepare, cleanup or an experiment of {who}", who=str(self.holder))
 
 
 @contextlib.contextmanager
@@ -190,9 +194,15 @@ def _makers_of_others(connection: Connection, target: Target, schema: str) -> tu
 def _busy(target: Target, schema: str, others: Iterable[Present]) -> GuardError:
     return GuardError(
         "table_in_the_way",
-        f"at work in schema {schema}: {'; '.join(map(str, others))}",
-        "wait for it to end, or take another schema; what hangs is ended there by "
-        f"{family_of(target).words.end_any}",
+        say(
+            "schema {schema} is in use by {who}",
+            schema=schema,
+            who=Joined((one.message for one in others), "clauses"),
+        ),
+        say(
+            "wait for it to end, or use another schema; if it hangs, end it there with {end}",
+            end=family_of(target).words.end_any,
+        ),
     )
 
 
@@ -208,7 +218,7 @@ def _places(schema: str) -> list[str]:
 
 
 def _maker(holder: Holder) -> Present:
-    return Present("prepare, cleanup or an experiment", holder)
+    return Present("make tables", holder)
 
 
 def _makers(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
@@ -218,4 +228,4 @@ def _makers(connection: Connection, target: Target, schema: str) -> tuple[Presen
 
 def _runs(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
     held = family_of(target).locks.holders(connection, target, _places(schema))
-    return tuple(Present("a run", holder) for holder in held)
+    return tuple(Present("run", holder) for holder in held)

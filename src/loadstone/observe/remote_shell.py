@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import IO
 
+from loadstone.model.figure import General
+from loadstone.model.message import say
 from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
 
@@ -77,7 +79,10 @@ class Destination:
 
 
 def _no_destination(text: str) -> PlaceError:
-    return PlaceError(f"no host to reach by ssh: {text!r}", "write user@host or user@host:port")
+    return PlaceError(
+        say("no host to reach by ssh: {text}", text=repr(text)),
+        say("write user@host or user@host:port"),
+    )
 
 
 class RemoteShell:
@@ -119,8 +124,12 @@ class RemoteShell:
             )
         except OSError as error:
             raise SourceError(
-                f"ssh to {self._where}: the program cannot be started ({error.strerror})",
-                "install OpenSSH's client (openssh-client)",
+                say(
+                    "ssh to {place}: the program cannot be started ({why})",
+                    place=self._where,
+                    why=error.strerror,
+                ),
+                say("install OpenSSH's client (openssh-client)"),
             ) from None
 
     def ask(self, command: str, within_s: float) -> str:
@@ -131,7 +140,7 @@ class RemoteShell:
         """
         child = self._child
         if child is None or child.stdin is None or child.stdout is None:
-            raise SourceError(f"ssh to {self._where}: it is not connected")
+            raise SourceError(say("ssh to {place}: it is not connected", place=self._where))
         mark = f"::{next(self._numbers)}::"
         begin, end = f"{mark}begin", f"{mark}end"
         line = f"echo {begin}; {{ {command}; }} </dev/null 2>/dev/null; echo; echo {end}\n"
@@ -140,7 +149,13 @@ class RemoteShell:
             text = _until(child.stdout, f"\n{end}\n".encode(), time.monotonic() + within_s)
         except TimeoutError:
             self.close()
-            raise SourceError(f"ssh to {self._where}: no answer within {within_s:g} s") from None
+            raise SourceError(
+                say(
+                    "ssh to {place}: no answer within {seconds} s",
+                    place=self._where,
+                    seconds=General(within_s),
+                )
+            ) from None
         except (OSError, EOFError):
             raise self._why() from None
         # What a login prints comes before the first mark.
@@ -171,10 +186,11 @@ class RemoteShell:
         self.close()
         hint = None
         if "host key" in said.lower():
-            hint = f"log in once by hand: ssh {self._where}"
+            hint = say("log in once by hand: ssh {place}", place=self._where)
         elif "permission denied" in said.lower():
-            hint = "a key without a passphrase, or one in an agent, is needed"
-        return SourceError(f"ssh to {self._where}: {said or 'the connection was cut'}", hint)
+            hint = say("a key without a passphrase, or one in an agent, is needed")
+        why = said or say("the connection was cut")
+        return SourceError(say("ssh to {place}: {why}", place=self._where, why=why), hint)
 
 
 def _until(pipe: IO[bytes], end: bytes, deadline: float) -> str:

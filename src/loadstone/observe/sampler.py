@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
+from loadstone.model.message import Message, plain, say
 from loadstone.model.observed import Observation, Reading, SourceName, SourceState
 from loadstone.observe.source import Source, SourceError
 
@@ -130,18 +131,24 @@ class Sampler:
             if self._translate:
                 reading = self._translate(reading)
         except SourceError as error:
-            self._say_lost(error.message)
+            self._say_lost(plain(error.message))
             return
         except Exception as error:  # whatever a broken server or exporter makes of its answer
             self._source.close()
-            self._say_lost(f"{self.name}: an answer that cannot be read ({error!r:.200})")
+            self._say_lost(
+                say(
+                    "{source}: an answer that cannot be read ({why})",
+                    source=str(self.name),
+                    why=f"{error!r:.200}",
+                )
+            )
             return
         self._take(reading, time.thread_time() - cpu, time.monotonic() - wall)
 
     def _take(self, reading: Reading, cost_s: float, asked_s: float) -> None:
         if self._lost:
             self._lost = False
-            self._out.put(self._state(lost=False, why="answers again"))
+            self._out.put(self._state(lost=False, why=say("answers again")))
         self.facts.update(reading.facts)
         before = self.last
         if before and reading.at_s - before.at_s < _SHORTEST_S:
@@ -160,13 +167,13 @@ class Sampler:
                 )
             )
 
-    def _say_lost(self, why: str) -> None:
+    def _say_lost(self, why: Message) -> None:
         self.last = None
         if not self._lost:
             self._lost = True
             self._out.put(self._state(lost=True, why=why))
 
-    def _state(self, *, lost: bool, why: str) -> SourceState:
+    def _state(self, *, lost: bool, why: Message) -> SourceState:
         at_s = round(time.monotonic() - self._began, 6)
         return SourceState(source=self.name, at_s=at_s, lost=lost, why=why)
 

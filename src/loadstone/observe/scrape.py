@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from loadstone.model.figure import General
+from loadstone.model.message import say
 from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
 
@@ -98,7 +100,13 @@ class Exporter:
             raise RefusedQuery
         if answer.status != http.client.OK:
             self.close()
-            raise SourceError(f"{self.place}: it answers {answer.status} {answer.reason}")
+            raise SourceError(
+                say(
+                    "{place}: it answers {status}",
+                    place=self.place,
+                    status=f"{answer.status} {answer.reason}",
+                )
+            )
         return Scraped(body.decode("utf-8", "replace"), (began + ended) / 2)
 
     def _body(self, answer: http.client.HTTPResponse, deadline: float) -> bytes:
@@ -108,20 +116,32 @@ class Exporter:
             got += piece
             if len(got) > _BYTES_MAX:
                 self.close()
-                raise SourceError(f"{self.place}: the answer is larger than {_BYTES_MAX >> 20} MiB")
+                raise SourceError(
+                    say(
+                        "{place}: the answer is larger than {most} MiB",
+                        place=self.place,
+                        most=_BYTES_MAX >> 20,
+                    )
+                )
             if time.monotonic() > deadline:
                 raise TimeoutError
         return bytes(got)
 
     def _failed(self, error: Exception) -> SourceError:
         if isinstance(error, TimeoutError):
-            return SourceError(f"{self.place}: no answer within {_TIMEOUT_S:g} s")
+            return SourceError(
+                say(
+                    "{place}: no answer within {seconds} s",
+                    place=self.place,
+                    seconds=General(_TIMEOUT_S),
+                )
+            )
         said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return SourceError(f"{self.place}: {' '.join(str(said).split())}")
+        return SourceError(say("{place}: {why}", place=self.place, why=" ".join(str(said).split())))
 
 
 def _split(url: str) -> SplitResult:
-    wrong = PlaceError("not an exporter's URL", "write http://host:9100/metrics")
+    wrong = PlaceError(say("not an exporter's URL"), say("write http://host:9100/metrics"))
     if any(mark.isspace() or not mark.isprintable() or not mark.isascii() for mark in url):
         raise wrong
     try:

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from loadstone.model.message import Message, counted, say
 from loadstone.model.observe_request import Observing
 from loadstone.model.observed import SHARED_HOST, Reading, SourceName
 from loadstone.model.target import Endpoint, Target
@@ -32,7 +33,7 @@ class Sources:
     """What is read, and what a reader should know about what is not."""
 
     watched: tuple[Watched, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     data_device: str | None = None
     """Major and minor number of the device that the first server's data lies on, if it is here."""
 
@@ -46,7 +47,8 @@ def check_places(asked: Observing, targets: int) -> None:
     """
     if asked.host_ssh and asked.node_exporter:
         raise PlaceError(
-            "a host is read over ssh or from an exporter", "give --host-ssh or --node-exporter"
+            say("a host is read over ssh or from an exporter, not both"),
+            say("give --host-ssh or --node-exporter"),
         )
     for option, places in (
         ("--host-ssh", asked.host_ssh),
@@ -54,8 +56,13 @@ def check_places(asked: Observing, targets: int) -> None:
         (_exporter_options(), asked.server_exporter),
     ):
         if len(places) > targets:
-            said = f"{option} is given {len(places)} times for {_targets(targets)}"
-            raise PlaceError(said, "one for each target, in their order")
+            said = say(
+                "{option} is given {times} times for {targets}",
+                option=option,
+                times=len(places),
+                targets=counted("1 target", "{number} targets", targets),
+            )
+            raise PlaceError(said, say("give one for each target, in their order"))
     host, server = SourceName(role="server-host"), SourceName(role="server")
     for destination in asked.host_ssh:
         SshHost(host, destination)
@@ -71,16 +78,12 @@ def _exporter_options() -> str:
     return " or ".join(f"--{name}" for name in names)
 
 
-def _targets(number: int) -> str:
-    return "1 target" if number == 1 else f"{number} targets"
-
-
 def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
     """The sources of a run: a server and a host for each target, and this machine."""
     if not asked.on:
         return Sources(())
     watched: list[Watched] = []
-    notes: list[str] = []
+    notes: list[Message] = []
     here: set[int] = set()
     for number, target in enumerate(targets):
         watched.append(_server(number, target, asked))
@@ -91,8 +94,11 @@ def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
             watched.append(host)
         else:
             notes.append(
-                f"the host of {target.endpoint.target.place} is not evaluated: the server's "
-                "process is not on this machine; --host-ssh or --node-exporter reads another"
+                say(
+                    "the host of {place} is not evaluated: the server's process is not on this "
+                    "machine; --host-ssh or --node-exporter reads another",
+                    place=target.endpoint.target.place,
+                )
             )
     if 0 not in here:
         # The way to the first target tells which interface the load goes through.

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.model.host_environment import HostSurroundings
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.host import HOST, NIC_PATTERNS, Host, Subject, address_of_peer
 from loadstone.observe.host_environment import (
@@ -102,13 +103,21 @@ class SshHost:
         before, self._net = self._net, host.net
         if before not in (None, host.net):
             # Totals of other interfaces would be taken for traffic; after an error nothing is.
-            raise SourceError(f"{self.name}: the server was started anew, in another namespace")
+            raise SourceError(
+                say(
+                    "{source}: the server was restarted in another namespace",
+                    source=str(self.name),
+                )
+            )
         began = time.monotonic()
         texts = self._texts(host.paths)
         ended = time.monotonic()
         if HOST not in texts:
             self._shell.close()
-            raise SourceError(f"{self.name}: there is no {HOST} over there", "Linux is needed")
+            raise SourceError(
+                say("{source}: that host has no {file}", source=str(self.name), file=HOST),
+                say("Linux is needed"),
+            )
         figures = host.figures(texts)
         if host.pid is None or host.is_gone(texts):
             self._search_again()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from loadstone import engine
 from loadstone.model.cluster import GENERATOR_LOST, ClusterAsked
+from loadstone.model.message import counted
 
 if TYPE_CHECKING:
     from loadstone.cluster.cluster import Cluster
@@ -116,5 +117,12 @@ def _generators(
         refuse_unreachable(targets, hosts, socket.gethostname())
         # Which of an experiment's targets a step drives is not known yet: ports are those to all.
         refuse_too_many(most_users, len(targets), cluster.facts)
-        announce(f"{len(links)} generators: {', '.join(one.node for one in cluster.facts)}")
+        announce(
+            counted(
+                "1 generator: {nodes}",
+                "{number} generators: {nodes}",
+                len(links),
+                nodes=", ".join(one.node for one in cluster.facts),
+            )
+        )
         yield cluster

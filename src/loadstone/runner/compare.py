@@ -12,6 +12,7 @@ from loadstone.analyse.environment_diff import surroundings_of
 from loadstone.analyse.matrix import Against, ComparisonError, Matrix, MatrixCell, matrix
 from loadstone.analyse.metrics import TPS
 from loadstone.analyse.paired_sides import as_run
+from loadstone.model.message import say
 from loadstone.report.comparing import sections
 from loadstone.report.comparison_document import comparison_document
 from loadstone.report.table_section import as_text
@@ -100,7 +101,9 @@ def compare(paths: Sequence[Path], by: str | None = None) -> Compared:
     resolved = [path.resolve() for path in paths]
     for path, again in zip(paths, resolved, strict=True):
         if resolved.count(again) > 1:
-            raise ComparisonError(f"{path} is named twice", "a run does not differ from itself")
+            raise ComparisonError(
+                say("{run} is named twice", run=path), say("a run does not differ from itself")
+            )
     labels = [path.name for path in resolved]
     if len(set(labels)) < len(labels):  # copied from several machines under one name
         labels = [str(path) for path in paths]

@@ -59,6 +59,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, say
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Step
 from loadstone.model.protection import Protection
@@ -165,7 +166,9 @@ def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment
     if asked is None:
         return experiment
     if said := beyond_a_cluster(experiment):
-        raise NotOnACluster(f"--cluster: {said}: measure a [target] that all nodes reach")
+        raise NotOnACluster(
+            say("--cluster: {why}: measure a [target] that all nodes reach", why=said)
+        )
     return experiment.model_copy(update={"cluster": asked})
 
 
@@ -214,12 +217,18 @@ def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
     ours = vouched.read(path, trusted=asked.trusted)
     before_asked = ours.asked
     if before_asked.experiment is None:
-        raise StoreError(f"{path.name} is no experiment", "only those are taken up: run it again")
+        raise StoreError(
+            say("{run} is no experiment", run=path.name),
+            say("only experiments can be resumed: run it again"),
+        )
     experiment = protected(on_cluster(before_asked.experiment, asked.cluster), asked.protection)
     log = read_log(path)
     before = result_of(path, log)
     if log.begin is None or before.run.state == "finished":
-        raise StoreError(f"there is nothing left to do in {path.name}", "loadstone runs show")
+        raise StoreError(
+            say("there is nothing left to do in {run}", run=path.name),
+            say("see it with loadstone runs show"),
+        )
     check_consent(experiment, yes=asked.yes)
     done = [step for step in before.steps if step.state == "finished"]
     # Of a run of before tables had marks all that is there is asked for.
@@ -246,10 +255,15 @@ def _backend(experiment: Experiment, view: View) -> AbstractContextManager[StepB
     return step_backend(experiment.cluster, targets, experiment.most_users, view.announce)
 
 
-def _taken_up(before: Result, done: Sequence[StepResult]) -> str:
+def _taken_up(before: Result, done: Sequence[StepResult]) -> Message:
     half = [step.step for step in before.steps if step.state != "finished"]
-    again = f"; step {half[-1]}, which was not finished, is measured anew" if half else ""
-    return f"taken up after {len(done)} steps{again}"
+    if not half:
+        return say("resumed after {done} steps", done=len(done))
+    return say(
+        "resumed after {done} steps; step {step}, which was not finished, is measured again",
+        done=len(done),
+        step=half[-1],
+    )
 
 
 def servers_with(
@@ -305,19 +319,26 @@ def check_consent(experiment: Experiment, *, yes: bool) -> None:
             if sandbox_at(target):
                 continue
             if script and not yes:
-                said = f"{script.name} is a script, which may write to anything on {target.place}"
-                raise NoConsent(said, "if that is meant: --yes")
+                said = say(
+                    "{script} is a script, which may write to anything on {place}",
+                    script=script.name,
+                    place=target.place,
+                )
+                raise NoConsent(said, say("if you mean it: --yes"))
             if not variant.dynamic:
                 continue
             names = list(variant.dynamic)
             risky = any(keeps_commits(name, target.family) for name in names)
             refused = why_not_set(names, target.place, risks_commits=risky, yes=yes)
             if refused:
-                hint = "if that is meant: --yes" if refused.wants_yes else _ON_A_SANDBOX
-                raise NoConsent(f"{variant.name} is not measured: {refused.why}", hint)
+                hint = say("if you mean it: --yes") if refused.wants_yes else _ON_A_SANDBOX
+                said = say(
+                    "{variant} is not measured: {why}", variant=variant.name, why=refused.why
+                )
+                raise NoConsent(said, hint)
 
 
-_ON_A_SANDBOX = "[sandbox] in place of [target] measures it on a throwaway server"
+_ON_A_SANDBOX = say("[sandbox] instead of [target] measures it on a throwaway server")
 
 
 def _targets_of(experiment: Experiment, variant: Variant) -> list[Target]:
@@ -355,7 +376,7 @@ def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, b
             answers[place.target.url] = known_variables(reach(place.target))
         spec = place.sandbox
         if spec and (kind := f"sandbox {spec.server} {spec.root}") not in answers:
-            view.announce("asking a throwaway server for its variables")
+            view.announce(say("asking a throwaway server for its variables"))
             with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
                 answers[kind] = known_variables(bare.local)
     return list(answers.values())
@@ -415,7 +436,7 @@ class _How:
     asked: ExperimentRequest
     view: View
     backend: StepBackend
-    notes: Sequence[str]
+    notes: Sequence[Message]
     """Of the preparation."""
     protector: Protector
     done: Sequence[StepResult] = ()

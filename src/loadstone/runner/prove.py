@@ -43,8 +43,9 @@ from loadstone.lab.variables.journal import LeftChanged
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
+from loadstone.model.figure import Seconds
 from loadstone.model.finding import Diagnosis, Finding, NotTried, Trial
-from loadstone.model.numbers import duration
+from loadstone.model.message import Joined, Message, plain, say
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan
 from loadstone.model.prove_request import Proving
@@ -69,14 +70,19 @@ class NothingToProve(LoadstoneError):
 
 
 class TrialAborted(LoadstoneError):
-    """A trial was ended before it did harm, and no other is begun."""
+    """A trial was ended before it did harm, and no other is started."""
 
     exit_code = ExitCode.ABORTED
 
     def __init__(self, cause: str, found: Aborted) -> None:
         super().__init__(
-            f"proving {cause} was aborted: '{found.condition}' was met by {found.place}",
-            "what was proved before it is kept",
+            say(
+                "proving {cause} was aborted: {place} met '{condition}'",
+                cause=cause,
+                place=found.place,
+                condition=found.condition,
+            ),
+            say("what was proved before is kept"),
         )
 
 
@@ -179,7 +185,7 @@ def _try_all(
         outcome, proved.interrupted = done
         proofs = proofs_of([*tried, outcome])
         if proved.interrupted and not proofs[-1].units:
-            proved.not_tried.append(NotTried(cause=outcome.finding.cause, why="interrupted"))
+            proved.not_tried.append(NotTried(cause=outcome.finding.cause, why=say("interrupted")))
             break
         tried.append(outcome)
         # Kept after each: whoever is killed later has those before. All are corrected together.
@@ -197,20 +203,29 @@ def _protected(plan: Plan, proving: Proving) -> Plan:
 def _check(run: Path, asked: Asked) -> None:
     plan = asked.plan
     if asked.experiment is not None:
-        said = f"{run.name} is an experiment, which has compared its variants already"
-        raise NothingToProve(said, "loadstone runs show; plain runs have findings to prove")
+        said = say("{run} is an experiment, which has already compared its variants", run=run.name)
+        raise NothingToProve(said, say("see loadstone runs show; prove findings of plain runs"))
     if plan.workload.script is not None or plan.workload.name not in engine.workloads():
-        said = f"the load of {run.name} was none of Loadstone's workloads"
-        raise NothingToProve(said, "loadstone run drives one that can be driven again")
+        said = say("the load of {run} was none of Loadstone's workloads", run=run.name)
+        raise NothingToProve(said, say("loadstone run drives one that can be driven again"))
     if plan.phases:
-        said = f"the load of {run.name} went by phases"
-        raise NothingToProve(said, "run it again at one level: loadstone run with --concurrency")
+        said = say("the load of {run} had phases", run=run.name)
+        raise NothingToProve(
+            said, say("run it again at one level: loadstone run with --concurrency")
+        )
     if len(plan.targets) > 1:
         places = ", ".join(target.place for target in plan.targets)
-        said = f"{run.name} spread its users over {len(plan.targets)} targets ({places})"
-        raise NothingToProve(said, "what holds one of them back is proved on it alone: run again")
+        said = say(
+            "{run} spread its users over {number} targets ({places})",
+            run=run.name,
+            number=len(plan.targets),
+            places=places,
+        )
+        raise NothingToProve(said, say("run again on one of them, and prove what holds it back"))
     if run_folder.is_running(run):
-        raise StoreError(f"{run} is still being written", "wait until it has ended")
+        raise StoreError(
+            say("{folder} is still being written", folder=run), say("wait until it has ended")
+        )
 
 
 def _ground(plan: Plan, environment: dict[str, Any], proving: Proving) -> Ground:
@@ -238,8 +253,13 @@ def _asked_for(
     known = [finding.cause for _, finding in pairs]
     for cause in only:
         if cause not in known:
-            said = f"{cause} is not among the findings of {run.name}"
-            raise NothingToProve(said, f"those are {', '.join(known) or 'none'}")
+            said = say("{cause} is not among the findings of {run}", cause=cause, run=run.name)
+            hint = (
+                say("its findings are {causes}", causes=", ".join(known))
+                if known
+                else say("it has no findings")
+            )
+            raise NothingToProve(said, hint)
     return [
         (diagnosis, finding) for diagnosis, finding in pairs if finding.cause in (only or known)
     ]
@@ -274,17 +294,17 @@ def _chosen(
 ) -> list[_Candidate]:
     """Findings that can be tried here; of the others it is noted why not."""
     chosen: list[_Candidate] = []
-    unasked: list[str] = []
+    unasked: list[Message] = []
     for diagnosis, finding in found:
         if finding.trial is None or finding.users is None:
             if finding.group != "note":
-                why = finding.untried or "no step shows it"
+                why = finding.untried or say("no step shows it")
                 proved.not_tried.append(NotTried(cause=finding.cause, why=why))
             continue
         refused = why_not(finding.trial, ground, engine.workloads())
         said = refused.why if refused else None
         if refused and refused.wants_yes:
-            unasked.append(f"{finding.cause} is not tried: {refused.why}")
+            unasked.append(say("{cause} is not tried: {why}", cause=finding.cause, why=refused.why))
         if refused is None and looked and not ground.restarts(finding.trial):
             said = changed_since(finding.trial, looked.facts.variables)
         if said is None:
@@ -292,7 +312,7 @@ def _chosen(
         else:
             proved.not_tried.append(NotTried(cause=finding.cause, why=said))
     if unasked and not chosen:
-        raise NoConsent(unasked[0], "if that is meant: --yes")
+        raise NoConsent(unasked[0], say("if you mean it: --yes"))
     return chosen
 
 
@@ -306,8 +326,10 @@ def _timed(
         if seconds is not None:
             found.append(_Planned(each, ground, seconds))
             continue
-        needs = duration(least_seconds(each.trial))
-        why = f"no time is left for it, and it takes {needs}: a longer --prove-time"
+        why = say(
+            "no time is left for it, and it takes {needs}: a longer --prove-time",
+            needs=Seconds(least_seconds(each.trial)),
+        )
         proved.not_tried.append(NotTried(cause=each.finding.cause, why=why))
     return found
 
@@ -338,11 +360,10 @@ def _try(
     except (StoreError, LeftChanged, TrialAborted):
         raise
     except LoadstoneError as error:
-        return NotTried(
-            cause=cause, why=f"{error.message}; {error.hint}" if error.hint else error.message
-        )
+        why = Joined((error.message, error.hint) if error.hint else (error.message,), "clauses")
+        return NotTried(cause=cause, why=say("{why}", why=why))
     if carried.error and not any(step.state == "finished" for step in carried.result.steps):
-        return NotTried(cause=cause, why=carried.error.message)
+        return NotTried(cause=cause, why=plain(carried.error.message))
     candidate = planned.candidate
     tried = Tried(
         finding=candidate.finding,
@@ -407,7 +428,7 @@ def _bench(
     plan = step_plan(experiment, workload, [one.endpoint.target for one in ready.looked], drive)
     steps = tuple(planned.step for planned in schedule(experiment))
     if (run / STEPS).is_symlink():
-        raise StoreError(f"cannot write into {run / STEPS}: it is a link")
+        raise StoreError(say("cannot write into {path}: it is a link", path=run / STEPS))
     of = ExperimentAsked(experiment, steps, servers.mark)
     recorder = begin_run(plan, ready.looked, Place(run / STEPS, view.command_line), of=of)
     interrupts = Deadline(time.monotonic() + spent.most_s)

@@ -15,6 +15,7 @@ from loadstone.lab.machine.generator_ceilings import generator_ceilings
 from loadstone.lab.step.order import steps_of
 from loadstone.lab.tables.inspect import InspectedTarget, observable
 from loadstone.model.experiment import Experiment
+from loadstone.model.message import Message
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
 from loadstone.model.recipe import RecipeAsked
@@ -120,7 +121,7 @@ def sampling_of(sources: Sources, began: float) -> Sampling | None:
     return Sampling(sources.watched, began) if sources.watched else None
 
 
-def looking(observing: Observing, note: Callable[[str], None]) -> Look:
+def looking(observing: Observing, note: Callable[[Message], None]) -> Look:
     """Reads the counters of each step's own servers and hosts; notes on that are told once."""
     told: set[str] = set()
 

@@ -15,6 +15,7 @@ from loadstone.lab.step.runner import Lab
 from loadstone.lab.step.shards import cores
 from loadstone.lab.tables.inspect import check, look_at_server, observable
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.observe_request import Observing
 from loadstone.model.protection import Protection
 from loadstone.model.target import Endpoint
@@ -100,16 +101,22 @@ def _check_writes(endpoint: Endpoint, dealt: Dealt, asked: ReplayRequest) -> Non
     used = own | set(dealt.schemas) if len(dealt.schemas) > 1 else own
     with connect(endpoint, database=None) as opened:
         if (why := elsewhere(opened, target)) is not None:
-            said = f"the log writes to the server at {target.place}, {why}"
+            said = say(
+                "the log writes to the server at {place}, {why}", place=target.place, why=why
+            )
             raise GuardError(
-                "not_loopback", said, "if its data may be changed as the log does: --yes"
+                "not_loopback", said, say("if its data may be changed as the log does: --yes")
             )
         for schema in sorted(used | dealt.qualifiers):
             if strangers := family_of(target).read_schema(opened, target, schema).strangers:
                 shown = ", ".join(strangers[:_MOST_NAMES])
                 raise GuardError(
                     "foreign_tables",
-                    f"schema {schema} has tables that are neither Loadstone's nor sysbench's, and"
-                    f" the log writes: {shown}",
-                    "if they may be changed as the log does: --yes",
+                    say(
+                        "schema {schema} has tables that are neither Loadstone's nor sysbench's, "
+                        "and the log writes: {tables}",
+                        schema=schema,
+                        tables=shown,
+                    ),
+                    say("if they may be changed as the log does: --yes"),
                 )

@@ -27,6 +27,7 @@ from loadstone.lab.tables.inspect import (
 )
 from loadstone.lab.tables.load import layout_for, layout_of, together
 from loadstone.model.engine_plan import Layout, LoadPlan
+from loadstone.model.message import Message, say
 from loadstone.model.plan import Plan
 from loadstone.model.target import Endpoint
 from loadstone.observe.sources import Sources, sources_for
@@ -60,7 +61,7 @@ class Throwaway:
     """A throwaway server with the tables of a request."""
 
     endpoint: Endpoint
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
     """What it is, for the run's notes."""
 
 
@@ -72,12 +73,16 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
         SandboxError: there is no server to be had, or it does not start.
         TargetError: it refused the tables.
     """
-    view.announce("starting a throwaway server")
+    view.announce(say("starting a throwaway server"))
     with start_sandbox(_sandbox_for(request)) as sandbox:
-        view.announce(f"{described(sandbox)} is up, loading its tables")
+        view.announce(say("{server} is up, loading its tables", server=described(sandbox)))
         endpoint = way(sandbox.tcp)
         _fill(request, endpoint, view)
-        said = f"server: a throwaway {described(sandbox)} on this machine, {_durable(sandbox)}"
+        said = say(
+            "server: a throwaway {server} on this machine, {durable}",
+            server=described(sandbox),
+            durable=_durable(sandbox),
+        )
         yield Throwaway(endpoint, (said,))
 
 
@@ -92,7 +97,7 @@ def _sandbox_for(request: Request) -> SandboxSpec:
 
 
 def run(
-    request: Request, endpoints: Sequence[Endpoint], view: View, notes: Sequence[str] = ()
+    request: Request, endpoints: Sequence[Endpoint], view: View, notes: Sequence[Message] = ()
 ) -> Finished:
     """Look at the targets, drive the request there, and keep what came of it.
 
@@ -110,7 +115,7 @@ class _Prepared:
     """What a plan is carried out with, once its targets were looked at."""
 
     recorder: Recorder
-    notes: Sequence[str]
+    notes: Sequence[Message]
     looked: Sequence[InspectedTarget]
     sources: Sources
     backend: StepBackend
@@ -124,7 +129,7 @@ def _run(
     request: Request,
     endpoints: Sequence[Endpoint],
     view: View,
-    notes: Sequence[str],
+    notes: Sequence[Message],
     backend: StepBackend,
 ) -> Finished:
     timeout_s = request.drive.connect.timeout_s
@@ -143,7 +148,7 @@ def _run(
     protector.look(endpoints)
     with beside_others(endpoints) as company:
         for note in (*met, *company.notes):
-            view.announce(f"note: {note}")
+            view.announce(say("note: {note}", note=note))
         sources = sources_for([observable(one) for one in looked], request.observing)
         recorder = begin_run(plan, looked, Place(request.out, view.command_line), sources)
         recorder.generators(backend.nodes)
@@ -154,7 +159,7 @@ def _run(
         return _drive(plan, steps_for(plan), prepared, view)
 
 
-def _confirm(prepared: _Prepared) -> list[str]:
+def _confirm(prepared: _Prepared) -> list[Message]:
     """Right before a step: its tables are such as it makes, and others know of it still."""
     notes = prepared.company.renew()
     confirm_all(prepared.tables)
@@ -191,7 +196,7 @@ def _check_template(request: Request, endpoints: Sequence[Endpoint]) -> None:
             check_statements(request.template, request.file, endpoint, init_sql)
 
 
-def _notes_on(data: Sequence[Data]) -> Sequence[str]:
+def _notes_on(data: Sequence[Data]) -> Sequence[Message]:
     """What the tables' finders said, once where several workloads use the same."""
     return list(dict.fromkeys(note for one in data for note in one.notes))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from loadstone.model.control import WISH, AnyWish
+from loadstone.model.message import say
 from loadstone.runs import atomic, safe_open
 from loadstone.runs.errors import StoreError
 
@@ -33,7 +34,7 @@ def ask(run: Path, wish: AnyWish) -> None:
     try:
         place.mkdir(mode=0o700, exist_ok=True)
         if place.is_symlink():
-            raise StoreError(f"cannot write into {place}: it is a link")
+            raise StoreError(say("cannot write into {path}: it is a link", path=place))
     except OSError as error:
         raise StoreError.from_os("make the folder", place, error) from error
     name = f"{time.time_ns():020}-{os.getpid()}-{next(_NUMBERS):06}.json"

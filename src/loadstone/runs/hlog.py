@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from loadstone.model.message import say
 from loadstone.model.result import Window
 from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError
@@ -55,9 +56,15 @@ def text_lines(path: Path, from_byte: int = 0) -> Iterator[str]:
     except OSError as error:
         raise StoreError.from_os("read", path, error) from error
     except UnicodeDecodeError as error:
-        raise StoreError(f"{path} has a line that is no text") from error
+        raise StoreError(say("{path} has a line that is not text", path=path)) from error
     if len(line) >= LONGEST_LINE:
-        raise StoreError(f"{path} has a line of more than {LONGEST_LINE // safe_open.MEGABYTE} MB")
+        raise StoreError(
+            say(
+                "{path} has a line of more than {most} MB",
+                path=path,
+                most=LONGEST_LINE // safe_open.MEGABYTE,
+            )
+        )
 
 
 def interval_of(line: str) -> tuple[float, float]:
@@ -70,9 +77,11 @@ def interval_of(line: str) -> tuple[float, float]:
         _, begin, length, _ = line.split(",", 3)
         ends = float(begin), float(begin) + float(length)
     except ValueError as error:
-        raise StoreError(f"latency.hlog: {line[:60]!r} is no line of an interval log") from error
+        raise StoreError(
+            say("latency.hlog: {line} is no line of an interval log", line=repr(line[:60]))
+        ) from error
     if not all(map(math.isfinite, ends)):
-        raise StoreError(f"latency.hlog: {line[:60]!r} is of no time")
+        raise StoreError(say("latency.hlog: {line} has no time", line=repr(line[:60])))
     return ends
 
 

@@ -15,11 +15,12 @@ from typing import Annotated, BinaryIO, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from loadstone.model import figure
 from loadstone.model.calibration import Ceilings
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
-from loadstone.model.message import Message
+from loadstone.model.message import Message, say
 from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.outline import ToldPlan
 from loadstone.model.plan import Step
@@ -202,14 +203,18 @@ class HoldEnd(Frozen):
     to_s: float
 
 
-def held_back(from_s: float, condition: str) -> str:
+def held_back(from_s: float, condition: str) -> Message:
     """What is told when events begin no more."""
-    return f"held back from {from_s:.0f} s on by --max-load '{condition}'"
+    return say(
+        "held back from {at} s on by --max-load '{condition}'",
+        at=round(from_s),
+        condition=condition,
+    )
 
 
-def let_go_on(to_s: float) -> str:
+def let_go_on(to_s: float) -> Message:
     """What is told when they begin again."""
-    return f"let go on at {to_s:.0f} s"
+    return say("let go on at {at} s", at=round(to_s))
 
 
 class AbortedEntry(Frozen):
@@ -340,8 +345,8 @@ class AppendOnly:
             raise StoreError.from_os("write", self._path, error) from error
         if not there:
             raise StoreError(
-                f"{self._path} was removed or moved while the run went on",
-                "run it again, and leave its folder where it is until it has ended",
+                say("{path} was removed or moved during the run", path=self._path),
+                say("run it again, and leave its folder where it is until it has ended"),
             )
 
     def sync(self) -> None:
@@ -425,8 +430,12 @@ class Held:
             return
         self._bytes += size
         if self._bytes > MOST_HELD:
-            said = f"more than {MOST_HELD // safe_open.MEGABYTE} MB beside its seconds"
-            raise StoreError(f"{self.journal} says {said}", _NOT_OURS)
+            said = say(
+                "{journal} has more than {most} MB besides its seconds",
+                journal=self.journal,
+                most=MOST_HELD // safe_open.MEGABYTE,
+            )
+            raise StoreError(said, _NOT_OURS)
 
 
 def check_rest(line: bytes, place: str) -> None:
@@ -436,8 +445,8 @@ def check_rest(line: bytes, place: str) -> None:
         StoreError: it is longer than any line.
     """
     if len(line) >= safe_open.LONGEST_LINE:
-        most = f"{safe_open.LONGEST_LINE // safe_open.MEGABYTE} MB"
-        raise StoreError(f"{place} is longer than {most}", _NOT_OURS)
+        most = safe_open.LONGEST_LINE // safe_open.MEGABYTE
+        raise StoreError(say("{place} is longer than {most} MB", place=place, most=most), _NOT_OURS)
 
 
 def parse(line: bytes, place: str, at_byte: int) -> Entry:
@@ -450,12 +459,19 @@ def parse(line: bytes, place: str, at_byte: int) -> Entry:
         safe_open.check_numbers(line)
         entry = _ENTRY.validate_json(safe_open.shown(line))
     except ValueError as error:
-        raise StoreError(f"{place} is not an entry of a journal", _NOT_OURS) from error
+        raise StoreError(
+            say("{place} is not an entry of a journal", place=place), _NOT_OURS
+        ) from error
     # Whoever wants the step's samples reads on from the place that it names.
     if isinstance(entry, StepBegin) and entry.journal_from != at_byte:
-        said = f"says that it begins at byte {entry.journal_from:,}, and stands at {at_byte:,}"
-        raise StoreError(f"{place} {said}", _NOT_OURS)
+        said = say(
+            "{place} says that it starts at byte {claimed}, but it starts at byte {found}",
+            place=place,
+            claimed=figure.Count(entry.journal_from),
+            found=figure.Count(at_byte),
+        )
+        raise StoreError(said, _NOT_OURS)
     return entry
 
 
-_NOT_OURS = "the file was changed after it was written, or by a newer Loadstone"
+_NOT_OURS = say("the file was changed after it was written, or is from a newer Loadstone")

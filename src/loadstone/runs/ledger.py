@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveInt, TypeAdapter, ValidationError
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.records import Entries
 from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import AppendOnly
@@ -160,8 +161,8 @@ def read_books(folder: Path) -> dict[int, Book]:
                     _add(books, _parsed(line, f"{path}: line {number}"))
     except FileNotFoundError:
         raise StoreError(
-            f"{folder} has no {LEDGER}: its load wrote no entries",
-            "loadstone run ledger --timeline --target URL writes some",
+            say("{folder} has no {file}: its load wrote no entries", folder=folder, file=LEDGER),
+            say("loadstone run ledger --timeline --target URL writes some"),
         ) from None
     except OSError as error:
         raise StoreError.from_os("read", path, error) from error
@@ -173,8 +174,8 @@ def _parsed(line: bytes, place: str) -> _Line:
         return _LINE.validate_json(line)
     except ValidationError as error:
         raise StoreError(
-            f"{place} is not a line of a ledger",
-            "the file was changed after it was written, or by a newer Loadstone",
+            say("{place} is not a line of a ledger", place=place),
+            say("the file was changed after it was written, or is from a newer Loadstone"),
         ) from error
 
 

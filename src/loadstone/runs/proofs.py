@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from loadstone.model.finding import Proof
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.runs import atomic, safe_open
 from loadstone.runs.errors import StoreError
 
@@ -40,8 +41,10 @@ def read_proofs(run: Path) -> tuple[Proof, ...]:
     except OSError as error:
         raise StoreError.from_os("read", path, error) from error
     except ValidationError as error:
-        said = f"cannot read {path}: it is damaged, or of another version of Loadstone"
-        raise StoreError(said, "remove it; loadstone diagnose --prove makes it anew") from error
+        raise StoreError(
+            say("cannot read {path}: it is damaged, or of another version of Loadstone", path=path),
+            say("remove it; loadstone diagnose --prove makes it again"),
+        ) from error
 
 
 def write_proofs(run: Path, proofs: Sequence[Proof]) -> None:

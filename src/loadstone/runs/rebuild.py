@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from loadstone import engine
+from loadstone.model.figure import Count
+from loadstone.model.message import Message, say
 from loadstone.model.observed import Observation
 from loadstone.model.records import LatencyNs, Sample
 from loadstone.model.result import Aborted, Result, RunInfo, RunState, StepResult, Window
@@ -49,7 +51,7 @@ class RunLog:
     """Whether it is read from its begin on."""
     begin: RunBegin | None = None
     steps: list[StepLog] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     end: RunEnd | None = None
     aborted: Aborted | None = None
     last_at_s: float = 0.0
@@ -61,12 +63,16 @@ class RunLog:
             StoreError: it does not belong behind those before it.
         """
         if self.is_whole and self.begin is None and not isinstance(entry, RunBegin):
-            raise StoreError(f"{self.journal} does not begin with the run's begin")
+            raise StoreError(
+                say("{journal} does not start with the start of the run", journal=self.journal)
+            )
         self.last_at_s = max(self.last_at_s, entry.at_s)
         match entry:
             case RunBegin():
                 if self.begin is not None:
-                    raise StoreError(f"{self.journal} has the begin of a second run")
+                    raise StoreError(
+                        say("{journal} has the start of a second run", journal=self.journal)
+                    )
                 self.begin = entry
             case RunEnd():
                 self.end = entry
@@ -77,7 +83,12 @@ class RunLog:
                 self.notes.append(text)
             case _:
                 if not self.steps:
-                    raise StoreError(f"{self.journal} tells of a step that never began")
+                    raise StoreError(
+                        say(
+                            "{journal} has entries of a step that never started",
+                            journal=self.journal,
+                        )
+                    )
                 if isinstance(entry, AbortedEntry):
                     self.aborted = entry.aborted
                 self.steps[-1].add(entry)
@@ -90,7 +101,13 @@ class RunLog:
         self.steps = [each for each in self.steps if each.step.number != number]
         self.steps.append(step)
         if len(self.steps) > MOST_STEPS:
-            raise StoreError(f"{self.journal} has more than {MOST_STEPS:,} steps")
+            raise StoreError(
+                say(
+                    "{journal} has more than {most} steps",
+                    journal=self.journal,
+                    most=Count(MOST_STEPS),
+                )
+            )
 
 
 def read_log(folder: Path, from_byte: int = 0) -> RunLog:
@@ -152,7 +169,11 @@ def step_result(folder: Path, step: StepLog, run: RunBegin) -> StepResult:
         return summarise(step, run.under(step.begin.conditions), quantiles)
     except (ArithmeticError, LookupError, ValueError) as error:
         # Figures that were counted always fit; only those that somebody has put there do not.
-        said = f"the figures of step {step.step.number} in {folder / JOURNAL} do not fit together"
+        said = say(
+            "the figures of step {step} in {journal} do not fit together",
+            step=step.step.number,
+            journal=folder / JOURNAL,
+        )
         raise StoreError(said) from error
 
 
@@ -172,7 +193,7 @@ def latencies(path: Path, step: StepLog, window: Window) -> dict[str, LatencyNs]
         try:
             of_tag = engine.merge_hlog(line for line in inside() if hlog.tag_of(line) == tag)
         except (engine.LogError, ValueError) as error:
-            raise StoreError(f"cannot read {path}: {error}") from error
+            raise StoreError(say("cannot read {path}: {why}", path=path, why=str(error))) from error
         merged[hlog.meaning_of(tag)] = of_tag[tag]
     return merged
 
@@ -183,7 +204,13 @@ def _tags(path: Path, lines: Iterable[str]) -> list[str]:
         tags.add(hlog.tag_of(line))
         # The file is read again for each of them.
         if len(tags) > MOST_TAGS:
-            raise StoreError(f"{path} has more than {MOST_TAGS} kinds of latencies of a step")
+            raise StoreError(
+                say(
+                    "{path} has more than {most} kinds of latencies of a step",
+                    path=path,
+                    most=MOST_TAGS,
+                )
+            )
     return sorted(tags)
 
 
@@ -213,16 +240,26 @@ def _run_state(log: RunLog, *, running: bool) -> RunState:
     return "running" if running else "interrupted"
 
 
-def _interruption(log: RunLog, *, running: bool, end: RunEnd | None) -> tuple[str, ...]:
+def _interruption(log: RunLog, *, running: bool, end: RunEnd | None) -> tuple[Message, ...]:
     """The line that says where a killed run stopped."""
     if end or running:
         return ()
     if log.begin is None:
-        return ("interrupted before its first record was written",)
+        return (say("interrupted before its first record was written"),)
     open_steps = [step.step.number for step in log.steps if step.end is None]
-    when = f"interrupted at {utc(log.begin.unix_s + log.last_at_s)}"
+    when = utc(log.begin.unix_s + log.last_at_s)
     if open_steps:
-        return (f"{when}, step {open_steps[-1]} not finished",)
-    planned = log.begin.steps_planned
-    of_all = f" of {planned}" if planned is not None else ""
-    return (f"{when}, after {len(log.steps)}{of_all} steps",)
+        return (
+            say("interrupted at {when}, step {step} not finished", when=when, step=open_steps[-1]),
+        )
+    done, planned = len(log.steps), log.begin.steps_planned
+    if planned is None:
+        return (say("interrupted at {when}, after {done} steps", when=when, done=done),)
+    return (
+        say(
+            "interrupted at {when}, after {done} of {planned} steps",
+            when=when,
+            done=done,
+            planned=planned,
+        ),
+    )

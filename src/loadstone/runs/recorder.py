@@ -20,6 +20,7 @@ from loadstone.model.experiment import Experiment
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.message import Message, say
 from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Plan, Step
 from loadstone.model.recipe import RecipeAsked
@@ -155,8 +156,10 @@ class Recorder:
             fcntl.flock(self._journal.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._journal.close()
-            hint = "wait until it has ended, or end it"
-            raise StoreError(f"{self.folder} is still being written", hint) from None
+            raise StoreError(
+                say("{folder} is still being written", folder=self.folder),
+                say("wait until it has ended, or end it"),
+            ) from None
         try:
             self._latencies = AppendOnly(self.folder / LATENCIES, again=True)
         except StoreError:
@@ -286,7 +289,7 @@ class Recorder:
         names = {"users", "encrypted_users", "tls", "compressed_users", "compression"}
         self._add_to_environment({"agreed": connected.model_dump(include=names)})
 
-    def note(self, text: str, step: Step | None = None) -> None:
+    def note(self, text: Message, step: Step | None = None) -> None:
         """Keep a sentence for whoever reads the run."""
         self._append(Note(at_s=self._now(), step=step.number if step else None, text=text))
 
@@ -325,7 +328,7 @@ class Recorder:
         if self._ended:
             return
         with contextlib.suppress(StoreError):
-            self._append(Note(at_s=self._now(), text=f"ended early: {why}"))
+            self._append(Note(at_s=self._now(), text=say("ended early: {why}", why=why)))
             self._append(RunEnd(at_s=self._now(), state="failed"))
             self._journal.sync()
 
@@ -386,5 +389,8 @@ def parse_asked(content: bytes, written: Path) -> Asked:
         return Asked.model_validate_json(content)
     except ValidationError as error:
         raise StoreError(
-            f"cannot read {written}: it is damaged, or of another version of Loadstone"
+            say(
+                "cannot read {path}: it is damaged, or of another version of Loadstone",
+                path=written,
+            )
         ) from error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from loadstone.model.finding import Proof
+from loadstone.model.message import say
 from loadstone.model.nearest import nearest
 from loadstone.model.outline import check_environment
 from loadstone.model.result import Result
@@ -59,7 +60,9 @@ def create(out: Path, name: str, at_unix_s: float) -> Path:
         except OSError as error:
             raise StoreError.from_os("make the folder", folder, error) from error
         return folder
-    raise StoreError(f"cannot make the folder {out / stem}: a thousand of them are there")
+    raise StoreError(
+        say("cannot make the folder {path}: a thousand of that name exist", path=out / stem)
+    )
 
 
 def check_writable(out: Path) -> None:
@@ -116,7 +119,13 @@ def _measured(folder: Path) -> Result:
     written = folder / RESULT
     if not safe_open.is_there(written):
         if not safe_open.is_there(folder / JOURNAL):
-            raise StoreError(f"{folder} is not the folder of a run: it has no {JOURNAL}")
+            raise StoreError(
+                say(
+                    "{folder} is not the folder of a run: it has no {file}",
+                    folder=folder,
+                    file=JOURNAL,
+                )
+            )
         return replay(folder, running=is_running(folder))
     try:
         document = safe_open.document(written)
@@ -156,7 +165,7 @@ def parse_environment(content: bytes, written: Path) -> dict[str, Any]:
         safe_open.check_numbers(document)
         return check_environment(from_json(document, allow_inf_nan=False))
     except ValueError as error:
-        raise StoreError(f"cannot read {written}: it is damaged") from error
+        raise StoreError(say("cannot read {path}: it is damaged", path=written)) from error
 
 
 def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
@@ -210,13 +219,17 @@ def find(out: Path, wanted: str) -> Path:
         StoreError: there is none, or more than one.
     """
     if not wanted.strip():
-        raise StoreError("the name of the run is empty", "loadstone runs list shows the names")
+        raise StoreError(
+            say("the name of the run is empty"), say("loadstone runs list shows the names")
+        )
     for path in (Path(wanted), out / wanted):
         if safe_open.is_there(path / JOURNAL):
             return path
     names = [journal.parent.name for journal in sorted(out.glob(f"*/{JOURNAL}"), key=_began)]
     if not names:
-        raise StoreError(f"there are no runs in {out}", "say where they are with --out")
+        raise StoreError(
+            say("there are no runs in {folder}", folder=out), say("say where they are with --out")
+        )
     if wanted == "last":
         return out / names[-1]
     starting = [name for name in names if name.startswith(wanted)]
@@ -225,9 +238,16 @@ def find(out: Path, wanted: str) -> Path:
     if len(starting) == 1:
         return out / starting[0]
     if starting:
-        raise StoreError(f"{len(starting)} runs begin with '{wanted}': {', '.join(starting)}")
-    hint = nearest(wanted, names) or "loadstone runs list shows them"
-    raise StoreError(f"there is no run '{wanted}' in {out}", hint)
+        raise StoreError(
+            say(
+                "the names of {number} runs start with '{start}': {names}",
+                number=len(starting),
+                start=wanted,
+                names=", ".join(starting),
+            )
+        )
+    hint = nearest(wanted, names) or say("loadstone runs list shows them")
+    raise StoreError(say("there is no run '{name}' in {folder}", name=wanted, folder=out), hint)
 
 
 def _named(folder: str) -> str:

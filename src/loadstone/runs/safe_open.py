@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from loadstone.model.message import say
+
 MEGABYTE: Final = 1024 * 1024
 
 LARGEST_DOCUMENT: Final = 64 * MEGABYTE
@@ -56,11 +58,11 @@ def opened(path: Path, *, flags: int = os.O_RDONLY) -> BinaryIO:
         descriptor = os.open(path, flags | more, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise NotPlain(errno.ELOOP, "it is a link, and the files of a run are none") from error
+            raise NotPlain(errno.ELOOP, say("it is a link, which no file of a run is")) from error
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise NotPlain(errno.EINVAL, "it is no plain file")
+        raise NotPlain(errno.EINVAL, say("it is not a regular file"))
     buffering = 0 if flags & os.O_ACCMODE else -1
     return os.fdopen(descriptor, "r+b" if flags & os.O_RDWR else "rb", buffering=buffering)
 
@@ -76,7 +78,7 @@ def contents(path: Path, most: int = LARGEST_DOCUMENT) -> bytes:
         is_larger = os.fstat(file.fileno()).st_size > most
         found = b"" if is_larger else file.read(most + 1)
     if is_larger or len(found) > most:
-        raise NotPlain(errno.EFBIG, f"it is larger than {most // MEGABYTE} MB")
+        raise NotPlain(errno.EFBIG, say("it is larger than {most} MB", most=most // MEGABYTE))
     return found
 
 

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.runs import safe_open
 from loadstone.runs.calibration import place as calibration_place
 from loadstone.runs.journal import RunBegin, read_entries
@@ -71,10 +72,15 @@ def check(run: Path, read: Mapping[str, bytes]) -> None:
     if all(is_ours(run, name, content) for name, content in read.items()):
         return
     raise NotOurs(
-        f"{run.name} was not begun by you on this machine, and would be carried out in your name",
-        "a seal of another run, or of an older Loadstone, counts for nothing; look in its run.json"
-        " for the server, the statements and the programs that it asks for; if all of that is"
-        " meant: --trust-folder",
+        say(
+            "{run} was not started by you on this machine, and would be run in your name",
+            run=run.name,
+        ),
+        say(
+            "a seal of another run, or of an older Loadstone, does not count; look in its run.json "
+            "for the server, the statements and the programs that it asks for; if you mean all of "
+            "that: --trust-folder"
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.message import Message
 from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.records import (
@@ -57,7 +58,7 @@ class StepLog:
     first_errors: list[FirstError] = field(default_factory=list)
     generators: list[GeneratorState] = field(default_factory=list)
     """In the order in which they joined and were lost."""
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     source_states: list[SourceState] = field(default_factory=list)
     hot_spots: HotSpots | None = None
     source_facts: dict[str, dict[str, str]] = field(default_factory=dict)

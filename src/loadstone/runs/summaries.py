@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from loadstone.model.figure import Number
+from loadstone.model.message import Message, say
 from loadstone.model.observed import SHARED_HOST, Role, SourceName, SourceState
 from loadstone.model.records import LatencyNs
 from loadstone.model.result import (
@@ -250,15 +252,22 @@ def _shares(run: RunBegin, sums: Sums) -> tuple[TargetShare, ...]:
     )
 
 
-def _change_note(change: LevelChange) -> str:
-    what = "users" if change.what == "users" else "events/s due"
-    return (
-        f"changed by hand at {change.at_s:.0f} s: {change.value:,g} {what} from then on; "
-        "the figures are of the seconds before"
+def _change_note(change: LevelChange) -> Message:
+    told = {"at": round(change.at_s), "value": Number(change.value)}
+    if change.what == "users":
+        return say(
+            "changed by hand at {at} s: {value} users from then on; the figures are of the seconds "
+            "before",
+            **told,
+        )
+    return say(
+        "changed by hand at {at} s: {value} events/s due from then on; the figures are of the "
+        "seconds before",
+        **told,
     )
 
 
-def _held_notes(log: StepLog) -> list[str]:
+def _held_notes(log: StepLog) -> list[Message]:
     """One for all times in which the load was held back, as there may be many of them."""
     if not log.held:
         return []
@@ -267,17 +276,23 @@ def _held_notes(log: StepLog) -> list[str]:
     seconds = sum(end - begin for begin, end in parts)
     which = ", ".join(dict.fromkeys(each.condition for each in log.held))
     return [
-        f"held back for {seconds:.0f} s of the load by --max-load '{which}': these seconds are in "
-        "no figure, and what the server did between them is not its capacity"
+        say(
+            "held back for {seconds} s of the load by --max-load '{conditions}': these seconds are "
+            "in no figure, and what the server did between them is not its capacity",
+            seconds=round(seconds),
+            conditions=which,
+        )
     ]
 
 
-def _source_note(state: SourceState) -> str:
-    what = "was lost" if state.lost else "answers again"
-    return f"{state.source} {what} at {state.at_s:.0f} s of the run: {state.why}"
+def _source_note(state: SourceState) -> Message:
+    told = {"source": str(state.source), "at": round(state.at_s), "why": state.why}
+    if state.lost:
+        return say("{source} was lost at {at} s of the run: {why}", **told)
+    return say("{source} answers again at {at} s of the run: {why}", **told)
 
 
-def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[str, ...]:
+def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[Message, ...]:
     notes = [
         *map(_change_note, log.changes),
         *_held_notes(log),
@@ -285,11 +300,17 @@ def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[s
         *map(_source_note, log.source_states),
     ]
     if log.unbalanced:
-        notes.append(f"error: the counters of the generator do not add up ({log.unbalanced})")
+        notes.append(
+            say("error: the counters of the generator do not add up ({what})", what=log.unbalanced)
+        )
     recorded, kept = sums.response.count, merged.get("response", LatencyNs()).count
     if recorded != kept:
         notes.append(
-            f"latency.hlog holds {kept} of the window's {recorded} response times; "
-            "the percentiles are of those"
+            say(
+                "latency.hlog holds {kept} of the window's {all} response times; the percentiles "
+                "are of those",
+                kept=kept,
+                all=recorded,
+            )
         )
     return tuple(notes)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
+from loadstone.model.message import say
 from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import Entry, Held, check_rest, parse
@@ -40,7 +41,12 @@ class Tail:
         try:
             with safe_open.opened(self._journal) as file:
                 if file.seek(0, 2) < self.at_byte:
-                    raise StoreError(f"{self._journal} is shorter than it was: it was replaced")
+                    raise StoreError(
+                        say(
+                            "{journal} is shorter than it was: it was replaced",
+                            journal=self._journal,
+                        )
+                    )
                 file.seek(self.at_byte)
                 # The last line may be longer than what is left of the piece.
                 lines = file.read(most) + file.readline(safe_open.LONGEST_LINE)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loadstone.model.message import say
 from loadstone.runs import safe_open, signature
 from loadstone.runs.errors import StoreError
 from loadstone.runs.recorder import Asked, parse_asked
@@ -35,7 +36,9 @@ def read(run: Path, *, trusted: bool) -> Vouched:
         )
     asked, environment = found[RUN], found[ENVIRONMENT]
     if asked is None:
-        raise StoreError(f"{run} has no {RUN}: nobody knows what was asked of the run")
+        raise StoreError(
+            say("{run} has no {file}: what was asked of the run is not known", run=run, file=RUN)
+        )
     return Vouched(
         parse_asked(asked, run / RUN),
         {} if environment is None else parse_environment(environment, run / ENVIRONMENT),

@@ -15,6 +15,8 @@ from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.calibration import Calibration, Ceiling, Protocol, Transport
 from loadstone.model.engine_plan import step_document
+from loadstone.model.figure import General
+from loadstone.model.message import say, user_count
 from loadstone.model.null_server import NullServerSettings, NullServerTls
 from loadstone.model.plan import Drive, Plan, Step, Uniform, WarmupSeconds, WorkloadSpec
 from loadstone.model.records import End, Sample, StepRecord
@@ -44,13 +46,21 @@ def calibrate(
         Interrupted: on request.
         EngineError: the engine or the null server could not do its work.
     """
-    announce("looking at the host")
+    announce(say("looking at the host"))
     checks = host_checks()
     with _null_server() as server:
         measured = []
         for protocol, transport in _WAYS:
             interrupts.check()
-            announce(f"{protocol} statements over {transport}, {users} users, {seconds:g} s")
+            announce(
+                say(
+                    "{protocol} statements over {transport}, {users}, {seconds} s",
+                    protocol=protocol,
+                    transport=transport,
+                    users=user_count(users),
+                    seconds=General(seconds),
+                )
+            )
             target = server.target(transport)
             measured.append(_measure(target, (protocol, transport), users, seconds, interrupts))
     return Calibration(
@@ -155,7 +165,12 @@ def _measure(
     if sums.end is None or sums.end.reason != "finished" or not sums.queries:
         error = sums.end.error if sums.end else None
         raise engine.EngineError(
-            f"{protocol} over {transport}: {error.message if error else 'nothing was answered'}"
+            say(
+                "{protocol} over {transport}: {why}",
+                protocol=protocol,
+                transport=transport,
+                why=error.message if error else say("there was no answer"),
+            )
         )
     return Ceiling(
         protocol=protocol,

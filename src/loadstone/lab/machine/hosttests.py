@@ -11,6 +11,7 @@ from loadstone.lab.step.interrupts import Interrupted, Interrupts
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.host_test import HostBegun, HostEnd, HostSample, HostTestPlan
+from loadstone.model.message import say
 
 
 class HostTestFailed(LoadstoneError):
@@ -42,7 +43,7 @@ def run_host_test(plan: HostTestPlan, observer: HostObserver, interrupts: Interr
     watched = _Watched(observer)
     follow(engine.host_test(plan), watched.take, interrupts)
     if watched.end is None:
-        raise Interrupted("interrupted before the threads had ended")
+        raise Interrupted(say("interrupted before the threads had ended"))
     if watched.end.error is not None:
         raise HostTestFailed(watched.end.error, _hint(plan))
     return watched.end
@@ -69,5 +70,5 @@ class _Watched:
 
 def _hint(plan: HostTestPlan) -> str | None:
     if plan.test.kind == "fileio" and plan.command == "run":
-        return "the same options with prepare in place of run make the files"
+        return say("run the same command with prepare instead of run: it makes the files")
     return None

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from loadstone.lab.machine.hosttests import HostTestFailed, run_host_test
 from loadstone.lab.step.interrupts import Interrupts
+from loadstone.model.figure import General
 from loadstone.model.host_test import (
     FileioTest,
     HostBegun,
@@ -18,6 +19,7 @@ from loadstone.model.host_test import (
     HostStop,
     HostTestPlan,
 )
+from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Uniform
 from loadstone.model.probe import DiskProbe
 from loadstone.observe.latest import Figures
@@ -36,7 +38,7 @@ class _Way:
 
     test: FileioTest
     threads: int
-    said: str
+    said: Message
 
 
 def probe_disk(
@@ -83,7 +85,7 @@ class _Prober:
 
     def measure(self, way: _Way) -> HostEnd:
         self.interrupts.check()
-        self.announce(f"{way.said}, {self.seconds:g} s")
+        self.announce(say("{what}, {seconds} s", what=way.said, seconds=General(self.seconds)))
         test = way.test.model_copy(update={"folder": self.folder})
         for command in ("prepare", "run", "cleanup"):
             end = run_host_test(
@@ -100,7 +102,9 @@ class _Prober:
                 ran = end
         self.interrupts.check()
         if not ran.seconds:
-            raise HostTestFailed(f"the disk under {self.folder.parent} did nothing", None)
+            raise HostTestFailed(
+                say("the disk under {folder} did nothing", folder=self.folder.parent), None
+            )
         return ran
 
 
@@ -123,7 +127,7 @@ def _syncing(writers: int) -> _Way:
         fsync_end=False,
         fsync_mode="fdatasync",
     )
-    return _Way(test, writers, f"syncs of {'a log' if writers == 1 else f'{writers} logs'}")
+    return _Way(test, writers, counted("syncs of 1 log", "syncs of {number} logs", writers))
 
 
 def _direct(mode: str) -> _Way:
@@ -139,7 +143,12 @@ def _direct(mode: str) -> _Way:
             "distribution": Uniform(),
         }
     )
-    return _Way(test, 16, f"pages {'written' if mode == 'rndwr' else 'read'} at random places")
+    said = (
+        say("pages written at random places")
+        if mode == "rndwr"
+        else say("pages read at random places")
+    )
+    return _Way(test, 16, said)
 
 
 def _streaming() -> _Way:
@@ -152,7 +161,7 @@ def _streaming() -> _Way:
         fsync_freq=0,
         fsync_end=False,
     )
-    return _Way(test, 4, "a stream of writes")
+    return _Way(test, 4, say("a stream of writes"))
 
 
 def _rate(end: HostEnd, count: int) -> float:

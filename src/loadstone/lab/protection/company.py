@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Generic, TypeVar
 
 from loadstone.families import connect
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe import presence
 from loadstone.observe.presence import Present
@@ -46,7 +47,7 @@ class Kept(Generic[Said]):
             return stack.pop_all(), connection, said
         raise AssertionError("a stack of contexts hides no error")
 
-    def renew(self) -> str | None:
+    def renew(self) -> Message | None:
         """See that it is held still, and take it again where its connection was lost.
 
         Returns what there is to say of that.
@@ -62,9 +63,11 @@ class Kept(Generic[Said]):
         # Only now: what the server has not noticed yet is known for our own until then.
         self.close()
         self._stack, self._connection = stack, connection
-        return (
-            f"the lock on schema {self._schema} of {target.place} was lost with its connection, "
-            "and taken again: for a while others could not know of this run"
+        return say(
+            "the lock on schema {schema} of {place} was lost with its connection, and taken again: "
+            "for a while other programs could not see this run",
+            schema=self._schema,
+            place=target.place,
         )
 
     def close(self) -> None:
@@ -90,12 +93,17 @@ class Company:
     def __init__(self, places: list[Kept[tuple[Present, ...]]], schemas: list[Target]) -> None:
         self._places = places
         self.notes = [
-            f"beside it in schema {target.database or ''} of {target.place}: {one}"
+            say(
+                "{place}, schema {schema}: also in use by {who}",
+                place=target.place,
+                schema=target.database or "",
+                who=one.message,
+            )
             for target, kept in zip(schemas, places, strict=True)
             for one in kept.said
         ]
 
-    def renew(self) -> list[str]:
+    def renew(self) -> list[Message]:
         """See that others are told of still; a note for each place that had been lost.
 
         A target that cannot be reached now is for whoever drives the load.
@@ -103,7 +111,7 @@ class Company:
         Raises:
             GuardError: tables are being made or dropped there.
         """
-        notes: list[str] = []
+        notes: list[Message] = []
         for kept in self._places:
             with contextlib.suppress(TargetError):
                 notes += [note] if (note := kept.renew()) else []

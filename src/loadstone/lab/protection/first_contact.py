@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe import presence
 from loadstone.observe.clients import Clients
@@ -16,7 +17,7 @@ from loadstone.servers.errors import GuardError
 from loadstone.servers.processes import host_of
 
 
-def look_before_load(endpoints: Iterable[Endpoint], *, yes: bool) -> list[str]:
+def look_before_load(endpoints: Iterable[Endpoint], *, yes: bool) -> list[Message]:
     """A note for each server that serves others; who agrees is not asked again for that server.
 
     Raises:
@@ -24,29 +25,35 @@ def look_before_load(endpoints: Iterable[Endpoint], *, yes: bool) -> list[str]:
         TargetError: one cannot be reached.
         StoreError: that somebody has agreed cannot be remembered.
     """
-    notes: list[str] = []
+    notes: list[Message] = []
     for endpoint in {(one.target.place, one.target.database): one for one in endpoints}.values():
         if not is_throwaway(endpoint):
             notes += _look_at(endpoint, yes=yes)
     return list(dict.fromkeys(notes))
 
 
-def _look_at(endpoint: Endpoint, *, yes: bool) -> list[str]:
+def _look_at(endpoint: Endpoint, *, yes: bool) -> list[Message]:
     target = endpoint.target
     with connect(endpoint, database=None) as connection:
         try:
             clients = seen(connection, target)
         except (LookupError, ValueError) as error:
-            return [f"who else uses {target.place} is not known: {error}"]
+            return [
+                say(
+                    "who else uses {place} is not known: {why}",
+                    place=target.place,
+                    why=str(error),
+                )
+            ]
         if not clients:
             return []
         server = _known_as(connection, target)
-    said = f"{target.place} {clients}"
+    said = clients.at(target.place)
     if not (yes or agreed.has_agreed(server)):
         raise GuardError(
             "serves_others",
-            f"{said}: a load may slow them down",
-            "if that is meant: --yes (once; it is remembered for this server)",
+            say("{who}: a load may slow them down", who=said),
+            say("if you mean it: --yes (once; it is remembered for this server)"),
         )
     if yes:
         agreed.note(server, target.place)

@@ -14,6 +14,7 @@ from loadstone.families import connect, family_of
 from loadstone.lab.protection.conditions import Judge
 from loadstone.lab.protection.watch import THE_LOAD, Ground, Place, Replica, Watch
 from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.model.message import Message, plain, say
 from loadstone.model.observed import SourceName
 from loadstone.model.protection import (
     OF_REPLICAS,
@@ -66,7 +67,7 @@ class Protector:
         self._grounds: dict[str, Ground] = {}
         self._replicas: dict[str, Replica] = {}
         self._told: set[str] = set()
-        self.notes: list[str] = []
+        self.notes: list[Message] = []
         """What is not watched, and why: for whoever reads the run. Taken away when told."""
 
     def look(self, endpoints: Sequence[Endpoint]) -> None:
@@ -85,9 +86,13 @@ class Protector:
         if wanted and not self._replicas:
             places = ", ".join(endpoint.target.place for endpoint in endpoints)
             raise ConditionError(
-                f"'{wanted.text}': {places} is no replica, and a source does not know how far its "
-                "replicas are behind",
-                "name them: --replica mysql://user@host:3306",
+                say(
+                    "'{condition}': {places} is no replica, and a source does not know how far its "
+                    "replicas are behind",
+                    condition=wanted.text,
+                    places=places,
+                ),
+                say("name them: --replica mysql://user@host:3306"),
             )
 
     def _look_at(self, endpoint: Endpoint) -> None:
@@ -109,9 +114,10 @@ class Protector:
             said = error.message if isinstance(error, TargetError) else str(error)
             if asked:
                 raise TargetError(
-                    "statement_failed", f"{target.place} cannot be watched: {said}"
+                    "statement_failed",
+                    say("{place} cannot be watched: {why}", place=target.place, why=said),
                 ) from error
-            self._note(f"{target.place} is not watched for harm: {said}")
+            self._note(say("{place} is not watched for harm: {why}", place=target.place, why=said))
             return
         self._grounds[target.url] = Ground(endpoint, ours, found, server)
         throwaway = sandbox_at(target)
@@ -130,15 +136,20 @@ class Protector:
                 raise unknown_row(one, place, rows, words.counters)
             if one.figure in OF_THE_OTHERS and not found.has_statements:
                 raise ConditionError(
-                    f"'{one.text}': {words.statement_sums} is off at {place}, or may not be read",
-                    "it is set at the server's start; threads_running needs nothing of it",
+                    say(
+                        "'{condition}': {sums} is off at {place}, or may not be read",
+                        condition=one.text,
+                        sums=words.statement_sums,
+                        place=place,
+                    ),
+                    say("it is set when the server starts; threads_running does not need it"),
                 )
 
     def _add_partner(self, name: str) -> None:
         try:
             self._add_replica(find_sandbox(name).local, True)
         except SandboxError:
-            self._note(f"the replica {name} is not watched: it does not run")
+            self._note(say("the replica {name} is not watched: it does not run", name=name))
 
     def _look_at_replica(self, target: Target) -> None:
         """One that somebody has named.
@@ -153,22 +164,33 @@ class Protector:
             try:
                 told = samplers_of(target).behind(connection)
             except family_of(target).Error as error:
-                hint = f"{family_of(target).words.see_lag} lets it say how far"
-                place = endpoint.target.place
-                said = f"--replica {place}: {error.args[-1]}"
+                hint = say(
+                    "{right} lets the user read its lag", right=family_of(target).words.see_lag
+                )
+                said = say(
+                    "--replica {place}: {why}",
+                    place=endpoint.target.place,
+                    why=str(error.args[-1]),
+                )
                 raise TargetError("statement_failed", said, hint) from error
         if told is None:
             raise TargetError(
-                "statement_failed", f"--replica {endpoint.target.place}: it is no replica"
+                "statement_failed",
+                say("--replica {place}: it is no replica", place=endpoint.target.place),
             )
         self._add_replica(endpoint, told.seconds is not None)
 
     def _add_replica(self, endpoint: Endpoint, follows: bool) -> None:
         self._replicas.setdefault(endpoint.target.url, Replica(endpoint, follows))
         if not follows:
-            self._note(f"the replica {endpoint.target.place} does not replicate: it falls behind")
+            self._note(
+                say(
+                    "the replica {place} does not replicate: it falls behind",
+                    place=endpoint.target.place,
+                )
+            )
 
-    def _note(self, text: str) -> None:
+    def _note(self, text: Message) -> None:
         if text not in self._told:
             self._told.add(text)
             self.notes.append(text)
@@ -212,7 +234,7 @@ class Protector:
             grounds[name] = ground
             source = self._source(name, ground, self._driven_there(ground, endpoints))
             sources.append(Watched(source, retry_s=_RETRY_S))
-            places[name] = Place(judges, endpoint.target.place)
+            places[name] = Place(judges, plain(endpoint.target.place))
         for number, replica in enumerate(self._replicas.values()):
             name = SourceName(role="replica", target=number)
             replicas[name] = replica
@@ -220,7 +242,8 @@ class Protector:
             source_of_it = samplers.replica_source(name, replica.endpoint)
             sources.append(Watched(source_of_it, retry_s=_RETRY_S))
             judges = self._judges(lambda one: one.figure in OF_REPLICAS)
-            places[name] = Place(judges, f"the replica {replica.endpoint.target.place}")
+            called = say("the replica {server}", server=replica.endpoint.target.place)
+            places[name] = Place(judges, called)
         if not sources and not load.judges and not any(one.judges for one in places.values()):
             return None
         own = Sampling(sources, began)
@@ -290,16 +313,20 @@ class Protector:
             judges = self._judges(lambda one: one.figure == "disk_free")
             if judges and size is None:
                 raise ConditionError(
-                    f"'{judges[0][0].condition.text}': nobody here sees the disk of "
-                    f"{endpoint.target.place}",
-                    "--host-ssh or --node-exporter reads it, and --no-observe reads nothing",
+                    say(
+                        "'{condition}': the disk of {place} is not observed",
+                        condition=judges[0][0].condition.text,
+                        place=endpoint.target.place,
+                    ),
+                    say("read it with --host-ssh or --node-exporter; --no-observe reads nothing"),
                 )
             ground = self._grounds.get(endpoint.target.url)
             if size is not None and ground and self._watches_unasked(ground):
                 text = NEARLY_FULL[size >= _SOME_SPACE]
                 judges.append((Judge(condition(text)), True))
             if judges:
-                found[name] = Place(judges, f"the data's disk of {endpoint.target.place}")
+                called = say("the data's disk of {server}", server=endpoint.target.place)
+                found[name] = Place(judges, called)
         return found
 
     def _add_defaults(self, watch: Watch) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from loadstone.lab.protection.conditions import Judge
+from loadstone.model.message import Message, say
 from loadstone.model.observed import Observation, SourceName, SourceState
 from loadstone.model.protection import Condition
 from loadstone.model.records import LatencyNs, Sample
@@ -17,7 +18,7 @@ from loadstone.observe.others import Before, Others
 from loadstone.observe.replica import LAG
 from loadstone.observe.sampler import Sampling, Seen
 
-THE_LOAD = "the load"
+THE_LOAD = say("the load")
 _A_MOMENT_S = 0.1
 
 
@@ -27,18 +28,32 @@ class Met:
 
     condition: Condition
     is_default: bool
-    place: str
+    place: Message
     value: float
     """Of the figure; of what is silent, the seconds."""
     is_silent: bool = False
     """The place has said nothing for so long."""
 
-    @property
-    def seen(self) -> str:
-        """What was seen there, for a person."""
+    def aborts(self, at_s: float) -> Message:
+        """Why the load ends for it, for a person."""
+        told = {
+            "at": round(at_s),
+            "unasked": say("default condition") if self.is_default else say("condition"),
+            "condition": self.condition.text,
+            "place": self.place,
+        }
         if self.is_silent:
-            return f"said nothing for {self.value:.0f} s"
-        return f"had {self.condition.shown(self.value)}"
+            return say(
+                "aborted at {at} s by the {unasked} '{condition}': {place} said nothing for "
+                "{value} s",
+                value=round(self.value),
+                **told,
+            )
+        return say(
+            "aborted at {at} s by the {unasked} '{condition}': {place} had {value}",
+            value=self.condition.shown(self.value),
+            **told,
+        )
 
 
 _SILENT_S = 10.0
@@ -104,7 +119,7 @@ class Place:
 
     judges: list[tuple[Judge, bool]]
     """With whether it is a default."""
-    name: str
+    name: Message
 
 
 @dataclass
@@ -127,7 +142,7 @@ class Watch:
     _answered: Answered = field(default_factory=Answered)
     _promoted: set[SourceName] = field(default_factory=set)
     """Replicas that are none at the moment, as the note says that was made of it."""
-    _lines: list[str] = field(default_factory=list)
+    _lines: list[Message] = field(default_factory=list)
 
     def look_before(self, ended: Callable[[], bool]) -> None:
         """See how others fare while there is no load; some seconds where there are others."""
@@ -153,13 +168,17 @@ class Watch:
             if name in self.compared
         )
 
-    def look(self) -> list[str]:
+    def look(self) -> list[Message]:
         """Take in what the own sources have told since; returns what a reader should know."""
         seen = self.own.taken()
         self.take_seen(seen)
         lines, self._lines = self._lines, []
         return lines + [
-            f"{self.places[one.source].name} is not watched for now: {one.why}"
+            say(
+                "{place} is not watched for now: {why}",
+                place=self.places[one.source].name,
+                why=one.why,
+            )
             for one in seen
             if isinstance(one, SourceState) and one.lost
         ]
@@ -192,7 +211,9 @@ class Watch:
         elif seen.source not in self._promoted:
             self._promoted.add(seen.source)
             name = self.places[seen.source].name
-            self._lines.append(f"{name} is no replica any more: its lag is not watched")
+            self._lines.append(
+                say("{place} is no replica any more: its lag is not watched", place=name)
+            )
 
     def take_reading(self, source: SourceName, gauges: dict[str, float], at_s: float) -> None:
         """Values of a moment, at a moment of the run: what was read before anything was seen."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.families import family_of
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe.locate import find_server_process, forwarder
 from loadstone.sandbox import sandbox_at
@@ -39,18 +40,18 @@ def located(connection: Connection, target: Target, consent: Consent) -> Consent
     return consent.model_copy(update={"elsewhere": elsewhere(connection, target)})
 
 
-def elsewhere(connection: Connection, target: Target) -> str | None:
+def elsewhere(connection: Connection, target: Target) -> Message | None:
     """Why a server counts as another machine's, for a person; `None`: it runs on this one.
 
     Raises:
         TargetError: it does not say what it is.
     """
     if not target.is_local:
-        return "which is not this machine"
+        return say("which is not this machine")
     facts = family_of(target).describe_server(connection, target)
     if find_server_process(target, facts.variables, facts.uptime_s) is not None:
         return None
     program = forwarder(target)
     if not program:
-        return "where no server of this machine is seen to listen: it may be a tunnel's end"
-    return f"where {program} listens, which may lead to another machine"
+        return say("where no server of this machine listens: it may be the end of a tunnel")
+    return say("where {program} listens, which may lead to another machine", program=program)

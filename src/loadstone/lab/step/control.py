@@ -14,13 +14,14 @@ from pathlib import Path
 from loadstone.engine import PlanRefused, Steerable
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
+from loadstone.model.message import Message, say
 from loadstone.model.plan import Step
 from loadstone.model.result import LevelChange
 from loadstone.runs import control_requests
 
 LOOK_EVERY_S = 1.0
 
-Say = Callable[[str], None]
+Say = Callable[[Message], None]
 Keep = Callable[[LevelChange], None]
 
 
@@ -62,16 +63,16 @@ class Steering:
 
     def _apply(self, wish: AnyWish, at_s: float, keep: Keep, announce: Say) -> None:
         if isinstance(wish, StopRun):
-            announce(f"stopped from the live page at {at_s:.0f} s")
+            announce(say("stopped from the live page at {at} s", at=round(at_s)))
             self.interrupts.ask()
             return
         if why := self._refused(wish):
-            announce(f"not changed at {at_s:.0f} s: {why}")
+            announce(say("not changed at {at} s: {why}", at=round(at_s), why=why))
             return
         try:
             change = self._change(wish, at_s)
         except PlanRefused as refused:
-            announce(f"not changed at {at_s:.0f} s: {refused.message}")
+            announce(say("not changed at {at} s: {why}", at=round(at_s), why=refused.message))
             return
         keep(change)
 
@@ -87,9 +88,9 @@ class Steering:
         self.job.set_rate(wish.rate)
         return LevelChange(at_s=at_s, what="rate", value=wish.rate)
 
-    def _refused(self, wish: SetUsers | SetRate) -> str | None:
+    def _refused(self, wish: SetUsers | SetRate) -> Message | None:
         if not self.may_change:
-            return "the levels of a search or an experiment are its own"
+            return say("a search or an experiment chooses its levels itself")
         if wish.step != self.step.number:
-            return f"that was meant for step {wish.step}"
+            return say("that was meant for step {step}", step=wish.step)
         return None

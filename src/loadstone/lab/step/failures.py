@@ -10,6 +10,7 @@ from loadstone.model.cluster import GENERATOR_LOST
 from loadstone.model.error_codes import ErrorCode
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.model.records import EngineFailure
 from loadstone.model.target import Target
 from loadstone.servers.errors import (
@@ -22,22 +23,28 @@ from loadstone.servers.errors import (
 )
 
 _HINTS = {
-    "unknown_host": "check the name in --target, or take the address",
-    "unreachable": "is the server running, and is it the right port?",
-    "timed_out": "raise --connect-timeout, or connect fewer at a time with --connect-at-once",
-    "login_refused": "check --user and the password; does the account allow so many connections?",
-    "too_many_connections": "raise max_connections on the server, or lower --concurrency",
-    "unknown_database": "loadstone prepare makes it, or name another with --database",
-    "tls_refused": "turn TLS on in the server, or take --tls disabled",
-    "tls_failed": NEEDS_AUTHORITY,
-    "compression_refused": "take --compression off, or let the server offer it",
-    "descriptors": "raise the limit: ulimit -n 65536",
-    GENERATOR_LOST: "--on-node-loss continue goes on with the others, repeat drives the step again",
-    "stalled": (
-        f"{in_words(lambda words: words.sessions)} says who does what; "
-        "the same command goes on from there"
+    "unknown_host": say("check the name in --target, or use the address"),
+    "unreachable": say("is the server running, and is it the right port?"),
+    "timed_out": say(
+        "raise --connect-timeout, or open fewer connections at a time with --connect-at-once"
     ),
-    "table_in_the_way": "it is left as it is: take another schema",
+    "login_refused": say(
+        "check --user and the password; does the account allow that many connections?"
+    ),
+    "too_many_connections": say("raise max_connections on the server, or lower --concurrency"),
+    "unknown_database": say("loadstone prepare makes it; or name another with --database"),
+    "tls_refused": say("turn TLS on in the server, or use --tls disabled"),
+    "tls_failed": NEEDS_AUTHORITY,
+    "compression_refused": say("leave --compression out, or let the server offer it"),
+    "descriptors": say("raise the limit: ulimit -n 65536"),
+    GENERATOR_LOST: say(
+        "--on-node-loss continue goes on with the others, repeat drives the step again"
+    ),
+    "stalled": say(
+        "{sessions} shows who does what; the same command continues from there",
+        sessions=in_words(lambda words: words.sessions),
+    ),
+    "table_in_the_way": say("it is left as it is: use another schema"),
     "public_key_needed": NEEDS_KEY,
     "password_withheld": NEEDS_PROOF,
 }

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from loadstone.engine import EngineError, Sending
 from loadstone.lab.step.interrupts import Interrupts
+from loadstone.model.message import say
 
 Record = TypeVar("Record")
 
@@ -42,7 +43,9 @@ def follow(
                 asked_at = time.monotonic()
                 job.stop()
             if asked_at is not None and time.monotonic() > asked_at + PATIENCE_S:
-                raise EngineError("the engine did not end within ten seconds after it was asked to")
+                raise EngineError(
+                    say("the engine did not end within ten seconds after it was asked to")
+                )
             began = time.monotonic()
             record = job.next(POLL_S)
             if record is not None and take(record):
@@ -62,5 +65,7 @@ def follow(
 def _wait_for_one_that_is_gone(silent: int) -> None:
     """An answer of nothing that came at once: a job that is over without its last record."""
     if silent > 100:
-        raise EngineError("the engine ended without its last record", "that is a bug: report it")
+        raise EngineError(
+            say("the engine ended without its last record"), say("that is a bug: report it")
+        )
     time.sleep(0.01)

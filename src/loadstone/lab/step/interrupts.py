@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:
@@ -85,7 +86,7 @@ class Interrupts:
             Interrupted: a signal came.
         """
         if self.asked:
-            raise Interrupted("interrupted; the same command goes on where it was left")
+            raise Interrupted(say("interrupted; the same command continues where it stopped"))
 
     @property
     def asked(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from loadstone.model.message import Message
+
 if TYPE_CHECKING:
     from loadstone.model.plan import Step
     from loadstone.model.records import Connected, LoadProgress, LoadStalled, Sample
@@ -25,7 +27,7 @@ class Observer(Protocol):
     def on_step_end(self, step: Step, result: StepResult) -> None:
         """The step is over, and on the disk."""
 
-    def on_note(self, text: str) -> None:
+    def on_note(self, text: Message) -> None:
         """Something that a reader should know."""
 
 

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from loadstone.lab.step.failures import as_error
 from loadstone.lab.step.runner import Lab
 from loadstone.model.errors import LoadstoneError
+from loadstone.model.message import Message, plain, say
 from loadstone.model.result import Result, StepResult, StepState
 from loadstone.model.search import Found
 from loadstone.model.target import Target
@@ -73,7 +74,7 @@ def drive_steps(
         except StoreError:
             raise
         except LoadstoneError as failure:
-            lab.note(f"ended early: {failure.message}")
+            lab.note(say("ended early: {why}", why=failure.message))
             state, error = "failed", failure
         return Outcome(lab.recorder.end_run(state, source.outcome(done)), error)
     except LoadstoneError as failure:
@@ -110,6 +111,13 @@ def _measure_unless_lost(source: StepSource[Planned], planned: Planned, lab: Lab
         ended = measured.result
         if not lab.drives_again(ended) or lab.interrupts.asked:
             return measured
-        why = f": {ended.error.message}" if ended.error else ""
-        lab.note(f"step {ended.step} is measured anew{why}")
+        lab.note(_again(ended))
     return source.measure(planned)
+
+
+def _again(ended: StepResult) -> Message:
+    if ended.error is None:
+        return say("step {step} is measured again", step=ended.step)
+    return say(
+        "step {step} is measured again: {why}", step=ended.step, why=plain(ended.error.message)
+    )

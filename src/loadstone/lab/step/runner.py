@@ -20,6 +20,8 @@ from loadstone.lab.step.sampling import StepSampling
 from loadstone.lab.step.suspend import Asleep
 from loadstone.lab.tables.ledger_check import check_books
 from loadstone.model.engine_plan import book_of, step_document
+from loadstone.model.figure import General, Number, Short
+from loadstone.model.message import Message, plain, say, user_count
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.plan import Plan, Step, WarmupAuto
 from loadstone.model.records import (
@@ -90,7 +92,7 @@ class Lab:
 
     may_change: bool = True
     """Whether whoever watches may change rate and users of a running step."""
-    confirm: Callable[[], Sequence[str]] | None = None
+    confirm: Callable[[], Sequence[Message]] | None = None
     """Looks once more, right before each step, at what was found when the run began; raises
     `LoadstoneError` where that has changed. `None`: nothing that matters can change."""
 
@@ -115,7 +117,7 @@ class Lab:
             self.sampling.close()
         self.recorder.close()
 
-    def note(self, text: str, step: Step | None = None) -> None:
+    def note(self, text: Message, step: Step | None = None) -> None:
         """Keep a sentence, and show it."""
         self.recorder.note(text, step)
         self.observer.on_note(text)
@@ -136,7 +138,11 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
             _drive(plan, watched)
     watched.end_looking()
     if slept_s := asleep.seconds():
-        lab.note(f"this machine was suspended for {slept_s:.1f} s: do not compare this step", step)
+        suspended = say(
+            "this machine was suspended for {seconds} s: do not compare this step",
+            seconds=Short(round(slept_s, 1)),
+        )
+        lab.note(suspended, step)
     if book_of(plan, step):
         keep_verdicts(step, lab)
     settled = watched.settled(lab.settle) if settles else None
@@ -164,19 +170,27 @@ def keep_verdicts(step: Step, lab: Lab) -> None:
         verdicts = check_books(read_books(folder)[step.number], lab.endpoints)
     except TargetError as error:
         lab.note(
-            f"the ledger was not compared: {error.message}; when the server is there again: "
-            f"loadstone ledger check {folder} --target URL",
+            say(
+                "the ledger was not compared: {why}; when the server is back: loadstone ledger "
+                "check {folder} --target URL",
+                why=error.message,
+                folder=str(folder),
+            ),
             step,
         )
         return
     lab.recorder.ledger(step, verdicts)
 
 
-def _lost(generator: GeneratorState) -> str:
-    users = f"{generator.users} virtual user{'' if generator.users == 1 else 's'}"
-    return (
-        f"generator {generator.number} on {generator.node} was lost {generator.at_s:g} s after the "
-        f"load's begin, and {users} with it: {generator.reason}"
+def _lost(generator: GeneratorState) -> Message:
+    return say(
+        "generator {number} on {node} was lost {at} s after the load started, and {users} with it: "
+        "{why}",
+        number=generator.number,
+        node=generator.node,
+        at=General(generator.at_s),
+        users=user_count(generator.users),
+        why=generator.reason,
     )
 
 
@@ -254,10 +268,7 @@ class _Watched:
 
     def _abort(self, met: Met) -> None:
         condition, at_s = met.condition, self._load_s
-        unasked = "default condition" if met.is_default else "condition"
-        said = (
-            f"aborted at {at_s:.0f} s by the {unasked} '{condition.text}': {met.place} {met.seen}"
-        )
+        said = met.aborts(at_s)
         aborted = Aborted(
             condition=condition.text,
             is_default=met.is_default,
@@ -299,10 +310,20 @@ class _Watched:
         self.is_changed = True
         self.lab.recorder.changed(self.step, change)
         self.lab.observer.on_note(
-            f"{change.what} set to {change.value:,g} by hand at {change.at_s:.0f} s"
+            say(
+                "users set to {value} by hand at {at} s",
+                value=Number(change.value),
+                at=round(change.at_s),
+            )
+            if change.what == "users"
+            else say(
+                "rate set to {value} by hand at {at} s",
+                value=Number(change.value),
+                at=round(change.at_s),
+            )
         )
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: Message) -> None:
         self.lab.note(text, self.step)
 
     def end_looking(self) -> None:
@@ -337,14 +358,21 @@ class _Watched:
             case Outage() if record.to_s is None and record.users >= self.step.concurrency:
                 self.cut_off = record
             case Stuck():
-                said = f"the script has run for {record.seconds:.0f} s without a statement"
-                self.lab.note(f"{record.place}: {said}", self.step)
+                stuck = say(
+                    "{place}: the script has run for {seconds} s without a statement",
+                    place=record.place,
+                    seconds=round(record.seconds),
+                )
+                self.lab.note(stuck, self.step)
             case Complaint():
-                self.lab.note(record.message, self.step)
+                self.lab.note(plain(record.message), self.step)
             case GeneratorState() if record.state == "lost":
                 self.lab.note(_lost(record), self.step)
             case GeneratorState() if record.state == "absent":
-                self.lab.note(f"without the generator on {record.node}: {record.reason}", self.step)
+                absent = say(
+                    "without the generator on {node}: {why}", node=record.node, why=record.reason
+                )
+                self.lab.note(absent, self.step)
             case End():
                 self.end = record
                 return True
@@ -373,7 +401,7 @@ class _Watched:
             return self.end.error
         if self.cut_off is None or self.state != "failed":
             return None
-        gone = f"all connections were lost and none came back: {self.cut_off.reason}"
+        gone = say("all connections were lost and none came back: {why}", why=self.cut_off.reason)
         return EngineFailure(kind="unreachable", message=gone)
 
     def settled(self, settle: Settle) -> Settled | None:

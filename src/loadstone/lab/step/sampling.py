@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from loadstone.model.message import say
 from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.target import Endpoint
@@ -90,8 +91,14 @@ class StepSampling:
         for name, before in self._versions.items():
             after = now.get(name, before)
             if after != before:
-                said = f"{name} was {before} when the step began, and is {after} at its end"
-                self.recorder.note(f"{said}: its figures are of both", self.step)
+                said = say(
+                    "{source} was {before} when the step started, and is {after} at its end: its "
+                    "figures are of both",
+                    source=str(name),
+                    before=before,
+                    after=after,
+                )
+                self.recorder.note(said, self.step)
 
     def _versions_now(self) -> dict[str, str]:
         """As the servers said when they were last connected to."""

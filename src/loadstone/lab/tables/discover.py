@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from loadstone.families import family_of
 from loadstone.model.effect import StatementEffect
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, say
 from loadstone.model.plan import OptionValue
 from loadstone.model.target import Target
 from loadstone.servers import tpcc_tables
@@ -57,7 +58,7 @@ class Data(Frozen):
     warehouses: int = 0
     """Of `tpcc`."""
 
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
 
 def table_name(layout: Layout, number: int) -> str:
@@ -98,7 +99,14 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
         indexed = family_of(target).indexed_on(connection, target, schema, "k")
         notes += without_index(there[:tables], indexed)
     if tables != len(there):
-        notes += (f"--tables {tables}, and schema {schema} has {len(there)} of them",)
+        notes += (
+            say(
+                "--tables {asked}, and schema {schema} has {there} of them",
+                asked=tables,
+                schema=schema,
+                there=len(there),
+            ),
+        )
     return Data(tables=tables, table_size=size, notes=notes)
 
 
@@ -116,7 +124,11 @@ def tables_for(
     if not state.exists:
         raise TargetError(
             "unknown_database",
-            f"{target.place} has no schema '{schema}' that this user may use",
+            say(
+                "{place} has no schema '{schema}' that this user may use",
+                place=target.place,
+                schema=schema,
+            ),
             _prepare_command(target, wanted),
         )
     if wanted.writes and wanted.layout != "template":
@@ -153,8 +165,13 @@ def _find_warehouses(
     if missing := sorted(set(tpcc_tables.NAMES) - {table.name for table in used}):
         raise TargetError(
             "missing_table",
-            f"schema {target.database} at {target.place} has no table {missing[0]} that "
-            f"{wanted.workload} can use",
+            say(
+                "schema {schema} at {place} has no table {table} that {workload} can use",
+                schema=target.database,
+                place=target.place,
+                table=missing[0],
+                workload=wanted.workload,
+            ),
             _prepare_command(target, wanted),
         )
     refuse_unfinished(target, wanted, state, used)
@@ -162,15 +179,32 @@ def _find_warehouses(
     if there < (wanted.warehouses or 1):
         raise TargetError(
             "missing_table",
-            f"schema {target.database} at {target.place} has {there} of the "
-            f"{wanted.warehouses or 1} warehouses",
-            f"loadstone cleanup --target {shlex.quote(target.url)}, then "
-            f"{_prepare_command(target, wanted)}",
+            say(
+                "schema {schema} at {place} has {there} of the {asked} warehouses",
+                schema=target.database,
+                place=target.place,
+                there=there,
+                asked=wanted.warehouses or 1,
+            ),
+            say(
+                "loadstone cleanup --target {target}, then {command}",
+                target=shlex.quote(target.url),
+                command=_prepare_command(target, wanted),
+            ),
         )
     warehouses = wanted.warehouses or there
-    notes: tuple[str, ...] = ("TPC-C-like: not audited, and not comparable with audited results",)
+    notes: tuple[Message, ...] = (
+        say("TPC-C-like: not audited, and not comparable with audited results"),
+    )
     if warehouses != there:
-        notes += (f"--warehouses {warehouses}, and schema {target.database} has {there}",)
+        notes += (
+            say(
+                "--warehouses {asked}, and schema {schema} has {there}",
+                asked=warehouses,
+                schema=target.database,
+                there=there,
+            ),
+        )
     return Data(tables=len(used), table_size=tpcc_tables.ITEMS, warehouses=warehouses, notes=notes)
 
 
@@ -182,8 +216,13 @@ def _tables_of_template(target: Target, wanted: Wanted, state: SchemaState) -> l
     if missing := sorted(set(wanted.names) - {table.name for table in used}):
         raise TargetError(
             "missing_table",
-            f"schema {target.database} at {target.place} has no table {missing[0]} of "
-            f"{wanted.workload}",
+            say(
+                "schema {schema} at {place} has no table {table} of {workload}",
+                schema=target.database,
+                place=target.place,
+                table=missing[0],
+                workload=wanted.workload,
+            ),
             _prepare_command(target, wanted),
         )
     return used
@@ -225,22 +264,35 @@ def refuse_unfinished(
             if line.state == "loading" and line.is_of(table):
                 raise TargetError(
                     "missing_table",
-                    f"{table.name} is not fully loaded: its `loadstone prepare` was stopped, or "
-                    "is still at work",
+                    say(
+                        "{table} is not fully loaded: its `loadstone prepare` was stopped, or is "
+                        "still running",
+                        table=table.name,
+                    ),
                     _same_prepare_command(target, wanted, state, line),
                 )
 
 
-def without_index(used: Sequence[TableFacts], indexed: Collection[str]) -> tuple[str, ...]:
+def without_index(used: Sequence[TableFacts], indexed: Collection[str]) -> tuple[Message, ...]:
     """A note on the tables that lack sysbench's index on `k`."""
     lacking = [table.name for table in used if table.name not in indexed]
     if not lacking:
         return ()
-    others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-    have, whose = ("have", "their") if others else ("has", "its")
+    if len(lacking) == 1:
+        return (
+            say(
+                "{table} has no index on k: its selects by k read the whole table, and updates of "
+                "k have no index to keep",
+                table=lacking[0],
+            ),
+        )
     return (
-        f"{lacking[0]}{others} {have} no index on k: {whose} selects by k read the whole table,"
-        " and updates of k have no index to keep",
+        say(
+            "{table} and {number} more have no index on k: their selects by k read the whole "
+            "table, and updates of k have no index to keep",
+            table=lacking[0],
+            number=len(lacking) - 1,
+        ),
     )
 
 
@@ -250,27 +302,39 @@ def _size(
     wanted: Wanted,
     state: SchemaState,
     there: Sequence[TableFacts],
-) -> tuple[int, tuple[str, ...]]:
+) -> tuple[int, tuple[Message, ...]]:
     if wanted.layout in ("bulk", "ledger"):  # they begin empty, and draw no keys
         return wanted.table_size or 1, ()
     rows = {table.name: _rows(connection, target, state, table) for table in there}
     smallest = min(rows, key=lambda name: rows[name])
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     if len(set(rows.values())) > 1:
         largest = max(rows, key=lambda name: rows[name])
         notes = (
-            f"tables differ in size: {smallest} has {rows[smallest]} rows, "
-            f"{largest} has {rows[largest]}",
+            say(
+                "tables differ in size: {smallest} has {fewest} rows, {largest} has {most}",
+                smallest=smallest,
+                fewest=rows[smallest],
+                largest=largest,
+                most=rows[largest],
+            ),
         )
     if wanted.table_size and wanted.table_size != rows[smallest]:
+        told = {"asked": wanted.table_size, "table": smallest, "rows": rows[smallest]}
         notes += (
-            f"--table-size {wanted.table_size}, and {smallest} has {rows[smallest]} rows"
-            + ("; keys beyond find nothing" if wanted.table_size > rows[smallest] else ""),
+            say(
+                "--table-size {asked}, and {table} has {rows} rows; keys beyond find nothing",
+                **told,
+            )
+            if wanted.table_size > rows[smallest]
+            else say("--table-size {asked}, and {table} has {rows} rows", **told),
         )
     size = wanted.table_size or rows[smallest]
     if size < 1:
         raise TargetError(
-            "missing_table", f"table {smallest} is empty", _prepare_command(target, wanted)
+            "missing_table",
+            say("table {table} is empty", table=smallest),
+            _prepare_command(target, wanted),
         )
     return size, notes
 
@@ -286,16 +350,28 @@ def _rows(connection: Connection, target: Target, state: SchemaState, table: Tab
 def _missing(
     target: Target, wanted: Wanted, there: Sequence[TableFacts], needed: int
 ) -> TargetError:
-    name = table_name(wanted.layout, len(there) + 1)
-    reason = ""
-    if wanted.layout == "bulk" and not wanted.tables:
-        reason = f"; {wanted.workload} needs a table for each user"
-    return TargetError(
-        "missing_table",
-        f"schema {target.database} at {target.place} has no table {name} "
-        f"that {wanted.workload} can use ({len(there)} of {needed} are there{reason})",
-        _prepare_command(target, wanted, needed),
+    told = {
+        "schema": target.database,
+        "place": target.place,
+        "table": table_name(wanted.layout, len(there) + 1),
+        "workload": wanted.workload,
+        "there": len(there),
+        "needed": needed,
+    }
+    said = (
+        say(
+            "schema {schema} at {place} has no table {table} that {workload} can use ({there} of "
+            "{needed} are there; {workload} needs a table for each user)",
+            **told,
+        )
+        if wanted.layout == "bulk" and not wanted.tables
+        else say(
+            "schema {schema} at {place} has no table {table} that {workload} can use ({there} of "
+            "{needed} are there)",
+            **told,
+        )
     )
+    return TargetError("missing_table", said, _prepare_command(target, wanted, needed))
 
 
 def _same_prepare_command(

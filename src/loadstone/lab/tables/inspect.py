@@ -11,7 +11,9 @@ from typing import Any
 from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
 from loadstone.lab.tables.discover import Data, Wanted, find_data, tables_for
+from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, counted, say, user_count
 from loadstone.model.plan import Plan, Session, WorkloadSpec
 from loadstone.model.target import Endpoint
 from loadstone.observe.local import data_device
@@ -102,7 +104,9 @@ def common_data(looked: Sequence[InspectedTarget]) -> Data:
     notes = [note for one in looked for note in one.data.notes]
     sizes = {(one.data.tables, one.data.table_size, one.data.warehouses) for one in looked}
     if len(sizes) > 1:
-        notes.append("the targets differ in tables or rows; the smallest numbers of all are used")
+        notes.append(
+            say("the targets differ in tables or rows; the smallest numbers of all are used")
+        )
     return Data(
         tables=min(one.data.tables for one in looked),
         table_size=min(one.data.table_size for one in looked),
@@ -135,7 +139,7 @@ def _device(looked: InspectedTarget) -> str | None:
 
 def check(
     plan: Plan, looked: Sequence[InspectedTarget], *, writes: bool, observed: bool = False
-) -> list[str]:
+) -> list[Message]:
     """Whether the whole ladder fits; what only may become a problem comes back as notes.
 
     Raises:
@@ -152,8 +156,12 @@ def check(
         if writes and one.facts.read_only:
             raise TargetError(
                 "statement_failed",
-                f"{one.endpoint.target.place} is read-only, and {plan.workload.name} writes",
-                "is it a replica? take its source",
+                say(
+                    "{place} is read-only, and {workload} writes",
+                    place=one.endpoint.target.place,
+                    workload=plan.workload.name,
+                ),
+                say("is it a replica? use its source"),
             )
         if one.connect_s is not None:
             try_session(one.endpoint, plan.drive.session, one.connect_s)
@@ -174,7 +182,9 @@ def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
                 with family.statement_errors(endpoint.target), connection.cursor() as cursor:
                     cursor.execute(statement)
             except TargetError as error:
-                message = f"{option} {shlex.quote(value)}: {error.message}"
+                message = say(
+                    "{option}: {why}", option=f"{option} {shlex.quote(value)}", why=error.message
+                )
                 raise TargetError(error.kind, message, error.hint, error.code) from error
 
 
@@ -195,13 +205,26 @@ def check_connections(looked: InspectedTarget, users: int, beside: int = 0, idle
         return
     in_use = connected - 1 + beside  # the one that asked is closed before the load begins
     if users + idle > most - in_use:
-        who = _users(users, "does", "do") if not idle else f"{_users(users)} and {idle} idle do"
         target = looked.endpoint.target
-        used = f", and {in_use} {'is' if in_use == 1 else 'are'} in use" if in_use > 0 else ""
+        told = {
+            "what": counted("1 user does not fit", "{number} users do not fit", users)
+            if not idle
+            else say(
+                "{users} and {idle} idle ones do not fit", users=user_count(users), idle=Count(idle)
+            ),
+            "place": target.place,
+            "most": most,
+        }
         raise family_of(target).too_many_connections(
-            f"{who} not fit: {target.place} has max_connections {most}{used}",
+            say(
+                "{what}: {place} has max_connections {most}, {used} of them in use",
+                used=in_use,
+                **told,
+            )
+            if in_use > 0
+            else say("{what}: {place} has max_connections {most}", **told),
             users + idle + in_use + 10,
-            "a lower --concurrency" + (" or --idle" if idle else ""),
+            say("a lower --concurrency or --idle") if idle else say("a lower --concurrency"),
         )
 
 
@@ -218,15 +241,23 @@ def check_descriptors(connections: int) -> None:
     if hard == resource.RLIM_INFINITY or hard >= needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
         return
-    many = "1 connection needs" if connections == 1 else f"{connections:,} connections need"
     raise TargetError(
         "descriptors",
-        f"{many} {needed:,} file descriptors, and the limit is {hard:,}",
-        f"raise it in this shell, then start again: ulimit -n {needed} (root may)",
+        counted(
+            "1 connection needs {needed} file descriptors, and the limit is {limit}",
+            "{number} connections need {needed} file descriptors, and the limit is {limit}",
+            connections,
+            needed=Count(needed),
+            limit=Count(hard),
+        ),
+        say(
+            "raise it in this shell, then start again: ulimit -n {needed} (root may)",
+            needed=needed,
+        ),
     )
 
 
-def prepared_statements_note(plan: Plan, looked: InspectedTarget, users: int) -> list[str]:
+def prepared_statements_note(plan: Plan, looked: InspectedTarget, users: int) -> list[Message]:
     """The arithmetic of the server's limit on prepared statements, where it may be passed."""
     known = family_of(looked.endpoint.target).words.prepared_limit
     if known is None:
@@ -244,12 +275,21 @@ def prepared_statements_note(plan: Plan, looked: InspectedTarget, users: int) ->
     if most <= int(limit):
         return []
     return [
-        f"up to {most:,} prepared statements ({statements} × {_tables(tables)} × {_users(users)}) "
-        f"may pass {known[0]} {int(limit):,} (error {known[1]}): raise it, or take --text"
+        say(
+            "up to {most} prepared statements ({statements} × {tables} × {users}) may exceed "
+            "{variable} {limit} (error {code}): raise it, or use --text",
+            most=Count(most),
+            statements=statements,
+            tables=counted("1 table", "{number} tables", tables),
+            users=user_count(users),
+            variable=known[0],
+            limit=Count(int(limit)),
+            code=known[1],
+        )
     ]
 
 
-def _prepared_by_a_mix(plan: Plan, known: tuple[str, str], limit: int, users: int) -> list[str]:
+def _prepared_by_a_mix(plan: Plan, known: tuple[str, str], limit: int, users: int) -> list[Message]:
     """Users without a workload of their own prepare the statements of all that are drawn."""
 
     def statements(workload: WorkloadSpec) -> int:
@@ -263,18 +303,15 @@ def _prepared_by_a_mix(plan: Plan, known: tuple[str, str], limit: int, users: in
     if most <= limit:
         return []
     return [
-        f"up to {most:,} prepared statements may pass {known[0]} {limit:,} "
-        f"(error {known[1]}): raise it, or take --text"
+        say(
+            "up to {most} prepared statements may exceed {variable} {limit} (error {code}): "
+            "raise it, or use --text",
+            most=Count(most),
+            variable=known[0],
+            limit=Count(limit),
+            code=known[1],
+        )
     ]
-
-
-def _users(number: int, one: str = "", more: str = "") -> str:
-    """With the verb that fits the number."""
-    return f"{number} user {one}".rstrip() if number == 1 else f"{number} users {more}".rstrip()
-
-
-def _tables(number: int) -> str:
-    return f"{number} table{'' if number == 1 else 's'}"
 
 
 def server_environment(looked: Sequence[InspectedTarget]) -> list[dict[str, Any]]:

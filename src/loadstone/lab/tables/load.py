@@ -18,6 +18,7 @@ from loadstone.lab.step.listener import LoadObserver
 from loadstone.lab.tables.discover import BESIDE, table_name
 from loadstone.lab.tables.waiting import Waits
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
+from loadstone.model.message import say
 from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadStalled
 from loadstone.model.target import Endpoint
 from loadstone.model.template import Template
@@ -162,9 +163,12 @@ def _refuse_strangers(state: SchemaState, names: Sequence[str]) -> None:
     if gone := [name for name in names if name not in ours]:
         raise GuardError(
             "table_in_the_way",
-            f"schema {state.schema_name} has other tables now than those that were loaded: "
-            f"{', '.join(gone[:5])}",
-            "somebody made them anew, or renamed them, while the load was at work",
+            say(
+                "schema {schema} no longer has the tables that were loaded: {tables}",
+                schema=state.schema_name,
+                tables=", ".join(gone[:5]),
+            ),
+            say("another client replaced or renamed them while the load was running"),
         )
 
 
@@ -284,7 +288,7 @@ def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
 
     follow(loader.begin(load_document(plan, loader.endpoint)), take, loader.interrupts)
     if not ends or ends[0].reason == "stopped":
-        raise Interrupted("loading was stopped; the same command goes on where it was left")
+        raise Interrupted(say("loading was stopped; the same command continues where it stopped"))
     (end,) = ends
     if end.error:
         raise as_error(end.error, [loader.endpoint.target])
@@ -292,8 +296,12 @@ def _load(plan: LoadPlan, loader: Loader) -> LoadEnd:
     if expected is not None and end.rows != expected:
         raise TargetError(
             "statement_failed",
-            f"{end.rows} rows were counted where {expected} were loaded",
-            "does something else write to these tables?",
+            say(
+                "{rows} rows were counted where {expected} were loaded",
+                rows=end.rows,
+                expected=expected,
+            ),
+            say("does something else write to these tables?"),
         )
     return end
 
@@ -352,26 +360,41 @@ def _refuse_another_load(state: SchemaState, continues: Sequence[str], plan: Loa
         if plan.layout.kind in ("tpcc", "template") and line.state == "ready":
             raise _complete(line)
         if plan.layout.kind == "tpcc" and line.rows != wanted:
-            what = f"rows of another number of warehouses, {line.rows}"
+            what = say("rows of another number of warehouses, {rows}", rows=line.rows)
         elif line.layout != plan.layout.kind or line.rows > wanted:
-            what = f"{line.rows} rows of the layout {line.layout}"
+            what = say("{rows} rows of the layout {layout}", rows=line.rows, layout=line.layout)
         elif line.seed != plan.seed:
-            what = f"rows of seed {line.seed}"
+            what = say("rows of seed {seed}", seed=line.seed)
         else:
             continue
         raise GuardError(
             "table_in_the_way",
-            f"table {line.name} was made with {what}, which is not what is asked for now",
-            "loadstone cleanup drops it; or ask for the same as before",
+            say(
+                "table {table} was made with {what}, which is not what you ask for now",
+                table=line.name,
+                what=what,
+            ),
+            say("loadstone cleanup drops it; or ask for the same as before"),
         )
 
 
 def _complete(line: ListedTable) -> GuardError:
     """Of tables that runs have changed a part of the rows would be put back, and not the rest."""
-    size = "warehouses" if line.layout == "tpcc" else "rows"
+    size = (
+        say("warehouses: {number}", number=line.rows)
+        if line.layout == "tpcc"
+        else say("rows: {number}", number=line.rows)
+    )
     workload = "tpcc" if line.layout == "tpcc" else "FILE"
     return GuardError(
         "table_in_the_way",
-        f"table {line.name} is complete ({size}: {line.rows}), and runs may have changed it",
-        f"`loadstone run {workload}` uses it as it is; `loadstone cleanup` drops it",
+        say(
+            "table {table} is complete ({size}), and runs may have changed it",
+            table=line.name,
+            size=size,
+        ),
+        say(
+            "`loadstone run {workload}` uses it as it is; `loadstone cleanup` drops it",
+            workload=workload,
+        ),
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from loadstone.families import connect, family_of
 from loadstone.lab.tables.discover import Wanted, refuse_unfinished
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers import tpcc_tables
 from loadstone.servers.connection import Connection, Timeouts
@@ -95,7 +96,13 @@ def _check_tables(connection: Connection, target: Target) -> None:
     if missing := [name for name in tpcc_tables.NAMES if name not in there]:
         raise TargetError(
             "missing_table",
-            f"schema {schema} at {target.place} has no table {missing[0]} of tpcc",
+            say(
+                "schema {schema} at {place} has no table {table} of {workload}",
+                schema=schema,
+                place=target.place,
+                table=missing[0],
+                workload="tpcc",
+            ),
             f"loadstone prepare tpcc --target {target.url}",
         )
     refuse_unfinished(target, Wanted(workload="tpcc", layout="tpcc"), state, used)

@@ -11,6 +11,7 @@ from typing import Self
 
 from loadstone.families import connect, family_of
 from loadstone.lab.step.listener import LoadObserver
+from loadstone.model.message import say
 from loadstone.model.records import LoadStalled
 from loadstone.model.target import Endpoint
 from loadstone.servers.connection import Connection
@@ -92,5 +93,8 @@ class Waits:
             connection=None if self._opening else self._number,
             statement=" ".join(asked[1].split()),
             silent_s=now - asked[0],
-            waits_for=f"the server, which has not answered; {self._shows} there says why",
+            waits_for=say(
+                "the server, which has not answered; {sessions} there shows why",
+                sessions=self._shows,
+            ),
         )

@@ -26,6 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 from loadstone.families import family_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.target import Target, TargetUrlError, parse_target_url
 from loadstone.runs import safe_open
 from loadstone.runs.state_folder import state_folder
@@ -45,8 +46,8 @@ class Unreadable(LeftChanged):
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
-            f"cannot read the old settings in {path}: {why}",
-            "set the variables by hand, and remove the file",
+            say("cannot read the old settings in {path}: {why}", path=path, why=why),
+            say("set the variables by hand, and remove the file"),
         )
         self.path = path
 
@@ -125,8 +126,8 @@ def settings_folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise SettingsError(
-            f"cannot keep old settings in {folder}: {error.strerror}",
-            "set XDG_STATE_HOME to a folder that you can write to",
+            say("cannot keep old settings in {path}: {why}", path=folder, why=error.strerror),
+            say("set XDG_STATE_HOME to a folder that you can write to"),
         ) from error
     return folder
 
@@ -313,7 +314,7 @@ def read_journal(path: Path) -> Staged | None:
         said = head.target, head.place, server, head.before
         return Staged(path, *said, _changes(rest), *_phase(lines))
     except ValidationError as error:
-        raise Unreadable(path, "it is no journal of settings") from error
+        raise Unreadable(path, say("it is no journal of settings")) from error
     except FileNotFoundError:
         return None  # its maker has ended just now
     except OSError as error:
@@ -331,10 +332,10 @@ def _own(path: Path) -> bytes:
     with safe_open.opened(path) as file:
         facts = os.fstat(file.fileno())
         if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-            raise PermissionError("others could have written it")
+            raise PermissionError(errno.EPERM, say("others could have written it"))
         found = file.read(_LARGEST + 1)
     if len(found) > _LARGEST:
-        raise safe_open.NotPlain(errno.EFBIG, "it is far too large")
+        raise safe_open.NotPlain(errno.EFBIG, say("it is far too large"))
     return found
 
 
@@ -399,8 +400,12 @@ def left_behind(folder: Path) -> LeftBehind:
 
 def _cannot_keep(path: Path, error: OSError) -> SettingsError:
     return SettingsError(
-        f"cannot keep old settings in {path}: {(error.strerror or str(error)).lower()}",
-        "make room there, or set XDG_STATE_HOME to a folder on another disk",
+        say(
+            "cannot keep old settings in {path}: {why}",
+            path=path,
+            why=(error.strerror or str(error)).lower(),
+        ),
+        say("make room there, or set XDG_STATE_HOME to a folder on another disk"),
     )
 
 

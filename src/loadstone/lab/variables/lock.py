@@ -9,6 +9,7 @@ import contextlib
 
 from loadstone.families import connect, family_of
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.model.target import Endpoint
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError
@@ -55,9 +56,16 @@ class SettingsLock:
             return cls(endpoint, connection, is_kept=True)
         connection.close()
         raise SettingsInUse(
-            f"variables of {target.place} are set by somebody else at the moment: {holder}",
-            "wait until that has ended; what hangs is ended there by "
-            f"{family_of(target).words.end(holder.connection)}, and put back by loadstone restore",
+            say(
+                "another client is setting variables of {place} at the moment: {who}",
+                place=target.place,
+                who=str(holder),
+            ),
+            say(
+                "wait until it has ended; if it hangs, end it there with {end}, and "
+                "put the variables back with loadstone restore",
+                end=family_of(target).words.end(holder.connection),
+            ),
         )
 
     def renew(self) -> None:

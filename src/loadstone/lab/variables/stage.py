@@ -34,6 +34,7 @@ from loadstone.lab.variables.values import (
     read,
 )
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError, TargetError
@@ -64,14 +65,20 @@ class Left:
     restarted: bool = False
     """The server has been restarted since, and a start forgets what was set."""
 
-    def told(self) -> list[str]:
+    def told(self) -> list[Message]:
         """Half a sentence for each kind."""
         found = []
         if self.left:
-            found.append(f"set by somebody else since, and left: {', '.join(self.left)}")
+            found.append(
+                say("set by another client since, and left: {names}", names=", ".join(self.left))
+            )
         if self.persisted:
-            names = ", ".join(self.persisted)
-            found.append(f"made to outlive a restart as the run had set it, and left: {names}")
+            found.append(
+                say(
+                    "persisted as the run had set it, and left: {names}",
+                    names=", ".join(self.persisted),
+                )
+            )
         return found
 
 
@@ -87,11 +94,11 @@ class PutBack(Left):
 class SettingsReport:
     """What there is to tell of the times in which variables were set."""
 
-    notes: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
+    left: list[Message] = field(default_factory=list)
     """Those of the notes that say what is not as it was."""
 
-    def note(self, text: str) -> None:
+    def note(self, text: Message) -> None:
         """Keep a sentence; what is the same each time is told once."""
         if text not in self.notes:
             self.notes.append(text)
@@ -99,10 +106,16 @@ class SettingsReport:
     def put_back(self, place: str, done: Left) -> None:
         """What somebody else has set meanwhile, or a restart has undone."""
         if done.restarted:
-            self.note(f"{place} was restarted while its variables were set, which ended that")
-        for said in done.told():
-            self.note(f"{place}: {said}")
-            self.left.append(f"{place}: {said}")
+            self.note(
+                say(
+                    "{place} was restarted while its variables were set, which reset them",
+                    place=place,
+                )
+            )
+        for what in done.told():
+            said = say("{place}: {what}", place=place, what=what)
+            self.note(said)
+            self.left.append(said)
 
 
 @contextlib.contextmanager
@@ -127,7 +140,10 @@ def staged(
     with contextlib.closing(SettingsLock.take(endpoint)) as lock:
         if not lock.is_kept:
             told.note(
-                f"{endpoint.target.place}: it keeps no locks, so others may set variables too"
+                say(
+                    "{place}: it has no named locks, so others may set variables too",
+                    place=endpoint.target.place,
+                )
             )
         journal: Journal | None = None
         try:
@@ -144,7 +160,9 @@ def _end(journal: Journal, endpoint: Endpoint, lock: SettingsLock, told: Setting
     place = endpoint.target.place
     told.put_back(place, _put_back_or_say(journal, endpoint, lock))
     if lock.was_lost:
-        told.note(f"{place}: for a while somebody else could have set its variables as well")
+        told.note(
+            say("{place}: for a while others could have set its variables as well", place=place)
+        )
 
 
 def _put_back_or_say(journal: Journal, endpoint: Endpoint, lock: SettingsLock) -> PutBack:
@@ -158,8 +176,12 @@ def _put_back_or_say(journal: Journal, endpoint: Endpoint, lock: SettingsLock) -
     except LeftChanged:
         raise
     except (SettingsError, TargetError) as error:
-        said = f"variables of {endpoint.target.place} are not put back: {error.message}"
-        hint = "as soon as that is over: loadstone restore"
+        said = say(
+            "variables of {place} are not put back: {why}",
+            place=endpoint.target.place,
+            why=error.message,
+        )
+        hint = say("as soon as that is over: loadstone restore")
         raise LeftChanged(said, hint) from error
 
 
@@ -203,9 +225,12 @@ def _refuse_what_passes_on(connection: Connection, target: Target) -> None:
     """
     if family_of(target).is_passed_on(connection, target):
         raise SettingsError(
-            f"{target.place} passes statements on to a server, as a proxy does: what is set there "
-            "could not be read again",
-            "name the server itself: --target with its own address",
+            say(
+                "{place} passes statements on to a server, as a proxy does: what is set there "
+                "cannot be read back reliably",
+                place=target.place,
+            ),
+            say("name the server itself: --target with its own address"),
         )
 
 
@@ -217,8 +242,8 @@ def _refuse_leftovers(target: Target, server: Identity, folder: Path) -> None:
     for other in behind.staged:
         if compared(other.server, server, other.names) != "other":
             raise SettingsError(
-                f"an earlier run's settings are still on {target.place}",
-                "put them back first: loadstone restore (or wait until that run has ended)",
+                say("an earlier run's settings are still on {place}", place=target.place),
+                say("put them back first: loadstone restore (or wait until that run has ended)"),
             )
 
 
@@ -296,9 +321,17 @@ def _check_taken(target: Target, change: tuple[str, str, Value], taken: Value) -
     wanted = number(value)
     if not isinstance(old, int | float) or wanted is None or alike(wanted, taken):
         return
-    said = f"{target.place} has {name} = {taken} right after it was set to {value}"
     see = family_of(target).words.warnings
-    write = f"write a value that it takes as it is (see {see}), or look who else sets it"
+    said = say(
+        "{place} has {name} = {taken} right after it was set to {value}",
+        place=target.place,
+        name=name,
+        taken=str(taken),
+        value=value,
+    )
+    write = say(
+        "write a value that it accepts unchanged (see {see}), or find who else sets it", see=see
+    )
     raise SettingsError(said, write)
 
 
@@ -397,8 +430,12 @@ def _due(connection: Connection, target: Target, staging: Staged, *, anyway: boo
     if answer == "other" and not anyway:
         why = ", ".join(differences(staging.server, server, staging.names))
         raise OtherServer(
-            f"{target.place} is not the server whose variables were set: {why}",
-            "loadstone restore --target URL says where that is; --yes puts them back here",
+            say(
+                "{place} is not the server whose variables were set: {why}",
+                place=target.place,
+                why=why,
+            ),
+            say("loadstone restore --target URL says where that is; --yes puts them back here"),
         )
     changes = list(staging.changes)
     if answer == "same" and staging.restoring is not None:
@@ -545,13 +582,35 @@ def _check_as_it_was(connection: Connection, target: Target, work: _Undoing) -> 
             continue  # whatever it is by now, it was put back
         now = _waited_for(connection, target, name, change.is_undone)
         if not change.is_undone(now):
-            wrong.append(f"{name} is {now!r}, not {change.old!r}")
+            wrong.append(
+                say(
+                    "{name} is {now}, not {before}",
+                    name=name,
+                    now=repr(now),
+                    before=repr(change.old),
+                )
+            )
     if wrong:
-        why = f" ({refused.message})" if refused else ""
-        hint = (refused and refused.hint) or "set them by hand"
-        hint = f"{hint}; to try again: loadstone restore"
-        said = f"{target.place}: not as it was: {'; '.join(wrong)}{why}"
-        raise LeftChanged(said, hint) from refused
+        raise _left_changed(target, Joined(wrong, "clauses"), refused) from refused
+
+
+def _left_changed(
+    target: Target, wrong: Joined, refused: SettingsError | TargetError | None
+) -> LeftChanged:
+    hint = say(
+        "{hint}; to try again: loadstone restore",
+        hint=(refused and refused.hint) or say("set them by hand"),
+    )
+    if refused is None:
+        said = say("{place}: not as it was: {wrong}", place=target.place, wrong=wrong)
+    else:
+        said = say(
+            "{place}: not as it was: {wrong} ({why})",
+            place=target.place,
+            wrong=wrong,
+            why=refused.message,
+        )
+    return LeftChanged(said, hint)
 
 
 def take_over(staging: Staged) -> Journal | None:

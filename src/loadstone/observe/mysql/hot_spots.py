@@ -13,6 +13,7 @@ import pymysql
 
 from loadstone.families import connect
 from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot, TableSpot, WaitSpot
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint
 from loadstone.observe.hot_spots import Key, Snapshot, Sums
 from loadstone.servers.connection import Connection, Timeouts
@@ -26,7 +27,7 @@ _READ = 1000
 
 _PICOSECONDS = 1e12
 
-SWITCH_ON = "performance_schema is off: set performance_schema=ON and start the server anew"
+SWITCH_ON = say("performance_schema is off: set performance_schema=ON and restart the server")
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,9 @@ def _snapshot(connection: Connection) -> Snapshot:
         try:
             sums[kind.name] = _read(connection, kind)
         except (pymysql.MySQLError, TypeError, ValueError, IndexError) as error:
-            refused[kind.name] = f"performance_schema.{kind.table}: {error}"
+            refused[kind.name] = say(
+                "performance_schema.{table}: {why}", table=kind.table, why=str(error)
+            )
     return Snapshot(sums, refused)
 
 
@@ -167,13 +170,17 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
     )
 
 
-def _nothing_grew(kind: Kind) -> str:
-    what = kind.consumer or "instruments 'wait/%' and consumers 'events_waits_current'"
-    said = f"nothing was summed: switch on {what} in performance_schema.setup_consumers"
+def _nothing_grew(kind: Kind) -> Message:
     if kind is _STATEMENTS:
         # Seen with 10.11: prepared statements are in no digest.
-        said += "; MariaDB sums up statements sent as text (--text) only"
-    return said
+        return say(
+            "nothing was summed: switch on statements_digest in performance_schema."
+            "setup_consumers; MariaDB sums up only statements sent as text (--text)"
+        )
+    return say(
+        "nothing was summed: switch on instruments 'wait/%' and consumers 'events_waits_current' "
+        "in performance_schema.setup_instruments and setup_consumers"
+    )
 
 
 def _growth(before: Snapshot, after: Snapshot, kind: Kind) -> Sums:

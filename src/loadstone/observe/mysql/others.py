@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import pymysql
 
 from loadstone.families import connect
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe import presence
 from loadstone.observe.others import (
@@ -139,7 +140,7 @@ class OthersSource:
         except (TargetError, pymysql.MySQLError, OSError) as error:
             self.close()
             said = error.message if isinstance(error, TargetError) else str(error)
-            raise SourceError(f"{self.name}: {said}") from error
+            raise SourceError(say("{source}: {why}", source=str(self.name), why=said)) from error
         # Which rows only grow is for whoever asks for their growth to know.
         return Reading(at_s=time.monotonic(), counters=rows, gauges=found)
 

@@ -10,6 +10,7 @@ from typing import Any
 import pymysql
 
 from loadstone.families import connect
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
 from loadstone.observe.replica import LAG, Behind
@@ -74,7 +75,7 @@ class ReplicaSource:
         except (TargetError, pymysql.MySQLError, OSError) as error:
             self.close()
             said = error.message if isinstance(error, TargetError) else str(error)
-            raise SourceError(f"{self.name}: {said}") from error
+            raise SourceError(say("{source}: {why}", source=str(self.name), why=said)) from error
         now = time.monotonic()
         if told is None:
             return Reading(at_s=now)

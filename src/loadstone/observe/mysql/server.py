@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import pymysql
 
 from loadstone.families import connect
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
 from loadstone.observe.mysql.counters import METRIC_NAMES, STATUS_NAMES
@@ -26,10 +27,10 @@ from loadstone.servers.errors import TargetError
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _STATES_KEPT = 16
 _AT_LENGTH = ("Query", "Execute", "Connect")
-"""Commands of clients, and of the server's own events, that carry a statement out."""
+"""Commands of clients, and of the server's own events, that execute a statement."""
 
 _RESTS = ("wait", "user sleep", "user lock")
-"""In the states of statements that do nothing: for want of a lock or of events, or in SLEEP."""
+"""In the states of statements that do nothing: they wait for a lock or an event, or in SLEEP."""
 
 _ON_OFF = {"ON": 1.0, "OFF": 0.0, "YES": 1.0, "NO": 0.0}
 _NO_RIGHT = (1044, 1142, 1143, 1227, 1290)
@@ -84,7 +85,9 @@ class ServerSource:
             return self._ask(connection)
         except (TargetError, pymysql.MySQLError, OSError) as error:
             self.close()
-            raise SourceError(f"{self.name}: {_said(error)}") from error
+            raise SourceError(
+                say("{source}: {why}", source=str(self.name), why=_said(error))
+            ) from error
 
     def close(self) -> None:
         """Say goodbye."""
@@ -161,7 +164,9 @@ def parts_for(known: Mapping[str, str]) -> list[Part]:
     """What can be asked beside the status, by what the server is."""
     mariadb = "mariadb" in known.get("version", "").lower()
     with_schema = known.get("performance_schema", "OFF").upper() in ("ON", "1")
-    off = None if with_schema else "performance_schema is off: it is set at the server's start"
+    off = (
+        None if with_schema else say("performance_schema is off: it is set when the server starts")
+    )
     modern = not mariadb and with_schema and _release(known.get("version", "")) >= (8, 0, 22)
     processes = "performance_schema" if modern else "information_schema"
     return [
@@ -179,14 +184,14 @@ def _part(part: Part, connection: Connection) -> Raw:
         return part.ask(connection)
     except (TypeError, ValueError, IndexError):
         # Something that speaks the protocol, and has other tables than a server.
-        part.refused = "its answer is not that of a MySQL server"
+        part.refused = say("its answer is not that of a MySQL server")
         return {}
     except pymysql.MySQLError as error:
         number = error.args[0] if error.args else 0
         if number not in _NO_RIGHT and number not in _NOT_THERE:
             raise
-        right = "the user lacks the right (GRANT PROCESS, SELECT ON performance_schema.*)"
-        part.refused = right if number in _NO_RIGHT else "this server has no such table"
+        right = say("the user lacks the right (GRANT PROCESS, SELECT ON performance_schema.*)")
+        part.refused = right if number in _NO_RIGHT else say("this server has no such table")
         return {}
 
 

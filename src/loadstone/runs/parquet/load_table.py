@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadstone.model.message import say
 from loadstone.model.records import LatencyNs, Sample
 from loadstone.model.result import Window
 from loadstone.runs.errors import StoreError
@@ -83,7 +84,13 @@ def frame(log: RunLog) -> polars.DataFrame:
     try:
         return polars.DataFrame(list(rows(log)), schema=schema, orient="row")
     except (OverflowError, TypeError, polars.exceptions.PolarsError) as error:
-        raise StoreError(f"{log.journal} has a figure that is too great: {error}") from error
+        raise StoreError(
+            say(
+                "{journal} has a figure that is too large: {why}",
+                journal=log.journal,
+                why=str(error),
+            )
+        ) from error
 
 
 def as_parquet(table: polars.DataFrame) -> bytes:
@@ -104,7 +111,7 @@ def from_parquet(content: bytes, path: Path) -> polars.DataFrame:
     try:
         return polars.read_parquet(BytesIO(content))
     except polars.exceptions.PolarsError as error:
-        raise StoreError(f"cannot read {path}: {error}") from error
+        raise StoreError(say("cannot read {path}: {why}", path=path, why=str(error))) from error
 
 
 def _row(step: StepLog, sample: Sample, window: Window | None) -> Row:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from loadstone.model.message import say
 from loadstone.model.observed import Observation, Role
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import RunLog
@@ -67,7 +68,7 @@ class _Columns:
             self.told += 1
         self.rows += 1
         if self.rows * len(self.figures) > _CELLS + _SPARSE * self.told:
-            raise StoreError("the journal names more counters than were ever read")
+            raise StoreError(say("the journal names more counters than were ever read"))
 
     def _fill(self, column: array[float]) -> None:
         """Nothing was told in the rows since the column's last one."""
