@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadstone.model.message import Message, say
+
 sessions = "SHOW FULL PROCESSLIST"
 variables = "SHOW GLOBAL VARIABLES"
 counters = "SHOW GLOBAL STATUS"
 warnings = "SHOW WARNINGS"
-end_any = "KILL and the connection's number"
+end_any = say("KILL and the connection's number")
 see_lag = "GRANT REPLICATION CLIENT (MariaDB: REPLICA MONITOR)"
 statement_sums = "performance_schema"
 prepared_limit = ("max_prepared_stmt_count", "1461")
 own_file = "~/.my.cnf"
-hints_by_code: Mapping[str, str] = {
-    "1146": "loadstone prepare makes the tables",
-    "1062": "rows with such a key are there already: --on-error continue counts and goes on",
-    "1290": "the server is read-only: is it a replica?",
-    "1461": "raise max_prepared_stmt_count on the server, or take --text",
-    "1836": "the server is read-only: is it a replica?",
+hints_by_code: Mapping[str, Message] = {
+    "1146": say("loadstone prepare makes the tables"),
+    "1062": say(
+        "rows with that key exist already: --on-error continue counts such errors and goes on"
+    ),
+    "1290": say("the server is read-only: is it a replica?"),
+    "1461": say("raise max_prepared_stmt_count on the server, or use --text"),
+    "1836": say("the server is read-only: is it a replica?"),
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from loadstone.model.message import Message
 from loadstone.model.plan import Session
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
@@ -73,7 +74,7 @@ class Words(Protocol):
         """Shows what the server made of the last statement."""
 
     @property
-    def end_any(self) -> str:
+    def end_any(self) -> Message:
         """Ends a connection, whichever it is."""
 
     def end(self, connection: int) -> str:
@@ -96,7 +97,7 @@ class Words(Protocol):
         """The file that people keep a password in."""
 
     @property
-    def hints_by_code(self) -> Mapping[str, str]:
+    def hints_by_code(self) -> Mapping[str, Message]:
         """What to do about an error that the engine met, where its code says more than its kind."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.exporters import Choosing
 from loadstone.observe.exposition import samples
@@ -51,10 +52,10 @@ class MysqldExporter:
         found = status_figures(scraped.text)
         if not found:
             up = [one.value for one in samples(scraped.text, "mysql_up".__eq__)]
-            what = (
-                "its server does not answer it" if up == [0.0] else "it has no status of a server"
-            )
-            raise SourceError(f"{self._choosing.place}: {what}")
+            place = self._choosing.place
+            if up == [0.0]:
+                raise SourceError(say("{place}: its server does not answer it", place=place))
+            raise SourceError(say("{place}: it has no status of a server", place=place))
         return Reading(scraped.at_s, gauges=found)
 
     def close(self) -> None:
