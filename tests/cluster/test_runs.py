@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loadstone.report.words import LANGUAGES
 
 from lab.watched import lab_for
 from loadstone import engine
@@ -28,7 +29,6 @@ from loadstone.model.target import Target, Tls
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.report.text import as_text
-from loadstone.report.words import LANGUAGES
 from loadstone.runner.request import steps_for
 from loadstone.runs import control_requests
 

@@ -91,12 +91,11 @@ class Message(str):
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         """A string in JSON; `WithMessages` keeps the template beside it."""
-        text = core_schema.no_info_after_validator_function(cls._of, core_schema.str_schema())
-        return core_schema.json_or_python_schema(
-            json_schema=text,
-            python_schema=core_schema.union_schema(
-                [core_schema.is_instance_schema(cls), text], mode="left_to_right"
-            ),
+        # A wrapper sees Python's value in any mode: a message that `WithMessages` has restored from
+        # JSON is taken as it is, where a string's own schema would make a plain string of it.
+        return core_schema.no_info_wrap_validator_function(
+            lambda value, checked: value if isinstance(value, cls) else cls._of(checked(value)),
+            core_schema.str_schema(),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 str, return_schema=core_schema.str_schema()
             ),
@@ -191,8 +190,10 @@ def _value_as_json(value: Any) -> Any:
             return {value.by: [_value_as_json(part) for part in value.parts]}
         case Figure():
             return {value.kind: value.value}
-        case _:
+        case None | int() | float():
             return value
+        case _:
+            return str(value)
 
 
 def _value_from_json(told: Any) -> Any:
