@@ -233,7 +233,8 @@ def test_who_comes_second_is_told_who_has_set_variables(
         with (
             pytest.raises(
                 SettingsInUse,
-                match=r"another client is setting variables of .* at the moment: setter from \S+ \(connection \d+, "
+                match=r"another client is setting variables of .* at the moment: "
+                r"setter from \S+ \(connection \d+, "
                 r"since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)",
             ),
             staged(endpoint, {NAME: "300"}, other_home.settings),
