@@ -77,7 +77,7 @@ def test_runs_go_on_side_by_side_and_nobody_drops_their_tables(
                 (one,) = others
                 number = number_of(elsewhere)
                 holder = one.holder
-                assert (one.does, holder.connection, holder.user) == ("a run", number, target.user)
+                assert (one.does, holder.connection, holder.user) == ("run", number, target.user)
                 another_process(target, connection)
                 with (
                     pytest.raises(GuardError, match=r"a run of .*; a run of "),
