@@ -45,7 +45,7 @@ class Clients:
     hidden: int = 0
     """Connections that it has, and does not show to this user."""
     members: int = 0
-    """Others of its cluster (Galera), which carry out what it does."""
+    """Others of its cluster (Galera), which execute what it does."""
 
     def __bool__(self) -> bool:
         return any((self.accounts, self.replicas, self.hidden, self.members))
