@@ -9,6 +9,7 @@ from pydantic import SecretStr
 import scripted_engine
 from loadstone import engine
 from loadstone.model.engine_plan import step_document
+from loadstone.model.message import plain
 from loadstone.model.plan import Plan, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.records import End
 from loadstone.model.result import StepState
@@ -71,7 +72,7 @@ def recorded_run(out: Path, plan: Plan | None = None) -> Path:
     """A whole run, carried out to its end."""
     plan = plan or a_plan()
     recorder = recorder_for(out, plan)
-    recorder.note("the first of all notes")
+    recorder.note(plain("the first of all notes"))
     for step in steps_of(plan):
         record_step(recorder, plan, step)
     recorder.end_run("finished")

@@ -20,7 +20,7 @@ from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Evidence, Finding, Proof, Setting, Trial
-from loadstone.model.message import plain, say
+from loadstone.model.message import Message, plain, say
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.runs import run_folder
@@ -229,7 +229,7 @@ def test_only_what_is_named_is_tried(
     assert prove("--prove-only", "line-full") == 4
     assert capsys.readouterr().err.splitlines()[-2:] == [
         f"error: line-full is not among the findings of {run.name}",
-        "hint:  those are tls, compression",
+        "hint:  its findings are tls, compression",
     ]
 
 
@@ -239,10 +239,10 @@ def test_what_is_left_changed_is_told_however_a_trial_ends(
     a_run()
     finds(monkeypatch, TLS)
 
-    left = "db1:3306: set by somebody else since, and left: x"
+    left = plain("db1:3306: set by another client since, and left: x")
     prepare = Servers.prepare
 
-    def changed(servers: Servers) -> tuple[list[InspectedTarget], list[str]]:
+    def changed(servers: Servers) -> tuple[list[InspectedTarget], list[Message]]:
         servers.told.left.append(left)
         return prepare(servers)
 
@@ -254,7 +254,7 @@ def test_what_is_left_changed_is_told_however_a_trial_ends(
     monkeypatch.setattr("loadstone.runner.prove.drive_steps", full)
     assert prove() == ExitCode.STORE
     err = capsys.readouterr().err
-    assert "error: db1:3306: set by somebody else since, and left: x\n" in err
+    assert "error: db1:3306: set by another client since, and left: x\n" in err
     assert "error: no space left on the device\n" in err
 
 
@@ -314,7 +314,7 @@ def test_nothing_is_set_for_all_on_a_server_that_is_no_sandbox_without_yes(
     assert capsys.readouterr().err.splitlines() == [
         "error: general_log is not tried: it would set general_log for all on db1:3301, which is "
         "no sandbox: --yes",
-        "hint:  if that is meant: --yes",
+        "hint:  if you mean it: --yes",
     ]
     # What needs no consent is tried, and the rest told.
     finds(monkeypatch, LOG, COMPRESSION)
@@ -429,7 +429,7 @@ def test_a_load_that_cannot_be_driven_again_by_turns_is_refused(
     changed = asked.model_copy(update={"experiment": experiment})
     write_private_json(run / run_folder.RUN, changed.model_dump(mode="json"))
     assert prove("--trust-folder") == 4
-    assert "is an experiment, which has compared its variants already" in capsys.readouterr().err
+    assert "is an experiment, which has already compared its variants" in capsys.readouterr().err
 
 
 def test_a_damaged_file_of_proofs_is_told(capsys: pytest.CaptureFixture[str]) -> None:

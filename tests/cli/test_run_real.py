@@ -290,7 +290,7 @@ def test_a_load_that_was_stopped_goes_on(person: Person) -> None:
         loading.send_signal(signal.SIGINT)
         _, err = loading.communicate(timeout=PATIENCE_S)
     assert loading.returncode == 130, err
-    assert "the same command goes on where it was left" in err
+    assert "the same command continues where it stopped" in err
     again = person.loadstone(*words).stdout
     assert "2 tables, 200,000 rows; " in again
     assert "; 200,000 loaded" not in again

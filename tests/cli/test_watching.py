@@ -12,6 +12,7 @@ from rich.console import Console
 from loadstone.cli.progress.load import LoadLines, progress_line
 from loadstone.cli.progress.steps import LiveTable, PlainLines, second_line, watching
 from loadstone.lab.step.order import steps_of
+from loadstone.model.message import plain
 from loadstone.model.records import (
     Counts,
     GeneratorUse,
@@ -73,7 +74,7 @@ def test_a_terminal_that_is_closed_meanwhile_ends_nothing(monkeypatch: pytest.Mo
             with pytest.raises(OSError, match="Input/output error"):
                 os.write(slave, b"x")
             view.on_sample(step, sample(13.0))
-            view.on_note("still there")
+            view.on_note(plain("still there"))
         with open(os.devnull, "w") as nowhere:  # for what could not be shown
             os.dup2(nowhere.fileno(), slave)
 

@@ -126,7 +126,7 @@ def test_a_loss_names_who_which_rows_and_what_to_do() -> None:
     )
     assert error.hint and "the same command loads what is missing" in error.hint
     assert "all rows are there" in loss_of([lost], []).message
-    assert "could not be asked" in loss_of([lost], None).message
+    assert "could not be determined" in loss_of([lost], None).message
 
 
 @pytest.fixture

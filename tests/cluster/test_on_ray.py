@@ -406,7 +406,7 @@ def test_a_node_that_dies_ends_the_run_or_not_by_policy(
     found = json.loads(out)
     (again,) = found["steps"]
     assert (again["state"], again["step"]) == ("finished", 1)
-    assert any(note.startswith("step 1 is measured anew: ") for note in found["run"]["notes"])
+    assert any(note.startswith("step 1 is measured again: ") for note in found["run"]["notes"])
     (only,) = again["generators"]
     assert (only["node"], only["users"]) == (HEAD, USERS)
     # Of the dead node's connections nothing came after it died, but what was on its way already.

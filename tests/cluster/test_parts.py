@@ -149,7 +149,7 @@ def test_more_users_than_a_node_has_descriptors_for_are_refused() -> None:
     nodes = [node(1000), node(400)]
     refuse_too_many(801, 1, nodes)  # 401 and 400
     refuse_too_many(1, 1, nodes)
-    with pytest.raises(ClusterError, match=r"401 of 802 users .* for 400") as refused:
+    with pytest.raises(ClusterError, match=r"n would get 401 of 802 users, .* for 400") as refused:
         refuse_too_many(802, 1, nodes)
     assert refused.value.exit_code == ExitCode.CLUSTER
 

@@ -191,7 +191,7 @@ def test_all_are_listed(version: Path, state: Path) -> None:
 @each_run
 def test_who_was_sent_it_does_not_carry_it_out(older: Older, state: Path, tmp_path: Path) -> None:
     run = older.copied(tmp_path)
-    with pytest.raises(NotOurs, match="was not begun by you"):
+    with pytest.raises(NotOurs, match="was not started by you"):
         vouched.read(run, trusted=False)
     assert vouched.read(run, trusted=True).asked.plan.name == older.name
 
@@ -200,14 +200,14 @@ def test_who_was_sent_it_does_not_carry_it_out(older: Older, state: Path, tmp_pa
 def test_resume_refuses_what_was_sent(older: Older, state: Path, tmp_path: Path) -> None:
     words = ("resume", str(older.copied(tmp_path)))
     said = loadstone_says(tmp_path, *words, code=ExitCode.GUARD).stderr
-    assert "was not begun by you on this machine" in said
+    assert "was not started by you on this machine" in said
 
 
 @pytest.mark.parametrize("older", of_kind("ladder"), ids=ident)
 def test_proving_refuses_what_was_sent(older: Older, state: Path, tmp_path: Path) -> None:
     words = ("diagnose", str(older.copied(tmp_path)), "--prove")
     said = loadstone_says(tmp_path, *words, code=ExitCode.GUARD).stderr
-    assert "was not begun by you on this machine" in said
+    assert "was not started by you on this machine" in said
 
 
 @each_run
@@ -245,4 +245,4 @@ def test_a_folder_of_a_later_version_is_refused_in_a_line(
     journal.write_bytes(json.dumps(begin).encode() + b"\n" + rest)
     said = loadstone_says(tmp_path, "runs", "show", "killed", code=ExitCode.STORE).stderr
     assert "line 1 is not an entry of a journal" in said
-    assert "by a newer Loadstone" in said
+    assert "is from a newer Loadstone" in said

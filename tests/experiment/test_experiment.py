@@ -157,7 +157,7 @@ def test_a_step_in_which_a_machine_was_lost_is_measured_anew_under_its_number(
         (number, "finished") for number in range(1, 9)
     ]
     assert variants_of(found) == ABBA * 2
-    assert "step 1 is measured anew: generator 1 on b was lost" in found["run"]["notes"]
+    assert "step 1 is measured again: generator 1 on b was lost" in found["run"]["notes"]
 
 
 def test_a_faster_server_is_told(script: Script, capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,7 +258,7 @@ def test_ctrl_c_ends_it_and_resume_does_the_rest_once(
         (number, "finished") for number in range(1, 9)
     ]
     assert found["run"]["notes"] == [
-        "taken up after 2 steps; step 3, which was not finished, is measured anew"
+        "resumed after 2 steps; step 3, which was not finished, is measured again"
     ]
     # The third step was begun twice; all else is what it would have been.
     del scripted_engine.PLANS[2]

@@ -160,7 +160,7 @@ def test_after_any_ending_the_variables_can_be_put_back_and_the_run_taken_up(
     assert variables(target) == before
     taken_up = done("resume", "--no-observe")
     told = taken_up.stdout.replace("\n", " ")
-    assert re.search("step [23], which was not finished, is measured anew", told), told
+    assert re.search("step [23], which was not finished, is measured again", told), told
     steps = json.loads((only_run() / "result.json").read_text())["steps"]
     assert [step["step"] for step in steps][:4] == [1, 2, 3, 4]
     assert {step["state"] for step in steps} == {"finished"}
@@ -186,7 +186,7 @@ def test_what_somebody_else_sets_meanwhile_is_a_note_and_an_exit_code(
     finally:
         execute(target.local, "SET GLOBAL max_connect_errors = 100")
     place = target.tcp.target.place
-    left = f"{place}: set by somebody else since, and left: max_connect_errors"
+    left = f"{place}: set by another client since, and left: max_connect_errors"
     assert f"error: {left}\n" in said.stderr
     run = json.loads((only_run() / "result.json").read_text())["run"]
     assert (run["state"], left in run["notes"]) == ("finished", True)
@@ -212,7 +212,7 @@ def test_it_is_told_too_where_something_else_ends_the_experiment(
     finally:
         execute(target.local, "SET GLOBAL max_connect_errors = 100")
     place = target.tcp.target.place
-    assert f"{place}: set by somebody else since, and left: max_connect_errors\n" in said.stderr
+    assert f"{place}: set by another client since, and left: max_connect_errors\n" in said.stderr
     assert "is no replica" in said.stderr
 
 
@@ -314,7 +314,7 @@ def test_workloads_that_change_their_rows_find_them_as_they_were(state: Path) ->
     ("setting", "said"),
     [
         ("dynamic = { sync_binlogg = 0 }", "the server has no such variable"),
-        ("dynamic = { performance_schema = true }", "the server reads it when it starts"),
+        ("dynamic = { performance_schema = true }", "the server reads it only when it starts"),
         ("startup = { no_such_thing = 1 }", "the server has no such variable"),
     ],
 )

@@ -191,7 +191,7 @@ BAD = [
         , 'repeats = "six"'),
     Bad("uneven repeats", 5, "repeats", "AB and BA", "repeats = 8", "repeats = 6", "repeats = 7"),
     Bad("until nothing is unknown", 6, "until", "share", '"2%"', '"2%"', '"0%"'),
-    Bad("a limit that nothing waits for", 6, "time_limit", "nothing is waited for", "until",
+    Bad("a limit that nothing waits for", 6, "time_limit", "there is nothing to wait for", "until",
         'until = "2%"\n', ""),
     Bad("no target", 1, "target", "neither a target nor a sandbox", "[sandbox]",
         GOOD[GOOD.index("[sandbox]"):GOOD.index("[[workload]]")], ""),
@@ -371,7 +371,7 @@ def test_a_variable_that_the_server_does_not_know_is_refused() -> None:
 
 
 def test_a_variable_that_does_not_change_while_it_runs_is_refused() -> None:
-    with pytest.raises(ExperimentRefused, match="reads it when it starts") as refused:
+    with pytest.raises(ExperimentRefused, match="reads it only when it starts") as refused:
         check_variables(parsed(GOOD), KNOWN | {"sync_binlog": False})
     assert refused.value.hint == "write it under startup"
 

@@ -73,12 +73,12 @@ def test_a_script_has_its_options_where_other_workloads_have_theirs() -> None:
 @pytest.mark.parametrize(
     ("top", "line", "key", "said"),
     [
-        ('phases = "busy 10s 4"', 1, "phases", "does not go by phases"),
+        ('phases = "busy 10s 4"', 1, "phases", "cannot have phases"),
         ("idle = 3", 1, "idle", "opens its connections itself"),
         ("reconnect = 5", 1, "reconnect", "opens its connections itself"),
-        ('on_error = "stop"', 1, "on_error", "says itself what errors do"),
+        ('on_error = "stop"', 1, "on_error", "decides itself what errors do"),
         ("timeline = true", 1, "timeline", "outages"),
-        (f'restore = "prepare"\n{TARGET}', 1, "restore", "prepares in a sandbox only"),
+        (f'restore = "prepare"\n{TARGET}', 1, "restore", "prepares only in a sandbox"),
     ],
 )
 def test_what_a_script_cannot_do_is_told_by_line(top: str, line: int, key: str, said: str) -> None:
@@ -173,10 +173,10 @@ def test_a_script_that_was_changed_is_not_gone_on_with(folder: Path) -> None:
     experiment = read(folder, f"[sandbox]\n{WORKLOAD}").experiment
     check_unchanged(experiment)
     (folder / "visits.lua").write_text(f"{VISITS}-- more\n")
-    with pytest.raises(ScriptChanged, match="has been changed since the experiment began"):
+    with pytest.raises(ScriptChanged, match="has been changed since the experiment started"):
         check_unchanged(experiment)
     (folder / "visits.lua").unlink()
-    with pytest.raises(ScriptChanged, match="cannot be read any more"):
+    with pytest.raises(ScriptChanged, match="can no longer be read"):
         check_unchanged(experiment)
 
 

@@ -124,7 +124,7 @@ def test_a_step_that_was_lost_is_measured_anew_under_its_number(
     rows = [(step.step, step.concurrency, step.state) for step in outcome.result.steps]
     assert rows == [(1, 1, "finished"), (2, 4, "finished")]
     assert (outcome.result.run.state, outcome.error) == ("finished", None)
-    assert "note step 1 is measured anew: generator 1 on b was lost" in observer.told
+    assert "note step 1 is measured again: generator 1 on b was lost" in observer.told
 
 
 def test_a_step_is_not_driven_again_for_ever(tmp_path: Path, script: Script) -> None:

@@ -42,7 +42,7 @@ def test_too_few_connections_say_how_many_there_are_and_are_needed() -> None:
     with pytest.raises(TargetError) as refused:
         check(a_plan(ladder=(1, 150)), [looked(connected=4)], writes=True)
     assert refused.value.message == (
-        "150 users do not fit: db1:3306 has max_connections 151, and 3 are in use"
+        "150 users do not fit: db1:3306 has max_connections 151, 3 of them in use"
     )
     assert refused.value.hint == "SET GLOBAL max_connections = 163; or a lower --concurrency"
 
@@ -180,5 +180,5 @@ def test_one_user_is_not_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (8, 8))
     with pytest.raises(TargetError, match="^1 connection needs 65 file descriptors"):
         check_descriptors(1)
-    with pytest.raises(TargetError, match="^1 user does not fit: .* 0, and 1 is in use"):
+    with pytest.raises(TargetError, match="^1 user does not fit: .* 0, 1 of them in use"):
         check_connections(looked(connected=2, max_connections="0"), 1)

@@ -10,12 +10,12 @@ import pytest
 import scripted_engine
 from lab.watched import drive, lab_for
 from loadstone.lab.protection.protector import Protector
+from loadstone.model.language import in_language
 from loadstone.model.plan import Plan
 from loadstone.model.protection import ConditionError, Protection, condition
 from loadstone.model.result import Result
 from loadstone.model.target import Endpoint, Target
 from loadstone.report.notes import step_notes
-from loadstone.report.words import CHINESE
 from loadstone.runs import run_folder
 from loadstone.runs.parquet import load_table
 from loadstone.runs.rebuild import read_log
@@ -54,7 +54,7 @@ def test_the_run_ends_cleanly_is_kept_and_says_why(tmp_path: Path, script: Scrip
     said = next(note for note in step.notes if note.startswith("aborted at "))
     assert said.endswith("by the condition 'p99>200ms for 2s': the load had 300 ms")
     assert f"note {said}" in told
-    (chinese,) = [note for note in step_notes(step, CHINESE) if "p99>200ms" in note]
+    (chinese,) = [note for note in step_notes(step, in_language("zh")) if "p99>200ms" in note]
     assert "中止" in chinese and "负载" in chinese and "300 ms" in chinese
 
 
@@ -77,7 +77,7 @@ def test_a_disk_that_nobody_reads_is_told_before_the_load(tmp_path: Path, script
     asked = Protection(abort_if=(condition("disk_free<5%"),), defaults=False)
     outcome = drive(plan, replace(lab, protector=Protector(asked, unreached)))
     assert isinstance(outcome.error, ConditionError)
-    assert "nobody here sees the disk of db1:3306" in outcome.error.message
+    assert "the disk of db1:3306 is not observed" in outcome.error.message
     assert scripted_engine.PLANS == []
 
 
@@ -110,7 +110,7 @@ def test_seconds_in_which_a_load_was_held_back_are_in_no_figure(
     assert found.latency.response.count == 160
     (note,) = found.notes
     assert note.startswith("held back for 2 s of the load by --max-load 'threads_running>10': ")
-    (chinese,) = [one for one in step_notes(found, CHINESE) if "threads_running" in one]
+    (chinese,) = [one for one in step_notes(found, in_language("zh")) if "threads_running" in one]
     assert "暂停 2 秒" in chinese
     phases = load_table.frame(read_log(recorder.folder))["phase"].to_list()
     assert phases == ["warmup", "window", "window", "held", "held", "held", "window", "window"]

@@ -49,7 +49,7 @@ def test_one_prepare_at_a_time_and_the_second_is_told_whose_it_is(
     target = server.target
     number = number_of(elsewhere)
     wanted = (
-        rf"^at work in schema {schema}: prepare, cleanup or an experiment of {target.user} "
+        rf"^schema {schema} is in use by prepare, cleanup or an experiment of {target.user} "
         rf"from (localhost|127.0.0.1):\d+ \(connection {number}, since [-0-9]+ [:0-9]+\)$"
     )
     with connect(server) as connection:
@@ -77,7 +77,7 @@ def test_runs_go_on_side_by_side_and_nobody_drops_their_tables(
                 (one,) = others
                 number = number_of(elsewhere)
                 holder = one.holder
-                assert (one.does, holder.connection, holder.user) == ("a run", number, target.user)
+                assert (one.does, holder.connection, holder.user) == ("run", number, target.user)
                 another_process(target, connection)
                 with (
                     pytest.raises(GuardError, match=r"a run of .*; a run of "),
@@ -180,7 +180,7 @@ def test_a_schema_that_is_not_ours_any_more_is_taken_again_or_left(
         lose(server, elsewhere)
         with presence.beside(elsewhere, target, schema):
             another_process(target, elsewhere)
-            with pytest.raises(GuardError, match="at work in schema .*: a run of "):
+            with pytest.raises(GuardError, match="schema .* is in use by a run of "):
                 alone.renew()
     finally:
         alone.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.model.message import plain
 from loadstone.model.plan import WarmupSeconds
 from loadstone.runs import atomic, run_folder
 from loadstone.runs.errors import StoreError
@@ -96,7 +97,7 @@ def test_the_disk_being_full_is_said_with_its_path(
     with Path("/dev/full").open("wb", buffering=0) as full:
         monkeypatch.setattr(recorder._journal, "file", full)
         with pytest.raises(StoreError, match=r"cannot write .*journal.jsonl: no space left"):
-            recorder.note("does not fit")
+            recorder.note(plain("does not fit"))
 
 
 @contextlib.contextmanager
@@ -150,7 +151,7 @@ def test_a_folder_that_goes_away_is_noticed_within_a_second(
         recorder.folder.mkdir()
     else:
         shutil.rmtree(recorder.folder)
-    with pytest.raises(StoreError, match="was removed or moved while the run went on"):
+    with pytest.raises(StoreError, match="was removed or moved during the run"):
         record_step(recorder, plan, steps_of(plan)[0])
     recorder.give_up("gone")
     recorder.close()
@@ -197,7 +198,7 @@ def test_a_run_is_found_by_the_start_of_its_name(tmp_path: Path, script: Script)
     (tmp_path / "test2-20270115T080000Z").mkdir()
     (tmp_path / "test2-20270115T080000Z" / run.joinpath("journal.jsonl").name).touch()
     assert run_folder.find(tmp_path, "test") == run
-    with pytest.raises(StoreError, match="2 runs begin with 'tes'"):
+    with pytest.raises(StoreError, match="the names of 2 runs start with 'tes'"):
         run_folder.find(tmp_path, "tes")
     with pytest.raises(StoreError, match="there is no run 'tset-") as missing:
         run_folder.find(tmp_path, "tset-20270115T080000Z")

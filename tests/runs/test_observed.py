@@ -11,6 +11,7 @@ import pytest
 
 from loadstone import engine
 from loadstone.model.engine_plan import step_document
+from loadstone.model.message import plain
 from loadstone.model.observed import SHARED_HOST, Observation, SourceName, SourceState
 from loadstone.model.plan import Plan
 from loadstone.model.records import Connected, End
@@ -167,7 +168,7 @@ def test_nothing_that_was_seen_is_not_evaluated(tmp_path: Path, script: Script) 
 def test_a_lost_source_is_a_note_and_takes_no_second_of_the_load(
     tmp_path: Path, script: Script
 ) -> None:
-    lost = SourceState(source=SERVER, at_s=2.5, lost=True, why="the connection was cut")
+    lost = SourceState(source=SERVER, at_s=2.5, lost=True, why=plain("the connection was cut"))
     whole, cut = step_of(a_run(tmp_path / "a", [])), step_of(a_run(tmp_path / "b", [lost]))
     assert (cut.events, cut.seconds, cut.tps) == (whole.events, whole.seconds, whole.tps)
     assert any("server was lost at 2 s" in note and "was cut" in note for note in cut.notes)

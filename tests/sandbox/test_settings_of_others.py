@@ -178,7 +178,7 @@ def test_a_server_that_was_restarted_has_forgotten_what_was_set(mariadb: str, ho
 @pytest.mark.mysql
 @pytest.mark.slow
 def test_what_somebody_has_made_outlive_a_restart_is_told(home: Home) -> None:
-    left = f"made to outlive a restart as the run had set it, and left: {NAME}"
+    left = f"persisted as the run had set it, and left: {NAME}"
     with start_sandbox(SandboxSpec(server=need("mysql"), password=PASSWORD)) as own:
         with_account(own)
         home.killed_while_set(at(own.port))
@@ -233,7 +233,8 @@ def test_who_comes_second_is_told_who_has_set_variables(
         with (
             pytest.raises(
                 SettingsInUse,
-                match=r"set by somebody else at the moment: setter from \S+ \(connection \d+, "
+                match=r"another client is setting variables of .* at the moment: "
+                r"setter from \S+ \(connection \d+, "
                 r"since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)",
             ),
             staged(endpoint, {NAME: "300"}, other_home.settings),
@@ -306,7 +307,7 @@ def test_a_lock_that_was_lost_is_taken_again_before_anything_is_put_back(
         kill_the_holder(one_server)
     assert (now(one_server), home.journals, told.left) == (100, [], [])
     (note,) = told.notes
-    assert "for a while somebody else could have set its variables as well" in note
+    assert "for a while others could have set its variables as well" in note
 
 
 def test_nobody_puts_back_under_somebody_who_came_when_the_lock_was_lost(
@@ -315,13 +316,16 @@ def test_nobody_puts_back_under_somebody_who_came_when_the_lock_was_lost(
     endpoint = at(one_server.port)
     with contextlib.ExitStack() as other:
         with (
-            pytest.raises(LeftChanged, match="are not put back: .*set by somebody else at the mom"),
+            pytest.raises(
+                LeftChanged,
+                match="are not put back: another client is setting variables of .* at the mom",
+            ),
             staged(endpoint, WANTED, home.settings),
         ):
             kill_the_holder(one_server)
             other.enter_context(staged(endpoint, {NAME: "300"}, other_home.settings))
         assert (now(one_server), len(home.journals)) == (300, 1)
-        assert "set by somebody else at the moment" in home.restore(code=ExitCode.GUARD).stderr
+        assert "another client is setting variables of" in home.restore(code=ExitCode.GUARD).stderr
     assert (now(one_server), other_home.journals) == (200, [])
     home.restore()
     assert (now(one_server), home.journals) == (100, [])

@@ -252,7 +252,7 @@ def test_what_somebody_else_sets_meanwhile_is_left_and_told(
         _set(shared, f"max_connections = {before}")
     place = shared.endpoint().target.place
     assert told.left == told.notes
-    assert told.left == [f"{place}: set by somebody else since, and left: max_connections"]
+    assert told.left == [f"{place}: set by another client since, and left: max_connections"]
 
 
 def test_a_run_that_is_at_work_is_left_alone(shared: Sandbox, tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_what_somebody_made_since_a_run_was_stopped_is_not_dropped_unasked(
     execute(server, f"UPDATE {schema}.sbtest1 SET pad = 'precious' WHERE id = 7")
     kept = sums_of(server, schema)
     said = person.loadstone("resume", "last", "--no-observe", code=ExitCode.GUARD).stderr
-    assert "has tables that would be dropped and made anew: sbtest1" in said
+    assert "has tables that would be dropped and made again: sbtest1" in said
     assert sums_of(server, schema) == kept
 
 

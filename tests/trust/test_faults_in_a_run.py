@@ -222,8 +222,8 @@ def test_a_server_that_comes_back_as_another_one_is_told(ended: Ended) -> None:
     (step,) = ended.run.steps
     (outage,) = step.outages
     assert (outage.users, outage.to_s is not None, step.users) == (8, True, 8)
-    (told,) = [note for note in step.notes if "when the step began" in note]
-    was, now = told.split("when the step began")
+    (told,) = [note for note in step.notes if "when the step started" in note]
+    was, now = told.split("when the step started")
     assert "MariaDB" in was
     assert "MariaDB" not in now
     assert "its figures are of both" in now
@@ -376,7 +376,7 @@ def folder_removed(home: Home) -> Ended:
 @after(folder_removed)
 def test_a_run_whose_folder_is_removed_is_not_driven_on_for_nothing(ended: Ended) -> None:
     assert ended.code == ExitCode.STORE
-    assert "journal.jsonl was removed or moved while the run went on" in ended.err
+    assert "journal.jsonl was removed or moved during the run" in ended.err
     assert ended.result is None
 
 

@@ -474,7 +474,7 @@ def test_what_somebody_else_asked_for_is_not_carried_out(left: Path) -> None:
     (left / "run.json").write_text(json.dumps(asked))
     code, said = resumed(left)
     assert code == 7, said
-    assert "was not begun by you" in said and "--trust-folder" in said
+    assert "was not started by you" in said and "--trust-folder" in said
     code, said = resumed(left, "--trust-folder")
     assert (code, "127.0.0.1:2" in said) == (3, True), said
 

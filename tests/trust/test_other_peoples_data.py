@@ -262,7 +262,7 @@ def test_an_experiment_drops_the_tables_of_its_plan_and_no_others_of_ours(
     planned = capsys.readouterr().out
     for line in ("drops sbtest1, sbtest2", "makes sbtest1, sbtest2"):
         assert f"schema shop: {line}" in planned, planned
-    refused(words, capsys, "would be dropped and made anew: sbtest1, sbtest2")
+    refused(words, capsys, "would be dropped and made again: sbtest1, sbtest2")
     assert sums_of(server, "shop") == before
     assert exit_code_of([*words, "--yes"]) == 0, capsys.readouterr().err
     after = sums_of(server, "shop")

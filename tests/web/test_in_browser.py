@@ -15,6 +15,7 @@ import pytest
 from loadstone import engine
 from loadstone.model.control import SetUsers, StopRun
 from loadstone.model.engine_plan import step_document
+from loadstone.model.message import plain
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.records import Sample
 from loadstone.model.target import Credentials, Endpoint
@@ -179,7 +180,7 @@ def test_names_and_errors_of_others_stay_text(page: Page, tmp_path: Path, script
     plan = a_plan(workload=WorkloadSpec(name="constructor", tables=1, table_size=100))
     recorder = recorder_for(tmp_path, plan, version=HOSTILE)
     record_step(recorder, plan, steps_of(plan)[0])
-    recorder.note(HOSTILE)
+    recorder.note(plain(HOSTILE))
     recorder.end_run("finished")
     hostile = tmp_path / "<b>bold<script>document.title='owned'<script>"
     recorder.folder.rename(hostile)

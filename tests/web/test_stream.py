@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.experiment import Rules
+from loadstone.model.message import plain
 from loadstone.model.result import LevelChange
 from loadstone.runs.recorder import Recorder, write_private_json
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
@@ -55,7 +56,7 @@ def test_what_is_written_is_told_as_it_comes_and_what_is_stuck_is_not(
         row = stream.until("row").data["row"]
         assert (row["users"], row["tps"], row["state"]) == (1, 10.0, "finished")
         assert seconds(stream.events) == [1.0, 2.0, 3.0, 4.0, 5.0]
-        recorder.note("a note from the middle")
+        recorder.note(plain("a note from the middle"))
         assert stream.until("note").data["text"] == "a note from the middle"
         recorder.end_run("stopped")
         assert stream.until("run").data["ended"] == "stopped"

@@ -92,7 +92,7 @@ class Generator:
     def calibrate(self, seconds: float) -> float | str:
         """Statements a second that one event loop can do at most here, or why that is not known.
 
-        Measured anew, with as many seconds of load against a server of this process.
+        Measured again, with as many seconds of load against a server of this process.
         """
         try:
             return measure(_WAY, CALIBRATION_USERS, seconds, Interrupts()).queries_per_core

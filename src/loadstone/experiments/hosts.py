@@ -1,4 +1,4 @@
-"""The servers of an experiment: throwaway ones that are started anew for blocks, and targets."""
+"""The servers of an experiment: throwaway ones that are restarted for blocks, and targets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Loads:
             self._prepare(script, endpoint)
 
     def reload(self, endpoint: Endpoint) -> None:
-        """Drop all tables, and load them anew."""
+        """Drop all tables, and load them again."""
         for at in range(len(self.tables.groups)):
             self.renew(endpoint, at)
         for script in self.tables.scripts:
@@ -91,7 +91,7 @@ class Host(Protocol):
         """A block or a round begins: the server is up, and its data is as it was at first."""
 
     def renew(self, at: int) -> None:
-        """Make the tables of one group anew."""
+        """Make the tables of one group again."""
 
     def limit_line(self, limit: NetworkLimit | None) -> None:
         """Let the line between the load and the server be so from now on."""
@@ -157,7 +157,7 @@ class OwnServer:
             keep_data(self.sandbox)
 
     def begin(self) -> None:
-        """Start it anew where that is wanted; else it has been up all the time."""
+        """Start it again where that is wanted; else it has been up all the time."""
         self.limit_line(None)  # tables are loaded as fast as can be
         if self._restoring == "copy":
             self._end()
@@ -171,7 +171,7 @@ class OwnServer:
         self._is_new = False
 
     def renew(self, at: int) -> None:
-        """Make the tables of one group anew."""
+        """Make the tables of one group again."""
         self.limit_line(None)
         self._loads.renew(self.sandbox.tcp, at)
 
@@ -249,7 +249,7 @@ class GivenServer:
         return settings_folder()
 
     def prepare(self) -> None:
-        """Find out how to log in; where data is loaded anew each time, load it."""
+        """Find out how to log in; where data is loaded again each time, load it."""
         self._endpoint = self._reach(self._target)
         if self._restoring == "prepare":
             self._loads.reload(self._endpoint)
@@ -259,13 +259,13 @@ class GivenServer:
         """Nothing to do."""
 
     def begin(self) -> None:
-        """Load its data anew, where it is wanted."""
+        """Load its data again, where it is wanted."""
         if self._restoring == "prepare" and not self._is_new:
             self._loads.reload(self.endpoint(None))
         self._is_new = False
 
     def renew(self, at: int) -> None:
-        """Make the tables of one group anew."""
+        """Make the tables of one group again."""
         self._loads.renew(self.endpoint(None), at)
 
     def limit_line(self, limit: NetworkLimit | None) -> None:

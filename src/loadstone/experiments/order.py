@@ -76,7 +76,7 @@ def order(
     note: Callable[[Message], None],
     choose: Choose | None = None,
 ) -> Iterator[PlannedStep]:
-    """Steps that are not done yet; `done` grows while they are carried out.
+    """Steps that are not done yet; `done` grows while they are run.
 
     `choose`: each part is a search, which chooses the levels of its steps.
     """

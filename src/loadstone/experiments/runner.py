@@ -60,7 +60,7 @@ class GeneratorCpus:
 
 @dataclass(frozen=True)
 class ExperimentContext:
-    """What an experiment is carried out with."""
+    """What an experiment is run with."""
 
     experiment: Experiment
     servers: Servers

@@ -1,4 +1,4 @@
-"""In which order the steps of an experiment are carried out.
+"""In which order the steps of an experiment are run.
 
 Variants that need no restart take turns step by step: A B for a cell, all cells, and then all of it
 backwards. Such a round measures each variant twice, at moments with the same mean, so a drift that

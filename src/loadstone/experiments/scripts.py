@@ -111,7 +111,7 @@ class ScriptTables:
 
     experiment: Experiment
     connections: int
-    """The fewest for a command that all users carry out."""
+    """The fewest for a command that all users execute."""
     announce: Callable[[str], None]
     """A line of progress."""
 

@@ -1,4 +1,4 @@
-"""Trials of findings as experiments: the run's own load, by turns as it was and with a change.
+"""Trials of findings as experiments: the run's own load, alternating as it was and with a change.
 
 A trial whose change needs no restart is measured on the run's own server, where that is still
 there; else, and where a start-up variable is changed, on a throwaway server that is started and
@@ -49,7 +49,7 @@ RESTART_S = 4.0
 
 PLANNED = 0.8
 """Part of the time that is planned for; the rest is for what takes longer than it should, and for
-units that noise spoiled."""
+units that noise disturbed."""
 
 FEWEST_ROUNDS = 3
 """Whose spread is known with two degrees of freedom: fewer make no interval worth its name."""
@@ -72,7 +72,7 @@ _DRIVE = ("shards", "isolation")
 
 @dataclass(frozen=True)
 class Ground:
-    """Where the trials of a run can be carried out."""
+    """Where the trials of a run can be run."""
 
     plan: Plan
     """The run's."""
@@ -157,7 +157,7 @@ class Deadline(Interrupts):
 
 @dataclass(frozen=True)
 class Refused:
-    """Why a trial is not carried out."""
+    """Why a trial is not run."""
 
     why: Message
     """With what to do about it."""

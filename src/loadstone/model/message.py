@@ -207,8 +207,10 @@ def _value_as_json(value: Any) -> Any:
             return {value.by: [_value_as_json(part) for part in value.parts]}
         case Figure():
             return {value.kind: value.value}
-        case _:
+        case None | int() | float():
             return value
+        case _:
+            return str(value)
 
 
 def _value_from_json(shown: Any) -> Any:

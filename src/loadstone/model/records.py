@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter, WrapValidator, model_validator
 
 from loadstone.model.error_codes import MYSQL, Code, Family, number_of, with_family
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message
 
 Phase = Literal["warmup", "window", "drain"]
 
@@ -16,6 +18,14 @@ _EXACT = 2**53
 
 Whole = Annotated[int, Field(gt=-_EXACT, lt=_EXACT)]
 Count = Annotated[int, Field(ge=0, lt=_EXACT)]
+
+
+def _as_it_is(text: Any, checked: Callable[[Any], str]) -> str:
+    return text if isinstance(text, Message) else checked(text)
+
+
+Said = Annotated[str, WrapValidator(_as_it_is)]
+"""What the engine said, or a message of ours, which keeps what it was made from."""
 
 
 class Tally(Frozen):
@@ -194,7 +204,7 @@ class GeneratorState(Frozen):
     """How far its clock is ahead of the head's."""
     clock_bound_ns: Count | None = None
     """How wrong that can be at most."""
-    reason: str | None = None
+    reason: Said | None = None
 
 
 class Connected(Frozen):
@@ -319,7 +329,7 @@ class EngineFailure(Frozen):
     family: Family | None = None
     code: Code | None = None
     sql_state: str | None = None
-    message: str
+    message: Said
     target: Whole | None = None
     statement: str | None = None
 
@@ -376,7 +386,7 @@ class LoadStalled(Frozen):
     """The server's number for it; `None` while it is opened."""
     statement: str
     silent_s: float
-    waits_for: str
+    waits_for: Said
     holder: LockHolder | None = None
     others: Count = 0
     """How many more connections of the load are silent."""

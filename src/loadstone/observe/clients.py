@@ -45,9 +45,9 @@ class Clients:
     hidden: int = 0
     """Connections that it has, and does not show to this user."""
     members: int = 0
-    """Others of its cluster (Galera), which carry out what it does."""
+    """Others of its cluster (Galera), which execute what it does."""
     right: str = ""
-    """What this user must be granted to be shown those that are hidden."""
+    """What this user must be granted to see those that are hidden."""
 
     def __bool__(self) -> bool:
         return any((self.accounts, self.replicas, self.hidden, self.members))

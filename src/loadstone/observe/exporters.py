@@ -226,7 +226,7 @@ def _device(sample: Sample, device: str, disks: dict[str, dict[str, float]], int
         disks.setdefault(device, {})[_DISK[sample.name]] = sample.value
     elif sample.name in _NIC:
         into.counters[f"nic.{device}.{_NIC[sample.name]}"] = sample.value
-    elif sample.value > 0:  # of an interface that does not know its speed it is below nought
+    elif sample.value > 0:  # of an interface that does not know its speed it is below zero
         into.facts[f"nic.{device}.speed_mbit"] = f"{sample.value * 8 / 1e6:.0f}"
 
 

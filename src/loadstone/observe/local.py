@@ -49,7 +49,7 @@ class LocalHost:
             pid: the server's process, where there is one on this machine.
             datadir: its data folder, as the process sees it.
             peer: the name or address at the other end of the load; none for a unix socket.
-            find: looks for the process anew once it has ended, as a server may be started again.
+            find: looks for the process again once it has ended, as a server may be started again.
         """
         self.name = name
         self._pid = pid
@@ -183,7 +183,7 @@ class OpenFiles:
 
 
 def _whole(handle: int) -> str:
-    """All of the file: the kernel makes it up anew for who reads from its beginning."""
+    """All of the file: the kernel makes it up again for who reads from its beginning."""
     pieces = []
     at = 0
     while piece := os.pread(handle, _CHUNK, at):

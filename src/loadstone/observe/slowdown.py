@@ -40,7 +40,7 @@ def mean_s(now: Statements) -> float | None:
 def slowdown(before: Statements, now: Statements) -> float | None:
     """How many times as long the same statements take as they took before.
 
-    Each kind of each account is held against its own mean, so that another mixture of them is no
+    Each kind of each account is compared with its own mean, so that another mixture of them is no
     slowdown. `None` where too few of those that were there before have ended.
     """
     expected = seconds = count = 0.0

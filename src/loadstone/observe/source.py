@@ -27,7 +27,7 @@ class Source(Protocol):
         """What it says now; connects first where that has to be done (again).
 
         Raises:
-            SourceError: it does not answer. The next call tries anew.
+            SourceError: it does not answer. The next call tries again.
         """
 
     def close(self) -> None:

@@ -94,7 +94,7 @@ class SshHost:
         """All figures of this moment; connects first where there is no connection.
 
         Raises:
-            SourceError: the host does not answer. The next call connects anew.
+            SourceError: the host does not answer. The next call connects again.
         """
         if not self._shell.is_open:
             self._host = self._net = None
@@ -181,7 +181,7 @@ class SshHost:
         self._host = None
 
     def _search_again(self) -> None:
-        """The server may be started anew; the next reading looks for it, now and then."""
+        """The server may be restarted; the next reading looks for it, now and then."""
         if time.monotonic() - self._searched_s > _SEARCH_AGAIN_S:
             self._host = None
 

@@ -1,4 +1,4 @@
-"""An experiment file is carried out, or taken up where it was left."""
+"""An experiment file is run, or resumed where it stopped."""
 
 from __future__ import annotations
 
@@ -431,7 +431,7 @@ def _steps(experiment: Experiment) -> tuple[Step, ...] | None:
 
 @dataclass(frozen=True)
 class _How:
-    """What an experiment is carried out with, beside its file."""
+    """What an experiment is run with, besides its file."""
 
     asked: ExperimentRequest
     view: View
@@ -440,7 +440,7 @@ class _How:
     """Of the preparation."""
     protector: Protector
     done: Sequence[StepResult] = ()
-    """Steps that were carried out before it was stopped."""
+    """Steps that were run before it was stopped."""
 
 
 def _run_experiment(

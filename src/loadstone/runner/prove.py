@@ -64,7 +64,7 @@ from loadstone.servers.guard import Consent
 
 
 class NothingToProve(LoadstoneError):
-    """A run whose load cannot be driven again by turns."""
+    """A run whose load cannot be driven again, alternating."""
 
     exit_code = ExitCode.PLAN
 
@@ -100,7 +100,7 @@ class Proved:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A finding whose trial may be carried out."""
+    """A finding whose trial may be run."""
 
     finding: Finding
     trial: Trial

@@ -112,7 +112,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Prepared:
-    """What a plan is carried out with, once its targets were looked at."""
+    """What a plan is run with, once its targets were looked at."""
 
     recorder: Recorder
     notes: Sequence[Message]

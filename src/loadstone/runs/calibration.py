@@ -36,7 +36,7 @@ def keep(calibration: Calibration) -> Path:
 def kept() -> Calibration | None:
     """The one that holds for this machine; `None` where there is none.
 
-    One of another machine, or one that cannot be read, says nothing: it is made anew by whoever
+    One of another machine, or one that cannot be read, says nothing: it is made again by whoever
     wants to know.
     """
     found = state_folder.kept(place(), Calibration)

@@ -33,7 +33,7 @@ from loadstone.runs.errors import StoreError
 
 At = Annotated[float, Field(ge=-3e10, le=3e10)]
 """Seconds since the run's begin, within a thousand years: of all others no date can be made. Below
-nought where the clock was set back before the run was taken up."""
+zero where the clock was set back before the run was taken up."""
 
 UnixTime = Annotated[float, Field(ge=0, le=1e11)]
 """Seconds since 1970, up to the year 5138."""
@@ -290,7 +290,7 @@ class AppendOnly:
     """A file that only grows; each piece is handed to the system as it comes."""
 
     def __init__(self, path: Path, *, again: bool = False) -> None:
-        """`again`: one that was left is gone on with."""
+        """`again`: one that was left is continued."""
         self._path = path
         try:
             self.file: BinaryIO = _again(path) if again else _fresh(path)
@@ -315,7 +315,7 @@ class AppendOnly:
         return self.file.read(1) == b"\n"
 
     def append(self, content: bytes) -> None:
-        """Add `content` as a whole; a short write is gone on with.
+        """Add `content` as a whole; a short write is continued.
 
         Raises:
             StoreError: it is refused. Nothing of it stays, so that what may follow is a line.

@@ -96,7 +96,7 @@ class RunLog:
     def _begin_step(self, entry: StepBegin) -> None:
         samples = partial(samples_of, self.journal, entry)
         step = StepLog(entry, samples, partial(observations_of, self.journal, entry))
-        # What a run that was taken up does again was not carried out to its end before.
+        # What a run that was taken up does again did not finish before.
         number = entry.step.number
         self.steps = [each for each in self.steps if each.step.number != number]
         self.steps.append(step)
@@ -142,7 +142,7 @@ def observations_of(journal: Path, begin: StepBegin) -> Iterator[Observation]:
 
 
 def replay(folder: Path, *, running: bool = False) -> Result:
-    """The run's result, made anew from its journal and its latency log."""
+    """The run's result, made again from its journal and its latency log."""
     return result_of(folder, read_log(folder), running=running)
 
 

@@ -101,7 +101,7 @@ class Recorder:
     ) -> None:
         """Begin a run, or with its first line as `before` take it up where it was left.
 
-        `environment`: what its environment.json says then. It is written and sealed anew with what
+        `environment`: what its environment.json says then. It is written and sealed again with what
         is added to it, so whoever gives it knows whose it is.
 
         Raises:
@@ -367,7 +367,7 @@ def _as_text(document: dict[str, Any]) -> bytes:
 
 
 def read_asked(path: Path) -> Asked:
-    """run.json of a run's folder, to be shown; `vouched` has it to be carried out again.
+    """run.json of a run's folder, to be shown; `vouched` has it to be run again.
 
     Raises:
         StoreError: it cannot be read.

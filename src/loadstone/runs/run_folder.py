@@ -104,7 +104,7 @@ def to_json(result: Result) -> bytes:
 
 
 def load(folder: Path) -> Result:
-    """A run's result: as it was written at its end, else made anew from what there is.
+    """A run's result: as it was written at its end, else made again from what there is.
 
     Raises:
         StoreError: there is no run in the folder, or it is damaged.
@@ -115,7 +115,7 @@ def load(folder: Path) -> Result:
 
 
 def _measured(folder: Path) -> Result:
-    """What the journal says, as it was written down at the run's end or made anew."""
+    """What the journal says, as it was written down at the run's end or made again."""
     written = folder / RESULT
     if not safe_open.is_there(written):
         if not safe_open.is_there(folder / JOURNAL):
@@ -171,7 +171,7 @@ def parse_environment(content: bytes, written: Path) -> dict[str, Any]:
 def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
     """Add proofs to those of a run that has ended, each in place of one of the same cause.
 
-    They stand in a file of their own, since result.json is made anew from the journal at need.
+    They stand in a file of their own, since result.json is made again from the journal at need.
 
     Raises:
         StoreError: the folder cannot be read or written.

@@ -30,7 +30,7 @@ GREATEST: Final = 1e20
 """No number that was measured or counted is greater; a server's own counters end at 1.8e19."""
 
 LEAST: Final = 1e-60
-"""None but nought is nearer to nought: what is divided by it has no end."""
+"""None but zero is nearer to zero: what is divided by it has no end."""
 
 _DIGITS_ALIKE: Final = bytes.maketrans(b"123456789E", b"000000000e")
 _PERHAPS_OUTSIDE: Final = (b"0" * 19, b"0e0", b"0e+", b"0e-00")
@@ -115,7 +115,7 @@ def check_numbers(document: bytes) -> None:
     """Look at the numbers of a JSON document, before they are computed with.
 
     Raises:
-        NumberOutside: one is beyond `GREATEST`, or nearer to nought than `LEAST`.
+        NumberOutside: one is beyond `GREATEST`, or nearer to zero than `LEAST`.
     """
     # Almost no document of ours has anything that looks like it, so almost none is parsed twice;
     # and a pattern would take longer to look than the parser takes to parse.

@@ -46,7 +46,7 @@ _COMING_BACK_S = 0.2
 
 @dataclass
 class StepLog:
-    """All but the samples; `samples` reads these from the journal, each time anew."""
+    """All but the samples; `samples` reads these from the journal, each time again."""
 
     begin: StepBegin
     samples: Callable[[], Iterator[Sample]]

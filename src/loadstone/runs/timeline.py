@@ -23,7 +23,7 @@ _BESIDE_S = 2.0
 
 
 def timeline_of(samples: Callable[[], Iterable[Sample]], users: int) -> Timeline:
-    """The outages of a step with so many users; `samples` gives its samples each time anew."""
+    """The outages of a step with so many users; `samples` gives its samples each time again."""
     pauses = [pause for sample in samples() for pause in sample.pauses]
     spans = sorted(_spans(pauses), key=_length, reverse=True)[:MOST_OUTAGES]
     shown = sorted(spans, key=lambda span: span.from_s)

@@ -1,4 +1,4 @@
-"""What a run is carried out again with: read once, looked at for its seals, and then parsed."""
+"""What a run is run again with: read once, looked at for its seals, and then parsed."""
 
 from __future__ import annotations
 

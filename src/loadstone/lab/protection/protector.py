@@ -238,12 +238,8 @@ class Protector:
         for number, replica in enumerate(self._replicas.values()):
             name = SourceName(role="replica", target=number)
             replicas[name] = replica
-            samplers = samplers_of(replica.endpoint.target)
-            source_of_it = samplers.replica_source(name, replica.endpoint)
-            sources.append(Watched(source_of_it, retry_s=_RETRY_S))
-            judges = self._judges(lambda one: one.figure in OF_REPLICAS)
-            called = say("the replica {server}", server=replica.endpoint.target.place)
-            places[name] = Place(judges, called)
+            source_of_it, places[name] = self._watched_replica(name, replica)
+            sources.append(source_of_it)
         if not sources and not load.judges and not any(one.judges for one in places.values()):
             return None
         own = Sampling(sources, began)
@@ -266,6 +262,13 @@ class Protector:
             # A full disk is one before anything is done on it.
             watch.take_reading(name, _space(name, sampling), time.monotonic() - began)
         return watch
+
+    def _watched_replica(self, name: SourceName, replica: Replica) -> tuple[Watched, Place]:
+        target = replica.endpoint.target
+        source = samplers_of(target).replica_source(name, replica.endpoint)
+        judges = self._judges(lambda one: one.figure in OF_REPLICAS)
+        called = say("the replica {server}", server=target.place)
+        return Watched(source, retry_s=_RETRY_S), Place(judges, called)
 
     def _driven_there(self, ground: Ground, endpoints: Sequence[Endpoint]) -> list[Target]:
         """The targets that are one and the same server: each of them has a share of the load."""

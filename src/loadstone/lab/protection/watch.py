@@ -133,7 +133,7 @@ class Watch:
     grounds: dict[SourceName, Ground]
     replicas: dict[SourceName, Replica]
     compared: frozenset[SourceName]
-    """Servers whose others' statements are held against those before the load."""
+    """Servers whose others' statements are compared with those before the load."""
     held: dict[SourceName, int]
     """Connections of our account that may be ours, of each server."""
     max_load: tuple[Condition, ...]

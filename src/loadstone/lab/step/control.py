@@ -56,7 +56,7 @@ class Steering:
     def look(self, at_s: float, keep: Keep, announce: Say) -> None:
         """Carry out what is wished at this second of the load; `keep` what was changed.
 
-        `say` why something was not carried out.
+        `say` why something was not done.
         """
         for wish in self.wishes.look():
             self._apply(wish, at_s, keep, announce)

@@ -16,7 +16,7 @@ from loadstone.model.target import Target
 from loadstone.runs.errors import StoreError
 
 MOST_REPEATS = 3
-"""How often one step is measured anew after it was lost to something that is not the server's."""
+"""How often one step is measured again after it was lost to something that is not the server's."""
 
 Planned = TypeVar("Planned")
 

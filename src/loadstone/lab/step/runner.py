@@ -77,7 +77,7 @@ def _never(step: StepResult) -> bool:
 
 @dataclass(frozen=True)
 class Lab:
-    """What a run is carried out with."""
+    """What a run is run with."""
 
     endpoints: tuple[Endpoint, ...]
     recorder: Recorder

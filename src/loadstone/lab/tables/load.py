@@ -53,7 +53,7 @@ BeginLoad = Callable[[str], Sending[AnyLoadRecord]]
 
 @dataclass(frozen=True)
 class Loader:
-    """What a load is carried out with."""
+    """What a load is run with."""
 
     endpoint: Endpoint
     consent: Consent

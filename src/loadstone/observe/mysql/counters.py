@@ -4,7 +4,7 @@ Sources give raw names: `status.x` is SHOW GLOBAL STATUS's X in lower case, `met
 information_schema.INNODB_METRICS, `file.x.syncs` comes from performance_schema's file summary,
 `derived.x` from a rule in `server`. Of several raw names the first that the server has is
 taken; a difference of two is written `a-b`. What a server has under none of them is
-missing, which is never nought.
+missing, which is never zero.
 """
 
 from __future__ import annotations

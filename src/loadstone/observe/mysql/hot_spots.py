@@ -184,7 +184,7 @@ def _nothing_grew(kind: Kind) -> Message:
 
 
 def _growth(before: Snapshot, after: Snapshot, kind: Kind) -> Sums:
-    """What was reset meanwhile (smaller than before) counts from nought."""
+    """What was reset meanwhile (smaller than before) counts from zero."""
     if kind.name not in before.sums or kind.name not in after.sums:
         return {}
     earlier = before.sums[kind.name]

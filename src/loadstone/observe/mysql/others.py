@@ -243,7 +243,7 @@ def _grown(
     before: Mapping[tuple[str, str, str], tuple[float, float]],
     now: Mapping[tuple[str, str, str], tuple[float, float]],
 ) -> Statements:
-    """What has ended since; sums that went back were begun anew, and tell nothing."""
+    """What has ended since; sums that went back were started again, and show nothing."""
     found: Statements = {}
     for key, (count, seconds) in now.items():
         count_before, seconds_before = before.get(key, (0.0, 0.0))

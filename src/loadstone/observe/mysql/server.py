@@ -57,7 +57,7 @@ class Part:
     last: Raw = field(default_factory=dict)
     """The answer that holds until it is asked again."""
     with_part: str | None = None
-    """The part that fails for want of the same right; this one would only show less."""
+    """The part that fails where the same right is missing; this one would only show less."""
     extra: bool = False
     """Few servers have it: where it is missing nothing is missed."""
 
