@@ -32,10 +32,10 @@ CRATES = [
 CIRCLES: dict[tuple[str, ...], str] = {}
 # Bytes in, messages out: these have no socket, no clock, no thread and no file.
 PURE_CRATES = ["protocol", "wire", "measure", "workload"]
-# Who may name a family's protocol: itself, the place that chooses it, and programs of its own.
+# Who may name a family's protocol: itself, who speaks it, its SQL, and programs of its own.
 SPEAKERS = re.compile(
     r"crates/(wire/|workload/src/dialect/mysql/|null-server/"
-    r"|drive/src/connection/(client|endpoint|family|opening|stream)\.rs$)"
+    r"|drive/src/connection/family/mysql/)"
     r"|benches/floor/"
 )
 IMPURE = re.compile(r"\bstd::(net|thread|fs|os|process|time::(Instant|SystemTime))\b")

@@ -102,18 +102,18 @@ pub struct Catalogue {
 /// Without a statement, in the dialect of plans that name no family.
 impl Default for Catalogue {
     fn default() -> Self {
-        Self::new(Vec::new())
+        Self::in_dialect(Vec::new(), usual_dialect())
     }
 }
 
 impl Catalogue {
-    /// Of these templates; a kind is a template's index. In the dialect of plans that name no family.
-    #[must_use]
-    pub fn new(templates: Vec<Template>) -> Self {
+    /// In the dialect of plans that name no family: whoever has a target has its dialect.
+    #[cfg(test)]
+    pub(crate) fn new(templates: Vec<Template>) -> Self {
         Self::in_dialect(templates, usual_dialect())
     }
 
-    /// The same in another dialect.
+    /// Of these templates, written in this dialect; a kind is a template's index.
     #[must_use]
     pub fn in_dialect(templates: Vec<Template>, dialect: &'static dyn Dialect) -> Self {
         Self { templates, dialect }

@@ -127,14 +127,14 @@ impl Client {
                 Advance::Open(opened) => {
                     let (connection, family) = (opened.connection, endpoint.family);
                     take_its_time(connection.fd()).map_err(|error| broken(family, &error, ""))?;
-                    pulse.connected(opened.connection_id);
+                    pulse.connected(opened.session.connection_id);
                     return Ok(Self {
                         connection,
                         family,
                         stop: stop.clone(),
                         buffer,
                         pulse: pulse.clone(),
-                        is_mariadb: opened.is_mariadb,
+                        is_mariadb: opened.session.is_mariadb,
                     });
                 }
                 Advance::Pending(pending) => opening = pending,

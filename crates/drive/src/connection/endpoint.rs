@@ -1,11 +1,10 @@
 //! A target as the connections see it: address, login, TLS and session, worked out once a step.
 
-use super::family::ServerFamily;
+use super::family::{LoginOptions, ServerFamily};
 use super::tls::TlsMaker;
 use crate::error::{Failure, FailureKind};
-use crate::plan::{CompressionChoice, Plan, SessionPlan, TargetPlan, TlsMode};
+use crate::plan::{Plan, SessionPlan, TargetPlan};
 use loadstone_protocol::Fault;
-use loadstone_wire::{Compression, CompressionWish, LoginOptions, TlsWish};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::io;
 use std::net::ToSocketAddrs;
@@ -19,7 +18,7 @@ pub struct Endpoint {
     pub(crate) index: usize,
     /// What the server speaks.
     pub(crate) family: ServerFamily,
-    pub(crate) login: Arc<LoginOptions>,
+    pub(crate) login: LoginOptions,
     pub(crate) tls: Option<TlsMaker>,
     /// Sent one after the other before the first event.
     pub(crate) session: Vec<String>,
@@ -44,9 +43,9 @@ impl Endpoint {
         Ok(Self {
             index,
             family,
-            login: Arc::new(login_options(target, session)?),
+            login: LoginOptions::of_plan(family, target, session)?,
             tls: TlsMaker::for_target(target)?,
-            session: session.statements(),
+            session: family.session_statements(session),
             unix: target.socket.is_some(),
             unread: Some(LONGEST_UNREAD),
             addresses,
@@ -102,9 +101,7 @@ impl Endpoint {
     #[must_use]
     pub fn for_loading(mut self) -> Self {
         self.unread = None;
-        let mut login = LoginOptions::clone(&self.login);
-        login.local_infile = true;
-        self.login = Arc::new(login);
+        self.login.allow_file();
         self
     }
 
@@ -161,69 +158,6 @@ fn addresses(family: ServerFamily, target: &TargetPlan) -> Result<Vec<SockAddr>,
         return Err(unknown(format!("'{}' has no address", target.host)));
     }
     Ok(found)
-}
-
-fn login_options(target: &TargetPlan, session: &SessionPlan) -> Result<LoginOptions, Failure> {
-    let key = match &target.server_public_key {
-        None => None,
-        Some(path) => Some(std::fs::read_to_string(path).map_err(|error| {
-            let text = format!("server_public_key {}: {error}", path.display());
-            Failure::new(FailureKind::Plan, None, text)
-        })?),
-    };
-    let unix = target.socket.is_some();
-    Ok(LoginOptions {
-        user: target.user.clone(),
-        password: target.password.clone().into(),
-        database: target.database.clone(),
-        charset: session.collation(),
-        tls: tls_wish(target.tls.mode, unix),
-        compression: compression_wish(&target.compression),
-        transport_secure: unix,
-        server_proven: target.tls.proves_server(),
-        local_infile: false,
-        server_public_key: key,
-        allow_public_key_retrieval: may_ask_for_key(target),
-        allow_clear_password: target.allow_clear_password,
-        attributes: attributes(),
-    })
-}
-
-/// Whoever answers may hand us a key of his own and read the password with it. So the server is
-/// asked for its key only where nobody can stand in between, or where encryption was declined.
-fn may_ask_for_key(target: &TargetPlan) -> bool {
-    target.tls.mode == TlsMode::Disabled || target.server_is_here
-}
-
-/// `preferred` leaves a unix socket in clear, as the field's clients do: it never leaves the host.
-fn tls_wish(mode: TlsMode, unix: bool) -> TlsWish {
-    match mode {
-        TlsMode::Disabled => TlsWish::Never,
-        TlsMode::Preferred if unix => TlsWish::Never,
-        TlsMode::Preferred => TlsWish::IfOffered,
-        TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyIdentity => TlsWish::Must,
-    }
-}
-
-/// What stands behind `off` is never reached: every server has that.
-fn compression_wish(choices: &[CompressionChoice]) -> CompressionWish {
-    let kind = |choice: &CompressionChoice| match choice {
-        CompressionChoice::Off => None,
-        CompressionChoice::Zlib => Some(Compression::Zlib),
-        CompressionChoice::Zstd => Some(Compression::Zstd),
-    };
-    let must = !choices.contains(&CompressionChoice::Off);
-    CompressionWish { any_of: choices.iter().map_while(kind).collect(), must }
-}
-
-/// So that a DBA who looks at the server sees who is loading it.
-fn attributes() -> Vec<(String, String)> {
-    let pair = |name: &str, value: String| (name.to_owned(), value);
-    vec![
-        pair("program_name", "loadstone".to_owned()),
-        pair("_client_version", env!("CARGO_PKG_VERSION").to_owned()),
-        pair("_pid", std::process::id().to_string()),
-    ]
 }
 
 #[cfg(test)]

@@ -2,14 +2,13 @@
 
 use super::Connection;
 use super::endpoint::Endpoint;
-use super::family::{Conversation, ProtocolError, ServerFamily};
+use super::family::{LoggedIn, Login, LoginProgress, ServerFamily, Session};
 use super::poller::Interest;
 use super::stream::{Stream, protocol_error};
 use super::transport::{Received, Transport};
 use crate::error::{Failure, FailureKind, os_text};
 use loadstone_measure::Nanos;
 use loadstone_protocol::{Expect, Fault, Reply};
-use loadstone_wire::{Login, LoginProgress, Session};
 use rustix::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -29,24 +28,19 @@ pub(crate) struct Opening {
 enum Stage {
     /// connect(2) is under way. Next: `LoggingIn`.
     Connecting,
-    /// Greeting and authentication. Next: `Encrypting` when both sides want TLS, else `Session`.
+    /// Who we are, and who the server is. Next: `Encrypting` when both sides want TLS, else `Session`.
     LoggingIn(Box<Login>),
     /// TLS handshake. Next: `LoggingIn` again, now encrypted.
     Encrypting(Box<Login>),
     /// Logged in; statement number `next - 1` of the session is unanswered. Next: a `Connection`.
-    Session { session: Box<Session>, conversation: Box<Conversation>, next: usize },
+    Session { logged_in: Box<LoggedIn>, next: usize },
 }
 
 /// A connection that is ready for events, and what the server said of itself.
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
-    /// What the server calls itself.
-    pub(crate) server_version: String,
-    pub(crate) is_mariadb: bool,
-    /// The server's number for the connection.
-    pub(crate) connection_id: u32,
-    /// The name of how it is compressed, where it is.
-    pub(crate) compression: Option<&'static str>,
+    /// What the login has found out.
+    pub(crate) session: Session,
     pub(crate) cipher: Option<String>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
@@ -133,12 +127,9 @@ impl Opening {
         let bytes_in = self.bytes_in;
         let bytes_out = self.bytes_out;
         match self.stage {
-            Stage::Session { session, conversation, .. } => Advance::Open(Box::new(Opened {
-                connection: Connection::new(self.stream, *conversation, self.interest),
-                server_version: session.server_version,
-                is_mariadb: session.mariadb,
-                connection_id: session.connection_id,
-                compression: session.compression.map(|by| by.name()),
+            Stage::Session { logged_in, .. } => Advance::Open(Box::new(Opened {
+                connection: Connection::new(self.stream, logged_in.conversation, self.interest),
+                session: logged_in.session,
                 cipher,
                 bytes_in,
                 bytes_out,
@@ -158,7 +149,11 @@ impl Opening {
         if rustix::net::getpeername(self.stream.fd()).is_err() {
             return Ok(false);
         }
-        self.stage = Stage::LoggingIn(Box::new(Login::new(self.endpoint.login.clone())));
+        let mut out = Vec::new();
+        let login =
+            Login::begin(&self.endpoint.login, &mut out).map_err(|error| error.failure())?;
+        self.stage = Stage::LoggingIn(Box::new(login));
+        self.send(&out)?;
         Ok(true)
     }
 
@@ -171,9 +166,7 @@ impl Opening {
         let stage = std::mem::replace(&mut self.stage, Stage::Connecting);
         if let Stage::Encrypting(mut login) = stage {
             let mut out = Vec::new();
-            login
-                .tls_established(&mut out)
-                .map_err(|error| ProtocolError::from(error).failure())?;
+            login.tls_established(&mut out).map_err(|error| error.failure())?;
             self.stage = Stage::LoggingIn(login);
             self.send(&out)?;
         }
@@ -198,22 +191,20 @@ impl Opening {
     fn take_login_bytes(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let Stage::LoggingIn(login) = &mut self.stage else { return Ok(0) };
         let mut out = Vec::new();
-        let (consumed, progress) =
-            login.feed(bytes, &mut out).map_err(|error| ProtocolError::from(error).failure())?;
+        let (consumed, progress) = login.feed(bytes, &mut out).map_err(|error| error.failure())?;
         self.send(&out)?;
         match progress {
             LoginProgress::NeedBytes => {}
             LoginProgress::StartTls => self.start_tls()?,
-            LoginProgress::Done(session) => {
+            LoginProgress::Done(mut logged_in) => {
                 // Nothing was asked yet; and what came may have to be decompressed.
                 if consumed < bytes.len() {
                     return Err(self.unexpected_bytes());
                 }
-                if let Some(compression) = session.compression {
-                    self.stream.compress(compression);
+                if let Some(layer) = logged_in.compression.take() {
+                    self.stream.compress(layer);
                 }
-                let conversation = Box::new(Conversation::of_mysql(&session));
-                self.stage = Stage::Session { session: Box::new(session), conversation, next: 0 };
+                self.stage = Stage::Session { logged_in, next: 0 };
             }
         }
         Ok(consumed)
@@ -224,7 +215,7 @@ impl Opening {
         let (Stage::LoggingIn(login), Some(maker)) = (stage, &self.endpoint.tls) else {
             return Err(self.unexpected_bytes());
         };
-        // The request for TLS is 36 bytes: a socket that does not take it is broken.
+        // The request for TLS is a few bytes: a socket that does not take it is broken.
         if self.stream.is_encrypted() || !self.stream.is_sent() {
             return Err(self.unexpected_bytes());
         }
@@ -238,8 +229,9 @@ impl Opening {
     }
 
     fn take_session_bytes(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
-        let Stage::Session { conversation, next, .. } = &mut self.stage else { return Ok(0) };
-        let (consumed, reply) = conversation.feed(bytes).map_err(|error| error.failure())?;
+        let Stage::Session { logged_in, next } = &mut self.stage else { return Ok(0) };
+        let (consumed, reply) =
+            logged_in.conversation.feed(bytes).map_err(|error| error.failure())?;
         match reply {
             None | Some(Reply::Done(_)) => Ok(consumed),
             Some(Reply::Failed(error)) => {
@@ -252,7 +244,8 @@ impl Opening {
 
     /// `true` when none is left and all are answered: the connection is open.
     fn send_next_statement(&mut self) -> Result<bool, Failure> {
-        let Stage::Session { conversation, next, .. } = &mut self.stage else { return Ok(false) };
+        let Stage::Session { logged_in, next } = &mut self.stage else { return Ok(false) };
+        let conversation = &mut logged_in.conversation;
         if !conversation.is_idle() {
             return Ok(false);
         }

@@ -1,12 +1,10 @@
 //! The stream of bytes to a server and back: socket, TLS, compression, and what is not sent yet.
 
-use super::family::ProtocolError;
+use super::family::{CompressionLayer, ProtocolError};
 use super::outbox::Outbox;
 use super::transport::{Received, Transport};
-use loadstone_wire::{Codec, Compression, CompressionLayer};
 use rustix::fd::BorrowedFd;
 use rustls::ClientConnection;
-use std::cell::RefCell;
 use std::io;
 
 pub(crate) struct Stream {
@@ -14,18 +12,6 @@ pub(crate) struct Stream {
     outbox: Outbox,
     /// Only from the login's end on, and where both sides agreed on it.
     compression: Option<Box<CompressionLayer>>,
-}
-
-/// What compression needs while it works, and not between two calls: one for all connections of a
-/// thread.
-#[derive(Default)]
-struct Workbench {
-    codec: Codec,
-    packed: Vec<u8>,
-}
-
-thread_local! {
-    static WORKBENCH: RefCell<Workbench> = RefCell::default();
 }
 
 impl Stream {
@@ -61,8 +47,8 @@ impl Stream {
     }
 
     /// From here on everything is compressed, in both directions.
-    pub(crate) fn compress(&mut self, by: Compression) {
-        self.compression = Some(Box::new(CompressionLayer::new(by)));
+    pub(crate) fn compress(&mut self, layer: CompressionLayer) {
+        self.compression = Some(Box::new(layer));
     }
 
     /// Sends a whole command. Returns how many bytes that is on the wire.
@@ -79,11 +65,9 @@ impl Stream {
             self.outbox.send(&mut self.transport, bytes)?;
             return Ok(bytes.len());
         };
-        WORKBENCH.with_borrow_mut(|bench| {
-            bench.packed.clear();
-            layer.pack(&mut bench.codec, bytes, &mut bench.packed);
-            self.outbox.send(&mut self.transport, &bench.packed)?;
-            Ok(bench.packed.len())
+        layer.pack(bytes, |packed| {
+            self.outbox.send(&mut self.transport, packed)?;
+            Ok(packed.len())
         })
     }
 
@@ -119,10 +103,9 @@ impl Stream {
             }
             layer.feed(buffer.get(..wire).unwrap_or_default());
         }
-        let count =
-            WORKBENCH.with_borrow_mut(|bench| layer.read(&mut bench.codec, buffer)).map_err(
-                |error| io::Error::new(io::ErrorKind::InvalidData, ProtocolError::from(error)),
-            )?;
+        let count = layer
+            .read(buffer)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         Ok(Received::Bytes { count, wire, more: more || layer.has_more() })
     }
 }

@@ -1,4 +1,4 @@
-//! TLS for the connections of a target, by MySQL's five modes from `disabled` to `verify-identity`.
+//! TLS for the connections of a target, by the field's five modes from `disabled` to `verify-identity`.
 
 use super::ciphers;
 use crate::error::{Failure, FailureKind};
@@ -145,7 +145,7 @@ type Fingerprint = [u8; 32];
 struct Verifier {
     provider: Arc<CryptoProvider>,
     /// Without it, `preferred` and `required`: whoever answers is believed, which is the field's
-    /// meaning. Such a server gets no password that could be read (`LoginOptions::server_proven`).
+    /// meaning. Such a server gets no password that could be read (`TlsPlan::proves_server`).
     authority: Option<Arc<WebPkiServerVerifier>>,
     /// `verify-identity`; else the authority may have signed it for whatever name.
     checks_name: bool,

@@ -117,9 +117,9 @@ const MOST_USERS: u32 = 1_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// COM_STMT_EXECUTE, each statement prepared at its first use.
+    /// Each statement is prepared at its first use (MySQL: COM_STMT_EXECUTE).
     Prepared,
-    /// COM_QUERY with literals in place.
+    /// Literals stand in place (MySQL: COM_QUERY).
     Text,
 }
 

@@ -1,4 +1,4 @@
-//! The part `session` of a plan: the statements that each connection sends before its first event.
+//! The part `session` of a plan: what each connection is told before its first event.
 
 use crate::error::PlanError;
 use serde::Deserialize;
@@ -18,38 +18,7 @@ pub struct SessionPlan {
 const ISOLATION_LEVELS: [&str; 4] =
     ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
-/// Character sets that fit in the login packet's one byte, with a collation of each.
-const CHARSETS: [(&str, u8); 8] = [
-    ("utf8mb4", 45),
-    ("utf8mb3", 33),
-    ("utf8", 33),
-    ("latin1", 8),
-    ("binary", 63),
-    ("ascii", 11),
-    ("gbk", 28),
-    ("big5", 1),
-];
-
 impl SessionPlan {
-    /// The statements to send after the login.
-    pub fn statements(&self) -> Vec<String> {
-        let charset = self
-            .charset
-            .iter()
-            .filter(|name| login_collation(name).is_none())
-            .map(|name| format!("SET NAMES '{name}'"));
-        let isolation = self
-            .isolation
-            .iter()
-            .map(|level| format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
-        charset.chain(isolation).chain(self.init_sql.iter().cloned()).collect()
-    }
-
-    /// The collation that the login asks for.
-    pub fn collation(&self) -> u8 {
-        self.charset.as_deref().and_then(login_collation).unwrap_or(45)
-    }
-
     /// Checks what is asked, and writes an isolation level as SQL does.
     ///
     /// # Errors
@@ -71,8 +40,4 @@ impl SessionPlan {
             _ => Ok(()),
         }
     }
-}
-
-fn login_collation(charset: &str) -> Option<u8> {
-    CHARSETS.iter().find(|(name, _)| name.eq_ignore_ascii_case(charset)).map(|(_, id)| *id)
 }

@@ -73,7 +73,7 @@ impl Scripted {
         if shard.stage == Stage::Connecting {
             shard.connected.encrypted_users += u64::from(opened.cipher.is_some());
             shard.connected.tls = shard.connected.tls.take().or(opened.cipher);
-            let version = Some(opened.server_version);
+            let version = Some(opened.session.server_version);
             shard.connected.server_version = shard.connected.server_version.take().or(version);
         }
         let mut connection = opened.connection;

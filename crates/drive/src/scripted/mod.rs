@@ -131,6 +131,7 @@ impl Scripted {
         script: Script,
         is_first: bool,
     ) -> Self {
+        let dialect = endpoint.family.dialect();
         Self {
             index,
             blamed: endpoint.index,
@@ -143,7 +144,7 @@ impl Scripted {
             activity: Activity::Resting,
             pending: Pending::Nothing,
             connections: Connections::default(),
-            statements: Statements::default(),
+            statements: Statements::new(dialect),
             has_turn: false,
             attempt: 0,
             address: 0,

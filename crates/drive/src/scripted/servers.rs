@@ -94,13 +94,14 @@ impl Servers {
         let family = named.and_then(ServerFamily::of);
         let unknown =
             || PlanError::new("targets: this program speaks to no server of their family");
+        let family = family.ok_or_else(unknown)?;
         Ok(Self {
-            family: family.ok_or_else(unknown)?,
             plan,
+            family,
             shared: Arc::new(Shared::default()),
             opened: 0,
             clients: HashMap::new(),
-            statements: Statements::default(),
+            statements: Statements::new(family.dialect()),
             command: Vec::new(),
             refusal: Refusal { code: Code::OTHER, sql_state: *b"HY000", message: String::new() },
         })

@@ -3,12 +3,16 @@
 use crate::connection::Conversation;
 use loadstone_protocol::{Expect, Param};
 use loadstone_script::Parameters;
+use loadstone_workload::dialect::Dialect;
 use loadstone_workload::{Catalogue, Params, Piece, StatementRef, Template};
 use std::collections::HashMap;
 
-/// By the script's numbers of them.
-#[derive(Default)]
-pub(super) struct Statements(HashMap<u32, Statement>);
+pub(super) struct Statements {
+    /// How their servers write parameters that stand in the text.
+    dialect: &'static dyn Dialect,
+    /// By the script's numbers of them.
+    known: HashMap<u32, Statement>,
+}
 
 enum Statement {
     /// The server knows it by this id; `kinds` are those of the parameters that it was told of last.
@@ -18,18 +22,23 @@ enum Statement {
 }
 
 impl Statements {
+    pub(super) fn new(dialect: &'static dyn Dialect) -> Self {
+        Self { dialect, known: HashMap::new() }
+    }
+
     pub(super) fn prepared(&mut self, number: u32, id: u32) {
-        self.0.insert(number, Statement::Prepared { id, kinds: None });
+        self.known.insert(number, Statement::Prepared { id, kinds: None });
     }
 
     pub(super) fn as_text(&mut self, number: u32, sql: &str) {
         let template = Template::new(pieces(sql));
-        self.0.insert(number, Statement::Text(Box::new(Catalogue::new(vec![template]))));
+        let catalogue = Catalogue::in_dialect(vec![template], self.dialect);
+        self.known.insert(number, Statement::Text(Box::new(catalogue)));
     }
 
     /// Forgets it; the server's id of it, if it has one.
     pub(super) fn forget(&mut self, number: u32) -> Option<u32> {
-        match self.0.remove(&number)? {
+        match self.known.remove(&number)? {
             Statement::Prepared { id, .. } => Some(id),
             Statement::Text(_) => None,
         }
@@ -44,7 +53,7 @@ impl Statements {
         conversation: Option<&Conversation>,
         out: &mut Vec<u8>,
     ) -> Option<Expect> {
-        match self.0.get_mut(&number)? {
+        match self.known.get_mut(&number)? {
             Statement::Prepared { id, kinds } => {
                 let known = kinds
                     .as_ref()
@@ -115,17 +124,78 @@ fn pieces(sql: &str) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadstone_workload::dialect::{MySql, NewTable, Notation, Punctuation, Word};
 
-    #[test]
-    fn a_question_mark_in_quotes_stays_what_it_is() {
-        let catalogue =
-            Catalogue::new(vec![Template::new(pieces("SELECT '?', `a?` WHERE b=? AND c=?"))]);
+    /// MySQL's but for its texts, to see whose dialect is asked.
+    #[derive(Debug)]
+    struct Doubling;
+
+    impl Dialect for Doubling {
+        fn family(&self) -> &'static str {
+            "doubling"
+        }
+        fn push_placeholder(&self, number: u16, out: &mut Vec<u8>) {
+            MySql.push_placeholder(number, out);
+        }
+        fn push_text(&self, text: &[u8], out: &mut Vec<u8>) {
+            out.push(b'\'');
+            for &byte in text {
+                out.extend(std::iter::repeat_n(byte, if byte == b'\'' { 2 } else { 1 }));
+            }
+            out.push(b'\'');
+        }
+        fn not_finite(&self, value: f64) -> &'static str {
+            MySql.not_finite(value)
+        }
+        fn push_temporal(&self, bytes: &[u8], out: &mut Vec<u8>) {
+            MySql.push_temporal(bytes, out);
+        }
+        fn quoted(&self, name: &str) -> String {
+            MySql.quoted(name)
+        }
+        fn word(&self, word: Word) -> &'static str {
+            MySql.word(word)
+        }
+        fn generated_id(&self) -> i64 {
+            MySql.generated_id()
+        }
+        fn punctuation(&self, notation: Notation) -> &'static Punctuation {
+            MySql.punctuation(notation)
+        }
+        fn escaped(&self, notation: Notation, text: &str) -> String {
+            MySql.escaped(notation, text)
+        }
+        fn create_table(&self, table: &NewTable<'_>) -> String {
+            MySql.create_table(table)
+        }
+        fn with_comment(&self, create: &str, comment: &str) -> String {
+            MySql.with_comment(create, comment)
+        }
+    }
+
+    /// The text of a script's statement with the parameters 7 and `it's`.
+    fn written(dialect: &'static dyn Dialect, sql: &str) -> String {
+        let mut statements = Statements::new(dialect);
+        statements.as_text(1, sql);
+        let Some(Statement::Text(catalogue)) = statements.known.get(&1) else {
+            panic!("it is not kept as text");
+        };
         let mut params = Params::new();
         params.push_int(7);
         params.push_text("it's");
         let mut out = Vec::new();
         catalogue.write_text(StatementRef { kind: 0, table: 0 }, &params, &mut out);
-        let sql = String::from_utf8(out).expect("text");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn a_question_mark_in_quotes_stays_what_it_is() {
+        let sql = written(&MySql, "SELECT '?', `a?` WHERE b=? AND c=?");
         assert_eq!(sql, r"SELECT '?', `a?` WHERE b=7 AND c='it\'s'");
+    }
+
+    #[test]
+    fn a_text_is_written_as_the_servers_family_writes_it() {
+        assert_eq!(written(&Doubling, "SELECT ?, ?"), "SELECT 7, 'it''s'");
     }
 }

@@ -250,9 +250,9 @@ impl User {
         connected.users += 1;
         connected.encrypted_users += u64::from(opened.cipher.is_some());
         connected.tls = connected.tls.take().or_else(|| opened.cipher.clone());
-        connected.compressed_users += u64::from(opened.compression.is_some());
-        connected.compression = connected.compression.or(opened.compression);
-        let version = || Some(opened.server_version.clone());
+        connected.compressed_users += u64::from(opened.session.compression.is_some());
+        connected.compression = connected.compression.or(opened.session.compression);
+        let version = || Some(opened.session.server_version.clone());
         connected.server_version = connected.server_version.take().or_else(version);
         shard.meter.user_up(self.endpoint.index);
     }

@@ -1,73 +1,8 @@
-//! The families of servers that this program speaks to.
-//!
-//! What one of them says, and what its codes mean, is its own crate's affair: `loadstone-wire` is that of MySQL
-//! and MariaDB. Each is a variant in here, so a statement costs no call through a pointer: where there is one,
-//! there is nothing to choose.
+//! What is said on a connection once it is logged in, whatever its server's family.
 
-use crate::error::{Failure, FailureKind};
-use loadstone_protocol::{
-    ErrorCode, Expect, Family, Fault, Param, Reply, ResultSet, Row, Usual, Verdict,
-};
-use loadstone_wire::{self as mysql, Session, WireError};
-use std::fmt;
-
-/// A family that this program speaks to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ServerFamily {
-    /// MySQL and MariaDB; also what is taken for granted where no server is named yet.
-    #[default]
-    MySql,
-}
-
-impl ServerFamily {
-    /// The one of this name.
-    #[must_use]
-    pub fn of(family: Family) -> Option<Self> {
-        (family == mysql::FAMILY).then_some(Self::MySql)
-    }
-
-    /// What is usual in it.
-    #[must_use]
-    pub fn usual(self) -> Usual {
-        match self {
-            Self::MySql => mysql::USUAL,
-        }
-    }
-
-    /// The code of an error that has this number.
-    #[must_use]
-    pub fn error_code(self, number: u16) -> ErrorCode {
-        match self {
-            Self::MySql => mysql::error_code(number),
-        }
-    }
-
-    /// What its own clients say of a fault.
-    #[must_use]
-    pub fn code_of(self, fault: Fault) -> ErrorCode {
-        match self {
-            Self::MySql => mysql::code_of_fault(fault),
-        }
-    }
-
-    /// A fault that ends an attempt.
-    pub(crate) fn failure(
-        self,
-        kind: FailureKind,
-        fault: Fault,
-        message: impl Into<String>,
-    ) -> Failure {
-        Failure::new(kind, Some(self.code_of(fault)), message)
-    }
-}
-
-/// What an error means in the family whose it is.
-pub(crate) fn verdict(code: ErrorCode) -> Verdict {
-    match ServerFamily::of(code.family) {
-        Some(ServerFamily::MySql) => mysql::verdict(code.code),
-        None => Verdict::default(),
-    }
-}
+use super::mysql;
+use super::protocol_error::ProtocolError;
+use loadstone_protocol::{Expect, Param, Reply, ResultSet, Row};
 
 /// A connection after its login: commands out, replies in.
 pub(crate) enum Conversation {
@@ -75,10 +10,6 @@ pub(crate) enum Conversation {
 }
 
 impl Conversation {
-    pub(crate) fn of_mysql(session: &Session) -> Self {
-        Self::MySql(mysql::Conversation::new(session))
-    }
-
     /// The text that takes an open transaction back.
     pub(crate) fn rollback(&self) -> &'static [u8] {
         match self {
@@ -226,65 +157,3 @@ impl Conversation {
         }
     }
 }
-
-/// Bytes that a family's protocol does not allow, a refusal that its client makes, or the server's last word.
-#[derive(Debug)]
-pub(crate) enum ProtocolError {
-    MySql(WireError),
-}
-
-impl ProtocolError {
-    /// The server's code, or the one that the family's clients give.
-    pub(crate) fn code(&self) -> ErrorCode {
-        match self {
-            Self::MySql(error) => error.code(),
-        }
-    }
-
-    /// Why a login, or a step, comes to nothing.
-    pub(crate) fn failure(&self) -> Failure {
-        let kind = match self {
-            Self::MySql(WireError::Server(server)) => return Failure::from_server(server),
-            Self::MySql(error) => mysql_kind(error),
-        };
-        Failure::new(kind, Some(self.code()), self.to_string())
-    }
-
-    /// The server's words alone, or what is wrong.
-    pub(crate) fn message(&self) -> String {
-        match self {
-            Self::MySql(WireError::Server(server)) => server.message.clone(),
-            Self::MySql(error) => error.to_string(),
-        }
-    }
-}
-
-fn mysql_kind(error: &WireError) -> FailureKind {
-    match error {
-        WireError::NulByte { .. } | WireError::BadPublicKey { .. } => FailureKind::Plan,
-        WireError::TlsNotOffered => FailureKind::TlsRefused,
-        WireError::CompressionNotOffered { .. } => FailureKind::CompressionRefused,
-        WireError::PublicKeyNeeded { .. } => FailureKind::PublicKeyNeeded,
-        WireError::PasswordWithheld { .. } => FailureKind::PasswordWithheld,
-        WireError::AuthNotSupported { .. } | WireError::OldServer { .. } => {
-            FailureKind::NotSupported
-        }
-        _ => FailureKind::Protocol,
-    }
-}
-
-impl From<WireError> for ProtocolError {
-    fn from(error: WireError) -> Self {
-        Self::MySql(error)
-    }
-}
-
-impl fmt::Display for ProtocolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MySql(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ProtocolError {}

@@ -1,0 +1,18 @@
+//! Under which name a connection's end is told that is no error of the server.
+
+use crate::error::FailureKind;
+use loadstone_wire::WireError;
+
+pub(crate) fn failure_kind(error: &WireError) -> FailureKind {
+    match error {
+        WireError::NulByte { .. } | WireError::BadPublicKey { .. } => FailureKind::Plan,
+        WireError::TlsNotOffered => FailureKind::TlsRefused,
+        WireError::CompressionNotOffered { .. } => FailureKind::CompressionRefused,
+        WireError::PublicKeyNeeded { .. } => FailureKind::PublicKeyNeeded,
+        WireError::PasswordWithheld { .. } => FailureKind::PasswordWithheld,
+        WireError::AuthNotSupported { .. } | WireError::OldServer { .. } => {
+            FailureKind::NotSupported
+        }
+        _ => FailureKind::Protocol,
+    }
+}
