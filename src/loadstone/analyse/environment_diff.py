@@ -18,6 +18,7 @@ from loadstone.analyse.paired_sides import Part
 from loadstone.analyse.setting_effects import by_newest_name
 from loadstone.model.experiment import Level
 from loadstone.model.host_environment import HostSurroundings
+from loadstone.model.message import say
 from loadstone.model.result import StepResult
 
 _OWN = ("datadir", "basedir", "hostname")
@@ -158,11 +159,11 @@ def _compression(steps: Sequence[StepResult]) -> str | None:
 
 def _host(told: object) -> HostSurroundings:
     if told is None:
-        return HostSurroundings.nothing("the run did not look at it")
+        return HostSurroundings.nothing(say("the run did not look at it"))
     try:
         return HostSurroundings.model_validate(told)
     except ValidationError:
-        return HostSurroundings.nothing("environment.json is damaged")
+        return HostSurroundings.nothing(say("environment.json is damaged"))
 
 
 def _generator(machine: Mapping[str, Any], part: Part) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from loadstone.report.names import (
     DIFFERENCE_GROUPS,
     GROUPS,
     PROOF_VERDICTS,
-    STATES,
+    RUN_STATES,
     VERDICT_WORDS,
     WEIGHTS,
 )
@@ -30,13 +30,13 @@ NAMES: Mapping[str, Mapping[Any, Message]] = {
     "difference_groups": DIFFERENCE_GROUPS,
     "groups": GROUPS,
     "proof_verdicts": PROOF_VERDICTS,
-    "states": STATES,
+    "states": RUN_STATES,
     "verdict_words": VERDICT_WORDS,
     "weights": WEIGHTS,
 }
 """What something is called that has a name of its own in the data."""
 
-_QUOTED = re.compile(r'"((?:[^"\\\\\n]|\\\\.)+)"')
+_QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)+)"')
 
 
 def shared() -> dict[str, Any]:

@@ -5,7 +5,7 @@ import { showComparison } from "./compare.js";
 import { byId, element, show, table } from "./elements.js";
 import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
 import {
-  applyWords, chooseLanguage, chosenLanguage, duration, hear, named, number, percent, speech, t, users,
+  applyWords, chooseLanguage, chosenLanguage, duration, hear, named, number, percent, speech, spoken, t, users,
 } from "./words.js";
 
 const GONE_MS = 2000;
@@ -32,7 +32,7 @@ function fresh() {
 async function tellIfLocked(mine) {
   const answer = await fetch("/static/icon.svg", { method: "HEAD" }).catch(() => null);
   if (answer?.status === 401 && mine === source) {
-    say(t("The server wants its link again: open the one that it has printed."));
+    say(t("The server needs its link again: open the one that it printed."));
   }
 }
 
@@ -76,7 +76,7 @@ function connect(run) {
   });
   mine.onopen = () => say("");
   mine.onerror = () => {
-    say(t("The server is not there; trying again."));
+    say(t("The server does not answer; trying again."));
     // A server that answers with an error is not asked again by the browser itself.
     if (mine.readyState === EventSource.CLOSED) {
       tellIfLocked(mine);
@@ -112,7 +112,7 @@ function showRuns() {
   show(list, runs.map((run) => {
     const key = `run=${encodeURIComponent(run.name)}`;
     const said = [
-      stateName(run.state), run.workload,
+      named("states", run.state), run.workload,
       run.best_tps ? t("{tps} at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null,
       run.problem,
     ].filter(Boolean).join(", ");
@@ -126,7 +126,7 @@ function showRuns() {
     }, element("strong", {}, run.name), element("span", { class: `quiet state ${run.state}` }, said));
     return element("li", { class: run.name === shown ? "chosen" : null }, box, link);
   }));
-  // The list is made anew: whoever stood in it with the keyboard stays there.
+  // The list is rebuilt: the keyboard focus stays where it was.
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   byId("compare").disabled = picked.size !== 2;
 }
@@ -217,17 +217,11 @@ function showHead() {
   document.title = `${state.run.name} · Loadstone`;
   const now = runState();
   byId("state").className = `state ${now}`;
-  byId("state").textContent = now ? stateName(now) : "";
+  byId("state").textContent = now ? named("states", now) : "";
   const servers = state.run.targets.map((target, at) =>
     [target, state.run.server_versions[at]].filter(Boolean).join(" "));
   const about = [state.run.workload, ...servers, state.run.loadstone && `Loadstone ${state.run.loadstone}`];
   show(byId("about"), about.filter(Boolean).join(" · "), " ", now && now !== "running" ? reportLink() : null);
-}
-
-// "running" and "damaged" are no states of a result: the report has no words for them.
-function stateName(state) {
-  if (state === "running") return t("running");
-  return state === "damaged" ? t("damaged") : named("states", state);
 }
 
 function reportLink() {
@@ -252,7 +246,7 @@ function showStep() {
   const variant = step.variant === "default" ? null : step.variant;
   const due = step.rate ? t("{rate} events/s due", { rate: number(step.rate_now) }) : null;
   const atWork = step.users_now === step.users ? users(step.users)
-    : t("{now} of {users} at work", { now: number(step.users_now), users: users(step.users) });
+    : t("{now} active of {users}", { now: number(step.users_now), users: users(step.users) });
   byId("step").textContent = [place, variant, step.workload, atWork, due,
     step.connected ? null : t("connecting")].filter(Boolean).join(", ");
   byId("users").max = step.users;
@@ -358,17 +352,19 @@ async function ask(wish, body) {
   try {
     const response = await fetch(`/api/runs/${encodeURIComponent(shown)}/${wish}`,
       { method: "POST", headers: HEAD, body: JSON.stringify(body) });
-    const said = response.ok ? t("Asked for; the run does it within a second, or as its next step begins.")
+    const said = response.ok ? t("Requested; the run applies it within a second, or when its next step starts.")
       : (await response.text()).trim();
     answer.textContent = response.ok ? said : t("Refused: {why}", { why: reason(said) });
   } catch {
-    answer.textContent = t("The server is not there; trying again.");
+    answer.textContent = t("The server does not answer; trying again.");
   }
 }
 
 function reason(text) {
   try {
-    return JSON.parse(text).error ?? text;
+    const found = JSON.parse(text);
+    hear(found.told);
+    return found.error ? spoken(found.error) : text;
   } catch {
     return text;
   }

@@ -1,5 +1,5 @@
-// The page's words. English stands in the code; other languages come from the program's catalogues
-// (locale/, by web/theme_export.py). What a server or a user says is shown as it was said.
+// The page's texts. English is in the code; other languages come from the program's catalogues
+// (locale/, through web/theme_export.py). What a server or a user says is shown as it is.
 
 import { element } from "./elements.js";
 import { names, texts } from "./shared.js";
@@ -17,17 +17,26 @@ export function chooseLanguage(language) {
   keep("loadstone-language", language);
 }
 
-// What the program says in English beside a run, by language, as the server tells it.
+// What the program says of a run in English, and its translations as the server sends them.
 const heard = new Map();
 
 export function hear(told) {
   for (const [english, others] of Object.entries(told ?? {})) heard.set(english, others);
 }
 
+function translated(english) {
+  return own(heard.get(english) ?? {}, chosenLanguage());
+}
+
 // A sentence of the program's; what nobody translated is marked as English.
 export function speech(tag, english) {
-  const other = own(heard.get(english) ?? {}, chosenLanguage());
+  const other = translated(english);
   return element(tag, { lang: other === undefined ? "en" : null }, other ?? english);
+}
+
+// The same as a text.
+export function spoken(english) {
+  return translated(english) ?? english;
 }
 
 // A text in the chosen language; `{name}` is filled from `values`.
@@ -48,7 +57,8 @@ export function named(table, name) {
 }
 
 export function users(count) {
-  return count === 1 ? t("1 user") : t("{number} users", { number: number(count) });
+  const values = { number: number(count) };
+  return count === 1 ? t("1 user", values) : t("{number} users", values);
 }
 
 export function applyWords() {
@@ -56,7 +66,7 @@ export function applyWords() {
   for (const one of document.querySelectorAll("[data-text]")) one.textContent = t(one.dataset.text);
 }
 
-// Three digits that matter, with thousands apart; what is not known is no nought.
+// Three digits that matter, with thousands apart; what is not known is not zero.
 export function number(value) {
   if (value === null || value === undefined) return "-";
   const size = Math.abs(value);
