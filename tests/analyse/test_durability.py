@@ -50,7 +50,7 @@ def test_alike_and_relaxed_is_told_as_well() -> None:
     relaxed = DURABLE | {"innodb_flush_log_at_trx_commit": "2"}
     found = variants("[factor.s.a]\n[factor.s.b]\nclient = { prepared = false }\n", relaxed)
     (line,) = warnings(found)
-    assert line == ("no variant has each commit on the disk: innodb_flush_log_at_trx_commit = 2")
+    assert line == ("no variant has each commit on disk: innodb_flush_log_at_trx_commit = 2")
 
 
 def test_nothing_known_is_nothing_said() -> None:

@@ -223,8 +223,8 @@ def test_a_climb_is_judged_at_the_fewest_users_at_the_peak() -> None:
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        (None, "it did not come to its end"),
-        (searched(objective=UNDER_10_MS, rate=at(9), complete=False), "it did not come to its end"),
+        (None, "it did not finish"),
+        (searched(objective=UNDER_10_MS, rate=at(9), complete=False), "it did not finish"),
         (searched(objective=UNDER_10_MS), "no rate held p99<10ms"),
         (searched(), "no number of users reached the peak"),
     ],

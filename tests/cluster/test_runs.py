@@ -21,14 +21,16 @@ from loadstone.lab.step.loop import Outcome, drive_steps
 from loadstone.lab.step.order import OfPlan
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
+from loadstone.model.language import ENGLISH, translating
+from loadstone.model.message import say
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.plan import Closed, Drive, Open, Plan, Rate, WarmupSeconds, WorkloadSpec
 from loadstone.model.search import Objective, SearchPlan
 from loadstone.model.target import Target, Tls
 from loadstone.report.html import as_html
+from loadstone.report.names import GENERATORS_HEADS
 from loadstone.report.opened import Run
 from loadstone.report.text import as_text
-from loadstone.report.words import LANGUAGES
 from loadstone.runner.request import steps_for
 from loadstone.runs import control_requests
 
@@ -189,9 +191,10 @@ def test_the_machines_are_kept_and_shown_with_the_run(
     result = carried_out(a_plan(server), cluster, tmp_path).result
     (path,) = tmp_path.iterdir()
     assert "0 127.0.0.2" in as_text(result) and "1 127.0.0.3" in as_text(result)
-    for lang, words in LANGUAGES.items():
-        page = as_html(Run(path), lang)
-        assert words.table_of_generators in page and words.generators_heads["clock"] in page
+    for words in (ENGLISH, *translating()):
+        page = as_html(Run(path), words.code)
+        assert words(say("The machines that drove it (! saturated)")) in page
+        assert words(GENERATORS_HEADS["clock"]) in page
         assert "1 127.0.0.3" in page
     found = json.loads((path / "environment.json").read_text())["generators"]
     assert [one["node"] for one in found] == ["127.0.0.2", "127.0.0.3"]

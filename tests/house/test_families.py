@@ -23,9 +23,8 @@ MAY_KNOW_MYSQL = {
 MAY_HAVE_NUMBERS = {
     "lab/step/failures.py": "what to do about an error that the engine met",
     "model/error_codes.py": "the names of all that the engine may meet",
-    "model/plan.py": "those after which a user begins anew, where nobody says which",
-    "report/words/en.py": "what they mean, for a person",
-    "report/words/zh.py": "the same",
+    "model/plan.py": "those after which a user retries, where nothing else is given",
+    "report/names.py": "what they mean, for a person",
     "sysbench/": "says what sysbench says",
 }
 LEAST, MOST = 1005, 1999

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from loadstone.observe.clients import Account, Clients
 from loadstone.report.words import CHINESE
 from loadstone.report.words.translation import localize
+
+from loadstone.observe.clients import Account, Clients
 
 APP = Account("app", "10.0.0.5", 9, 2)
 

@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from string import Formatter
 
 import pytest
+from loadstone.report.words import CHINESE, ENGLISH, localize, translated
+from loadstone.report.words.phrases import Each, Phrase, Phrasebook
+from loadstone.report.words.zh_phrases import PHRASES
+from loadstone.report.words.zh_proofs import COSTS, SUBJECTS
 
 from diagnose.examples import EXAMPLES, Example
 from loadstone.analyse.setting_effects import MEANINGS
@@ -16,10 +20,6 @@ from loadstone.diagnosis.rules import mysql
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
 from loadstone.model.observed import SHARED_HOST
 from loadstone.report.sections.context import localized
-from loadstone.report.words import CHINESE, ENGLISH, localize, translated
-from loadstone.report.words.phrases import Each, Phrase, Phrasebook
-from loadstone.report.words.zh_phrases import PHRASES
-from loadstone.report.words.zh_proofs import COSTS, SUBJECTS
 from report.spoken import Sink, Source, source
 
 RULES = [

@@ -9,12 +9,12 @@ from string import Formatter
 from typing import get_args
 
 import pytest
+from loadstone.report.words import CHINESE, ENGLISH, LANGUAGES, Messages
 
 from loadstone.diagnosis.rules import RULES_OF
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.ceilings import Resource
 from loadstone.report.checklist import Item
-from loadstone.report.words import CHINESE, ENGLISH, LANGUAGES, Messages
 
 
 def said(words: Messages) -> dict[str, str]:
