@@ -68,7 +68,8 @@ _VERDICT = LedgerVerdict(
 def test_an_outage_tells_how_long_nobody_was_served_and_how_long_the_slowest_waited() -> None:
     assert list(outage_lines(_OUTAGE, 64)) == [
         "Outage from 4.998 s to 8.250 s: 64 users of 64 had to wait",
-        "  nobody was served for 2,500 ms: the last success was at 5.001 s, the next one at 7.501 s",
+        "  nobody was served for 2,500 ms: the last success was at 5.001 s, the next one at "
+        "7.501 s",
         "  slowest user: 3,200 ms (number 17); median 2,750 ms",
         "  2003 CR_CONN_HOST_ERROR: 1,812 connects",
         "  4711 no name here: 1 statement, 2 connects",
