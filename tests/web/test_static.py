@@ -99,6 +99,7 @@ def run_by_node(code: str) -> Any:
     known = shared()
     given = (
         f"const texts = {json.dumps(known['texts'])}; const names = {json.dumps(known['names'])};"
+        f"const joins = {json.dumps(known['joins'])};"
         'const stored = () => "zh"; const keep = () => {};'
         "const element = (tag, attributes, inside) => [tag, attributes, inside];"
     )
@@ -122,6 +123,11 @@ def test_the_script_fills_texts_and_names_in_the_chosen_language() -> None:
         "进行中",
         "toString",
     ]
+
+
+def test_the_script_joins_as_the_language_does() -> None:
+    assert run_by_node('listed(["a", null, "", "b"])') == "a、b"
+    assert run_by_node('pair("a", bracketed("b", percent(0.05)))') == "a：b（5.0%）"
 
 
 def test_the_script_says_what_it_hears_in_the_chosen_language() -> None:

@@ -234,5 +234,5 @@ def _list_of_notes(lines: Sequence[str], words: Language) -> Grid:
     """The lines with a hanging indent, so that a long one is still seen as one."""
     table = Grid.grid(padding=(0, 2, 0, 0))
     for line in lines:
-        table.add_row(Text(words(say("note")), "dim"), Text(line))
+        table.add_row(Text(words(say_in("list", "note")), "dim"), Text(line))
     return table

@@ -1,7 +1,9 @@
 // Two runs compared: what differs first, then each level (docs/comparing.md has the document).
 
 import { byId, element, show, table } from "./elements.js";
-import { chosenLanguage, hear, named, number, percent, speech, spoken, t, users } from "./words.js";
+import {
+  bracketed, chosenLanguage, hear, listed, named, number, pair, percent, speech, spoken, t, users,
+} from "./words.js";
 
 // Runs have long names: letters stand for them in tables.
 const NAMES = ["A", "B"];
@@ -63,7 +65,7 @@ function differences({ differences: differs, not_evaluated: unknown }, sides) {
     differs.length ? element("div", { class: "scrolls", tabindex: "0" }, shown)
       : element("p", {}, t("Nothing that is known.")),
     missing.length ? element("p", { class: "quiet" },
-      t("not evaluated: {causes}", { causes: missing.map(spoken).join(", ") })) : null);
+      t("not evaluated: {causes}", { causes: listed(missing.map(spoken)) })) : null);
 }
 
 function columns(a, b) {
@@ -79,9 +81,8 @@ function columns(a, b) {
   const against = (level) => level.against_first[0];
   const change = (level) => against(level)?.changes.tps?.relative ?? null;
   return [
-    [t("level"), false, (level) => [level.context, level.workload, users(level.concurrency),
-      level.rate ? t("{rate} events/s due", { rate: due(level.rate) }) : null]
-      .filter(Boolean).join(", ")],
+    [t("level"), false, (level) => listed([level.context, level.workload, users(level.concurrency),
+      level.rate ? t("{rate} events/s due", { rate: due(level.rate) }) : null])],
     [t("TPS of {run}", { run: NAMES[0] }), true, (level) => rate(level, a)],
     [t("TPS of {run}", { run: NAMES[1] }), true, (level) => rate(level, b)],
     [t("change"), true, (level) => change(level) === null ? "-"
@@ -99,9 +100,9 @@ function due({ rate, to }) {
 
 function said({ word, margin, more_units: more }) {
   const name = named("verdict_words", word);
-  if (word === "no difference") return `${name} (± ${percent(margin)})`;
+  if (word === "no difference") return bracketed(name, `± ${percent(margin)}`);
   if (word !== "not enough evidence" || !more) return name;
   const values = { number: more };
   const needed = more === 1 ? t("1 more repeat is needed.", values) : t("{number} more repeats are needed.", values);
-  return `${name}: ${needed}`;
+  return pair(name, needed);
 }

@@ -5,7 +5,8 @@ import { showComparison } from "./compare.js";
 import { byId, element, show, table } from "./elements.js";
 import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
 import {
-  applyWords, chooseLanguage, chosenLanguage, duration, hear, named, number, percent, speech, spoken, t, users,
+  applyWords, bracketed, chooseLanguage, chosenLanguage, duration, hear, listed, named, number, pair,
+  percent, speech, spoken, t, users,
 } from "./words.js";
 
 const GONE_MS = 2000;
@@ -111,11 +112,11 @@ function showRuns() {
   const focused = document.activeElement?.getAttribute("data-key");
   show(list, runs.map((run) => {
     const key = `run=${encodeURIComponent(run.name)}`;
-    const said = [
+    const said = listed([
       named("states", run.state), run.workload,
       run.best_tps ? t("{tps} at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null,
       run.problem,
-    ].filter(Boolean).join(", ");
+    ]);
     const box = element("input", {
       type: "checkbox", "data-key": `pick-${run.name}`, checked: picked.has(run.name),
       "aria-label": t("pick {name} to compare", { name: run.name }),
@@ -247,8 +248,8 @@ function showStep() {
   const due = step.rate ? t("{rate} events/s due", { rate: number(step.rate_now) }) : null;
   const atWork = step.users_now === step.users ? users(step.users)
     : t("{now} active of {users}", { now: number(step.users_now), users: users(step.users) });
-  byId("step").textContent = [place, variant, step.workload, atWork, due,
-    step.connected ? null : t("connecting")].filter(Boolean).join(", ");
+  byId("step").textContent = listed([place, variant, step.workload, atWork, due,
+    step.connected ? null : t("connecting")]);
   byId("users").max = step.users;
   fill(byId("users"), step.users_now);
   if (step.rate) fill(byId("rate"), step.rate_now);
@@ -282,7 +283,7 @@ function showRows() {
   const rated = state.rows.some((row) => row.rate !== null);
   const columns = [
     [t("step"), true, (row) => row.step],
-    ...(several ? [[t("variant"), false, (row) => `${row.variant}, ${row.workload}`]] : []),
+    ...(several ? [[t("variant"), false, (row) => listed([row.variant, row.workload])]] : []),
     [t("users"), true, (row) => number(row.users)],
     ...(rated ? [[t("due"), true, (row) => row.rate ?? "-"]] : []),
     [t("TPS"), true, (row) => number(row.tps)],
@@ -290,19 +291,19 @@ function showRows() {
     [t("p95, ms"), true, (row) => number(row.p95_ms)],
     [t("p99, ms"), true, (row) => number(row.p99_ms)],
     [t("errors"), true, (row) => number(row.errors)],
-    [t("state"), false, (row) => [
-      stateName(row.state),
+    [t("state"), false, (row) => listed([
+      named("states", row.state),
       row.steady === false ? t("not steady") : null,
       row.client_bound ? t("client-bound") : null,
       row.changed ? t("changed by hand") : null,
-    ].filter(Boolean).join(", ")],
+    ])],
   ];
   table(byId("rows"), columns, state.rows);
 }
 
 function showNotes() {
   const ofSteps = state.rows.flatMap((row) => row.notes.map((note) =>
-    element("li", {}, `${t("step {number}", { number: row.step })}: `, speech("span", note))));
+    element("li", {}, pair(t("step {number}", { number: row.step }), ""), speech("span", note))));
   const ofRun = [...new Set(state.notes)].map((note) => speech("li", note));
   show(byId("notes"), ofRun, ofSteps);
 }
@@ -321,27 +322,27 @@ function showExtras() {
 
 function findingsOf(ladder, isNamed) {
   return element("div", {},
-    isNamed ? element("h4", {}, `${ladder.variant}, ${ladder.workload}`) : null,
+    isNamed ? element("h4", {}, listed([ladder.variant, ladder.workload])) : null,
     ladder.findings.map(finding),
     ladder.not_evaluated.length ? element("p", { class: "quiet" },
-      t("not evaluated: {causes}", { causes: ladder.not_evaluated.map((one) => named("causes", one.cause)).join(", ") })) : null);
+      t("not evaluated: {causes}", { causes: listed(ladder.not_evaluated.map((one) => named("causes", one.cause))) })) : null);
 }
 
 function finding(found) {
-  const facts = [named("groups", found.group),
+  const facts = listed([named("groups", found.group),
     found.share === null ? null : t("explains {share}", { share: percent(found.share) }),
-    t("{confidence} sure", { confidence: percent(found.confidence) })].filter(Boolean).join(", ");
+    t("{confidence} sure", { confidence: percent(found.confidence) })]);
   const evidence = found.evidence.map((one) => element("li", {},
     speech("code", one.counter), ` ${number(one.value)} `, speech("span", one.unit), " ",
-    one.threshold === null ? null : `(${t("threshold")} ${number(one.threshold)})`,
+    one.threshold === null ? null : bracketed("", `${t("threshold")} ${number(one.threshold)}`),
     ` ${users(one.users)}`));
   return element("article", { class: `finding ${found.group}` },
     element("h4", {}, named("causes", found.cause), " ",
-      element("code", { class: "quiet" }, found.cause), " ", element("span", { class: "quiet" }, `(${facts})`)),
+      element("code", { class: "quiet" }, found.cause), " ", element("span", { class: "quiet" }, bracketed("", facts))),
     speech("p", found.sentence),
     element("p", {}, element("b", {}, t("Remedy:")), " ", speech("span", found.remedy)),
     found.proof ? element("p", {}, element("b", {}, t("Proof:")), " ",
-      named("proof_verdicts", found.proof.verdict), ": ", speech("span", found.proof.sentence)) : null,
+      pair(named("proof_verdicts", found.proof.verdict), ""), speech("span", found.proof.sentence)) : null,
     evidence.length ? element("details", {}, element("summary", {}, t("Evidence")), element("ul", {}, evidence)) : null);
 }
 

@@ -2,7 +2,7 @@
 // (locale/, through web/theme_export.py). What a server or a user says is shown as it is.
 
 import { element } from "./elements.js";
-import { names, texts } from "./shared.js";
+import { joins, names, texts } from "./shared.js";
 import { keep, stored } from "./theme.js";
 
 const LOCALES = { en: "en-US", zh: "zh-CN" };
@@ -41,9 +41,30 @@ export function spoken(english) {
 
 // A text in the chosen language; `{name}` is filled from `values`.
 export function t(text, values = {}) {
-  const language = chosenLanguage();
-  const said = own(texts[language], text) ?? text;
-  return said.replace(/\{(\w+)\}/g, (whole, name) => own(values, name) ?? whole);
+  return filled(own(texts[chosenLanguage()], text) ?? text, values);
+}
+
+function filled(template, values) {
+  return template.replace(/\{(\w+)\}/g, (whole, name) => own(values, name) ?? whole);
+}
+
+function joined(how, first, second) {
+  return filled(joins[chosenLanguage()][how], { first, second });
+}
+
+// `a, b`; what is empty is left out.
+export function listed(parts) {
+  return parts.filter(Boolean).reduce((text, part) => (text ? joined("list", text, part) : part), "");
+}
+
+// `name: what`
+export function pair(name, what) {
+  return joined("pair", name, what);
+}
+
+// `text (more)`
+export function bracketed(text, more) {
+  return joined("bracketed", text, more);
 }
 
 // A workload may be called "constructor", which every object has.
@@ -77,7 +98,7 @@ export function number(value) {
 
 export function percent(share) {
   const value = 100 * share;
-  return `${value.toFixed(Math.abs(value) >= 10 ? 0 : 1)} %`;
+  return filled(joins[chosenLanguage()].percent, { number: value.toFixed(Math.abs(value) >= 10 ? 0 : 1) });
 }
 
 export function duration(seconds) {
