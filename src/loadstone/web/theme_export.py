@@ -36,7 +36,7 @@ NAMES: Mapping[str, Mapping[Any, Message]] = {
 }
 """What something is called that has a name of its own in the data."""
 
-_QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)+)"')
+_QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
 def shared() -> dict[str, Any]:

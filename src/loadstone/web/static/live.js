@@ -107,6 +107,7 @@ function takeRuns(data) {
 }
 
 function showRuns() {
+  for (const { told } of runs) hear(told);
   byId("no-runs").hidden = runs.length > 0;
   const list = byId("runs");
   const focused = document.activeElement?.getAttribute("data-key");
@@ -114,8 +115,8 @@ function showRuns() {
     const key = `run=${encodeURIComponent(run.name)}`;
     const said = listed([
       named("states", run.state), run.workload,
-      run.best_tps ? t("{tps} at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null,
-      run.problem,
+      run.best_tps ? t("{tps} tps at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null,
+      run.problem ? spoken(run.problem) : null,
     ]);
     const box = element("input", {
       type: "checkbox", "data-key": `pick-${run.name}`, checked: picked.has(run.name),
@@ -141,7 +142,7 @@ function pick(name, isPicked) {
 // One run
 
 function takeExtras(data) {
-  for (const { told } of data.findings ?? []) hear(told);
+  for (const { told } of [data, ...(data.findings ?? [])]) hear(told);
   state.extras = data;
   showExtras();
 }
@@ -313,10 +314,10 @@ function showExtras() {
   showStep();
   const problem = state.extras.problem;
   byId("problem").hidden = !problem;
-  byId("problem").textContent = problem ?? "";
+  byId("problem").textContent = problem ? spoken(problem) : "";
   const ladders = state.extras.findings;
   show(byId("findings"), ladders === null
-    ? element("p", { class: "quiet" }, t("They come when a step has ended."))
+    ? element("p", { class: "quiet" }, t("Findings appear when a step has ended."))
     : ladders.map((one) => findingsOf(one, ladders.length > 1)));
 }
 
