@@ -22,7 +22,7 @@ def test_what_a_variant_sets_while_the_server_runs_is_its_own() -> None:
     found = variants(text, DURABLE)
     assert found["d=full"]["sync_binlog"] == "1"
     (line,) = warnings(found)
-    told = "durability differs, sync_binlog: 1 (d=full), 0 (d=relaxed): a power cut loses "
+    told = "durability differs: sync_binlog is 1 (d=full), 0 (d=relaxed); a power cut loses "
     assert line.startswith(told)
 
 
@@ -43,14 +43,14 @@ def test_each_server_has_its_own_variables() -> None:
 def test_settings_of_a_start_come_before_what_the_first_server_said() -> None:
     text = "[factor.s.a]\n[factor.s.b]\nstartup = { innodb_flush_log_at_trx_commit = 2 }\n"
     (line,) = warnings(variants(text, DURABLE))
-    assert line.startswith("durability differs, innodb_flush_log_at_trx_commit: 1 (s=a), 2 (s=b)")
+    assert line.startswith("durability differs: innodb_flush_log_at_trx_commit is 1 (s=a), 2 (s=b)")
 
 
 def test_alike_and_relaxed_is_told_as_well() -> None:
     relaxed = DURABLE | {"innodb_flush_log_at_trx_commit": "2"}
     found = variants("[factor.s.a]\n[factor.s.b]\nclient = { prepared = false }\n", relaxed)
     (line,) = warnings(found)
-    assert line == ("no variant has each commit on the disk: innodb_flush_log_at_trx_commit = 2")
+    assert line == ("no variant has each commit on disk: innodb_flush_log_at_trx_commit = 2")
 
 
 def test_nothing_known_is_nothing_said() -> None:

@@ -238,7 +238,7 @@ def test_what_a_killed_generator_was_told_is_there_and_what_was_done_to_it_is_fo
         ]
         words = ("ledger", "check", "last", "--target", drill.first.tcp.target.url)
         said = drill.loadstone(*words, code=10)
-        assert "  user 1: entries 2 to 3 acknowledged, and not there\n" in said.stdout
+        assert "  user 1: entries 2 to 3 acknowledged, but missing\n" in said.stdout
         assert "differ: 2 lost, 1 doubled, 1 altered" in said.stderr
 
 

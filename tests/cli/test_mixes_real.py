@@ -77,12 +77,12 @@ def test_the_text_tells_each_workload_and_each_phase(
     text = capsys.readouterr().out
     for line in (
         "  report: 2 users, oltp_read_only, 10 tables × 10,000 rows",
-        "a new connection after each 5 transactions of a user",
-        "20 idle connections beside the users",
+        "each user opens a new connection after 5 transactions",
+        "20 idle connections alongside the users",
         "Each workload of the mix:",
         "Phase by phase:",
-        "Connections opened anew, and how long opening one took:",
-        "20 of 20 idle connections were held beside the users",
+        "New connections, and how long opening one took:",
+        "20 of 20 idle connections were held alongside the users",
     ):
         assert line in text, text
     assert re.search(r"^ramp +1\.\.3 +2\.\.4 users", text, re.MULTILINE), text

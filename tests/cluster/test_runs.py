@@ -22,6 +22,7 @@ from loadstone.lab.step.order import OfPlan
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.language import ENGLISH, translating
+from loadstone.model.message import say
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.plan import Closed, Drive, Open, Plan, Rate, WarmupSeconds, WorkloadSpec
 from loadstone.model.search import Objective, SearchPlan
@@ -193,6 +194,7 @@ def test_the_machines_are_kept_and_shown_with_the_run(
     for words in (ENGLISH, *translating()):
         page = as_html(Run(path), words.code)
         assert all(words(head) in page for head in GENERATORS_HEADS.values())
+        assert words(say("The machines that drove it (! saturated)")) in page
         assert "1 127.0.0.3" in page
     found = json.loads((path / "environment.json").read_text())["generators"]
     assert [one["node"] for one in found] == ["127.0.0.2", "127.0.0.3"]

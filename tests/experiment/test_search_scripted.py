@@ -124,4 +124,4 @@ def test_reports_have_what_was_found_and_what_was_missed(
     assert exit_code_of(["report", "last", "--lang", "zh", "-o", "report"]) == 0
     assert "次搜索中有 2 次没有找到满足 p99&lt;10ms 的到达率" in Path("report").read_text()
     assert exit_code_of(["compare", "last"]) == 2
-    assert "searched, and its steps are at levels of each search's own" in capsys.readouterr().err
+    assert "is a search: each search has levels of its own" in capsys.readouterr().err

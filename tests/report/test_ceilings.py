@@ -7,13 +7,13 @@ import json
 from analyse.made import a_step
 from loadstone.analyse.ceilings import ceilings
 from loadstone.model.ceilings import Limits, StepCeilings
+from loadstone.model.language import ENGLISH
 from loadstone.model.result import HostFigures, Result, RunInfo
 from loadstone.report.ceilings import as_page, as_text
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.figures.palette import ON_DARK, ON_LIGHT
 from loadstone.report.page import unpacked
 from loadstone.report.sentences import held_by
-from loadstone.report.words import ENGLISH
 
 HOSTILE = "</script><script>alert(1)</script>&\"'"
 

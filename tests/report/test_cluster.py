@@ -33,5 +33,5 @@ def test_versions_that_all_nodes_have_are_told_once() -> None:
 
 def test_versions_that_differ_are_told_with_their_nodes() -> None:
     text = said(a_node(1), a_node(2, python="3.12.1"), a_node(3, ray=None))
-    assert "Python 3.11.7 (10.0.0.1, 10.0.0.3) and 3.12.1 (10.0.0.2)" in text
+    assert "Python 3.11.7 (10.0.0.1, 10.0.0.3), 3.12.1 (10.0.0.2)" in text
     assert "Ray 2.60.0," in text

@@ -61,7 +61,7 @@ def test_each_form_warns_before_its_first_table() -> None:
 
 def test_equal_surroundings_are_said_to_be_equal() -> None:
     text = as_text(sections(*compared(*two({}))))
-    assert "Nothing that was looked at differs." in text
+    assert "No difference was found." in text
     assert "WARNING" not in text
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from experiment.test_experiment import FILE, by_server, carried_out, undisturbed
+from loadstone.model.language import in_language
 from loadstone.report.html import as_html
 from loadstone.report.markdown import as_markdown
+from loadstone.report.names import VERDICT_WORDS
 from loadstone.report.opened import Run
-from loadstone.report.words import CHINESE
 from report.test_html import Seen
 from scripted_engine import Script
 
@@ -37,7 +38,7 @@ def test_the_matrix_follows_the_answer_and_says_what_is_faster(run: Run) -> None
 
 
 def test_the_matrix_is_told_in_chinese_and_in_markdown(run: Run) -> None:
-    assert f"▲ {CHINESE.verdict_words['faster']}" in as_html(run, "zh")
+    assert f"▲ {in_language('zh')(VERDICT_WORDS['faster'])}" in as_html(run, "zh")
     told = as_markdown(run)
     rows = [line for line in told.splitlines() if "server=b against server=a" in line]
     assert len(rows) == 1

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analyse.made import a_step
+from loadstone.model.language import Language, translating
 from loadstone.model.result import GeneratorShare
 from loadstone.report.generators import figures_of, generators_table, name_of
+from loadstone.report.names import GENERATORS_HEADS
 from loadstone.report.text import as_plain
-from loadstone.report.words import CHINESE, ENGLISH
 
 
 def a_share(number: int, **changes: object) -> GeneratorShare:
@@ -60,5 +63,13 @@ def test_a_machine_whose_clock_nobody_knows_has_a_dash() -> None:
 def test_a_saturated_machine_is_marked_in_the_page() -> None:
     assert name_of(a_share(1, saturated=True)) == "1 10.0.0.2 !"
     # The machine itself, and ten figures of it.
-    assert list(ENGLISH.generators_heads) == list(CHINESE.generators_heads)
-    assert len(ENGLISH.generators_heads) == 1 + len(list(figures_of([a_share(1)])))
+    assert len(GENERATORS_HEADS) == 1 + len(list(figures_of([a_share(1)])))
+
+
+@pytest.mark.parametrize("words", translating(), ids=lambda one: one.code)
+def test_its_table_has_heads_in_each_language(words: Language) -> None:
+    table = generators_table([a_step(generators=(a_share(0),))], words)
+    assert table is not None
+    heads = "".join(column.head for column in table.columns)
+    assert "发生器" in heads and "generator" not in heads
+    assert table.rows[0][-1] == "0 / 1"

@@ -17,8 +17,8 @@ def test_a_line_names_statement_wait_and_holder() -> None:
     holder = LockHolder(connection=23, user="app@h", seconds=40, statement="SELECT 1")
     update = {"holder": holder, "others": 3, "deed": "ended"}
     assert stalled_line(STALLED.model_copy(update=update)).endswith(
-        ", held by connection 23 (app@h) for 40 s, which is at: SELECT 1; 3 more are silent;"
-        " the statement is ended, and tried another way"
+        ", held by connection 23 (app@h) for 40 s, which runs: SELECT 1; 3 more connections are "
+        "silent; the statement is ended and retried in another way"
     )
 
 

@@ -26,7 +26,7 @@ users    tps     qps     ms     ms     ms     ms      /s   nects  µs/query
    64  1,002  20,040   64.5   65.0   65.0   65.0       0       0      5.00
   256    850  17,000    256    257    257    257       0       0      5.00
 
-Peak: 1,002 tps at 64 users; 16 users reach 92% of it already. With 256 users it falls to 850.
+Peak: 1,002 tps at 64 users; 16 users reach 92 % of it already. With 256 users it falls to 850.
 note  the first of all notes
 """
 
@@ -122,9 +122,12 @@ def test_a_generator_near_its_ceiling_or_late_says_which(tmp_path: Path, script:
     cost = result.steps[0].generator.model_copy(update={"client_bound": True, "cpu_share": 0.5})
     near = {"ceiling_share": 0.9, "ceiling_qps": 120_000.0}
     said = changed(result, generator=cost.model_copy(update=near))
-    assert "at 90 % of what it could do at most on 1 core (120,000 statements a second)" in said
+    assert "at 90 % of its maximum on 1 core (120,000 statements a second)" in said
     late = changed(result, generator=cost.model_copy(update={"dispatch_p99_us": 500.0}))
-    assert "the generator itself began events up to 0.500 ms late (p99), 50 % of the p99" in late
+    assert (
+        "the generator itself started events up to 0.500 ms late (p99), which is 50 % of the p99"
+        in late
+    )
 
 
 def test_late_events_are_said_with_their_share(tmp_path: Path, script: Script) -> None:
@@ -173,7 +176,7 @@ def test_repeats_are_a_mean_with_its_interval(tmp_path: Path, script: Script) ->
 def test_a_ladder_that_still_climbs_does_not_claim_a_peak(tmp_path: Path, script: Script) -> None:
     text = as_text(result_of(tmp_path, script, {1: 10, 2: 20}))
     assert (
-        "Peak: 20.0 tps at 2 users. It is the highest level: the true peak may lie above." in text
+        "Peak: 20.0 tps at 2 users. It is the highest level: the true peak may be higher." in text
     )
 
 

@@ -45,5 +45,5 @@ def test_orders_a_minute_stand_with_their_honest_name(tmp_path: Path, script: Sc
 
 def test_another_workload_is_not_said_to_be_like_it(tmp_path: Path, script: Script) -> None:
     text = as_text(with_kinds(tmp_path, script, None))
-    assert "TPC-C" not in text and "The transactions of the step of 4 users:" in text
+    assert "TPC-C" not in text and "The transactions of the step with 4 users:" in text
     assert "new_order         " in text

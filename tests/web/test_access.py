@@ -221,7 +221,8 @@ def test_a_run_that_is_over_is_not_asked(tmp_path: Path, script: Script) -> None
     run = recorded_run(tmp_path)
     with served(tmp_path) as page:
         answer = page.post(f"/api/runs/{run.name}/stop", {})
-    assert (answer.status, answer.json) == (409, {"error": "the run is over"})
+    told = {"the run is over": {"zh": "测试已结束"}}
+    assert (answer.status, answer.json) == (409, {"error": "the run is over", "told": told})
     assert not (run / control_requests.FOLDER).exists()
 
 

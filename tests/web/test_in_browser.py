@@ -143,13 +143,13 @@ def test_the_page_comes_back_after_its_server_was_started_anew(
     record_step(recorder, plan, steps_of(plan)[0])
     with served(tmp_path, port=server.address.port) as again:
         # The cookie of the old server has gone with it.
-        expect(page.locator("#link")).to_contain_text("wants its link again")
+        expect(page.locator("#link")).to_contain_text("needs its link again")
         page.context.new_page().goto(again.link)
         expect(page.locator("#rows tbody tr")).to_have_count(1)
         expect(page.locator("#link")).to_have_text("")
         page.locator("#stop").click()
         page.locator("#stop").click()
-        expect(page.locator("#answer")).to_contain_text("Asked for")
+        expect(page.locator("#answer")).to_contain_text("Requested")
     assert control_requests.take(recorder.folder) == [StopRun()]
     recorder.close()
 
@@ -167,7 +167,7 @@ def test_users_are_changed_with_the_keyboard_alone(
         page.keyboard.press("Control+a")
         page.keyboard.type("3")
         page.keyboard.press("Enter")
-        expect(page.locator("#answer")).to_contain_text("Asked for")
+        expect(page.locator("#answer")).to_contain_text("Requested")
     assert control_requests.take(recorder.folder) == [SetUsers(step=1, users=3)]
     recorder.close()
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from importlib.resources import files
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -16,8 +16,11 @@ from loadstone.analyse.differences import Group as OfDifferences
 from loadstone.analyse.meaning import Weight
 from loadstone.analyse.verdict import Word
 from loadstone.model.finding import Group, ProofVerdict
+from loadstone.model.language import Language, translating
+from loadstone.model.message import say
 from loadstone.model.result import RunState, StepState
 from loadstone.report.figures.live import TIMELINES, ladder
+from loadstone.web.localize import translations
 from loadstone.web.pages import PAGE, pages
 from loadstone.web.theme_export import NAMES, shared
 
@@ -75,47 +78,75 @@ def texts_of_the_page() -> set[str]:
     return said | {options[0]["yAxis"][0]["name"], "this second"}
 
 
-@pytest.fixture(scope="module")
-def chinese() -> dict[str, str]:
-    """The page's own texts as the browser has them."""
+@pytest.mark.parametrize("language", translating(), ids=lambda one: one.code)
+def test_the_page_is_given_each_of_its_texts_with_the_same_places_to_fill(
+    language: Language,
+) -> None:
+    given, wanted = shared()["texts"][language.code], texts_of_the_page()
+    assert len(wanted) > 80
+    assert wanted - given.keys() == set()
+    for english in wanted:
+        # A text about one thing may say its number in a language that has a single form.
+        places = set(re.findall(r"\{\w+\}", english)) ^ set(re.findall(r"\{\w+\}", given[english]))
+        assert places <= ({"{number}"} if english.startswith("1 ") else set()), english
+
+
+def run_by_node(code: str) -> Any:
+    """What the page's script of texts answers in Chinese, with the texts as the page has them."""
     if NODE is None:
-        pytest.skip("not evaluated: there is no node to read the page's scripts")
-    source = re.sub(r"^import .*$", "", text("words.js"), flags=re.MULTILINE)
+        pytest.skip("not evaluated: there is no node to run the page's scripts")
+    source = re.sub(r"^(import .*|export (?=function))", "", text("words.js"), flags=re.MULTILINE)
+    known = shared()
+    given = (
+        f"const texts = {json.dumps(known['texts'])}; const names = {json.dumps(known['names'])};"
+        f"const joins = {json.dumps(known['joins'])};"
+        'const stored = () => "zh"; const keep = () => {};'
+        "const element = (tag, attributes, inside) => [tag, attributes, inside];"
+    )
     said = subprocess.run(
         [NODE, "--input-type=module", "-"],
-        input=f"{source}\nconsole.log(JSON.stringify(WORDS.zh));",
+        input=f"{given}\n{source}\nconsole.log(JSON.stringify({code}));",
         capture_output=True,
         text=True,
         check=True,
     )
-    found: dict[str, str] = json.loads(said.stdout)
-    return found
+    return json.loads(said.stdout)
 
 
-def test_each_text_is_in_chinese_once_with_the_same_places_to_fill(
-    chinese: dict[str, str],
-) -> None:
-    of_the_report = shared()["texts"]["zh"]
-    wanted = texts_of_the_page()
-    assert len(wanted) > 80
-    assert wanted - chinese.keys() - of_the_report.keys() == set()
-    assert chinese.keys() & of_the_report.keys() == set()
-    # Nor is anything kept that nobody says.
-    assert of_the_report.keys() - wanted == set()
-    for english, translated in chinese.items():
-        places = re.findall(r"\{\w+\}", english)
-        assert sorted(places) == sorted(re.findall(r"\{\w+\}", translated)), english
+def test_the_script_fills_texts_and_names_in_the_chosen_language() -> None:
+    assert run_by_node('t("step {number} of {planned}", { number: 2, planned: 3 })') == (
+        "步骤 2，共 3 步"
+    )
+    assert run_by_node("[1, 64].map(users)") == ["1 并发", "64 并发"]
+    assert run_by_node('t("what nobody translated")') == "what nobody translated"
+    assert run_by_node('["running", "toString"].map((one) => named("states", one))') == [
+        "进行中",
+        "toString",
+    ]
 
 
-def test_what_is_shown_by_its_name_has_one_in_each_language(chinese: dict[str, str]) -> None:
-    # Of a run that goes on, or cannot be read, there is no report to have a word for it.
-    states = {*get_args(RunState), *get_args(StepState)}
+def test_the_script_joins_as_the_language_does() -> None:
+    assert run_by_node('listed(["a", null, "", "b"])') == "a、b"
+    assert run_by_node('pair("a", bracketed("b", percent(0.05)))') == "a：b（5.0%）"
+
+
+def test_the_script_says_what_it_hears_in_the_chosen_language() -> None:
+    told = json.dumps(translations([say("{run} has no such level", run="r1")]))
+    heard = f'(hear({told}), ["r1 has no such level", "x"].map((one) => speech("p", one)))'
+    assert run_by_node(heard) == [
+        ["p", {"lang": None}, "r1 没有该场景"],
+        ["p", {"lang": "en"}, "x"],
+    ]
+    assert run_by_node(f'(hear({told}), spoken("r1 has no such level"))') == "r1 没有该场景"
+
+
+def test_what_is_shown_by_its_name_has_one_in_each_language() -> None:
     for lang, names in shared()["names"].items():
         assert set(get_args(Group)) == names["groups"].keys(), lang
+        assert set(get_args(OfDifferences)) == names["difference_groups"].keys(), lang
         assert set(get_args(ProofVerdict)) == names["proof_verdicts"].keys(), lang
         assert set(get_args(Word)) == names["verdict_words"].keys(), lang
         assert set(get_args(Weight)) == names["weights"].keys(), lang
-        assert states - names["states"].keys() <= chinese.keys(), lang
-    assert set(get_args(OfDifferences)) <= chinese.keys()
+        assert {*get_args(RunState), *get_args(StepState), "damaged"} == names["states"].keys()
     asked = {name for script in SCRIPTS for name in re.findall(r'named\("(\w+)"', text(script))}
     assert asked == set(NAMES)

@@ -203,9 +203,11 @@ def test_two_runs_are_compared_with_what_differs_on_top(tmp_path: Path, script: 
         pair = f"a={one.name}&b={other.name}"
         found = page.get(f"/api/compare?{pair}").json
         whole = page.get(f"/compare?{pair}")
+        chinese = page.get(f"/compare?{pair}&lang=zh")
         assert page.get(f"/api/compare?a={one.name}").status == 404
         alone = page.get(f"/api/compare?a={one.name}&b={one.name}")
-    assert (alone.status, alone.json) == (422, {"error": f"there is only one run: {one.name}"})
+    assert (alone.status, alone.json["error"]) == (422, f"there is only one run: {one.name}")
+    assert alone.json["told"][alone.json["error"]] == {"zh": f"只有一个测试：{one.name}"}
     assert [side["name"] for side in found["sides"]] == [one.name, other.name]
     first = found["differences"][0]
     assert (first["name"], first["weight"]) == ("innodb_flush_log_at_trx_commit", "unfair")
@@ -223,3 +225,5 @@ def test_two_runs_are_compared_with_what_differs_on_top(tmp_path: Path, script: 
     assert whole.status == 200
     assert "sandbox" in whole.headers["content-security-policy"]
     assert "innodb_flush_log_at_trx_commit" in whole.text
+    assert "What differs</h2>" in whole.text and '<html lang="en">' in whole.text
+    assert "差异</h2>" in chinese.text and '<html lang="zh-CN">' in chinese.text

@@ -2,7 +2,7 @@
 
 A setting counts as different where sides have different values; what only says where or who a
 server is (paths, ports, identities) is no setting, and what the server itself derives from another
-setting is told beside that one. A fact that is not known of a side is "not evaluated": it is
+setting is reported with that one. A fact that is not known of a side is "not evaluated": it is
 neither equal nor different.
 """
 
@@ -17,6 +17,7 @@ from loadstone.analyse.environment_diff import Surroundings
 from loadstone.analyse.known_settings import KNOWN, KnownSettings
 from loadstone.analyse.meaning import WEIGHTS, Meaning, Weight
 from loadstone.model.host_environment import HOST_FACTS, MITIGATIONS_APART
+from loadstone.model.message import Message, plain, say, say_in
 
 Group = Literal["work", "setting", "server", "host", "generator"]
 """What is driven, how the server is set, which server it is, where it runs, and who drives it."""
@@ -36,7 +37,7 @@ class Difference:
 
     group: Group
     name: str
-    label: str
+    label: Message
     """The name in words; a setting's is its name."""
     values: Values
     weight: Weight
@@ -53,7 +54,7 @@ class Differences:
     sides: tuple[str, ...]
     rows: tuple[Difference, ...]
     """The unfair first, then what changes speed, then the rest."""
-    not_evaluated: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    not_evaluated: tuple[tuple[Message, tuple[tuple[str, Message], ...]], ...]
     """What could not be compared: its label, and by side why."""
     on_one_side: Mapping[str, Values]
     """Settings that some servers do not have at all and no table knows, by name."""
@@ -91,8 +92,30 @@ def _work(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
         values = _values([[part.work.get(name) for part in side] for side in sides])
         if _differ(values) or (None in values and any(values)):
             weight: Weight = "unfair" if name in _OTHER_WORK else "slow"
-            yield Difference("work", name, name, values, weight)
+            yield Difference("work", name, WORK_NAMES.get(name, plain(name)), values, weight)
 
+
+WORK_NAMES: Mapping[str, Message] = {
+    "workload": say("workload"),
+    "tables": say("tables"),
+    "rows": say("rows"),
+    "warehouses": say("warehouses"),
+    "template": say("template"),
+    "options": say("options"),
+    "distribution": say("distribution"),
+    "protocol": say("protocol"),
+    "arrivals": say("arrivals"),
+    "isolation": say("isolation"),
+    "mix": say("mix"),
+    "phases": say("phases"),
+    "new connection after": say("new connection after"),
+    "idle connections": say("idle connections"),
+    "duration of a step": say("duration of a step"),
+    "warm-up": say("warm-up"),
+    "encryption": say_in("heading", "encryption"),
+    "compression": say("compression"),
+}
+"""What a part of the work is called where a person reads it."""
 
 _OTHER_WORK = {
     "workload",
@@ -151,7 +174,7 @@ def _setting(
     switch = next((one.part_of[name] for one in known if name in one.part_of), None)
     if switch and not _is_on_somewhere(switch, sides):
         weight = "note"
-    return Difference("setting", name, name, values, weight, meaning, followers)
+    return Difference("setting", name, plain(name), values, weight, meaning, followers)
 
 
 def _is_on_somewhere(name: str, sides: Sequence[Sequence[Surroundings]]) -> bool:
@@ -229,15 +252,20 @@ def _generator(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
     for name in _names(part.generator for side in sides for part in side):
         values = _values([[part.generator.get(name) for part in side] for side in sides])
         if _differ(values):
-            yield Difference("generator", name, f"load generator's {name}", values, "note")
+            label = say("load generator's {what}", what=_GENERATOR_NAMES.get(name, name))
+            yield Difference("generator", name, label, values, "note")
+
+
+_GENERATOR_NAMES: Mapping[str, Message] = {"kernel": say("kernel"), "cores": say("cores")}
+"""Those that are not the same in all languages."""
 
 
 def _unknown(
     sides: Mapping[str, Sequence[Surroundings]],
-) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+) -> Iterator[tuple[Message, tuple[tuple[str, Message], ...]]]:
     for name, label in HOST_FACTS.items():
         reasons = tuple(
-            (side, part.host.not_evaluated.get(name, "the run does not say"))
+            (side, plain(part.host.not_evaluated.get(name, say("the run does not say"))))
             for side, parts in sides.items()
             for part in parts[:1]
             if name not in part.host.known
@@ -245,12 +273,12 @@ def _unknown(
         if reasons:
             yield label, reasons
     without = tuple(
-        (side, "the run has none of them")
+        (side, say("the run has none of them"))
         for side, parts in sides.items()
         if not any(part.variables for part in parts)
     )
     if without:
-        yield "settings", without
+        yield say("settings"), without
 
 
 def _names(mappings: Iterable[Mapping[str, str]]) -> list[str]:

@@ -1,7 +1,7 @@
 """What the variants of an experiment promise of a commit: where that differs, so does the work.
 
-Rates of a server that may lose commits are no rates of one that may not; that is said before any
-figure.
+Rates of a server that may lose commits cannot be compared with those of one that may not; that is
+reported before any figure.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Any
 from loadstone.analyse.known_settings import KNOWN, KnownSettings, by_newest_name
 from loadstone.experiments.variants import place_of
 from loadstone.model.experiment import Experiment
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import family_in
 
 Variables = Mapping[str, str]
 
 _ONES = ("ON", "YES", "TRUE")
-_NOUGHTS = ("OFF", "NO", "FALSE")
+_ZEROS = ("OFF", "NO", "FALSE")
 
 
 def variables_of_variants(
@@ -40,21 +41,23 @@ def variables_of_variants(
     return found
 
 
-def warnings(variants: Mapping[str, Variables]) -> list[str]:
+def warnings(variants: Mapping[str, Variables]) -> list[Message]:
     """Where durability differs, and where all may lose commits alike."""
-    differing: list[str] = []
+    differing: list[Message] = []
     relaxed: list[str] = []
     for known in KNOWN.values():
         _compare(known, variants, differing, relaxed)
     if relaxed:
-        differing.append(f"no variant has each commit on the disk: {', '.join(relaxed)}")
+        differing.append(
+            say("no variant has each commit on disk: {settings}", settings=Joined(relaxed))
+        )
     return differing
 
 
 def _compare(
     known: KnownSettings,
     variants: Mapping[str, Variables],
-    differing: list[str],
+    differing: list[Message],
     relaxed: list[str],
 ) -> None:
     for name in known.deciding:
@@ -63,15 +66,24 @@ def _compare(
             if name in variables:
                 by_value.setdefault(_value(variables[name]), []).append(variant)
         if len(by_value) > 1:
-            said = ", ".join(f"{value} ({', '.join(who)})" for value, who in by_value.items())
-            meaning = known.meanings[name]
-            differing.append(f"durability differs, {name}: {said}: {meaning.durability}")
+            values = Joined(
+                say("{value} ({variants})", value=value, variants=Joined(who))
+                for value, who in by_value.items()
+            )
+            differing.append(
+                say(
+                    "durability differs: {name} is {values}; {meaning}",
+                    name=name,
+                    values=values,
+                    meaning=known.meanings[name].durability,
+                )
+            )
         elif name in known.lasting and by_value and known.lasting[name] not in by_value:
             relaxed.append(f"{name} = {next(iter(by_value))}")
 
 
 def _value(said: str) -> str:
-    """Switches are told as words by some and as numbers by others."""
+    """Some servers write switches as words, others as numbers."""
     if said.upper() in _ONES:
         return "1"
-    return "0" if said.upper() in _NOUGHTS else said
+    return "0" if said.upper() in _ZEROS else said

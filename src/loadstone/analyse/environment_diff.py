@@ -19,6 +19,7 @@ from loadstone.analyse.paired_sides import Part
 from loadstone.model.error_codes import MYSQL
 from loadstone.model.experiment import Level
 from loadstone.model.host_environment import HostSurroundings
+from loadstone.model.message import say
 from loadstone.model.result import StepResult
 from loadstone.model.target import family_in
 
@@ -162,11 +163,11 @@ def _compression(steps: Sequence[StepResult]) -> str | None:
 
 def _host(told: object) -> HostSurroundings:
     if told is None:
-        return HostSurroundings.nothing("the run did not look at it")
+        return HostSurroundings.nothing(say("the run did not look at it"))
     try:
         return HostSurroundings.model_validate(told)
     except ValidationError:
-        return HostSurroundings.nothing("environment.json is damaged")
+        return HostSurroundings.nothing(say("environment.json is damaged"))
 
 
 def _generator(machine: Mapping[str, Any], part: Part) -> Iterator[tuple[str, str]]:

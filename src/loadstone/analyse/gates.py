@@ -27,6 +27,7 @@ from loadstone.analyse.ladder import Level, levels
 from loadstone.analyse.metrics import METRICS, Kind, Metric
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import Message, counted, plain, say
 from loadstone.model.nearest import nearest
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
@@ -81,17 +82,17 @@ class Gate:
 
 @dataclass(frozen=True)
 class Check:
-    """What became of a gate in one place."""
+    """The outcome of a gate in one place."""
 
     gate: str
     metric: Metric
-    where: str
+    where: Message
     """The level, for a person."""
     state: State
     value: float | None = None
     """The figure, or the change as a share."""
     interval: Interval | None = None
-    why: str | None = None
+    why: Message | None = None
     """What the state does not say by itself."""
     is_change: bool = False
 
@@ -108,21 +109,27 @@ def threshold(text: str) -> Gate:
         GateError: there is no such figure, or the unit is not its own.
     """
     metric, relation, number, unit = _parts(text, "p99<20ms")
-    units = _UNITS[metric.kind]
+    units, example, name = _UNITS[metric.kind], _EXAMPLES[metric.kind], metric.name
     if unit not in units:
-        known = ", ".join(name for name in units if name)
-        wrong = f"'{unit}' is no unit of {metric.name}" if unit else f"{metric.name} needs a unit"
-        raise GateError(f"'{text}': {wrong}", f"write {_EXAMPLES[metric.kind]}; units: {known}")
+        known = ", ".join(each for each in units if each)
+        wrong = (
+            say("'{text}': '{unit}' is not a unit of {metric}", text=text, unit=unit, metric=name)
+            if unit
+            else say("'{text}': {metric} needs a unit", text=text, metric=name)
+        )
+        raise GateError(wrong, say("write {example}; units: {units}", example=example, units=known))
     if number.startswith("-"):
-        raise GateError(f"'{text}': {metric.name} is never below nought", _where_changes_go(text))
+        raise GateError(
+            say("'{text}': {metric} is never below zero", text=text, metric=name),
+            say("a change is given with --fail-on, as '{text}' in percent", text=text.strip()),
+        )
     limit = float(number) * units[unit]
     if math.isinf(limit):
-        raise GateError(f"'{text}': nothing is as much as that", f"write {_EXAMPLES[metric.kind]}")
+        raise GateError(
+            say("'{text}': no figure is that large", text=text),
+            say("write {example}", example=example),
+        )
     return Gate(text.strip(), metric, relation, limit)
-
-
-def _where_changes_go(text: str) -> str:
-    return f"a change is given with --fail-on, as '{text.strip()}' in percent"
 
 
 def change(text: str) -> Gate:
@@ -132,23 +139,29 @@ def change(text: str) -> Gate:
         GateError: there is no such figure, or it is not a percentage.
     """
     metric, relation, number, unit = _parts(text, "tps<-5%")
+    hint = say("write {example}", example=f"{metric.name}<-5%")
     if unit != "%":
-        raise GateError(f"'{text}': a change is given in percent", f"write {metric.name}<-5%")
+        raise GateError(say("'{text}': a change is given in percent", text=text), hint)
     limit = float(number) / 100
     if math.isinf(limit) or limit < -1 or (limit == -1 and relation == "<"):
-        said = "never so: nothing falls by more than all of it"
-        raise GateError(f"'{text}' is {said}", f"write {metric.name}<-5%")
+        raise GateError(
+            say("'{text}' can never be true: nothing falls by more than 100 %", text=text), hint
+        )
     return Gate(text.strip(), metric, relation, limit)
 
 
 def _parts(text: str, example: str) -> tuple[Metric, str, str, str]:
     found = _FORM.fullmatch(text.lower())
     if found is None:
-        raise GateError(f"'{text}' is not a limit", f"write '{example}'")
+        raise GateError(
+            say("'{text}' is not a limit", text=text), say("write '{example}'", example=example)
+        )
     name = found[1].replace(".", "")
     if name not in METRICS:
-        near = nearest(name, METRICS) or "tps, p99, errors and so on: docs/gates.md"
-        raise GateError(f"'{text}': there is no figure '{found[1]}'", near)
+        near = nearest(name, METRICS) or say("tps, p99, errors and others: docs/gates.md")
+        raise GateError(
+            say("'{text}': there is no figure '{name}'", text=text, name=found[1]), near
+        )
     return METRICS[name], found[2], found[3], found[4]
 
 
@@ -157,19 +170,19 @@ def judge_thresholds(
 ) -> list[Check]:
     """Each gate at each level.
 
-    `missing`: levels that were planned and never came to their turn, for a person.
+    `missing`: levels that were planned and never run, for a person.
     """
     found = levels(steps)
     checks = []
     for gate in gates:
         checks += [_judge(gate, level) for level in found]
         checks += [
-            Check(gate.text, gate.metric, place, "no evidence", why="it was not carried out")
+            Check(gate.text, gate.metric, plain(place), "no evidence", why=say("it was not run"))
             for place in missing
         ]
         if not found and not missing:
-            said = "the run has no step"
-            checks.append(Check(gate.text, gate.metric, "the run", "no evidence", why=said))
+            why = say("the run has no step")
+            checks.append(Check(gate.text, gate.metric, say("the run"), "no evidence", why=why))
     return checks
 
 
@@ -184,18 +197,19 @@ def judge_search(
     why = _why_unfound(found)
     if found is None or why:
         return [
-            Check(gate.text, gate.metric, "the search", "no evidence", why=why) for gate in gates
+            Check(gate.text, gate.metric, say("the search"), "no evidence", why=why)
+            for gate in gates
         ]
     return judge_thresholds(gates, [step for step in steps if _is_answer(found, step)])
 
 
-def _why_unfound(found: SearchOutcome | None) -> str | None:
+def _why_unfound(found: SearchOutcome | None) -> Message | None:
     if found is None or not found.complete:
-        return "it did not come to its end"
+        return say("it did not finish")
     if found.objective and found.rate is None:
-        return f"no rate held {found.objective}"
+        return say("no rate held {objective}", objective=str(found.objective))
     if not found.objective and found.concurrency is None:
-        return "no number of users reached the peak"
+        return say("no number of users reached the peak")
     return None
 
 
@@ -217,11 +231,12 @@ def _judge(gate: Gate, level: Level) -> Check:
         return Check(gate.text, gate.metric, place, "no evidence", why=why)
     value = quoted(gate.metric, fit)
     if value is None:
-        why = f"the run has no {gate.metric.name}"
+        why = say("the run has no {metric}", metric=gate.metric.name)
         return Check(gate.text, gate.metric, place, "no evidence", why=why)
     held = gate.is_so(value)
     bound = any(step.generator.client_bound for step in fit)
-    why = "the generator was the limit, so the server may be better" if bound and not held else None
+    why = say("the generator was the limit, so the server may be better")
+    why = why if bound and not held else None
     return Check(gate.text, gate.metric, place, "held" if held else "broken", value, why=why)
 
 
@@ -238,34 +253,47 @@ def quoted(metric: Metric, steps: Iterable[StepResult]) -> float | None:
     return fmean(values)
 
 
-def unfit(step: StepResult) -> str | None:
+def unfit(step: StepResult) -> Message | None:
     """Why nothing may be said of a step; `None`: it ended, is level, was never held."""
-    if step.state != "finished":
-        return f"step {step.step} {step.state}"
+    match step.state:
+        case "failed":
+            return say("step {number} failed", number=step.step)
+        case "stopped":
+            return say("step {number} stopped", number=step.step)
+        case "interrupted":
+            return say("step {number} interrupted", number=step.step)
     if step.steady is False:
-        return f"step {step.step} never settled"
+        return say("step {number} never settled", number=step.step)
     if step.held:
-        return f"step {step.step} was held back by --max-load"
+        return say("step {number} was held back by --max-load", number=step.step)
     return None
 
 
-def place_of(workload: str, users: int, rate: Rate | None, context: str) -> str:
-    """`oltp_read_write, 64 users`, with the variant where there are several."""
-    said = f"{workload}, {users} {'user' if users == 1 else 'users'}"
-    due = f", {rate} events/s due" if rate else ""
-    return f"{said}{due}" + (f", {context}" if context not in ("", "default") else "")
+def place_of(workload: str, users: int, rate: Rate | None, context: str) -> Message:
+    """`oltp_read_write, 64 users`, with the variant where there are several.
+
+    Programs know the place by this text too (--json, JUnit), so its numbers have no commas.
+    """
+    place = counted(
+        "{workload}, 1 user", "{workload}, {users} users", users, workload=workload, users=users
+    )
+    if rate:
+        place = say("{place}, {rate} events/s due", place=place, rate=str(rate))
+    if context not in ("", "default"):
+        place = say("{place}, {context}", place=place, context=context)
+    return place
 
 
 @dataclass(frozen=True)
 class Change:
     """A change of one metric in one place, as far as it is known."""
 
-    where: str
+    where: Message
     relative: float | None
     """`None`: it cannot be said at all."""
     interval: Interval | None
     """`None`: a side has a single step, or there is no change to speak of."""
-    why: str | None = None
+    why: Message | None = None
 
 
 def judge_changes(gate: Gate, changes: Iterable[Change]) -> Iterator[Check]:
@@ -277,15 +305,15 @@ def judge_changes(gate: Gate, changes: Iterable[Change]) -> Iterator[Check]:
         )
 
 
-def _state(gate: Gate, each: Change) -> tuple[State, str | None]:
+def _state(gate: Gate, each: Change) -> tuple[State, Message | None]:
     if each.relative is None:
         return "no evidence", each.why
     if each.interval is None:
         state: State = "broken" if gate.is_so(each.relative) else "held"
-        return state, each.why or "a single step a side: no interval can be had"
+        return state, each.why or say("a single step on each side: there is no interval")
     ends = [gate.is_so(end) for end in (each.interval.low, each.interval.high)]
     if all(ends):
         return "broken", each.why
     if any(ends):
-        return "not decided", "the interval has the limit in it: more repeats would tell"
+        return "not decided", say("the interval contains the limit: more repeats would decide")
     return "held", each.why

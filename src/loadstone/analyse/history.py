@@ -27,6 +27,7 @@ from loadstone.analyse.gates import (
 )
 from loadstone.analyse.metrics import Metric
 from loadstone.analyse.paired_sides import Part, Run, parts_of
+from loadstone.model.message import Message, say, say_in
 
 FEWEST_RUNS = 8
 """In a shorter history a change would have to be very great to be told from noise."""
@@ -46,7 +47,7 @@ class Turn:
     """A change of level, and what else changed between the two runs beside it."""
 
     point: ChangePoint
-    differs: tuple[str, ...]
+    differs: tuple[Message, ...]
     """Names of what differs between the last run before and the first one after."""
 
 
@@ -56,13 +57,13 @@ class Series:
 
     name: str
     """Name of the runs."""
-    where: str
+    where: Message
     metric: Metric
     points: tuple[Point, ...]
     turns: tuple[Turn, ...]
     left_out: int
     """Runs that had the level, and no step of it that may be quoted."""
-    unseen: tuple[State, str] | None = None
+    unseen: tuple[State, Message] | None = None
     """What a gate says where the newest run of that name has no value here, and why."""
 
     @property
@@ -122,17 +123,18 @@ def _series(key: _Key, parts: Sequence[Part], metric: Metric, newest: Run) -> Se
     return Series(name, where, metric, tuple(points), turns, len(parts) - len(points), unseen)
 
 
-def _unseen(newest: Run, last: Part, cell: Cell, metric: Metric) -> tuple[State, str]:
+def _unseen(newest: Run, last: Part, cell: Cell, metric: Metric) -> tuple[State, Message]:
     """Why the newest run says nothing: `last` is the newest part that has the level at all."""
     if last.run is newest:
         faults = filter(None, (unfit(step) for step, _ in last.seen(cell)))
-        return "no evidence", f"{newest.label}: {next(faults, f'it has no {metric.name}')}"
+        why = next(faults, say("it has no {metric}", metric=metric.name))
+        return "no evidence", say("{run}: {why}", run=newest.label, why=why)
     if newest.result.run.state != "finished":
-        return "no evidence", f"{newest.label} {newest.result.run.state} before it"
-    return "not decided", f"{newest.label} has no such level"
+        return "no evidence", say("{run} ended before this level", run=newest.label)
+    return "not decided", say("{run} has no such level", run=newest.label)
 
 
-def _differs(before: Part, after: Part) -> tuple[str, ...]:
+def _differs(before: Part, after: Part) -> tuple[Message, ...]:
     found = differences({"before": [surroundings_of(before)], "after": [surroundings_of(after)]})
     return tuple(row.label for row in found.rows)
 
@@ -153,16 +155,17 @@ def judge_history(
         series = [each for each in found if each.metric.name == name]
         for gate in mine:
             if not series:
-                why = "no run has a step"
-                checks.append(Check(gate.text, gate.metric, "all runs", "no evidence", why=why))
+                why = say("no run has a step")
+                where = say("all runs")
+                checks.append(Check(gate.text, gate.metric, where, "no evidence", why=why))
             checks += [check for each in series for check in _judge(gate, each, confidence)]
     return checks
 
 
 def _judge(gate: Gate, series: Series, confidence: float) -> Iterator[Check]:
-    where = f"{series.name}: {series.where}"
+    where = say_in("joined", "{first}: {second}", first=series.name, second=series.where)
     if not series.points:
-        why = f"no run has {series.metric.name} here"
+        why = say("no run has {metric} here", metric=series.metric.name)
         yield Check(gate.text, gate.metric, where, "no evidence", why=why)
         return
     if series.unseen:
@@ -170,15 +173,19 @@ def _judge(gate: Gate, series: Series, confidence: float) -> Iterator[Check]:
         yield Check(gate.text, gate.metric, where, state, why=why)
         return
     if len(series.points) < FEWEST_RUNS:
-        why = f"{len(series.points)} runs: it takes {FEWEST_RUNS} to see a change"
+        why = say(
+            "{runs} runs: a change shows from {fewest} on",
+            runs=len(series.points),
+            fewest=FEWEST_RUNS,
+        )
         yield Check(gate.text, gate.metric, where, "not decided", why=why)
         return
     if not series.turns:
-        why = f"no change in {len(series.points)} runs"
+        why = say("no change in {runs} runs", runs=len(series.points))
         yield Check(gate.text, gate.metric, where, "held", why=why)
         return
     before, after = series.levels()[-2:]
-    since = f"since {series.points[series.turns[-1].point.at].run}"
+    since = say("since {run}", run=series.points[series.turns[-1].point.at].run)
     if min(*before, *after) <= 0:
         change = Change(where, series.turns[-1].point.relative, None, since)
     else:

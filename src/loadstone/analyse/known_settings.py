@@ -9,6 +9,7 @@ from loadstone.analyse.advice import Rule
 from loadstone.analyse.meaning import Meaning
 from loadstone.analyse.mysql import known as mysql
 from loadstone.model.error_codes import MYSQL
+from loadstone.model.message import Message
 
 
 class KnownSettings(Protocol):
@@ -52,7 +53,7 @@ class KnownSettings(Protocol):
     # What differs between servers.
 
     @property
-    def versions(self) -> Mapping[str, str]:
+    def versions(self) -> Mapping[str, Message]:
         """The build of a server, by the variables that tell it, and what they are called."""
 
     @property

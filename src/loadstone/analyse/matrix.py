@@ -26,10 +26,11 @@ from loadstone.analyse.paired_sides import (
     own_verdicts,
     parts_of,
 )
-from loadstone.analyse.verdict import Verdict, verdicts
+from loadstone.analyse.verdict import REASONS, Verdict, verdicts
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Rules
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
 from loadstone.model.target import TargetUrlError, parse_target_url
@@ -103,9 +104,14 @@ class Place:
     context: str
     cell: Cell
 
-    def __str__(self) -> str:
+    @property
+    def said(self) -> Message:
+        """The place, for a person."""
         workload, users, rate = self.cell
         return place_of(workload, users, rate, self.context)
+
+    def __str__(self) -> str:
+        return str(self.said)
 
 
 @dataclass(frozen=True)
@@ -197,12 +203,16 @@ def split(runs: Sequence[Run], by: str | None) -> list[Side]:
     found: dict[str, dict[str, list[Part]]] = {}
     for run in runs:
         if run.experiment and run.experiment.search:
-            said = f"{run.label} searched, and its steps are at levels of each search's own"
-            raise ComparisonError(said, f"loadstone runs show {run.label} compares what was found")
+            raise ComparisonError(
+                say("{run} is a search: each search has levels of its own", run=run.label),
+                say("loadstone runs show {run} compares what they found", run=run.label),
+            )
         parts = parts_of(run)
         if not parts:
-            said = "the run ended before its first step"
-            raise ComparisonError(f"{run.label} has no step to compare", said)
+            raise ComparisonError(
+                say("{run} has no step to compare", run=run.label),
+                say("the run ended before its first step"),
+            )
         for part in parts:
             side, context = _side(part, by, alone=len(runs) == 1)
             found.setdefault(side, {}).setdefault(context, []).append(part)
@@ -220,16 +230,25 @@ def _only_factor(run: Run) -> str:
         return factors[0].name
     if factors:
         names = ", ".join(factor.name for factor in factors)
-        raise ComparisonError(f"{run.label} has several factors", f"say which with --by: {names}")
+        raise ComparisonError(
+            say("{run} has several factors", run=run.label),
+            say("choose one with --by: {factors}", factors=names),
+        )
     raise ComparisonError(
-        f"{run.label} has nothing to compare: one run without factors",
-        "name two runs, or one of an experiment",
+        say("{run} has nothing to compare: it is one run without factors", run=run.label),
+        say("name two runs, or one of an experiment"),
     )
 
 
 def _one_side(by: str | None, names: Sequence[str]) -> ComparisonError:
-    what = {None: "run", "target": "target"}.get(by, f"level of {by}")
-    return ComparisonError(f"there is only one {what}: {names[0]}", "it takes two to compare")
+    match by:
+        case None:
+            said = say("there is only one run: {name}", name=names[0])
+        case "target":
+            said = say("there is only one target: {name}", name=names[0])
+        case _:
+            said = say("there is only one level of {factor}: {name}", factor=by, name=names[0])
+    return ComparisonError(said, say("a comparison needs two"))
 
 
 def _side(part: Part, by: str | None, *, alone: bool) -> tuple[str, str]:
@@ -243,9 +262,13 @@ def _side(part: Part, by: str | None, *, alone: bool) -> tuple[str, str]:
         return _targets(part), ",".join(f"{name}={level.name}" for name, level in others)
     levels = dict(variant.levels)
     if by not in levels:
-        known = ", ".join(levels) or "none"
-        said = f"{run.label} has no factor '{by}'"
-        raise ComparisonError(said, f"its factors: {known}; also: --by target")
+        known = ", ".join(levels)
+        raise ComparisonError(
+            say("{run} has no factor '{factor}'", run=run.label, factor=by),
+            say("its factors: {factors}; also: --by target", factors=known)
+            if known
+            else say("it has no factors; --by target compares targets"),
+        )
     others = [(name, level) for name, level in variant.levels if name != by]
     context = ",".join(f"{name}={level.name}" for name, level in others)
     return levels[by].name, context if alone else ", ".join(filter(None, (run.label, context)))
@@ -255,8 +278,8 @@ def _targets(part: Part) -> str:
     """Where its first step was driven: `db1:3306`, whatever schema and TLS were asked for."""
     for step in part.run.result.steps:
         if step.variant == part.variant and step.targets:
-            return " and ".join(_server(share.target) for share in step.targets)
-    return "unknown target"
+            return ", ".join(_server(share.target) for share in step.targets)
+    return say("unknown target")
 
 
 def _server(url: str) -> str:
@@ -351,7 +374,9 @@ def _changes(found: Matrix, metric: Metric, confidence: float) -> Iterator[Chang
     many = len(found.sides) > 2
     for cell in found.cells:
         for side in found.sides[1:]:
-            where = f"{cell.place}, {side.name}" if many else str(cell.place)
+            where = cell.place.said
+            if many:
+                where = say("{place}, {side}", place=where, side=side.name)
             yield _change(cell, side.name, metric, Change(where, None, None), confidence)
 
 
@@ -361,8 +386,9 @@ def _change(
     against = next((each for each in cell.against if each.side == side), None)
     if against is None:
         has = {side_result.side for side_result in cell.side_results}
-        lacking = side if side not in has else "the first side"
-        return replace(unknown, why=f"{lacking} was not measured here")
+        if side in has:
+            return replace(unknown, why=say("the first side was not measured here"))
+        return replace(unknown, why=say("{side} was not measured here", side=side))
     effect = against.effect(metric, confidence)
     if effect is not None:
         return replace(unknown, relative=effect.relative, interval=effect.interval)
@@ -370,18 +396,22 @@ def _change(
 
 
 def _of_nothing(against: Against, metric: Metric, unknown: Change) -> Change:
-    """Where there is no ratio: to or from nought, or nothing is known."""
+    """Where there is no ratio: to or from zero, or nothing is known."""
     reasons = sorted(set(against.verdict.left_out) - {"nothing done"})
     if reasons:
-        return replace(unknown, why=", ".join(reasons))
+        named = Joined(REASONS[reason] for reason in reasons)
+        return replace(unknown, why=say("left out: {reasons}", reasons=named))
     a, b = (
         [group.value(metric) for group in side] for side in (against.contest.a, against.contest.b)
     )
     if not a or not b or None in (*a, *b):
-        return replace(unknown, why=f"a side has no {metric.name}")
+        return replace(unknown, why=say("a side has no {metric}", metric=metric.name))
     if any(a) and not any(b):
-        return replace(unknown, relative=-1.0, why="nought now")
+        return replace(unknown, relative=-1.0, why=say("it is zero now"))
     if not any(a):
         relative = math.inf if any(b) else 0.0
-        return replace(unknown, relative=relative, why="nought on the first side")
-    return replace(unknown, why=f"{metric.name} is nought in some steps and not in others")
+        return replace(unknown, relative=relative, why=say("it is zero on the first side"))
+    return replace(
+        unknown,
+        why=say("{metric} is zero in some steps and not in others", metric=metric.name),
+    )

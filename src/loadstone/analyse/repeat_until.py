@@ -19,9 +19,10 @@ from loadstone.analyse.comparison import (
 )
 from loadstone.analyse.experimental_units import Cell, Observed, contrasts, sides
 from loadstone.analyse.sequential import look_at_mean
-from loadstone.analyse.verdict import Sides
+from loadstone.analyse.verdict import REASONS, Sides, Spoiled
 from loadstone.experiments.order import Again, More
 from loadstone.model.experiment import Experiment, Until
+from loadstone.model.message import Joined, say
 from loadstone.model.result import StepResult
 
 MOST_AGAIN = 0.5
@@ -71,7 +72,7 @@ def spoiled_by_noise(experiment: Experiment, done: Sequence[StepResult]) -> Agai
     """Cells that lost units to noise, and may have others in their place."""
     seen = observed(experiment, done)
     planned: dict[Cell, int] = {}
-    short: dict[Cell, set[str]] = {}
+    short: dict[Cell, set[Spoiled]] = {}
     for contrast in contrasts(experiment):
         for cell, units in sides(seen, contrast).items():
             planned[cell] = _planned(experiment)
@@ -81,9 +82,14 @@ def spoiled_by_noise(experiment: Experiment, done: Sequence[StepResult]) -> Agai
                 short.setdefault(cell, set()).update(*lost)
     if not short:
         return Again()
-    why = ", ".join(sorted(set().union(*short.values())))
-    cells = f"{len(short)} of {len(planned)} cells"
-    return Again(frozenset(short), f"{cells} measured once more, as units were left out: {why}")
+    why = Joined(REASONS[reason] for reason in sorted(set[Spoiled]().union(*short.values())))
+    said = say(
+        "{short} of {all} cells measured once more, as units were left out: {why}",
+        short=len(short),
+        all=len(planned),
+        why=why,
+    )
+    return Again(frozenset(short), said)
 
 
 def _planned(experiment: Experiment) -> int:
@@ -92,5 +98,5 @@ def _planned(experiment: Experiment) -> int:
     return experiment.repeats if blocks else experiment.repeats // 2
 
 
-def _noise(each: Sides) -> frozenset[str]:
+def _noise(each: Sides) -> frozenset[Spoiled]:
     return (each.a.spoiled | each.b.spoiled) & NOISE

@@ -20,6 +20,8 @@ from typing import Literal
 from loadstone.analyse.effects import Effect, Pair, holm, paired, unpaired
 from loadstone.analyse.power import units_needed
 from loadstone.model.experiment import Rules
+from loadstone.model.figure import General
+from loadstone.model.message import Message, counted, say
 
 Word = Literal["faster", "slower", "no difference", "not enough evidence"]
 
@@ -32,10 +34,21 @@ Spoiled = Literal[
     "nothing done",
     "objective missed",
 ]
-"""What is seen beside the outcome: the generator was the limit, the hypervisor or a limit took CPU
-time away, the series never settled, the step did not come to its end. The last two alone are
-outcomes: a rate of nought, and a search that found no rate within its objective, have no ratio to
-anything, so they are told rather than reckoned with."""
+"""What is seen alongside the outcome: the generator was the limit, the hypervisor or a limit took
+CPU time away, the series never settled, the step did not finish. The last two alone are outcomes: a
+rate of zero, and a search that found no rate within its objective, have no ratio to anything, so
+they are reported and not computed with."""
+
+REASONS: Mapping[Spoiled, Message] = {
+    "client-bound": say("client-bound"),
+    "steal": say("CPU steal"),
+    "throttled": say("throttled"),
+    "unsteady": say("unsteady"),
+    "incomplete": say("incomplete"),
+    "nothing done": say("nothing done"),
+    "objective missed": say("objective missed"),
+}
+"""What each is called where a person reads it."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +95,26 @@ class Verdict:
     """Units by the reason, pairs where they are paired; one with several counts with each."""
     units_left_out: int
 
-    def __str__(self) -> str:
+    @property
+    def said(self) -> Message:
         """The verdict as it is quoted."""
-        if self.word == "no difference":
-            return f"no difference within {100 * self.margin:g} %"
-        if self.word == "not enough evidence":
-            return f"not enough evidence: {_more(self.more)}"
-        return self.word
+        match self.word:
+            case "faster":
+                return say("faster")
+            case "slower":
+                return say("slower")
+            case "no difference":
+                return say("no difference within {margin} %", margin=General(100 * self.margin))
+        if self.more is None:
+            return say("not enough evidence: repeat it")
+        return counted(
+            "not enough evidence: 1 more repeat",
+            "not enough evidence: {number} more repeats",
+            self.more,
+        )
 
-
-def _more(more: int | None) -> str:
-    return "repeat it" if more is None else f"{more} more repeat{'s' if more > 1 else ''}"
+    def __str__(self) -> str:
+        return str(self.said)
 
 
 def verdicts(

@@ -5,36 +5,37 @@ from __future__ import annotations
 from pydantic import Field
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, say
 
-HOST_FACTS: dict[str, str] = {
-    "os": "operating system",
-    "kernel": "kernel",
-    "libc": "libc",
-    "allocator": "memory allocator",
-    "cpu": "CPU model",
-    "cores": "cores online",
-    "cores_allowed": "cores that the server may use",
-    "governor": "CPU governor",
-    "mitigations": "CPU mitigations",
-    "hypervisor": "virtual machine",
-    "clocksource": "clock source",
-    "memory": "memory",
-    "swap": "swap",
-    "swappiness": "swappiness",
-    "huge_pages": "transparent huge pages",
-    "huge_pages_defrag": "defragmenting for huge pages",
-    "huge_pages_reserved": "reserved huge pages",
-    "file_system": "file system of the data",
-    "mount_options": "mount options of the data",
-    "io_scheduler": "IO scheduler",
-    "rotational": "disk says that it turns",
-    "write_cache": "disk's write cache",
-    "nic_speed": "NIC speed",
-    "cgroup_cores": "cgroup limit of cores",
-    "cgroup_memory": "cgroup limit of memory",
-    "cgroup_io": "cgroup limit of the disk",
+HOST_FACTS: dict[str, Message] = {
+    "os": say("operating system"),
+    "kernel": say("kernel"),
+    "libc": say("libc"),
+    "allocator": say("memory allocator"),
+    "cpu": say("CPU model"),
+    "cores": say("cores online"),
+    "cores_allowed": say("cores that the server may use"),
+    "governor": say("CPU governor"),
+    "mitigations": say("CPU mitigations"),
+    "hypervisor": say("virtual machine"),
+    "clocksource": say("clock source"),
+    "memory": say("memory"),
+    "swap": say("swap"),
+    "swappiness": say("swappiness"),
+    "huge_pages": say("transparent huge pages"),
+    "huge_pages_defrag": say("defragmenting for huge pages"),
+    "huge_pages_reserved": say("reserved huge pages"),
+    "file_system": say("file system of the data"),
+    "mount_options": say("mount options of the data"),
+    "io_scheduler": say("IO scheduler"),
+    "rotational": say("disk reports that it rotates"),
+    "write_cache": say("disk's write cache"),
+    "nic_speed": say("NIC speed"),
+    "cgroup_cores": say("cgroup limit of cores"),
+    "cgroup_memory": say("cgroup limit of memory"),
+    "cgroup_io": say("cgroup limit of the disk"),
 }
-"""Each fact of a host, in the order in which they are told."""
+"""Each fact of a host, in the order in which they are shown."""
 
 MITIGATIONS_APART = " // "
 """Between two of them: the kernel's texts have commas and semicolons of their own."""

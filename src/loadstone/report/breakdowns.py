@@ -1,4 +1,4 @@
-"""Tables of what a step tells apart: workloads of a mix, phases, connections opened anew."""
+"""Tables of a step's parts: the workloads of a mix, phases, and new connections."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loadstone.analyse.comparison import Row
 from loadstone.analyse.ladder import Level, middle_step
+from loadstone.model.figure import General
 from loadstone.model.language import Language
 from loadstone.model.message import say, user_count
 from loadstone.model.numbers import NOTHING, count, rate
@@ -66,7 +67,7 @@ def _members(steps: Sequence[StepResult], label: _Label, words: Language) -> Tab
     heads = (words(say("workload")), words(say("has")), label.head, *_figure_heads(words))
     rows = tuple(
         (
-            member.name if member.name == member.workload else f"{member.name} ({member.workload})",
+            _member_name(member, words),
             _has(member, words),
             label.of(step),
             *_figures(member, step.seconds),
@@ -77,10 +78,16 @@ def _members(steps: Sequence[StepResult], label: _Label, words: Language) -> Tab
     return titled(words(say("Each workload of the mix")), heads, rows, text=2)
 
 
+def _member_name(member: MemberResult, words: Language) -> str:
+    if member.name == member.workload:
+        return member.name
+    return words(say("{name} ({facts})", name=member.name, facts=member.workload))
+
+
 def _has(member: MemberResult, words: Language) -> str:
     if member.users is not None:
         return words(user_count(member.users))
-    return words(say("weight {weight}", weight=f"{member.weight or 0.0:g}"))
+    return words(say("weight {weight}", weight=General(member.weight or 0.0)))
 
 
 def _phases(steps: Sequence[StepResult], label: _Label | None, words: Language) -> Table:
@@ -156,6 +163,4 @@ def _connects(steps: Sequence[StepResult], words: Language) -> Table:
         )
         for step in steps
     )
-    return titled(
-        words(say("Connections opened anew, and how long opening one took")), heads, rows, text=0
-    )
+    return titled(words(say("New connections, and how long opening one took")), heads, rows, text=0)

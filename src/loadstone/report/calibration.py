@@ -7,27 +7,36 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from loadstone.model.calibration import Calibration, HostCheck
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import say
 from loadstone.model.numbers import count, digits
 from loadstone.report.table import Table, table_of
 
 _STYLES = {"good": "green", "change": "yellow", "not evaluated": "dim"}
+_STATES = {"good": say("good"), "change": say("change"), "not evaluated": say("not evaluated")}
 
 
-def as_renderable(calibration: Calibration) -> RenderableType:
+def as_renderable(calibration: Calibration, words: Language = ENGLISH) -> RenderableType:
     """The ceilings, then the host."""
     return Group(
         Text(f"{calibration.machine}, loadstone {calibration.loadstone}"),
         Text(),
-        _ceilings(calibration),
+        _ceilings(calibration, words),
         Text(),
-        _checks(calibration.checks),
-        *(_advice(calibration.checks)),
+        _checks(calibration.checks, words),
+        *(_advice(calibration.checks, words)),
     )
 
 
-def _ceilings(calibration: Calibration) -> Table:
-    heads = ("statements", "over", "users", "CPU µs\na query", "queries/s\na core",
-             "driven\nqueries/s")  # fmt: skip
+def _ceilings(calibration: Calibration, words: Language) -> Table:
+    heads = (
+        say("statements"),
+        say("over"),
+        say("users"),
+        say("CPU µs\nper query"),
+        say("queries/s\nper core"),
+        say("measured\nqueries/s"),
+    )
     rows = (
         (
             each.protocol,
@@ -39,16 +48,18 @@ def _ceilings(calibration: Calibration) -> Table:
         )
         for each in calibration.measured
     )
-    return table_of(heads, rows, text=2, gap=2)
+    return table_of([words(head) for head in heads], rows, text=2, gap=2)
 
 
-def _checks(checks: tuple[HostCheck, ...]) -> Grid:
+def _checks(checks: tuple[HostCheck, ...], words: Language) -> Grid:
     table = Grid.grid(padding=(0, 2, 0, 0))
     for check in checks:
-        table.add_row(check.name, Text(check.state, _STYLES[check.state]), Text(check.found))
+        state = Text(words(_STATES[check.state]), _STYLES[check.state])
+        table.add_row(words.lookup(check.name), state, Text(words.lookup(check.found)))
     return table
 
 
-def _advice(checks: tuple[HostCheck, ...]) -> list[Text]:
-    lines = [Text(f"change  {check.advice}") for check in checks if check.advice]
+def _advice(checks: tuple[HostCheck, ...], words: Language) -> list[Text]:
+    head = words(say("change"))
+    lines = [Text(f"{head}  {words.lookup(check.advice)}") for check in checks if check.advice]
     return [Text(), *lines] if lines else []

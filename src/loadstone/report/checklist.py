@@ -15,6 +15,8 @@ from typing import Any, Literal
 from loadstone.analyse.known_settings import KNOWN, KnownSettings
 from loadstone.analyse.ladder import lost_share, quotable
 from loadstone.model.experiment import Experiment
+from loadstone.model.figure import Figure, Percent, Seconds
+from loadstone.model.message import Joined, say
 from loadstone.model.observed import SHARED_HOST
 from loadstone.model.result import HostFigures, Result, StepResult
 from loadstone.model.target import family_in
@@ -41,16 +43,20 @@ Item = Literal[
 """What is looked at; the words for each are in the catalogue of a language."""
 
 FEWEST_REPEATS = 3
-"""[P] of fewer no spread can be told that deserves the name."""
+"""[P] fewer show no spread that deserves the name."""
 
 SHORTEST_S = 30.0
 """[P] a window that holds some of what a server does now and then: flushes, purges."""
 
 MOST_ERRORS = 0.01
-"""[P] of the events begun."""
+"""[P] of the events that started."""
 
 STEAL_SHARE = 0.02
 """[P] of all cores: as experiments leave out units above it."""
+
+
+By = str | Figure | Joined
+"""For a person: `Language.value` writes it."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,8 @@ class Checked:
 
     item: Item
     state: State
-    figure: str = ""
-    """What it was judged by, for a person of any language."""
+    figure: By = ""
+    """What it was judged by."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,7 @@ def checklist(
     return [_checked(item, judge(known)) for item, judge in judges.items()]
 
 
-_Judged = tuple[bool | None, str]
+_Judged = tuple[bool | None, By]
 """Whether it is met (`None`: not evaluated), and by what."""
 
 
@@ -111,7 +117,8 @@ def _checked(item: Item, judged: _Judged) -> Checked:
 def _reproducible(known: _Known) -> _Judged:
     plan = known.result.run.plan
     seed = plan["drive"]["seed"] if plan else None
-    return plan is not None and known.variables is not None, f"seed {seed}"
+    figure = "" if seed is None else say("seed {seed}", seed=seed)
+    return plan is not None and known.variables is not None, figure
 
 
 def _durable(known: _Known) -> _Judged:
@@ -119,7 +126,7 @@ def _durable(known: _Known) -> _Judged:
     if variables is None:
         return None, ""
     wrong = known.settings.losing(variables)
-    return not wrong, ", ".join(wrong)
+    return not wrong, Joined(wrong)
 
 
 def _client_free(known: _Known) -> _Judged:
@@ -127,13 +134,13 @@ def _client_free(known: _Known) -> _Judged:
     if all(one is None for one in told):
         return None, ""
     used = max((step.generator.cpu_share or 0.0 for step in known.steps), default=0.0)
-    return not any(told), f"CPU {used:.0%}"
+    return not any(told), say("CPU {share}", share=Percent(used))
 
 
 def _ceiling_known(known: _Known) -> _Judged:
     shares = [step.generator.ceiling_share for step in known.steps]
     found = [share for share in shares if share is not None]
-    return (True, f"{max(found):.0%}") if found else (None, "loadstone calibrate")
+    return (True, Percent(max(found))) if found else (None, "loadstone calibrate")
 
 
 def _apart(known: _Known) -> _Judged:
@@ -150,12 +157,12 @@ def _warm(known: _Known) -> _Judged:
     if all(one for one in told):
         return True, ""
     methods = {step.window.method for step in known.steps if step.window}
-    return None, ", ".join(sorted(methods))
+    return None, Joined(sorted(methods))
 
 
 def _long(known: _Known) -> _Judged:
     shortest = min(step.seconds for step in known.steps)
-    return shortest >= SHORTEST_S, f"{shortest:.0f} s"
+    return shortest >= SHORTEST_S, Seconds(shortest)
 
 
 def _repeated(known: _Known) -> _Judged:
@@ -173,18 +180,18 @@ def _interleaved(known: _Known) -> _Judged:
 
 
 def _correct(known: _Known) -> _Judged:
-    begun = sum(step.events + step.failed + step.restarts for step in known.steps)
-    if not begun:
+    started = sum(step.events + step.failed + step.restarts for step in known.steps)
+    if not started:
         return None, ""
-    share = sum(sum(step.errors.values()) for step in known.steps) / begun
+    share = sum(sum(step.errors.values()) for step in known.steps) / started
     finished = all(step.state == "finished" for step in known.steps)
-    return share <= MOST_ERRORS and finished, f"{share:.2%}"
+    return share <= MOST_ERRORS and finished, Percent(share)
 
 
 def _connected(known: _Known) -> _Judged:
     worst = max(lost_share(step) for step in known.steps)
     refused = sum(sum(step.connect_failures.values()) for step in known.steps)
-    return worst == 0 and not refused, f"{worst:.2%}, {refused}"
+    return worst == 0 and not refused, Joined((Percent(worst), refused))
 
 
 def _balanced(known: _Known) -> _Judged:
@@ -199,7 +206,9 @@ def _observed(known: _Known) -> _Judged:
 
 def _undisturbed(known: _Known) -> _Judged:
     steals = [host.cpu_steal for host in _hosts(known.steps) if host.cpu_steal is not None]
-    return (max(steals) <= STEAL_SHARE, f"steal {max(steals):.1%}") if steals else (None, "")
+    if not steals:
+        return None, ""
+    return max(steals) <= STEAL_SHARE, say("steal {share}", share=Percent(max(steals)))
 
 
 def _hosts(steps: Sequence[StepResult]) -> Iterator[HostFigures]:

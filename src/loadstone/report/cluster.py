@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from loadstone.model.cluster_nodes import ClusterCheck, Line
+from loadstone.model.figure import Count, General, Rate
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.numbers import NOTHING, count, digits
 from loadstone.report.table import Table, table_of
 
 
-def as_renderable(found: ClusterCheck) -> RenderableType:
+def as_renderable(found: ClusterCheck, words: Language = ENGLISH) -> RenderableType:
     """A line a node, then what they can do together."""
-    lines = (*_versions(found), *_together(found))
-    return Group(_nodes(found), Text(), *(Text(line) for line in lines))
+    lines = (_versions(found), *_together(found))
+    return Group(_nodes(found, words), Text(), *(Text(words(line)) for line in lines))
 
 
-def _nodes(found: ClusterCheck) -> Table:
+def _nodes(found: ClusterCheck, words: Language) -> Table:
     heads = (
-        "node", "host", "kernel", "loadstone", "cores", "file\ndescriptors",
-        "ports to\none target", "queries/s\na core", "towards the target",
+        say("node"), say("host"), say("kernel"), say("loadstone"), say("cores"),
+        say("file\ndescriptors"), say("ports to\none target"), say("queries/s\nper core"),
+        say("towards the target"),
     )  # fmt: skip
     rows = (
         (
@@ -30,63 +34,68 @@ def _nodes(found: ClusterCheck) -> Table:
             node.kernel,
             node.versions.loadstone,
             count(node.cores),
-            "no limit" if node.descriptors is None else count(node.descriptors),
+            words(say("no limit")) if node.descriptors is None else count(node.descriptors),
             NOTHING if node.ephemeral_ports is None else count(node.ephemeral_ports),
             NOTHING if node.queries_per_core is None else digits(node.queries_per_core),
-            _line(node.line),
+            NOTHING if node.line is None else words.value(_line(node.line)),
         )
         for node in found.nodes
     )
-    return table_of(heads, rows, text=(0, 1, 2, 3, 8), gap=2)
+    return table_of([words(head) for head in heads], rows, text=(0, 1, 2, 3, 8), gap=2)
 
 
-def _line(line: Line | None) -> str:
-    if line is None:
-        return NOTHING
-    speed = "speed not told"
+def _line(line: Line) -> Joined:
+    way: str = line.interface
+    if line.source:
+        way = say("{interface} from {source}", interface=way, source=line.source)
+    if line.gateway:
+        way = say("{way} via {gateway}", way=way, gateway=line.gateway)
+    speed = say("speed not reported")
     if line.speed_bits_per_s is not None:
-        speed = f"{line.speed_bits_per_s / 1e9:g} Gbit/s by its own word"
-    source = f" from {line.source}" if line.source else ""
-    gateway = f" by way of {line.gateway}" if line.gateway else ""
-    return f"{line.interface}{source}{gateway}, {speed}"
+        speed = say("{speed} Gbit/s as it reports", speed=General(line.speed_bits_per_s / 1e9))
+    return Joined((way, speed))
 
 
-def _versions(found: ClusterCheck) -> list[str]:
+def _versions(found: ClusterCheck) -> Message:
     """What carries the load on each node, and where nodes differ in it."""
-    said = [
+    known = [
         _version("engine", {node.node: node.versions.engine for node in found.nodes}),
         _version("Ray", {node.node: node.ray for node in found.nodes}),
         _version("Python", {node.node: node.machine.get("python") for node in found.nodes}),
     ]
-    return [f"versions  {', '.join(filter(None, said))}"]
+    return say("versions  {versions}", versions=Joined(each for each in known if each))
 
 
 def _version(name: str, of_nodes: Mapping[str, str | None]) -> str | None:
-    """`Ray 2.60.0`, or `Ray 2.60.0 (10.0.0.1) and 2.59.0 (10.0.0.2)`; `None`: no node says it."""
+    """`Ray 2.60.0`, or `Ray 2.60.0 (10.0.0.1), 2.59.0 (10.0.0.2)`; `None`: no node reports it."""
     nodes: dict[str, list[str]] = {}
     for node, version in of_nodes.items():
         if version is not None:
             nodes.setdefault(version, []).append(node)
     if len(nodes) < 2:
         return next((f"{name} {version}" for version in nodes), None)
-    return f"{name} " + " and ".join(
-        f"{version} ({', '.join(where)})" for version, where in nodes.items()
-    )
+    each = (f"{version} ({', '.join(where)})" for version, where in nodes.items())
+    return f"{name} {', '.join(each)}"
 
 
-def _together(found: ClusterCheck) -> list[str]:
-    users = "any number of" if found.users is None else count(found.users)
-    lines = [f"together  at most {users} virtual users"]
+def _together(found: ClusterCheck) -> Iterator[Message]:
+    if found.users is None:
+        yield say("together  any number of virtual users")
+    else:
+        yield say("together  at most {users} virtual users", users=Count(found.users))
     if found.queries_per_s is None:
-        lines.append(
-            "load      not evaluated: leave --no-calibrate out, or run loadstone calibrate on each "
-            "node"
+        yield say(
+            "load      not evaluated: leave out --no-calibrate, or run loadstone calibrate on "
+            "each node"
         )
     else:
-        lines.append(
-            f"load      at most {digits(found.queries_per_s)} statements a second that say "
-            "something of the server, not of the generators"
+        yield say(
+            "load      at most {queries} statements a second before the generators, not the "
+            "server, are the limit",
+            queries=Rate(found.queries_per_s),
         )
     if found.bits_per_s is not None:
-        lines.append(f"network   at most {found.bits_per_s / 1e9:g} Gbit/s, by their own word")
-    return lines
+        yield say(
+            "network   at most {speed} Gbit/s, as the interfaces report",
+            speed=General(found.bits_per_s / 1e9),
+        )

@@ -1,4 +1,4 @@
-"""The figures that an experiment asked to see beside its rates, a table for each workload."""
+"""The figures that an experiment asked to see with its rates, a table for each workload."""
 
 from __future__ import annotations
 
@@ -11,72 +11,76 @@ from loadstone.analyse import derived_figures
 from loadstone.analyse.comparison import CellTable, Row
 from loadstone.analyse.ladder import quotable
 from loadstone.model.columns import Column as Figure
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Message, say
 from loadstone.model.numbers import asked, count, rate
 from loadstone.model.result import StepResult
+from loadstone.report.step_table import DUE
 from loadstone.report.table import Column, Table
 
-HEADS: dict[Figure, str] = {
-    "binlog_syncs": "binlog\nsyncs/s",
-    "client_us": "client\nCPU µs\n/query",
-    "commits": "commits\n/s",
-    "connect_failures": "connect\nfailures",
-    "connected": "conn-\nected",
-    "context_switches": "switches\n/event",
-    "cpu_idle": "idle\n%",
-    "cpu_sys": "sys\n%",
-    "cpu_user": "user\n%",
-    "deadlocks": "dead-\nlocks/s",
-    "disk_flushes": "disk\nflushes\n/s",
-    "disk_kb": "disk KB\n/event",
-    "disk_reads": "disk\nreads/s",
-    "disk_writes": "disk\nwrites/s",
-    "encrypted": "en-\ncrypted %",
-    "errors": "errors\n/s",
-    "flush_ms": "flush\nms\n/event",
-    "line_mbit": "line\nMbit/s",
-    "lock_ms": "row lock\nms\n/event",
-    "lock_waits": "row lock\nwaits\n/event",
-    "log_kb_per_sync": "log KB\n/sync",
-    "log_syncs": "log\nsyncs/s",
-    "minor_faults": "minor\nfaults\n/event",
-    "net_kb": "net KB\n/event",
-    "other_ms": "other\nms",
-    "questions": "ques-\ntions/s",
-    "read_ms": "read\nms",
-    "response_ms": "res-\nponse\nms",
-    "running": "run-\nning",
-    "server_sys": "server\nsys %",
-    "server_us": "server\nCPU µs\n/event",
-    "throttled": "throt-\ntled %",
-    "transactions_per_sync": "trans-\nactions\n/sync",
-    "waiting": "waiting\nfor rows",
-    "write_ms": "write\nms",
+HEADS: dict[Figure, Message] = {
+    "binlog_syncs": say("binlog\nsyncs/s"),
+    "client_us": say("client\nCPU µs\n/query"),
+    "commits": say("commits\n/s"),
+    "connect_failures": say("connect\nfailures"),
+    "connected": say("conn-\nected"),
+    "context_switches": say("switches\n/event"),
+    "cpu_idle": say("idle\n%"),
+    "cpu_sys": say("sys\n%"),
+    "cpu_user": say("user\n%"),
+    "deadlocks": say("dead-\nlocks/s"),
+    "disk_flushes": say("disk\nflushes\n/s"),
+    "disk_kb": say("disk KB\n/event"),
+    "disk_reads": say("disk\nreads/s"),
+    "disk_writes": say("disk\nwrites/s"),
+    "encrypted": say("en-\ncrypted %"),
+    "errors": say("errors\n/s"),
+    "flush_ms": say("flush\nms\n/event"),
+    "line_mbit": say("line\nMbit/s"),
+    "lock_ms": say("row lock\nms\n/event"),
+    "lock_waits": say("row lock\nwaits\n/event"),
+    "log_kb_per_sync": say("log KB\n/sync"),
+    "log_syncs": say("log\nsyncs/s"),
+    "minor_faults": say("minor\nfaults\n/event"),
+    "net_kb": say("net KB\n/event"),
+    "other_ms": say("other\nms"),
+    "questions": say("ques-\ntions/s"),
+    "read_ms": say("read\nms"),
+    "response_ms": say("res-\nponse\nms"),
+    "running": say("run-\nning"),
+    "server_sys": say("server\nsys %"),
+    "server_us": say("server\nCPU µs\n/event"),
+    "throttled": say("throt-\ntled %"),
+    "transactions_per_sync": say("trans-\nactions\n/sync"),
+    "waiting": say("waiting\nfor rows"),
+    "write_ms": say("write\nms"),
 }
 """With their units; what is by event says so."""
 
 
 def columns_tables(
-    wanted: Sequence[Figure], cells: Sequence[CellTable]
+    wanted: Sequence[Figure], cells: Sequence[CellTable], words: Language = ENGLISH
 ) -> Iterator[Padding | Text]:
     """A row for each variant in each cell; what is the same in all rows has no column."""
     for workload in dict.fromkeys(found.cell[0] for found in cells):
-        yield Text(f"what server and host did meanwhile: {workload}", style="bold")
+        title = say("what server and host did meanwhile: {workload}", workload=workload)
+        yield Text(words(title), style="bold")
         mine = [found for found in cells if found.cell[0] == workload]
-        yield Padding(_table(wanted, mine), (0, 0, 1, 0))
+        yield Padding(_table(wanted, mine, words), (0, 0, 1, 0))
 
 
-def _table(wanted: Sequence[Figure], cells: Sequence[CellTable]) -> Table:
+def _table(wanted: Sequence[Figure], cells: Sequence[CellTable], words: Language) -> Table:
     variants = len({row.variant for found in cells for row in found.rows}) > 1
     rates = any(found.cell[2] for found in cells)
-    columns = [Column("variant", is_text=True, folds=False)] if variants else []
+    columns = [Column(words(say("variant")), is_text=True, folds=False)] if variants else []
     searched = any(found.search for found in cells)
     heads = (
-        *([] if searched else ["users"]),
-        *(["due\n/s"] if rates else []),
-        "found\n/s" if searched else "tps",
+        *([] if searched else [say("users")]),
+        *([DUE] if rates else []),
+        say("found\n/s") if searched else say("tps"),
         *(HEADS[name] for name in wanted),
     )
-    columns += [Column(head, least=5) for head in heads]
+    columns += [Column(words(head), least=5) for head in heads]
     rows = (
         (
             *([row.variant.replace(",", ",\n")] if variants else []),
@@ -100,5 +104,5 @@ def _figures(wanted: Sequence[Figure], row: Row) -> list[str]:
 
 
 def good_steps(steps: Sequence[StepResult]) -> Sequence[StepResult]:
-    """Steps that may be quoted; where there are none, all, as the rate beside them is a dash."""
+    """Steps that may be quoted; where there are none, all, as their rate is a dash."""
     return [step for step in steps if quotable(step)] or steps

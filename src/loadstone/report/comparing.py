@@ -1,19 +1,29 @@
-"""A comparison in words: first what differs, then the matrix, then what each event costs."""
+"""A comparison as text: first what differs, then the matrix, then what each event costs."""
 
 from __future__ import annotations
 
-import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 from loadstone.analyse.differences import Difference, Differences, Values
 from loadstone.analyse.matrix import Against, Matrix, MatrixCell, Side, SideResult
+from loadstone.analyse.meaning import Weight
 from loadstone.analyse.metrics import CLASSES, METRICS, Metric
-from loadstone.model.numbers import NOTHING, asked, count, digits, number_of, pct, rate, signed
+from loadstone.analyse.verdict import Spoiled
+from loadstone.model.figure import Change, Percent
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Joined, Message, counted, plain, say, say_in
+from loadstone.model.numbers import NOTHING, asked, count, digits, pct, rate
+from loadstone.report.experiment import left_out
+from loadstone.report.names import ADVICE_WEIGHTS, VERDICT_WORDS, comparison_count, unit_count
+from loadstone.report.names import CLASSES as CLASS_NAMES
+from loadstone.report.step_table import DUE, INTERVAL
 from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
 from loadstone.report.text import WIDTH
+from loadstone.report.wrapping import filled_to, wrapped
 
 _INDENT = 8
 _LONG_NAME = 14
@@ -21,7 +31,7 @@ _LONG_NAME = 14
 
 _SHOWN_VALUE = 60
 SWINGS_MORE = 2.0
-"""A side whose seconds vary by so many times as much as another's is said to swing."""
+"""A side whose seconds vary by this many times as much as another's is said to swing."""
 
 SWINGS = 0.1
 """A side swings only where its seconds vary by at least this share of their mean."""
@@ -51,23 +61,27 @@ def _letter(number: int) -> str:
     return chr(ord("A") + number % 26) + (str(again) if again > 1 else "")
 
 
-def sections(found: Matrix, differing: Differences) -> list[Section]:
+def sections(found: Matrix, differing: Differences, words: Language = ENGLISH) -> list[Section]:
     """All of it, in the order in which it should be read."""
     names = Names.of(found.sides)
     made = [
-        Section("", tuple(_who(found.sides, names))),
-        _differing(differing, names),
-        *_unknown(differing, names),
+        Section("", tuple(words(line) for line in _who(found.sides, names))),
+        _differing(differing, names, words),
+        *_unknown(differing, names, words),
     ]
     for title, cells in tables_of(found):
-        made.append(_matrix(title, cells, names))
-        made += _if_any(f"{title}: what an event costs", cells, names, COSTS)
-        made += _if_any(f"{title}: by class of statement", cells, names, _classes())
-        made.append(_swings(f"{title}: swings", cells, names))
-    return [*made, Section("", tuple(f"note  {line}" for line in notes(found, names)), apart=True)]
+        costs = words(say("{title}: cost of an event", title=title))
+        classes = words(say("{title}: by class of statement", title=title))
+        swings = words(say("{title}: swings", title=title))
+        made.append(_matrix(title, cells, names, words))
+        made += _if_any(costs, _Shown(cells, names, words), COSTS)
+        made += _if_any(classes, _Shown(cells, names, words), _classes())
+        made.append(_swings(swings, _Shown(cells, names, words)))
+    lines = tuple(words(say("note  {note}", note=line)) for line in notes(found, names))
+    return [*made, Section("", lines, apart=True)]
 
 
-def _who(sides: Sequence[Side], names: Names) -> Iterator[str]:
+def _who(sides: Sequence[Side], names: Names) -> Iterator[Message]:
     for side in sides:
         parts = side.all_parts
         runs = list(dict.fromkeys(part.run.result.run.id for part in parts))
@@ -81,59 +95,62 @@ def _who(sides: Sequence[Side], names: Names) -> Iterator[str]:
             ),
             "",
         )
-        called = "" if names[side.name] == side.name else f" {side.name}"
-        of = "" if runs == [side.name] else f", of {', '.join(runs)}"
-        yield f"{names[side.name]}{called}{of}" + (f": {target}" if target else "")
+        short = names[side.name]
+        said: str = short if short == side.name else f"{short} {side.name}"
+        if runs != [side.name]:
+            said = say("{side}, of {runs}", side=said, runs=Joined(runs))
+        if target:
+            said = say_in("joined", "{first}: {second}", first=said, second=target)
+        yield plain(said)
 
 
-def _unfair(found: Differences) -> Iterator[str]:
+def _unfair(found: Differences) -> Iterator[Message]:
     """What makes a comparison of the rates misleading."""
     if found.durability:
-        settings = ", ".join(row.name for row in found.durability)
-        yield (
-            f"WARNING: the sides do not promise the same ({settings}): what is faster may only "
-            "be less durable."
+        yield say(
+            "WARNING: the sides do not promise the same ({settings}): what is faster may only be "
+            "less durable.",
+            settings=Joined(row.name for row in found.durability),
         )
     if found.other_work:
-        work = ", ".join(row.label for row in found.other_work)
-        yield f"WARNING: the sides did not do the same work ({work})."
+        yield say(
+            "WARNING: the sides did not do the same work ({work}).",
+            work=Joined(row.label for row in found.other_work),
+        )
 
 
-def _differing(found: Differences, names: Names) -> Section:
+def _differing(found: Differences, names: Names, words: Language) -> Section:
     lines = []
     if not found.rows:
-        lines.append("Nothing that was looked at differs.")
+        lines.append(words(say("No difference was found.")))
     if found.on_one_side:
-        lines.append(
-            f"{number_of(len(found.on_one_side), 'setting')} more are known to some of the "
-            "servers only; --json names them."
+        said = counted(
+            "1 more setting exists only on some of the servers; --json names it.",
+            "{number} more settings exist only on some of the servers; --json names them.",
+            len(found.on_one_side),
         )
-    heads = ("", "what", *(names[side] for side in found.sides), "for speed", "for durability")
+        lines.append(words(said))
+    heads = (
+        "", words(say("what")), *(names[side] for side in found.sides),
+        words(say("for speed")), words(say("for durability")),
+    )  # fmt: skip
     rows = tuple(
         (
-            row.weight,
-            row.label,
-            *(value or NOTHING for value in row.values),
-            _speed(row),
-            (row.meaning and row.meaning.durability) or "",
+            words(ADVICE_WEIGHTS[row.weight]),
+            words(row.label),
+            *(words(value) if value else NOTHING for value in row.values),
+            words(_speed(row)),
+            words((row.meaning and row.meaning.durability) or ""),
         )
         for row in found.rows
     )
-    told = [row for row in found.rows if not _is_unexplained(row)]
-    text = [line for row in told for line in _paragraph(row, found, names)]
-    others = [row for row in found.rows if _is_unexplained(row)]
-    if others:
-        text += _wrapped(
-            "other settings: "
-            + "; ".join(f"{row.name} {_beside(row.values, found, names)}" for row in others),
-            "note",
-        )
+    paragraphs = _Paragraphs(found.sides, names, words)
     return Section(
-        "What differs",
+        words(say("What differs")),
         tuple(lines),
         table_of(heads, rows, text=len(heads)),
-        in_text=tuple(text),
-        warnings=tuple(_unfair(found)),
+        in_text=tuple(paragraphs.of(found.rows)),
+        warnings=tuple(words(line) for line in _unfair(found)),
     )
 
 
@@ -146,63 +163,89 @@ def _speed(row: Difference) -> str:
     said = row.meaning.performance if row.meaning else ""
     if not row.followers:
         return said
-    with_it = ", ".join(name for name, _ in row.followers)
-    return f"{said}; with it: {with_it}" if said else f"with it: {with_it}"
+    with_it = say("with it: {settings}", settings=Joined(name for name, _ in row.followers))
+    return say_in("joined", "{first}; {second}", first=said, second=with_it) if said else with_it
 
 
-def _paragraph(row: Difference, found: Differences, names: Names) -> Iterator[str]:
-    """The values, then a line for each thing that they mean."""
-    yield from _wrapped(f"{row.label}: {_beside(row.values, found, names)}", row.weight)
-    if row.meaning:
-        yield from _wrapped(f"speed: {row.meaning.performance}")
-        if row.meaning.durability:
-            yield from _wrapped(f"durability: {row.meaning.durability}")
-    if row.followers:
-        with_it = "; ".join(
-            f"{name} {_beside(values, found, names)}" for name, values in row.followers
+@dataclass(frozen=True)
+class _Paragraphs:
+    """What differs, for a terminal."""
+
+    sides: Sequence[str]
+    names: Names
+    words: Language
+
+    def of(self, rows: Sequence[Difference]) -> Iterator[str]:
+        """A paragraph a difference; settings that nobody explains share one."""
+        for row in rows:
+            if not _is_unexplained(row):
+                yield from self._paragraph(row)
+        others = Joined(
+            (self._named(plain(row.name), row.values) for row in rows if _is_unexplained(row)),
+            "clauses",
         )
-        yield from _wrapped(f"with it: {with_it}")
+        if others.parts:
+            yield from self._wrapped(say("other settings: {settings}", settings=others), "note")
 
+    def _paragraph(self, row: Difference) -> Iterator[str]:
+        """The values, then a line for each thing that they mean."""
+        values = self._values(row.values)
+        label = say_in("joined", "{first}: {second}", first=row.label, second=values)
+        yield from self._wrapped(label, row.weight)
+        if row.meaning:
+            yield from self._wrapped(say("speed: {meaning}", meaning=row.meaning.performance))
+            if row.meaning.durability:
+                meaning = row.meaning.durability
+                yield from self._wrapped(say("durability: {meaning}", meaning=meaning))
+        if row.followers:
+            followers = (self._named(plain(name), values) for name, values in row.followers)
+            yield from self._wrapped(
+                say("with it: {settings}", settings=Joined(followers, "clauses"))
+            )
 
-def _wrapped(text: str, weight: str = "") -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=f"{weight:<{_INDENT}}",
-        subsequent_indent=" " * (_INDENT + 2),
-        break_on_hyphens=False,
-    )
+    def _wrapped(self, text: Message, weight: Weight | None = None) -> list[str]:
+        head = self.words(ADVICE_WEIGHTS[weight]) if weight else ""
+        later = " " * (_INDENT + 2)
+        return wrapped(self.words(text), WIDTH, filled_to(head, _INDENT), later)
 
+    def _named(self, name: Message, values: Values) -> Message:
+        return say("{name} {values}", name=name, values=self._values(values))
 
-def _beside(values: Values, found: Differences, names: Names) -> str:
-    return ", ".join(
-        f"{names[side]} {_short(value)}" for side, value in zip(found.sides, values, strict=True)
-    )
+    def _values(self, values: Values) -> Joined:
+        return Joined(
+            say("{side} {value}", side=self.names[side], value=_short(value))
+            for side, value in zip(self.sides, values, strict=True)
+        )
 
 
 def _short(value: str | None) -> str:
     if value is None:
-        return "not evaluated"
+        return say("not evaluated")
     if value == "":
-        return "empty"
+        return say("empty")
     return value if len(value) <= _SHOWN_VALUE else f"{value[:_SHOWN_VALUE]}…"
 
 
-def _unknown(found: Differences, names: Names) -> Iterator[Section]:
+def _unknown(found: Differences, names: Names, words: Language) -> Iterator[Section]:
     """One line a reason: a host that could not be seen has the same for all its facts."""
-    by_reason: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    by_reason: dict[tuple[tuple[str, Message], ...], list[Message]] = {}
     for label, reasons in found.not_evaluated:
         by_reason.setdefault(reasons, []).append(label)
     lines = []
     for reasons, labels in by_reason.items():
         whys = dict.fromkeys(why for _, why in reasons)
         everywhere = len(reasons) == len(found.sides) and len(whys) == 1
-        said = (
-            next(iter(whys))
-            if everywhere
-            else "; ".join(f"{names[side]}: {why}" for side, why in reasons)
-        )
-        lines.append(f"not evaluated: {', '.join(labels)} ({said})")
+        said: Message | Joined = next(iter(whys))
+        if not everywhere:
+            said = Joined(
+                (
+                    say_in("joined", "{first}: {second}", first=names[side], second=why)
+                    for side, why in reasons
+                ),
+                "clauses",
+            )
+        line = say("not evaluated: {facts} ({why})", facts=Joined(labels), why=said)
+        lines.append(words(line))
     if lines:
         yield Section("", tuple(lines))
 
@@ -217,8 +260,20 @@ def tables_of(found: Matrix) -> Iterator[tuple[str, list[MatrixCell]]]:
     yield from tables.items()
 
 
-def _matrix(title: str, cells: Sequence[MatrixCell], names: Names) -> Section:
-    heads = (*_place_heads(cells), "tps", "±\n95 %", "p95\nms", "p99\nms", "ratio", "95 %", "")
+@dataclass(frozen=True)
+class _Shown:
+    """The cells of a table, and how they are shown."""
+
+    cells: Sequence[MatrixCell]
+    names: Names
+    words: Language
+
+
+def _matrix(title: str, cells: Sequence[MatrixCell], names: Names, words: Language) -> Section:
+    heads = [
+        *_place_heads(cells), say("tps"), INTERVAL, say("p95\nms"), say("p99\nms"), say("ratio"),
+        say("95 %"), plain(""),
+    ]  # fmt: skip
     rows = []
     for cell in cells:
         for side_result in cell.side_results:
@@ -231,16 +286,17 @@ def _matrix(title: str, cells: Sequence[MatrixCell], names: Names) -> Section:
                     _half(side_result),
                     p95,
                     p99,
-                    *(_ratio(against) if against else ("", "", "")),
+                    *(_ratio(against, words) if against else ("", "", "")),
                 )
             )
     side = len(_place_heads(cells)) - 1
-    return Section(title, (), table_of(heads, rows, text=(side, len(heads) - 1)))
+    shown = [words(head) for head in heads]
+    return Section(title, (), table_of(shown, rows, text=(side, len(heads) - 1)))
 
 
-def _place_heads(cells: Sequence[MatrixCell]) -> tuple[str, ...]:
-    due = ("due\n/s",) if any(cell.place.cell[2] for cell in cells) else ()
-    return ("users", *due, "side")
+def _place_heads(cells: Sequence[MatrixCell]) -> tuple[Message, ...]:
+    due = (DUE,) if any(cell.place.cell[2] for cell in cells) else ()
+    return (say("users"), *due, say("side"))
 
 
 def _place_cells(cell: MatrixCell, cells: Sequence[MatrixCell], side: str) -> tuple[str, ...]:
@@ -262,18 +318,20 @@ def _half(side_result: SideResult) -> str:
     return NOTHING if interval is None else digits((interval.high - interval.low) / 2)
 
 
-def _ratio(against: Against) -> tuple[str, str, str]:
-    effect = against.verdict.effect
+def _ratio(against: Against, words: Language) -> tuple[str, str, str]:
+    verdict = against.verdict
+    short, effect = words(VERDICT_WORDS[verdict.word]), verdict.effect
     if effect is None:
-        return NOTHING, NOTHING, against.verdict.word
+        return NOTHING, NOTHING, short
     ratio = f"{1 + effect.relative:.3g}"
     if effect.interval is None:
-        few = "one step a side" if effect.units == 1 else f"{count(effect.units)} units"
-        return ratio, NOTHING, f"{few}: no interval"
-    low, high = signed(effect.interval.low), signed(effect.interval.high)
-    word = against.verdict.word
-    said = word if word == "not enough evidence" else str(against.verdict)
-    return ratio, f"{low} to {high}", said
+        said = say("one step a side: no interval")
+        if effect.units > 1:
+            said = say("{units}: no interval", units=unit_count(effect.units))
+        return ratio, NOTHING, words(said)
+    low, high = Change(effect.interval.low), Change(effect.interval.high)
+    between = words(say("{low} to {high}", low=low, high=high))
+    return ratio, between, short if verdict.word == "not enough evidence" else words(verdict.said)
 
 
 Cell = Callable[[SideResult], str]
@@ -291,69 +349,74 @@ def _share(metric: Metric) -> Cell:
     return lambda side_result: pct(side_result.figure(metric))
 
 
-COSTS: tuple[tuple[str, Cell], ...] = (
-    ("server\nCPU µs", _figure(METRICS["server_cpu"], 1000)),
-    ("in the\nkernel", _share(METRICS["server_system"])),
-    ("host\nCPU µs", _figure(METRICS["host_cpu"], 1000)),
-    ("disk\nreads", _figure(METRICS["disk_reads"])),
-    ("disk\nwrites", _figure(METRICS["disk_writes"])),
-    ("KiB\nwritten", _figure(METRICS["disk_write_bytes"], 1 / 1024)),
-    ("log\nsyncs", _figure(METRICS["log_syncs"])),
-    ("commits\n/sync", _figure(METRICS["transactions_per_sync"])),
-    ("network\nbytes", _figure(METRICS["network_bytes"])),
-    ("memory\nMiB", _figure(METRICS["server_memory"], 1 / 1024**2)),
+_Columns = Sequence[tuple[Message, Cell]]
+"""Heads, and what stands below them."""
+
+COSTS: _Columns = (
+    (say("server\nCPU µs"), _figure(METRICS["server_cpu"], 1000)),
+    (say("in the\nkernel"), _share(METRICS["server_system"])),
+    (say("host\nCPU µs"), _figure(METRICS["host_cpu"], 1000)),
+    (say("disk\nreads"), _figure(METRICS["disk_reads"])),
+    (say("disk\nwrites"), _figure(METRICS["disk_writes"])),
+    (say("KiB\nwritten"), _figure(METRICS["disk_write_bytes"], 1 / 1024)),
+    (say("log\nsyncs"), _figure(METRICS["log_syncs"])),
+    (say("commits\n/sync"), _figure(METRICS["transactions_per_sync"])),
+    (say("network\nbytes"), _figure(METRICS["network_bytes"])),
+    (say("memory\nMiB"), _figure(METRICS["server_memory"], 1 / 1024**2)),
 )
 """By event, but for the kernel's share, commits by sync, and the memory of the server's process."""
 
 
-def _classes() -> tuple[tuple[str, Cell], ...]:
-    columns: list[tuple[str, Cell]] = []
+def _classes() -> _Columns:
+    columns: list[tuple[Message, Cell]] = []
     for name in CLASSES:
-        columns.append((f"{name}\n/s", _figure(METRICS[f"{name}_qps"])))
+        shown = CLASS_NAMES[name]
+        columns.append((say("{name}\n/s", name=shown), _figure(METRICS[f"{name}_qps"])))
         for figure in ("p95", "p99"):
-            columns.append((f"{name}\n{figure} ms", _figure(METRICS[f"{name}_{figure}"])))
-    return tuple(columns)
+            head = say("{name}\n{figure} ms", name=shown, figure=figure)
+            columns.append((head, _figure(METRICS[f"{name}_{figure}"])))
+    return columns
 
 
-def _if_any(
-    title: str, cells: Sequence[MatrixCell], names: Names, columns: Sequence[tuple[str, Cell]]
-) -> Iterator[Section]:
+def _if_any(title: str, shown: _Shown, columns: _Columns) -> Iterator[Section]:
     """A table of the columns that some side has a value in; none where there is no column."""
+    cells, words = shown.cells, shown.words
     side_results = [side_result for cell in cells for side_result in cell.side_results]
-    shown = [
+    known = [
         (head, cell)
         for head, cell in columns
         if any(cell(side_result) != NOTHING for side_result in side_results)
     ]
-    if not shown:
+    if not known:
         return
     place = _place_heads(cells)
     rows = tuple(
         (
-            *_place_cells(cell, cells, names[side_result.side]),
-            *(column(side_result) for _, column in shown),
+            *_place_cells(cell, cells, shown.names[side_result.side]),
+            *(column(side_result) for _, column in known),
         )
         for cell in cells
         for side_result in cell.side_results
     )
-    heads = (*place, *(head for head, _ in shown))
+    heads = [words(head) for head in (*place, *(head for head, _ in known))]
     yield Section(title, (), table_of(heads, rows, text=(len(place) - 1,)))
 
 
-def _swings(title: str, cells: Sequence[MatrixCell], names: Names) -> Section:
-    columns: tuple[tuple[str, Cell], ...] = (
-        ("CV\nwithin", lambda side_result: pct(side_result.swings.variation.within)),
-        ("CV\nbetween", lambda side_result: pct(side_result.swings.variation.between)),
-        ("seconds\nin dips", lambda side_result: pct(side_result.swings.dips)),
-        ("lowest\nsecond", lambda side_result: pct(side_result.swings.lowest)),
+def _swings(title: str, shown: _Shown) -> Section:
+    columns: _Columns = (
+        (say("CV\nwithin"), lambda side_result: pct(side_result.swings.variation.within)),
+        (say("CV\nbetween"), lambda side_result: pct(side_result.swings.variation.between)),
+        (say("seconds\nin dips"), lambda side_result: pct(side_result.swings.dips)),
+        (say("lowest\nsecond"), lambda side_result: pct(side_result.swings.lowest)),
     )
-    found = next(_if_any(title, cells, names, columns), Section(title, ("not evaluated",)))
-    said = tuple(_swinging(cells, names))
+    nothing = Section(title, (shown.words(say("not evaluated")),))
+    found = next(_if_any(title, shown, columns), nothing)
+    said = tuple(shown.words(line) for line in _swinging(shown.cells, shown.names))
     return replace(found, lines=(*found.lines, *said))
 
 
-def _swinging(cells: Sequence[MatrixCell], names: Names) -> Iterator[str]:
-    """Who swings much more than who, by the median over all levels."""
+def _swinging(cells: Sequence[MatrixCell], names: Names) -> Iterator[Message]:
+    """Which side swings much more than another, by the median over all levels."""
     by_side: dict[str, list[float]] = {}
     for cell in cells:
         for side_result in cell.side_results:
@@ -365,44 +428,58 @@ def _swinging(cells: Sequence[MatrixCell], names: Names) -> Iterator[str]:
     even = min(typical, key=lambda side: typical[side])
     for side, value in typical.items():
         if value >= SWINGS and value >= SWINGS_MORE * typical[even]:
-            yield (
-                f"{names[side]} swings: its seconds vary by {pct(value)} of the mean within a "
-                f"step, those of {names[even]} by {pct(typical[even])} (medians over levels)."
+            yield say(
+                "{side} swings: its seconds vary by {own} of the mean within a step, those of "
+                "{even} by {least} (medians over levels).",
+                side=names[side],
+                own=Percent(value),
+                even=names[even],
+                least=Percent(typical[even]),
             )
 
 
-def notes(found: Matrix, names: Names) -> Iterator[str]:
+def notes(found: Matrix, names: Names) -> Iterator[Message]:
     """What the figures stand on."""
-    yield f"ratios are to {names[found.sides[0].name]}, of geometric means"
+    yield say("ratios are to {side}, of geometric means", side=names[found.sides[0].name])
     if found.single:
-        yield (
-            "some levels have too few steps: an interval cannot be had there, as seconds of one "
-            "step are not independent; --repeats or an experiment gives one"
+        yield say(
+            "some levels have too few steps for an interval, as seconds of one step are not "
+            "independent; --repeats or an experiment gives one"
         )
     if not found.interleaved:
-        yield (
+        yield say(
             "the sides were not measured in turns: whatever else changed between the runs is in "
             "the ratios as well"
         )
-    each = f"{number_of(found.comparisons, 'comparison')} by Holm"
-    corrected = "all comparisons of the experiment" if found.interleaved else each
-    yield f"words are corrected for {corrected}; intervals are of one level"
+    yield _corrected(found)
     verdicts = [against.verdict for cell in found.cells for against in cell.against]
     more = [verdict.more for verdict in verdicts if verdict.more is not None]
     if more:
-        units = number_of(max(more), "unit")
-        yield f"not enough evidence: up to {units} more a side would tell a difference that matters"
-    left_out: dict[str, int] = {}
-    for cell in found.cells:
-        for against in cell.against:
-            for reason, number in against.verdict.left_out.items():
-                left_out[reason] = left_out.get(reason, 0) + number
-    if left_out:
-        why = ", ".join(f"{reason} {count(number)}" for reason, number in sorted(left_out.items()))
-        yield f"units left out of words and intervals: {why}"
+        yield say(
+            "not enough evidence: up to {units} more a side would show a relevant difference",
+            units=unit_count(max(more)),
+        )
+    reasons: Counter[Spoiled] = Counter()
+    for verdict in verdicts:
+        reasons.update(verdict.left_out)
+    if reasons:
+        named = left_out(reasons)
+        yield say("units left out of verdicts and intervals: {reasons}", reasons=named)
     if any(side_result.tps is None for cell in found.cells for side_result in cell.side_results):
-        yield "* no step of it counts: the figure is that of all its steps"
-    missing = [f"{cell.place}" for cell in found.cells if len(cell.side_results) < len(found.sides)]
+        yield say("* none of its steps counts: the figure is that of all its steps")
+    missing = [cell.place.said for cell in found.cells if len(cell.side_results) < len(found.sides)]
     if missing:
-        yield f"not measured on all sides: {'; '.join(missing)}"
-    yield "dips: seconds below half of their step's median; latencies are the middle step's"
+        yield say("not measured on all sides: {places}", places=Joined(missing, "clauses"))
+    yield say("dips: seconds below half of their step's median; latencies are the middle step's")
+
+
+def _corrected(found: Matrix) -> Message:
+    if found.interleaved:
+        return say(
+            "verdicts are corrected for all comparisons of the experiment; intervals are of one "
+            "level"
+        )
+    return say(
+        "verdicts are corrected for {each} by Holm; intervals are of one level",
+        each=comparison_count(found.comparisons),
+    )

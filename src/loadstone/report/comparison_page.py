@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.analyse.differences import Differences
 from loadstone.analyse.matrix import Matrix
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import say
 from loadstone.report.comparing import sections, tables_of
 from loadstone.report.figures.comparison import Option, comparison_figure
 from loadstone.report.plain_page import Part, page
@@ -13,30 +15,32 @@ from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
 
 
-def as_page(title: str, found: Matrix, differing: Differences) -> str:
+def as_page(title: str, found: Matrix, differing: Differences, words: Language = ENGLISH) -> str:
     """What differs first, then each workload's rates as a picture and all tables."""
-    made = sections(found, differing)
+    made = sections(found, differing, words)
     lead, rest = made[0].lines, made[1:]
     named = [section for section in rest if section.title]
     notes = tuple(line for section in rest if not section.title for line in section.lines)
-    pictures = _pictures(found)
-    return page(title, lead, [*(_part(one, pictures) for one in named), *_notes(notes)])
+    pictures = _pictures(found, words)
+    parts = [*(_part(one, pictures, words) for one in named), *_notes(notes, words)]
+    return page(words(title), lead, parts, words)
 
 
-def _part(section: Section, pictures: Mapping[str, Option]) -> Part:
+def _part(section: Section, pictures: Mapping[str, Option], words: Language) -> Part:
     picture = pictures.get(section.title)
-    about = " ".join(section.lines)
+    about = words.sentences(*section.lines)
     if picture is not None:
-        about = f"Events a second of {section.title}, by users. {about}".rstrip()
+        shows = words(say("Events a second of {title}, by users.", title=section.title))
+        about = words.sentences(shows, about)
     return Part(section.title, picture, about, section.table, section.warnings)
 
 
-def _pictures(found: Matrix) -> dict[str, Option]:
+def _pictures(found: Matrix, words: Language) -> dict[str, Option]:
     """By the title of the table whose rates they show."""
     sides = [side.name for side in found.sides]
-    return {title: comparison_figure(cells, sides) for title, cells in tables_of(found)}
+    return {title: comparison_figure(cells, sides, words) for title, cells in tables_of(found)}
 
 
-def _notes(lines: Sequence[str]) -> Iterator[Part]:
+def _notes(lines: Sequence[str], words: Language) -> Iterator[Part]:
     if lines:
-        yield Part("Notes", table=table_of(("",), ((line,) for line in lines)))
+        yield Part(words(say("Notes")), table=table_of(("",), ((line,) for line in lines)))

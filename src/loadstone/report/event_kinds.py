@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.analyse.ladder import Level
 from loadstone.model.figure import Rate
@@ -13,9 +13,9 @@ from loadstone.model.result import StepResult
 from loadstone.report.breakdowns import titled
 from loadstone.report.table import Table
 
-TPCC_NAMES = {
+TPCC_NAMES: Mapping[str, str] = {
     "new_order": "New-Order",
-    "new_order_rolled_back": "  rolled back",
+    "new_order_rolled_back": say("  rolled back"),
     "payment": "Payment",
     "order_status": "Order-Status",
     "delivery": "Delivery",
@@ -41,7 +41,7 @@ def event_kinds(ladder: Sequence[Level], words: Language) -> Iterator[Table]:
         yield _table(title, orders, words)
     elif mixed := _busiest(ladder):
         title = words(
-            say("The transactions of the step of {users}", users=user_count(mixed.concurrency))
+            say("The transactions of the step with {users}", users=user_count(mixed.concurrency))
         )
         yield _table(title, mixed, words)
 
@@ -57,10 +57,10 @@ def _table(title: str, step: StepResult, words: Language) -> Table:
         words(say("mean, ms")), words(say("p90, ms")),
         words(say("p99, ms")), words(say("max, ms")),
     )  # fmt: skip
-    names = TPCC_NAMES if step.tpmc else {kind: kind for kind in step.kinds}
+    names = TPCC_NAMES if step.tpmc else dict(zip(step.kinds, step.kinds, strict=True))
     rows = tuple(
         (
-            shown,
+            words(shown),
             count(found.count),
             f"{100.0 * found.count / step.events:.2f}" if step.events else NOTHING,
             *(rate(figure) for figure in (found.mean, found.p90, found.p99, found.max)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -13,107 +13,161 @@ from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
 from loadstone.analyse.effects import Effect
 from loadstone.analyse.experimental_units import Cell
 from loadstone.analyse.ladder import middle_step
-from loadstone.analyse.verdict import Verdict
+from loadstone.analyse.verdict import REASONS, Spoiled, Verdict
 from loadstone.experiments.schedule import PlannedStep, PlanTime
 from loadstone.model.experiment import Experiment
-from loadstone.model.language import ENGLISH
-from loadstone.model.numbers import NOTHING, asked, count, duration, number_of, pct, rate, signed
+from loadstone.model.figure import Change, Count, General, Seconds
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Joined, Message, counted, say, user_count
+from loadstone.model.numbers import NOTHING, asked, count, pct, rate
 from loadstone.model.plan import WarmupAuto
 from loadstone.model.result import Result, StepResult
 from loadstone.model.search import MOST_STEPS, SearchPlan
 from loadstone.report.breakdowns import breakdowns_of_variants
 from loadstone.report.columns import columns_tables
+from loadstone.report.names import (
+    RUN_STATES,
+    comparison_count,
+    method_name,
+    repeat_count,
+    search_count,
+    step_count,
+    unit_count,
+    variant_count,
+)
 from loadstone.report.notes import of_the_cores, step_notes
+from loadstone.report.step_table import INTERVAL
 from loadstone.report.table import Table, table_of
 
 _ORDER_SHOWN = 24
-_BESIDE = "what loading the tables and restarting for fresh data takes"
-_MIDDLE = "p95, p99: middle step"
 
 
 def outcome(
-    experiment: Experiment, result: Result, found: Comparison, warnings: Sequence[str] = ()
+    experiment: Experiment,
+    result: Result,
+    found: Comparison,
+    warnings: Sequence[str] = (),
+    words: Language = ENGLISH,
 ) -> RenderableType:
-    """What came of it; `warnings` are what makes a comparison unfair, and stand before it."""
-    parts: list[RenderableType] = [Text(f"warning  {line}", style="bold") for line in warnings]
-    parts += [Text(line) for line in head(experiment)]
-    parts.append(Text(_progress(result)))
+    """The outcome; `warnings` are what makes a comparison unfair, and stand before it."""
+    unfair = (words(say("warning  {warning}", warning=line)) for line in warnings)
+    parts: list[RenderableType] = [Text(line, style="bold") for line in unfair]
+    parts += [Text(line) for line in head(experiment, words)]
+    parts.append(Text(words.value(_progress(result))))
     for table in found.cells:
-        parts.append(Text())
-        parts.append(Text(cell_name(table.cell, table.search), style="bold"))
-        parts.append(Padding(_table(table), (0, 0, 1, 0)))
-        parts += [Text(line) for line in _missed(table)]
-        parts += [Text(line) for each in table.compared for line in sentences(each)]
-        for one in breakdowns_of_variants(table.rows, ENGLISH):
-            parts += [Text(), Text(f"{one.title}:"), one]
+        parts += _cell(table, words)
     if experiment.columns and found.cells:
         parts.append(Text())
-        parts += columns_tables(experiment.columns, found.cells)
+        parts += columns_tables(experiment.columns, found.cells, words)
     else:
         parts.append(Text())
-    parts += [Text(f"note  {line}") for line in _notes(experiment, result, found)]
+    for line in _notes(experiment, result, found, words):
+        parts.append(Text(words(say("note  {note}", note=line))))
     return Group(*parts)
 
 
-def head(experiment: Experiment) -> Iterator[str]:
+def _cell(table: CellTable, words: Language) -> Iterator[RenderableType]:
+    yield Text()
+    yield Text(cell_name(table.cell, table.search, words), style="bold")
+    yield Padding(_table(table, words), (0, 0, 1, 0))
+    yield from (Text(line) for line in missed(table, words))
+    yield from (Text(line) for each in table.compared for line in sentences(each, words))
+    for one in breakdowns_of_variants(table.rows, words):
+        yield Text()
+        yield Text(words(say("{title}:", title=one.title)))
+        yield one
+
+
+def head(experiment: Experiment, words: Language = ENGLISH) -> Iterator[str]:
     """What varies, and how it is measured."""
-    yield f"{experiment.name}: {number_of(len(experiment.variants), 'variant')}"
+    yield words.pair(experiment.name, words(variant_count(len(experiment.variants))))
     for factor in experiment.factors:
-        yield f"  {factor.name}: {', '.join(level.name for level in factor.levels)}"
+        levels = Joined(level.name for level in factor.levels)
+        yield f"  {words.pair(factor.name, words.value(levels))}"
     if experiment.search:
-        yield f"  searched for: {_sought(experiment.search)}"
-    repeats = number_of(experiment.repeats, "repeat")
-    at_least = "at least " if experiment.until else ""
-    yield f"{duration(experiment.duration_s)} a step {_warmup(experiment)}, {at_least}{repeats}"
+        yield f"  {words(_sought(experiment.search))}"
+    yield words.value(Joined((_timing(experiment), _repeats(experiment))))
 
 
-def _sought(search: SearchPlan) -> str:
+def _sought(search: SearchPlan) -> Message:
+    goal = _goal(search)
     if search.peak and search.objective:
-        return f"the fewest users at the peak, and with them the {_goal(search)}"
-    return f"the {_goal(search)}"
+        return say(
+            "searched for: the fewest users at the peak, and with them the {goal}", goal=goal
+        )
+    return say("searched for: the {goal}", goal=goal)
 
 
-def _warmup(experiment: Experiment) -> str:
+def _timing(experiment: Experiment) -> Message:
+    seconds = Seconds(experiment.duration_s)
     if isinstance(experiment.warmup, WarmupAuto):
-        return "with automatic warm-up"
-    return f"after {duration(experiment.warmup.warmup_s)} warm-up"
+        return say("{duration} a step with automatic warm-up", duration=seconds)
+    return say(
+        "{duration} a step after {warmup} warm-up",
+        duration=seconds,
+        warmup=Seconds(experiment.warmup.warmup_s),
+    )
 
 
-def _progress(result: Result) -> str:
-    planned = result.run.steps_planned
-    of_all = f" of {count(planned)}" if planned else ""
-    done = f"{count(result.run.steps_finished)}{of_all} steps"
-    return f"{result.run.state}, {done}"
+def _repeats(experiment: Experiment) -> Message:
+    repeats = repeat_count(experiment.repeats)
+    return say("at least {number}", number=repeats) if experiment.until else repeats
 
 
-def cell_name(cell: Cell, search: SearchPlan | None = None) -> str:
+def _progress(result: Result) -> Joined:
+    done, planned = step_count(result.run.steps_finished), result.run.steps_planned
+    if planned:
+        done = say(
+            "{done} of {planned} steps",
+            done=Count(result.run.steps_finished),
+            planned=Count(planned),
+        )
+    return Joined((RUN_STATES[result.run.state], done))
+
+
+def cell_name(cell: Cell, search: SearchPlan | None = None, words: Language = ENGLISH) -> str:
     """`oltp_read_write, 64 users, 1,000 events/s due`; of searches `oltp_read_write, peak`."""
     workload, users, due = cell
     if search:
-        return f"{workload}, {_goal(search)}"
-    said = f"{workload}, {number_of(users, 'user')}"
-    return f"{said}, {asked(due)} events/s due" if due else said
+        return words.value(Joined((workload, _goal(search))))
+    parts: list[str] = [workload, user_count(users)]
+    if due:
+        parts.append(say("{rate} events/s due", rate=asked(due)))
+    return words.value(Joined(parts))
 
 
-def _goal(search: SearchPlan) -> str:
+def _goal(search: SearchPlan) -> Message:
     """What a search compares variants by."""
-    return f"highest rate with {search.objective}" if search.objective else "peak"
+    if search.objective:
+        return say("highest rate with {objective}", objective=str(search.objective))
+    return say("peak")
 
 
-def _missed(found: CellTable) -> Iterator[str]:
+def missed(found: CellTable, words: Language = ENGLISH) -> Iterator[str]:
+    """Searches that ended without a rate that holds the objective."""
     for row in found.rows:
         if row.missed and found.search:
-            of_all = f"{count(row.missed)} of {number_of(len(row.searches), 'search', 'searches')}"
-            yield f"{row.variant}: {of_all} found no rate with {found.search.objective}"
+            said = say(
+                "{variant}: {number} of {searches} found no rate with {objective}",
+                variant=row.variant,
+                number=Count(row.missed),
+                searches=search_count(len(row.searches)),
+                objective=str(found.search.objective),
+            )
+            yield words(said)
 
 
-def _table(found: CellTable) -> Table:
+def _table(found: CellTable, words: Language) -> Table:
     search = found.search
-    measured = ("searches", "found\n/s") if search else ("steps", "tps")
-    figures = (*measured, "±\n95 %", "CV\nwithin", "CV\nbetween", "p95\nms", "p99\nms")
-    users = ("users",) if search and search.peak else ()
-    rows = ((*_cells(row), *(users_at_peak(row) for _ in users)) for row in found.rows)
-    return table_of(("variant", *figures, *users), rows, least=5)
+    measured = (say("searches"), say("found\n/s")) if search else (say("steps"), say("tps"))
+    heads = [
+        say("variant"), *measured, INTERVAL, say("CV\nwithin"), say("CV\nbetween"),
+        say("p95\nms"), say("p99\nms"),
+    ]  # fmt: skip
+    with_users = bool(search and search.peak)
+    heads += [say("users")] if with_users else []
+    rows = ([*_cells(row), *([users_at_peak(row)] if with_users else [])] for row in found.rows)
+    return table_of([words(one) for one in heads], rows, least=5)
 
 
 def users_at_peak(row: Row) -> str:
@@ -138,102 +192,191 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def sentences(found: Compared) -> Iterator[str]:
+def sentences(found: Compared, words: Language = ENGLISH) -> Iterator[str]:
     """`durability=relaxed against durability=full: faster` and what that stands on."""
     verdict = found.verdict
-    yield f"{found.contrast.b} against {found.contrast.a}: {verdict}"
+    against = words(say("{b} against {a}", b=found.contrast.b, a=found.contrast.a))
+    yield words.pair(against, words(verdict.said))
     if verdict.effect:
-        yield f"  {_effect(verdict.effect)}{_chance(verdict)}"
+        yield f"  {words.value(Joined((_effect(verdict.effect), *_chance(verdict))))}"
     if verdict.units_left_out:
-        why = ", ".join(f"{reason} {count(n)}" for reason, n in sorted(verdict.left_out.items()))
-        yield f"  {count(verdict.units_left_out)} of {count(found.pairs)} units left out: {why}"
+        said = say(
+            "{number} of {all} units left out: {reasons}",
+            number=Count(verdict.units_left_out),
+            all=Count(found.pairs),
+            reasons=left_out(verdict.left_out),
+        )
+        yield f"  {words(said)}"
 
 
-def _effect(effect: Effect) -> str:
-    said = f"{signed(effect.relative)}"
+def left_out(reasons: Mapping[Spoiled, int]) -> Joined:
+    """`client-bound 2, unsteady 1`."""
+    return Joined(
+        say("{reason} {number}", reason=REASONS[reason], number=Count(number))
+        for reason, number in sorted(reasons.items())
+    )
+
+
+def _effect(effect: Effect) -> Message:
+    fields = {"effect": Change(effect.relative), "units": unit_count(effect.units)}
     if effect.interval is None:
-        return f"{said}, {number_of(effect.units, 'unit')}: too few for an interval"
-    low, high = signed(effect.interval.low), signed(effect.interval.high)
-    sure = f"{100 * effect.interval.confidence:g} %"
-    units = number_of(effect.units, "unit")
-    return f"{said} ({sure}: {low} to {high}; {effect.interval.method}, {units})"
+        return say("{effect}, {units}: too few for an interval", **fields)
+    return say(
+        "{effect} ({confidence} %: {low} to {high}; {method}, {units})",
+        confidence=General(100 * effect.interval.confidence),
+        low=Change(effect.interval.low),
+        high=Change(effect.interval.high),
+        method=method_name(effect.interval.method),
+        **fields,
+    )
 
 
-def _chance(verdict: Verdict) -> str:
+def _chance(verdict: Verdict) -> Iterator[Message]:
     if verdict.p_difference is None:
-        return ""
-    # A small sample says nothing of how small it is.
-    said = "below 0.0001" if verdict.p_difference < 1e-4 else f"{verdict.p_difference:.2g}"
-    return f", p {said} corrected"
+        return
+    if verdict.p_difference < _SMALLEST_P:
+        yield say("corrected p below {p}", p=f"{_SMALLEST_P:.4f}")
+    else:
+        yield say("corrected p {p}", p=f"{verdict.p_difference:.2g}")
 
 
-def _notes(experiment: Experiment, result: Result, found: Comparison) -> Iterator[str]:
-    yield from result.run.notes
-    yield from _of_steps(result.steps)
-    what = "found" if experiment.search else "tps"
-    yield f"{what} is the mean of the units that count with Student's t interval; {_MIDDLE}"
+_SMALLEST_P = 1e-4
+"""Below it a p-value of a small sample does not say how small it is."""
+
+
+def _notes(
+    experiment: Experiment, result: Result, found: Comparison, words: Language
+) -> Iterator[str]:
+    yield from map(words, result.run.notes)
+    yield from _of_steps(result.steps, words)
+    yield from map(words, _of_figures(experiment, found))
+
+
+def _of_figures(experiment: Experiment, found: Comparison) -> Iterator[Message]:
+    if experiment.search:
+        yield say(
+            "found/s is the mean of the units that count with Student's t interval; p95 and p99 "
+            "are of the middle step"
+        )
+    else:
+        yield say(
+            "tps is the mean of the units that count with Student's t interval; p95 and p99 are "
+            "of the middle step"
+        )
     if experiment.columns:
-        yield "what server and host did is the median of the steps; - was not evaluated"
+        yield say("figures of server and host are medians over the steps; - was not evaluated")
     if not found.comparisons:
         return
-    each = number_of(found.comparisons, "comparison")
+    each = comparison_count(found.comparisons)
     if found.sequential:
-        yield f"verdicts hold at all looks together, corrected for {each} by Bonferroni"
+        yield say(
+            "verdicts hold at all looks together, corrected for {each} by Bonferroni", each=each
+        )
     else:
-        yield f"p-values and verdicts are corrected for {each} by Holm; intervals are of one cell"
+        yield say(
+            "p-values and verdicts are corrected for {each} by Holm; each interval is of one cell "
+            "alone",
+            each=each,
+        )
 
 
-def _of_steps(steps: Sequence[StepResult]) -> Iterator[str]:
-    """What steps have in common but for its numbers is told once, with how many say so."""
-    yield from of_the_cores(steps)
+def _of_steps(steps: Sequence[StepResult], words: Language) -> Iterator[str]:
+    """What steps have in common but for its numbers is shown once, with how many share it."""
+    yield from of_the_cores(steps, words)
     told: dict[str, list[tuple[int, str]]] = {}
     for step in steps:
-        for line in step_notes(step):
+        for line in step_notes(step, words):
             told.setdefault(re.sub(r"[\d.,]+", "#", line), []).append((step.step, line))
     for (number, line), *others in told.values():
-        more = f" (and {number_of(len(others), 'step')} more)" if others else ""
-        yield f"step {number}{more}: {line}"
+        which = say("step {number}", number=number)
+        if others:
+            which = counted(
+                "step {step} (and 1 step more)",
+                "step {step} (and {number} steps more)",
+                len(others),
+                step=number,
+            )
+        yield words.pair(words(which), line)
 
 
-def plan_of(experiment: Experiment, steps: Sequence[PlannedStep], time: PlanTime) -> RenderableType:
+def plan_of(
+    experiment: Experiment,
+    steps: Sequence[PlannedStep],
+    time: PlanTime,
+    words: Language = ENGLISH,
+) -> RenderableType:
     """What would be done, in which order, and how long it takes."""
-    lines = [*head(experiment), ""]
-    lines += _order(experiment, steps)
-    return Text("\n".join([*lines, "", *time_lines(experiment, steps, time)]))
+    lines = [*head(experiment, words), ""]
+    lines += _order(experiment, steps, words)
+    return Text("\n".join([*lines, "", *time_lines(experiment, steps, time, words)]))
 
 
-def _order(experiment: Experiment, steps: Sequence[PlannedStep]) -> Iterator[str]:
-    yield from (_planned(experiment, step) for step in steps[:_ORDER_SHOWN])
-    if len(steps) > _ORDER_SHOWN:
-        yield f"  and {count(len(steps) - _ORDER_SHOWN)} more, in the same manner"
+def _order(experiment: Experiment, steps: Sequence[PlannedStep], words: Language) -> Iterator[str]:
+    yield from (_planned(experiment, step, words) for step in steps[:_ORDER_SHOWN])
+    if rest := len(steps[_ORDER_SHOWN:]):
+        more = counted("and 1 more like these", "and {number} more like these", rest)
+        yield f"  {words(more)}"
 
 
 def time_lines(
-    experiment: Experiment, steps: Sequence[PlannedStep], time: PlanTime
+    experiment: Experiment,
+    steps: Sequence[PlannedStep],
+    time: PlanTime,
+    words: Language = ENGLISH,
 ) -> Iterator[str]:
     """How many steps there are, and how long they take."""
-    starts = f", {number_of(time.starts, 'start')} of a server" if time.starts else ""
-    least = "at least " if experiment.until else ""
+    parts: list[Message] = [
+        counted(
+            "1 search of at most {most} steps",
+            "{number} searches of at most {most} steps",
+            len(steps),
+            most=MOST_STEPS,
+        )
+        if experiment.search
+        else step_count(len(steps))
+    ]
+    if time.starts:
+        parts.append(counted("1 start of a server", "{number} starts of a server", time.starts))
+    fields = {"what": Joined(parts), "duration": Seconds(time.total_s)}
     if experiment.search:
-        searches = number_of(len(steps), "search", "searches")
-        each = f"{least}{searches} of at most {MOST_STEPS} steps{starts}: {duration(time.total_s)}"
-        yield f"{each} at most, and {_BESIDE}"
+        said = say(
+            "{what}: {duration} at most, and what loading the tables and restarting for fresh "
+            "data takes",
+            **fields,
+        )
+    elif experiment.until:
+        said = say(
+            "{what}: at least {duration}, and what loading the tables and restarting for fresh "
+            "data takes",
+            **fields,
+        )
     else:
-        steps_ = number_of(len(steps), "step")
-        yield f"{steps_}{starts}: {least}{duration(time.total_s)}, and {_BESIDE}"
+        said = say(
+            "{what}: {duration}, and what loading the tables and restarting for fresh data takes",
+            **fields,
+        )
+    yield words(said)
     if experiment.until:
-        known = f"plus or minus {100 * experiment.until.half_width:g} %"
-        limit = duration(experiment.until.time_limit_s)
-        yield f"then more until effects are known to {known}, for {limit} at most"
+        yield words(
+            say(
+                "then more until effects are known to ± {width} %, for at most {limit}",
+                width=General(100 * experiment.until.half_width),
+                limit=Seconds(experiment.until.time_limit_s),
+            )
+        )
 
 
-def _planned(experiment: Experiment, planned: PlannedStep) -> str:
+def _planned(experiment: Experiment, planned: PlannedStep, words: Language) -> str:
     step = planned.step
-    fresh = "  data as at first" if planned.fresh else ""
-    what, cell = "search", step.workload
-    if experiment.search is None:
-        what, cell = "step", cell_name((step.workload, step.concurrency, step.rate))
-    return (
-        f"  {what} {step.number:>3}  block {planned.block:>2}  unit {planned.unit:>2}  "
-        f"{step.variant}  {cell}{fresh}"
-    )
+    fields = {
+        "number": f"{step.number:>3}",
+        "block": f"{planned.block:>2}",
+        "unit": f"{planned.unit:>2}",
+    }
+    place = say("step {number}  block {block}  unit {unit}", **fields)
+    cell = cell_name((step.workload, step.concurrency, step.rate), None, words)
+    if experiment.search:
+        place, cell = say("search {number}  block {block}  unit {unit}", **fields), step.workload
+    parts = ["", words(place), step.variant, cell]
+    parts += [words(say("data restored first"))] if planned.fresh else []
+    return "  ".join(parts)

@@ -1,4 +1,4 @@
-"""A failover drill as text: its outages, their seconds, and what became of acknowledged writes."""
+"""A failover drill as text: its outages, their seconds, and the outcome of acknowledged writes."""
 
 from __future__ import annotations
 
@@ -11,143 +11,206 @@ from rich.text import Text
 from loadstone.analyse.ladder import Level
 from loadstone.model.error_codes import MYSQL, name_of, order
 from loadstone.model.failover import DrillOutage, DrillSecond, LedgerPlace, LedgerVerdict
-from loadstone.model.numbers import count, number_of
+from loadstone.model.figure import Count
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Joined, Message, counted, say, user_count
+from loadstone.model.numbers import count
 from loadstone.model.result import StepResult
 from loadstone.report.table import Column, Table
 
-_WORDS = {
-    "lost": "acknowledged, and not there",
-    "twice": "there more than once",
-    "though_refused": "there, although each attempt was refused or cut off before its COMMIT",
-    "altered": "there with another amount",
-    "untold": "there, and younger than the last word of a generator that was lost",
+_FOUND: Mapping[str, Message] = {
+    "lost": say("acknowledged, but missing"),
+    "twice": say("present more than once"),
+    "though_refused": say("present, although each attempt was refused or cut off before COMMIT"),
+    "altered": say("present with another amount"),
+    "untold": say("present, and written after the last report of a lost generator"),
 }
 
 
-def drill_parts(ladder: Sequence[Level]) -> list[RenderableType]:
+def drill_parts(ladder: Sequence[Level], words: Language = ENGLISH) -> list[RenderableType]:
     """What a run's text shows of the drills in a ladder; nothing where there was none."""
     parts: list[RenderableType] = []
     for step in (step for level in ladder for step in level.steps):
-        parts += _outages(step)
-        parts += [Text(line) for verdict in step.ledger for line in verdict_lines(verdict)]
+        parts += _outages(step, words)
+        parts += [Text(line) for verdict in step.ledger for line in verdict_lines(verdict, words)]
         if step.ledger:
             parts.append(Text())
     return parts
 
 
-def _outages(step: StepResult) -> Iterator[RenderableType]:
+def _outages(step: StepResult, words: Language) -> Iterator[RenderableType]:
     if step.timeline is None:
         return
     if not step.timeline.outages:
-        yield Text(f"No outage in step {step.step}: no user had to wait for a second.\n")
+        said = say("No outage in step {step}: no user waited for a second.", step=step.step)
+        yield Text(words(said) + "\n")
     for outage in step.timeline.outages:
-        yield Text("\n".join(outage_lines(outage, step.concurrency)))
-        yield Padding(_seconds_table(outage), (0, 0, 1, 0))
+        yield Text("\n".join(outage_lines(outage, step.concurrency, words)))
+        yield Padding(_seconds_table(outage, words), (0, 0, 1, 0))
     if left_out := step.timeline.outages_left_out:
-        yield Text(f"and {number_of(left_out, 'shorter outage')}\n")
+        said = counted("and 1 shorter outage", "and {number} shorter outages", left_out)
+        yield Text(words(said) + "\n")
 
 
-def outage_lines(outage: DrillOutage, users: int) -> Iterator[str]:
+def outage_lines(outage: DrillOutage, users: int, words: Language = ENGLISH) -> Iterator[str]:
     """How long an outage was: for all users together, and for the slowest of them."""
-    end = "the step's end" if outage.to_s is None else f"{outage.to_s:.3f} s"
-    yield (
-        f"Outage from {outage.from_s:.3f} s to {end}: "
-        f"{number_of(outage.users, 'user')} of {count(users)} had to wait"
+    first, *others = _outage(outage, users)
+    yield words(first)
+    yield from (f"  {words(line)}" for line in others)
+    for error in outage.errors:
+        amounts = Joined(_amounts(error.statements, error.connects))
+        name = error.name or words(say("no name here"))
+        yield "  " + words.pair(f"{error.code:>4} {name}", words.value(amounts))
+
+
+def _outage(outage: DrillOutage, users: int) -> Iterator[Message]:
+    end = say("the step's end")
+    if outage.to_s is not None:
+        end = say("{second} s", second=f"{outage.to_s:.3f}")
+    yield say(
+        "Outage from {begin} s to {end}: {waited} of {users} had to wait",
+        begin=f"{outage.from_s:.3f}",
+        end=end,
+        waited=user_count(outage.users),
+        users=Count(users),
     )
+    last = f"{outage.last_success_s:.3f}" if outage.last_success_s is not None else None
     if outage.outage_ms is not None:
-        yield (
-            f"  nobody was served for {_ms(outage.outage_ms)}: last success at "
-            f"{outage.last_success_s:.3f} s, first one after it at {outage.first_success_s:.3f} s"
+        yield say(
+            "nobody was served for {duration} ms: the last success was at {last} s, the next one "
+            "at {next} s",
+            duration=_ms(outage.outage_ms),
+            last=last,
+            next=f"{outage.first_success_s:.3f}",
         )
-    elif outage.last_success_s is not None:
-        yield (f"  nobody was served from {outage.last_success_s:.3f} s on, until the step's end")
+    elif last is not None:
+        yield say("nobody was served from {last} s until the step's end", last=last)
     else:
-        yield "  at no time was nobody served"
+        yield say("some users were served at all times")
     if outage.slowest_ms is not None and outage.median_ms is not None:
-        yield (
-            f"  slowest user: {_ms(outage.slowest_ms)} (number {outage.slowest_user}); "
-            f"median {_ms(outage.median_ms)}"
+        yield say(
+            "slowest user: {slowest} ms (number {user}); median {median} ms",
+            slowest=_ms(outage.slowest_ms),
+            user=outage.slowest_user,
+            median=_ms(outage.median_ms),
         )
     if outage.users_cut_off:
-        had = "was" if outage.users_cut_off == 1 else "were"
-        yield f"  {number_of(outage.users_cut_off, 'user')} {had} never served again"
-    for error in outage.errors:
-        counted = [
-            number_of(amount, word)
-            for amount, word in ((error.statements, "statement"), (error.connects, "connect"))
-            if amount
-        ]
-        yield f"  {error.code:>4} {error.name or 'no name here'}: {', '.join(counted)}"
+        yield counted(
+            "1 user was never served again",
+            "{number} users were never served again",
+            outage.users_cut_off,
+        )
+
+
+def _amounts(statements: int, connects: int) -> Iterator[Message]:
+    if statements:
+        yield counted("1 statement", "{number} statements", statements)
+    if connects:
+        yield counted("1 connect", "{number} connects", connects)
 
 
 def _ms(milliseconds: float) -> str:
-    return f"{milliseconds:,.0f} ms"
+    return f"{milliseconds:,.0f}"
 
 
-def _seconds_table(outage: DrillOutage) -> Table:
-    numbers = (Column(head, least=5) for head in ("from s", "succeeded", "failed", "users"))
+def _seconds_table(outage: DrillOutage, words: Language) -> Table:
+    heads = (say("from s"), say("succeeded"), say("failed"), say("users"))
+    numbers = (Column(words(head), least=5) for head in heads)
     rows = [
         (
             f"{second.from_s:.1f}",
             count(second.succeeded),
             count(second.failed),
             count(second.users),
-            _said(second),
+            words.value(Joined(_errors(second))),
         )
         for second in outage.seconds
     ]
     if left_out := outage.seconds_left_out:
-        rows.insert(len(rows) // 2, ("…", "", "", "", number_of(left_out, "more second")))
-    return Table((*numbers, Column("errors", is_text=True)), tuple(rows), top=True)
+        more = counted("1 more second", "{number} more seconds", left_out)
+        rows.insert(len(rows) // 2, ("…", "", "", "", words(more)))
+    return Table((*numbers, Column(words(say("errors")), is_text=True)), tuple(rows), top=True)
 
 
-def _said(second: DrillSecond) -> str:
-    connects = [f"connect: {text}" for text in _counted(second.connect_failures)]
-    return ", ".join([*_counted(second.errors), *connects])
+def _errors(second: DrillSecond) -> Iterator[str]:
+    yield from _by_code(second.errors)
+    for text in _by_code(second.connect_failures):
+        yield say("connect: {error}", error=text)
 
 
-def _counted(errors: Mapping[str, int]) -> Iterator[str]:
+def _by_code(errors: Mapping[str, int]) -> Iterator[str]:
     for code, amount in sorted(errors.items(), key=lambda item: (-item[1], order(item[0]))):
         name = name_of(MYSQL, code)
         yield f"{count(amount)} × {code}" + (f" {name}" if name else "")
 
 
-def verdict_lines(verdict: LedgerVerdict) -> Iterator[str]:
+def verdict_lines(verdict: LedgerVerdict, words: Language = ENGLISH) -> Iterator[str]:
     """What one server has of the entries that were acknowledged."""
-    yield (
-        f"Ledger at {verdict.target}: {_none_or(verdict.lost)} of "
-        f"{number_of(verdict.acknowledged, 'acknowledged entry', 'acknowledged entries')} lost, "
-        f"{_none_or(verdict.doubled)} doubled"
-        + (f", {count(verdict.altered)} altered" if verdict.altered else "")
-    )
-    if doubts := verdict.in_doubt_present + verdict.in_doubt_absent:
-        yield (
-            f"  {count(doubts)} in doubt, as COMMIT was sent and its answer did not come: "
-            f"{count(verdict.in_doubt_present)} there, {count(verdict.in_doubt_absent)} not"
-        )
-    if not verdict.is_complete:
-        yield (
-            "  a generator was lost before its end: nobody knows what became of "
-            f"{number_of(verdict.untold_present, 'entry', 'entries')} that it wrote last and that "
-            f"{'is' if verdict.untold_present == 1 else 'are'} there, nor of any that are not"
-        )
-    if verdict.sum_expected != verdict.sum_found:
-        yield (
-            f"  the amounts sum up to {count(verdict.sum_found)}, and not to "
-            f"{count(verdict.sum_expected)}"
-        )
+    yield words(_sums(verdict))
+    yield from (f"  {words(line)}" for line in _doubts(verdict))
     for place in verdict.places:
-        yield f"  user {place.user}: {_numbers(place)} {_WORDS[place.what]}"
+        said = say(
+            "user {user}: {entries} {found}",
+            user=place.user,
+            entries=_numbers(place),
+            found=_FOUND[place.what],
+        )
+        yield f"  {words(said)}"
     told = sum(place.last - place.first + 1 for place in verdict.places if place.what != "untold")
     if (rest := verdict.lost + verdict.doubled + verdict.altered - told) > 0:
-        yield f"  and {number_of(rest, 'more entry', 'more entries')}"
+        more = counted("and 1 more entry", "and {number} more entries", rest)
+        yield f"  {words(more)}"
 
 
-def _none_or(amount: int) -> str:
-    return count(amount) if amount else "none"
+def _sums(verdict: LedgerVerdict) -> Message:
+    fields = {
+        "target": verdict.target,
+        "entries": counted(
+            "1 acknowledged entry", "{number} acknowledged entries", verdict.acknowledged
+        ),
+        "lost": _none_or(verdict.lost),
+        "doubled": _none_or(verdict.doubled),
+    }
+    if verdict.altered:
+        return say(
+            "Ledger at {target}: {lost} of {entries} lost, {doubled} doubled, {altered} altered",
+            **fields,
+            altered=Count(verdict.altered),
+        )
+    return say("Ledger at {target}: {lost} of {entries} lost, {doubled} doubled", **fields)
 
 
-def _numbers(place: LedgerPlace) -> str:
+def _doubts(verdict: LedgerVerdict) -> Iterator[Message]:
+    if doubts := verdict.in_doubt_present + verdict.in_doubt_absent:
+        yield say(
+            "{number} in doubt, as COMMIT was sent and its answer did not come: {present} "
+            "present, {absent} missing",
+            number=Count(doubts),
+            present=Count(verdict.in_doubt_present),
+            absent=Count(verdict.in_doubt_absent),
+        )
+    if not verdict.is_complete:
+        yield counted(
+            "a generator was lost before its end: whether 1 entry that it wrote last was "
+            "acknowledged is not known, nor whether others are missing",
+            "a generator was lost before its end: whether {number} entries that it wrote last "
+            "were acknowledged is not known, nor whether others are missing",
+            verdict.untold_present,
+        )
+    if verdict.sum_expected != verdict.sum_found:
+        yield say(
+            "the amounts add up to {found} instead of {expected}",
+            found=Count(verdict.sum_found),
+            expected=Count(verdict.sum_expected),
+        )
+
+
+def _none_or(amount: int) -> Message | Count:
+    return Count(amount) if amount else say("none")
+
+
+def _numbers(place: LedgerPlace) -> Message:
+    first, last = Count(place.first), Count(place.last)
     if place.first == place.last:
-        return f"entry {count(place.first)}"
-    return f"entries {count(place.first)} to {count(place.last)}"
+        return say("entry {number}", number=first)
+    return say("entries {first} to {last}", first=first, last=last)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
-from loadstone.model.figure import Percent, Rate
+from loadstone.model.figure import General, Percent, Rate
 from loadstone.model.finding import Diagnosis, Evidence, Finding, NotTried, Proof, Trial
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, say, user_count
@@ -14,7 +14,7 @@ from loadstone.report.names import GROUP_NAMES, PROOF_VERDICTS, cause_count, cau
 
 _INDENT = "      "
 _FEW = 6
-"""So many causes that were not evaluated are told one by one."""
+"""This many causes that were not evaluated are shown one by one."""
 
 
 def as_text(
@@ -25,7 +25,7 @@ def as_text(
 ) -> str:
     """All diagnoses of a run, with proofs of what the rules of today do not find any more, too.
 
-    `not_tried`: findings whose trial was not carried out just now.
+    `not_tried`: findings whose trial was not run this time.
     """
     if not found:
         return words(say("No step has figures to explain.")) + "\n"
@@ -53,13 +53,19 @@ def answer(found: Sequence[Diagnosis], words: Language = ENGLISH) -> Iterator[st
     for each in found:
         if each.findings[0].cause == NOT_OBSERVED:
             continue
-        title = f"{each.variant}, {each.workload}: " if len(found) > 1 else ""
-        yield words(say("why   {answer}", answer=f"{title}{words(each.answer)}"))
+        told = words(each.answer)
+        if len(found) > 1:
+            told = words.pair(_title(each, words), told)
+        yield words(say("why   {answer}", answer=told))
+
+
+def _title(found: Diagnosis, words: Language) -> str:
+    return words.value(Joined((found.variant, found.workload)))
 
 
 def _lines(found: Diagnosis, words: Language, *, titled: bool) -> Iterator[str]:
     if titled:
-        yield f"{found.variant}, {found.workload}"
+        yield _title(found, words)
     yield words(found.answer)
     yield ""
     for number, finding in enumerate(found.findings, 1):
@@ -97,7 +103,7 @@ def _finding(number: int, finding: Finding, words: Language) -> Iterator[str]:
 
 
 def _name(finding: Finding, words: Language) -> str:
-    """The name by which documents and programs know it; who does not read it has its title too."""
+    """The name by which documents and programs know it; in other languages its title too."""
     if words.code == ENGLISH.code:
         return finding.cause
     return f"{finding.cause} {words(cause_name(finding.cause))}"
@@ -147,14 +153,17 @@ def evidence_value(one: Evidence, words: Language) -> str:
 
 
 def _evidence(one: Evidence, words: Language) -> str:
-    limit = seconds = ""
+    fields = {"counter": one.counter, "value": evidence_value(one, words)}
+    said = say("{counter} {value}", **fields)
     if one.threshold is not None:
-        limit = words(say(" (threshold {value})", value=Rate(one.threshold)))
-    if one.from_s is not None:
-        seconds = words(say(", {begin} to {end} s", begin=f"{one.from_s:g}", end=f"{one.to_s:g}"))
-    value = evidence_value(one, words)
-    users = words(user_count(one.users))
-    return words.value(Joined((f"{words(one.counter)} {value}{limit}", f"{users}{seconds}")))
+        said = say(
+            "{counter} {value} (threshold {threshold})", threshold=Rate(one.threshold), **fields
+        )
+    parts = [said, user_count(one.users)]
+    if one.from_s is not None and one.to_s is not None:
+        seconds = {"begin": General(one.from_s), "end": General(one.to_s)}
+        parts.append(say("{begin} to {end} s", **seconds))
+    return words.value(Joined(parts))
 
 
 def _not_evaluated(found: Diagnosis, words: Language) -> Iterator[str]:
@@ -165,7 +174,7 @@ def _not_evaluated(found: Diagnosis, words: Language) -> Iterator[str]:
     for needs, causes in list(needed.items())[:_FEW]:
         named = words.value(Joined(causes))
         yield words(
-            say("not evaluated, for want of {needs}: {causes}", needs=words(needs), causes=named)
+            say("not evaluated ({needs} missing): {causes}", needs=words(needs), causes=named)
         )
     rest = sum(len(causes) for causes in list(needed.values())[_FEW:])
     if rest:

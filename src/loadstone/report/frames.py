@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadstone.model.finding import Diagnosis
+from loadstone.model.message import say
 from loadstone.model.result import StepResult
 from loadstone.runs.errors import StoreError
 from loadstone.runs.parquet.read import Which, of_run
@@ -82,7 +83,7 @@ OBSERVED: dict[str, str] = {
 
 
 def load(path: Path) -> polars.DataFrame:
-    """load.parquet, or the same made anew from the journal of a run that has none."""
+    """load.parquet, or the same rebuilt from the journal of a run that has none."""
     return of_run(path, "load")
 
 
@@ -154,7 +155,9 @@ def _typed(rows: Sequence[dict[str, Any]], columns: dict[str, str]) -> polars.Da
     try:
         return polars.DataFrame(rows, schema=schema, orient="row")
     except (OverflowError, TypeError, polars.exceptions.PolarsError) as error:
-        raise StoreError(f"a figure of the run is too great: {error}") from error
+        raise StoreError(
+            say("a figure of the run is too large: {error}", error=str(error))
+        ) from error
 
 
 def _observed(path: Path, which: Which) -> polars.DataFrame:

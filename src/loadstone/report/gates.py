@@ -1,4 +1,4 @@
-"""What became of the gates: a line each."""
+"""The outcome of the gates: a line each."""
 
 from __future__ import annotations
 
@@ -6,54 +6,70 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.gates import Check
 from loadstone.analyse.metrics import Metric
-from loadstone.model.numbers import digits, number_of, pct, signed
+from loadstone.model.figure import Change, Figure, Percent, Rate, Short
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Message, counted, say
+from loadstone.report.names import GATE_STATES
 
 
-def value_of(metric: Metric, value: float) -> str:
+def value_of(metric: Metric, value: float, words: Language = ENGLISH) -> str:
     """A figure with its unit."""
+    return words.value(_figure(metric, value))
+
+
+def _figure(metric: Metric, value: float) -> Message | Figure:
     match metric.kind:
         case "time":
-            return f"{digits(value)} ms"
+            return say("{value} ms", value=Rate(value))
         case "share":
-            return pct(value)
+            return Percent(value)
         case "rate":
-            return f"{digits(value)}/s"
+            return say("{value}/s", value=Rate(value))
         case "bytes":
-            return f"{digits(value)} bytes"
+            return say("{value} bytes", value=Rate(value))
         case "count":
-            return digits(value)
+            return Rate(value)
 
 
-def sentence(check: Check) -> str:
-    """`p99<20ms broken: 31.2 ms at oltp_read_write, 64 users`."""
-    said = f"{check.gate} {check.state}"
+def sentence(check: Check, words: Language = ENGLISH) -> str:
+    """`p99<20ms broken: p99 31.2 ms at oltp_read_write, 64 users`."""
+    fields = {"gate": check.gate, "state": GATE_STATES[check.state], "where": check.where}
+    said = say("{gate} {state}: {where}", **fields)
     if check.value is not None:
-        said += f": {_value(check, check.value)}"
-    said += f" at {check.where}" if check.value is not None else f": {check.where}"
-    return f"{said} ({check.why})" if check.why else said
+        value = _value(check, check.value)
+        said = say("{gate} {state}: {value} at {where}", value=value, **fields)
+    return words(say("{said} ({why})", said=said, why=check.why) if check.why else said)
 
 
-def _value(check: Check, value: float) -> str:
+def _value(check: Check, value: float) -> Message:
     name = check.metric.name
     if not check.is_change:
-        return f"{name} {value_of(check.metric, value)}"
+        return say("{metric} {value}", metric=name, value=_figure(check.metric, value))
     if check.interval is None:
-        return f"{name} {signed(value)}"
-    sure = f"{100 * check.interval.confidence:.3g} %"
-    low, high = signed(check.interval.low), signed(check.interval.high)
-    return f"{name} {signed(value)} ({sure}: {low} to {high})"
+        return say("{metric} {value}", metric=name, value=Change(value))
+    return say(
+        "{metric} {value} ({confidence} %: {low} to {high})",
+        metric=name,
+        value=Change(value),
+        confidence=Short(100 * check.interval.confidence),
+        low=Change(check.interval.low),
+        high=Change(check.interval.high),
+    )
 
 
-def lines(checks: Sequence[Check]) -> Iterator[str]:
+def lines(checks: Sequence[Check], words: Language = ENGLISH) -> Iterator[str]:
     """What held in one line a gate, all else a line each; failures are for stderr, not here."""
     for gate in dict.fromkeys(check.gate for check in checks):
         mine = [check for check in checks if check.gate == gate]
         held = [check for check in mine if check.state == "held"]
         if held:
-            yield f"gate  {gate} held at {_of(len(held), len(mine))}"
-        yield from (f"gate  {sentence(each)}" for each in mine if each.state == "not decided")
+            levels = _levels(len(held), len(mine))
+            yield words(say("gate  {gate} held at {levels}", gate=gate, levels=levels))
+        for each in mine:
+            if each.state == "not decided":
+                yield words(say("gate  {said}", said=sentence(each, words)))
 
 
-def _of(some: int, every: int) -> str:
-    whole = number_of(every, "level")
-    return whole if some == every else f"{some} of {whole}"
+def _levels(some: int, every: int) -> Message:
+    whole = counted("1 level", "{number} levels", every)
+    return whole if some == every else say("{part} of {whole}", part=some, whole=whole)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import say, say_in
 from loadstone.model.numbers import NOTHING, count, digits, pct, rate
 from loadstone.model.result import GeneratorShare, StepResult
 from loadstone.report.table import Table, table_of
@@ -11,10 +13,10 @@ from loadstone.report.table import Table, table_of
 Rows = dict[tuple[int, str], list[GeneratorShare]]
 
 
-def generators_table(steps: Sequence[StepResult]) -> Table | None:
+def generators_table(steps: Sequence[StepResult], words: Language = ENGLISH) -> Table | None:
     """A row for each generator with its worst of all steps; `None` where one machine drove.
 
-    The clock is that of the last step: it is asked anew before each.
+    The clock is that of the last step: it is read again before each.
     """
     rows: Rows = {}
     for step in steps:
@@ -22,27 +24,30 @@ def generators_table(steps: Sequence[StepResult]) -> Table | None:
             rows.setdefault((one.number, one.node), []).append(one)
     if not rows:
         return None
-    return table_of(("generator", *_HEADS), (_row(found) for _, found in sorted(rows.items())))
+    heads = [words(head) for head in _HEADS]
+    return table_of(heads, (_row(found, words) for _, found in sorted(rows.items())))
 
 
-def _row(found: Sequence[GeneratorShare]) -> tuple[str, ...]:
+def _row(found: Sequence[GeneratorShare], words: Language) -> tuple[str, ...]:
     saturated = sum(one.saturated is True for one in found)
     name = f"{found[0].number} {found[0].node}"
-    return (name, *figures_of(found), f"{saturated} of {len(found)}")
+    steps = words(say("{part} of {whole}", part=saturated, whole=len(found)))
+    return (name, *figures_of(found), steps)
 
 
 _HEADS = (
-    "users",
-    "events",
-    "CPU",
-    "late µs\np99",
-    "host\nCPU",
-    "MB/s\nin",
-    "MB/s\nout",
-    "of\nline",
-    "clock off\nby µs",
-    "seconds\nlost",
-    "steps\nsaturated",
+    say_in("generators head", "generator"),
+    say("users"),
+    say_in("generators head", "events"),
+    say("CPU"),
+    say("late µs\np99"),
+    say("host\nCPU"),
+    say("MB/s\nin"),
+    say("MB/s\nout"),
+    say("of\nline"),
+    say("clock off\nby µs"),
+    say("seconds\nlost"),
+    say("steps\nsaturated"),
 )
 
 
@@ -66,7 +71,7 @@ def figures_of(found: Sequence[GeneratorShare]) -> Iterator[str]:
 
 
 def _clock(one: GeneratorShare) -> str:
-    """`+120 ± 450`: against the head's, and how wrong that can be at most."""
+    """`+120 ± 450`: against the head's, and its largest possible error."""
     if one.clock_offset_us is None or one.clock_bound_us is None:
         return NOTHING
     return f"{one.clock_offset_us:+,.0f} ± {one.clock_bound_us:,.0f}"

@@ -1,4 +1,4 @@
-"""What the events of `hot_row` wait for, a row a level: the lock, the flush, and the CPU apart."""
+"""What the events of `hot_row` wait for, a row a level: the lock, the flush and the CPU."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse import derived_figures
 from loadstone.analyse.ladder import Level
 from loadstone.model.columns import Column
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import say
 from loadstone.model.numbers import count, rate
 from loadstone.model.result import StepResult
 from loadstone.report.columns import HEADS, good_steps
@@ -25,7 +27,7 @@ _COLUMNS: tuple[Column, ...] = (
 )
 
 
-def hot_row_table(ladder: Sequence[Level]) -> Table | None:
+def hot_row_table(ladder: Sequence[Level], words: Language = ENGLISH) -> Table | None:
     """`None` where the workload is another, or no server was seen."""
     seen = [level for level in ladder if any(step.server for step in level.steps)]
     if not seen or seen[0].workload != WORKLOAD:
@@ -35,14 +37,16 @@ def hot_row_table(ladder: Sequence[Level]) -> Table | None:
         steps = good_steps(level.steps)
         figures = (rate(derived_figures.value(column, steps)) for column in _COLUMNS)
         rows.append((count(level.concurrency), *figures))
-    heads = ("users", *(HEADS[column] for column in _COLUMNS))
-    return table_of(heads, rows, text=0, least=5)
+    heads = (say("users"), *(HEADS[column] for column in _COLUMNS))
+    return table_of([words(head) for head in heads], rows, text=0, least=5)
 
 
-def hot_row_notes(steps: Sequence[StepResult]) -> Iterator[str]:
-    """What the table cannot tell."""
+def hot_row_notes(steps: Sequence[StepResult], words: Language = ENGLISH) -> Iterator[str]:
+    """What the table cannot show."""
     if any(step.workload == WORKLOAD and step.server for step in steps):
-        yield (
-            "deadlock checks are part of the server's CPU, which no server counts apart: "
-            "loadstone recipes run flash-sale measures them"
+        yield words(
+            say(
+                "deadlock checks are part of the server's CPU, and no server counts them "
+                "separately: loadstone recipes run flash-sale measures them"
+            )
         )

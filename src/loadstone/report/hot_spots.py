@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Message, say, say_in
 from loadstone.model.numbers import count, digits
 from loadstone.model.result import StepResult
 from loadstone.report.table import Column, Table
@@ -14,7 +16,7 @@ _TEXT = 64
 
 
 def hottest_step(steps: Sequence[StepResult]) -> StepResult | None:
-    """The one with the highest rate among those whose server told something."""
+    """The one with the highest rate among those whose server reported something."""
     told = [step for step in steps if step.hot_spots and _tells(step.hot_spots)]
     return max(told, key=lambda step: step.tps or 0.0, default=None)
 
@@ -23,36 +25,42 @@ def _tells(spots: HotSpots) -> bool:
     return bool(spots.statements or spots.waits or spots.files or spots.tables)
 
 
-def hot_spots_table(spots: HotSpots) -> Table:
+def hot_spots_table(spots: HotSpots, words: Language = ENGLISH) -> Table:
     """A row a spot; times of many connections at once add up to more than the step lasted."""
     columns = (
-        Column("kind", is_text=True),
-        Column("where", is_text=True, folds=False, most=_TEXT),
-        Column("count"),
-        Column("time\ns"),
+        Column(words(say("kind")), is_text=True),
+        Column(words(say("where")), is_text=True, folds=False, most=_TEXT),
+        Column(words(say("count"))),
+        Column(words(say("time\ns"))),
     )
-    return Table(columns, tuple(_rows(spots)), gap=2, top=True)
+    rows = ((words(kind), *cells) for kind, *cells in _rows(spots))
+    return Table(columns, tuple(rows), gap=2, top=True)
 
 
-def _rows(spots: HotSpots) -> Iterator[tuple[str, ...]]:
+def _rows(spots: HotSpots) -> Iterator[tuple[Message, str, str, str]]:
     for statement in spots.statements[:_ROWS]:
-        cells = (count(statement.count), digits(statement.time_s))
-        yield "statement", _plain(statement.statement), *cells
+        text = _one_line(statement.statement)
+        yield say("statement"), text, count(statement.count), digits(statement.time_s)
     for wait in spots.waits[:_ROWS]:
-        yield "wait", _plain(wait.event), count(wait.count), digits(wait.time_s)
+        yield (
+            say_in("hot spot", "wait"),
+            _one_line(wait.event),
+            count(wait.count),
+            digits(wait.time_s),
+        )
     for file in spots.files[:_ROWS]:
         operations = file.reads + file.writes + file.syncs
-        yield "file", _plain(_end(file.file)), count(operations), digits(file.time_s)
+        yield say("file"), _one_line(_end(file.file)), count(operations), digits(file.time_s)
     for one in spots.tables[:_ROWS]:
         rows = one.fetched + one.written
-        yield "table", _plain(one.table), count(rows), digits(one.io_s + one.lock_s)
+        yield say("table"), _one_line(one.table), count(rows), digits(one.io_s + one.lock_s)
 
 
-def _plain(text: str) -> str:
-    """A server's words in one line, without what a terminal would obey."""
+def _one_line(text: str) -> str:
+    """A server's text in one line, without what a terminal would obey."""
     return "".join(mark if mark.isprintable() else " " for mark in text)
 
 
 def _end(path: str) -> str:
-    """The end of a path says more than its begin."""
+    """The end of a path says more than its start."""
     return path if len(path) <= _TEXT else f"…{path[-_TEXT + 1 :]}"

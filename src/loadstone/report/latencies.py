@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from loadstone import engine
+from loadstone.model.message import say
 from loadstone.model.result import StepResult
 from loadstone.runs.errors import StoreError
 from loadstone.runs.hlog import middle_of, tag_of, text_lines
@@ -32,10 +33,10 @@ _PIECE = 500
 
 
 class Span(NamedTuple):
-    """What is wanted of one step, in seconds since its load began."""
+    """What is needed of one step, in seconds since its load started."""
 
     began_s: float
-    """When that was, since the run's begin."""
+    """When that was, since the run's start."""
     length_s: float
     window_from_s: float
     window_to_s: float
@@ -68,7 +69,7 @@ def spans_of(load: polars.DataFrame, steps: Iterable[StepResult]) -> dict[int, S
 def latencies_of(
     path: Path, spans: Mapping[int, Span], columns: int = COLUMNS
 ) -> dict[int, StepLatencies]:
-    """By number of step, in so many columns at most; steps that recorded nothing are left out.
+    """By number of step, in at most that many columns; steps that recorded nothing are left out.
 
     Raises:
         StoreError: the log cannot be read.
@@ -79,7 +80,7 @@ def latencies_of(
         span = spans.get(number)
         second = middle_s - span.began_s if span else -1.0
         if span is None or not 0 <= second < span.length_s:
-            continue  # of a step that was measured anew, or that is not shown
+            continue  # of a step that was measured again, or that is not shown
         step = found.setdefault(number, _empty(span, columns))
         column = min(int(second / step.column_s), len(step.by_time) - 1)
         place = _Place(kind, column, span.window_from_s <= second < span.window_to_s)
@@ -120,7 +121,7 @@ def _take(step: StepLatencies, piece: _Piece) -> None:
     try:
         counted = engine.hlog_counts(piece.lines).values()
     except (engine.LogError, ValueError) as error:
-        raise StoreError(f"cannot read latency.hlog: {error}") from error
+        raise StoreError(say("cannot read latency.hlog: {error}", error=str(error))) from error
     for counts in counted:
         if kind == "response":
             step.by_time[column].update(dict(counts))

@@ -12,15 +12,15 @@ from loadstone.model.finding import Diagnosis
 from loadstone.model.language import Lang, Language, in_language
 from loadstone.model.message import say
 from loadstone.model.numbers import NOTHING, count, digits, rate, signed
+from loadstone.report.experiment import cell_name
 from loadstone.report.findings import proof_text
 from loadstone.report.names import NOT_FINISHED, VERDICT_WORDS
 from loadstone.report.opened import Run
-from loadstone.report.sections.experiment import cell_name
 from loadstone.report.sentences import answer
 from loadstone.report.table import markdown_text, table_of
 
 _FINDINGS = 5
-"""So many are told; the others are in the HTML report and in `loadstone diagnose`."""
+"""This many are shown; the others are in the HTML report and in `loadstone diagnose`."""
 
 
 def as_markdown(run: Run, lang: Lang = "en") -> str:
@@ -70,18 +70,20 @@ def _ladder(
         words(say("TPS")),
         "±",
         words(say("QPS")),
-        "p95 ms",
-        "p99 ms",
+        words(say("p95, ms")),
+        words(say("p99, ms")),
         words(say("errors/s")),
     )
     yield from table_of(heads, map(_row, ladder), text=0).markdown()
     yield ""
     for finding in found.findings[:_FINDINGS] if found else ():
-        sure = words(say("{confidence} sure", confidence=Percent(finding.confidence)))
-        yield f"- **{finding.cause}** ({sure}): {markdown_text(words(finding.sentence))}"
+        sure = say("{confidence} sure", confidence=Percent(finding.confidence))
+        head = words(say("{name} ({facts})", name=f"**{finding.cause}**", facts=sure))
+        yield f"- {words.pair(head, markdown_text(words(finding.sentence)))}"
         if finding.proof is not None:
             proof = markdown_text(proof_text(finding.proof, words))
-            yield f"  - {words(say('Proof:'))} {proof}"
+            head = words(say("Proof:"))
+            yield f"  - {head} {proof}"
     yield ""
 
 
@@ -105,12 +107,12 @@ def _matrix(found: Comparison, words: Language) -> Iterator[str]:
     heads = (
         words(say("cell")),
         words(say("variant")),
-        words(say("The answer")),
+        words(say("verdict")),
         words(say("difference")),
     )
     rows = [
         (
-            cell_name(table, words),
+            cell_name(table.cell, table.search, words),
             words(say("{b} against {a}", b=one.contrast.b, a=one.contrast.a)),
             words(VERDICT_WORDS[one.verdict.word]),
             signed(one.verdict.effect.relative) if one.verdict.effect else NOTHING,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadstone.analyse.differences import Group as DifferenceGroup
+from loadstone.analyse.gates import State as GateState
 from loadstone.analyse.meaning import Weight
 from loadstone.analyse.verdict import Word
 from loadstone.diagnosis.titles import TITLES
@@ -14,11 +15,21 @@ from loadstone.model.message import Message, counted, plain, say, say_in
 from loadstone.model.result import StepState
 from loadstone.report.checklist import Item, State
 
+RUN_STATES: Mapping[str, Message] = {
+    "finished": say("finished"),
+    "stopped": say("stopped"),
+    "failed": say("failed"),
+    "interrupted": say_in("state", "interrupted"),
+    "running": say_in("state", "running"),
+    "damaged": say("damaged"),
+}
+"""Where a run has come to; `damaged`: its folder cannot be read."""
+
 NOT_FINISHED: Mapping[str, Message] = {
     "stopped": say("The run was stopped before its end."),
     "failed": say("The run failed before its end."),
     "interrupted": say("The run was interrupted (crash, power cut); this is what there is of it."),
-    "running": say("The run is still going on."),
+    "running": say("The run is still running."),
 }
 
 PROOF_VERDICTS: Mapping[ProofVerdict, Message] = {
@@ -104,11 +115,34 @@ WEIGHTS: Mapping[Weight, Message] = {
     "note": say("note"),
 }
 
+ADVICE_WEIGHTS: Mapping[Weight, Message] = {
+    "unfair": say_in("weight", "unfair"),
+    "slow": say_in("weight", "slow"),
+    "note": say_in("weight", "note"),
+}
+"""Before a line of a terminal, where a word must do."""
+
 CHECKED: Mapping[State, Message] = {
     "met": say("met"),
     "missed": say("missed"),
     "not evaluated": say("not evaluated"),
 }
+
+GATE_STATES: Mapping[GateState, Message] = {
+    "held": say_in("gate", "held"),
+    "broken": say_in("gate", "broken"),
+    "not decided": say_in("gate", "not decided"),
+    "no evidence": say_in("gate", "no evidence"),
+}
+
+METHODS: Mapping[str, Message] = {
+    "t": say_in("method", "t"),
+    "paired t, order taken out on logarithms": say("paired t, order taken out on logarithms"),
+    "paired t on logarithms": say("paired t on logarithms"),
+    "Welch's t on logarithms": say("Welch's t on logarithms"),
+    "confidence sequence, t mixture": say("confidence sequence, t mixture"),
+}
+"""How an interval was made."""
 
 CHECKLIST_ITEMS: Mapping[Item, Message] = {
     "reproducible": say("Plan, seed, version and all of the server's variables are kept"),
@@ -185,3 +219,43 @@ def core_count(number: int) -> Message:
 def cause_count(number: int) -> Message:
     """`12 causes`."""
     return counted("1 cause", "{number} causes", number)
+
+
+def method_name(name: str) -> Message:
+    """How an interval was made; a method of a later version is shown as it calls it."""
+    return METHODS.get(name, plain(name))
+
+
+def repeat_count(number: int) -> Message:
+    """`12 repeats`."""
+    return counted("1 repeat", "{number} repeats", number)
+
+
+def unit_count(number: int) -> Message:
+    """`12 units` of an experiment: rounds, blocks or steps."""
+    return counted("1 unit", "{number} units", number)
+
+
+def search_count(number: int) -> Message:
+    """`12 searches`."""
+    return counted("1 search", "{number} searches", number)
+
+
+def comparison_count(number: int) -> Message:
+    """`12 comparisons`."""
+    return counted("1 comparison", "{number} comparisons", number)
+
+
+def table_count(number: int) -> Message:
+    """`12 tables`."""
+    return counted("1 table", "{number} tables", number)
+
+
+def row_count(number: int) -> Message:
+    """`12 rows`."""
+    return counted("1 row", "{number} rows", number)
+
+
+def file_count(number: int) -> Message:
+    """`12 files`."""
+    return counted("1 file", "{number} files", number)

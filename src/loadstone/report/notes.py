@@ -1,4 +1,4 @@
-"""What a reader should know before quoting a step's numbers, one line each."""
+"""What to know before quoting a step's numbers, one line each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from loadstone.model.figure import Count, Percent, Rate
 from loadstone.model.language import ENGLISH, Language
-from loadstone.model.message import Joined, say, user_count
+from loadstone.model.message import Joined, Message, say, user_count
 from loadstone.model.numbers import asked, count, duration, pct
 from loadstone.model.result import CLIENT_BOUND_SHARE, StepResult
 from loadstone.report.names import ERROR_MEANINGS, core_count, event_count
@@ -33,10 +33,8 @@ def of_the_cores(steps: Iterable[StepResult], words: Language = ENGLISH) -> Iter
     if step and worst > _DELAYED_SHARE:
         yield words(
             say(
-                (
-                    "others had the generator's cores for up to {share} of the time "
-                    "({step}): that is part of the latencies"
-                ),
+                "other programs used the generator's cores for up to {share} of the time "
+                "({step}): that is part of the latencies",
                 share=Percent(worst),
                 step=_name(step, words),
             )
@@ -44,7 +42,7 @@ def of_the_cores(steps: Iterable[StepResult], words: Language = ENGLISH) -> Iter
 
 
 def step_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
-    """What the client spoiled comes first, then what went wrong, then what is only unusual."""
+    """What the client disturbed comes first, then what went wrong, then what is only unusual."""
     yield from (words(note) for note in step.notes)
     yield from _of_the_client(step, words)
     yield from _of_its_end(step, words)
@@ -55,10 +53,8 @@ def step_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
         longest = duration((response.max or 0) / 1000)
         yield words(
             say(
-                (
-                    "{number} response times were above the range of one hour; the longest "
-                    "took {duration}"
-                ),
+                "{number} response times were above the range of one hour; the longest "
+                "took {duration}",
                 number=Count(response.above_range),
                 duration=longest,
             )
@@ -82,12 +78,12 @@ def step_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
 
 
 def drill_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
-    """How long a drill's outages were, and what became of acknowledged writes."""
+    """How long a drill's outages were, and the outcome of acknowledged writes."""
     for outage in step.timeline.outages if step.timeline else ():
         if outage.outage_ms is not None:
             yield words(
                 say(
-                    "from {begin} s on nobody was served for {milliseconds} ms",
+                    "nobody was served for {milliseconds} ms from {begin} s on",
                     begin=Rate(outage.last_success_s or 0.0),
                     milliseconds=Rate(outage.outage_ms),
                 )
@@ -95,7 +91,7 @@ def drill_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
         if outage.slowest_ms is not None:
             yield words(
                 say(
-                    ("in the outage from {begin} s on the slowest user waited {milliseconds} ms"),
+                    "in the outage from {begin} s on the slowest user waited {milliseconds} ms",
                     begin=Rate(outage.from_s),
                     milliseconds=Rate(outage.slowest_ms),
                 )
@@ -103,10 +99,8 @@ def drill_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
     for verdict in step.ledger:
         yield words(
             say(
-                (
-                    "ledger at {target}: of {acknowledged} acknowledged entries {lost} lost, "
-                    "{doubled} doubled; of those in doubt {present} there, {absent} not"
-                ),
+                "ledger at {target}: of {acknowledged} acknowledged entries {lost} lost, "
+                "{doubled} doubled; of those in doubt {present} present, {absent} missing",
                 target=verdict.target,
                 acknowledged=Count(verdict.acknowledged),
                 lost=Count(verdict.lost),
@@ -120,16 +114,14 @@ def drill_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
 def _of_the_client(step: StepResult, words: Language) -> Iterator[str]:
     used = step.generator
     if used.client_bound:
-        yield words(say("client-bound: {why}", why=_bound_by(step, words)))
+        yield words(say("client-bound: {why}", why=_bound_by(step)))
     held, answered = used.held_p99_us, step.latency.service.p99
     if held and answered and held / 1000 > _HELD_SHARE * answered:
         part = pct(held / 1000 / answered)
         yield words(
             say(
-                (
-                    "answers waited up to {held} µs (p99) until the generator looked at "
-                    "them, which is {share} of the p99 shown"
-                ),
+                "answers waited up to {held} µs (p99) until the generator looked at "
+                "them, which is {share} of the p99 shown",
                 held=Rate(held),
                 share=part,
             )
@@ -149,71 +141,56 @@ def _of_the_client(step: StepResult, words: Language) -> Iterator[str]:
         late = pct(step.late / step.due)
         yield words(
             say(
-                (
-                    "the client was late by more than 1 ms for {share} of events (p99 {p99} "
-                    "µs); latencies from the due time include that"
-                ),
+                "the client was late by more than 1 ms for {share} of events (p99 {p99} "
+                "µs); latencies from the due time include that",
                 share=late,
                 p99=Rate(used.late_p99_us),
             )
         )
 
 
-def _bound_by(step: StepResult, words: Language) -> str:
+def _bound_by(step: StepResult) -> Message:
     used = step.generator
-    cores = words(core_count(used.shards or 1))
+    cores = core_count(used.shards or 1)
     if used.cpu_share and used.cpu_share > CLIENT_BOUND_SHARE:
-        return words(
-            say(
-                (
-                    "the generator used {share} of {cores}; the rate is a floor, not the "
-                    "server's limit"
-                ),
-                share=Percent(used.cpu_share),
-                cores=cores,
-            )
+        return say(
+            "the generator used {share} of {cores}; the rate is a floor, not the server's limit",
+            share=Percent(used.cpu_share),
+            cores=cores,
         )
     if used.ceiling_share and used.ceiling_share > CLIENT_BOUND_SHARE:
-        return words(
-            say(
-                (
-                    "the generator was at {share} of what it could do at most on {cores} "
-                    "({rate} statements a second); the rate is a floor, not the server's "
-                    "limit"
-                ),
-                share=Percent(used.ceiling_share),
-                cores=cores,
-                rate=Rate(used.ceiling_qps),
-            )
+        return say(
+            "the generator was at {share} of its maximum on {cores} ({rate} statements a second); "
+            "the rate is a floor, not the server's limit",
+            share=Percent(used.ceiling_share),
+            cores=cores,
+            rate=Rate(used.ceiling_qps),
         )
     saturated = next((each for each in step.generators if each.saturated), None)
     if saturated:
-        return words(
-            say(
-                (
-                    "generator {number} on {node} was saturated; the rate is a floor, not "
-                    "the server's limit"
-                ),
-                number=saturated.number,
-                node=saturated.node,
-            )
+        return say(
+            "generator {number} on {node} was saturated; the rate is a floor, not the server's "
+            "limit",
+            number=saturated.number,
+            node=saturated.node,
         )
     own, seen = (used.dispatch_p99_us or 0.0) / 1000, step.latency.response.p99
-    part = words(say(", {share} of the p99 shown", share=Percent(own / seen))) if seen else ""
-    return words(
-        say(
-            (
-                "the generator itself began events up to {late} ms late (p99){part}; the "
-                "tail of the response times is partly its own"
-            ),
+    if not seen:
+        return say(
+            "the generator itself started events up to {late} ms late (p99); the tail of the "
+            "response times is partly its own",
             late=Rate(own),
-            part=part,
         )
+    return say(
+        "the generator itself started events up to {late} ms late (p99), which is {share} of the "
+        "p99 shown; the tail of the response times is partly its own",
+        late=Rate(own),
+        share=Percent(own / seen),
     )
 
 
 def _of_the_queue(step: StepResult, words: Language) -> Iterator[str]:
-    """Open loop: what did not begin at all, or not within the window."""
+    """Open loop: what did not start at all, or not within the window."""
     if step.waiting > WAITING_SHARE * step.due:
         yield words(
             say(
@@ -241,14 +218,14 @@ def _of_its_end(step: StepResult, words: Language) -> Iterator[str]:
             say("not finished; the figures are of the {duration} there are", duration=seconds)
         )
     if step.steady is False:
-        yield words(say("never settled: its rate stands in no mean; try a longer --duration"))
+        yield words(say("never settled: its rate counts in no mean; try a longer --duration"))
     if step.steady is None and step.window and step.window.method not in ("fixed", "watched"):
         yield words(
             say("whether it settled was not evaluated: {method}", method=step.window.method)
         )
     for outage in step.outages:
         if step.timeline and outage.to_s is not None:
-            continue  # the timeline tells it, to the millisecond
+            continue  # the timeline shows it, to the millisecond
         end = words(say("the step's end"))
         if outage.to_s is not None:
             end = words(say("{second} s", second=Rate(outage.to_s)))
@@ -265,12 +242,12 @@ def _of_its_end(step: StepResult, words: Language) -> Iterator[str]:
 
 def _of_errors(step: StepResult, words: Language) -> Iterator[str]:
     if step.errors:
-        said = words(say("errors: {errors}", errors=by_code(step.errors, words)))
+        clauses: list[Message] = [say("errors: {errors}", errors=by_code(step.errors, words))]
         if step.restarts:
-            said += words(say("; {events} begun anew", events=event_count(step.restarts)))
+            clauses.append(say("{events} retried", events=event_count(step.restarts)))
         if step.failed:
-            said += words(say("; {events} given up", events=event_count(step.failed)))
-        yield said
+            clauses.append(say("{events} given up", events=event_count(step.failed)))
+        yield words.value(Joined(clauses, "clauses"))
     if step.errors_outside:
         yield words(
             say(
@@ -280,12 +257,15 @@ def _of_errors(step: StepResult, words: Language) -> Iterator[str]:
         )
     for number, example in step.error_examples.items():
         if number not in ERROR_MEANINGS:
-            said = words(
-                say("the first error {number}: {message}", number=number, message=example.message)
-            )
+            fields = {"number": number, "message": example.message}
+            said = say("the first error {number}: {message}", **fields)
             if example.statement:
-                said += words(say(", at {statement}", statement=example.statement))
-            yield said
+                said = say(
+                    "the first error {number}: {message}, at {statement}",
+                    statement=example.statement,
+                    **fields,
+                )
+            yield words(said)
     if step.connect_failures:
         yield words(
             say(
@@ -296,12 +276,12 @@ def _of_errors(step: StepResult, words: Language) -> Iterator[str]:
 
 
 def _of_idle(step: StepResult, words: Language) -> Iterator[str]:
-    """Connections that say nothing are there for a reason: they are always told of."""
+    """Idle connections are there for a reason: they are always reported."""
     if step.idle is None:
         return
     yield words(
         say(
-            "{open} of {asked} idle connections were held beside the users",
+            "{open} of {asked} idle connections were held alongside the users",
             open=Count(step.idle.open),
             asked=Count(step.idle.asked),
         )
@@ -310,10 +290,8 @@ def _of_idle(step: StepResult, words: Language) -> Iterator[str]:
         lost, opened = count(step.idle.lost), count(step.idle.opened)
         yield words(
             say(
-                (
-                    "{lost} idle connections were ended by the server or the network, and "
-                    "{opened} opened again"
-                ),
+                "the server or the network closed {lost} idle connections, and {opened} were "
+                "opened again",
                 lost=lost,
                 opened=opened,
             )
@@ -324,7 +302,7 @@ def by_code(errors: Mapping[str, int], words: Language = ENGLISH) -> str:
     """`12 × 1213 deadlock, 1 × 1205 lock wait timeout`."""
     return words.value(
         Joined(
-            f"{count(times)} × {number}" + (f" {meaning}" if meaning else "")
+            f"{count(times)} × {number}" + (f" {words(meaning)}" if meaning else "")
             for number, times in errors.items()
             for meaning in (ERROR_MEANINGS.get(number),)
         )

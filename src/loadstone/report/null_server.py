@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.table import Table
 
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Message, say
 from loadstone.model.null_server import NullServerStats
 from loadstone.model.numbers import NOTHING, count, digits, duration
 
 
-def counters(stats: NullServerStats) -> Table:
-    """A row a counter; those that only a script or a mistake brings are left out at nought."""
+def counters(stats: NullServerStats, words: Language = ENGLISH) -> Table:
+    """A row a counter; those that only a script or a mistake raises are left out at zero."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(justify="right")
     for name, value in _rows(stats):
-        table.add_row(name, value)
+        table.add_row(words(name), value)
     return table
 
 
-def _rows(stats: NullServerStats) -> list[tuple[str, str]]:
+def _rows(stats: NullServerStats) -> Iterator[tuple[Message, str]]:
     a_statement = digits(stats.cpu_us / stats.statements) if stats.statements else NOTHING
-    always = [
-        ("statements", count(stats.statements)),
-        ("answered", count(stats.answered)),
-        ("connections", count(stats.connections)),
-        ("at once", count(stats.open_max)),
-        ("ran for", duration(stats.wall_us / 1e6)),
-        ("CPU, µs a statement", a_statement),
-    ]
-    late_us = stats.late_ns_max / 1000
+    yield say("statements"), count(stats.statements)
+    yield say("answered"), count(stats.answered)
+    yield say("connections"), count(stats.connections)
+    yield say("most connections at once"), count(stats.open_max)
+    yield say("ran for"), duration(stats.wall_us / 1e6)
+    yield say("CPU µs per statement"), a_statement
     seldom = [
-        ("errors", stats.errors),
-        ("never answered", stats.dropped_answers + stats.owed),
-        ("refused", stats.refused),
-        ("dropped", stats.dropped),
-        ("encrypted", stats.encrypted),
-        ("handshakes failed", stats.tls_failed),
-        ("no protocol", stats.garbled),
-        ("log records", stats.log_records),
-        ("log records lost", stats.log_lost),
+        (say("errors"), stats.errors),
+        (say("never answered"), stats.dropped_answers + stats.owed),
+        (say("refused"), stats.refused),
+        (say("dropped"), stats.dropped),
+        (say("encrypted"), stats.encrypted),
+        (say("handshakes failed"), stats.tls_failed),
+        (say("not MySQL protocol"), stats.garbled),
+        (say("log records"), stats.log_records),
+        (say("log records lost"), stats.log_lost),
     ]
-    there = [(name, count(value)) for name, value in seldom if value]
-    late = [("latest answer, µs late", digits(late_us))] if stats.timed else []
-    return always + there + late
+    yield from ((name, count(value)) for name, value in seldom if value)
+    if stats.timed:
+        yield say("latest answer, µs late"), digits(stats.late_ns_max / 1000)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from loadstone.analyse.ladder import Level, middle_step
 from loadstone.model.language import ENGLISH, Language
-from loadstone.model.message import say
+from loadstone.model.message import Message, say
 from loadstone.model.numbers import NOTHING, asked, count, digits, rate
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
+from loadstone.report.step_table import DUE
 from loadstone.report.table import Column, Table
 
 _NO_HOST = HostFigures(seconds=0.0)
@@ -18,29 +19,35 @@ _NO_SERVER = ServerFigures(seconds=0.0)
 
 @dataclass(frozen=True)
 class _Figure:
-    head: str
+    head: Message
     cell: Callable[[ServerFigures, HostFigures], str]
 
 
 _COLUMNS = (
-    _Figure("commits\n/s", lambda server, host: rate(server.commits_per_s)),
-    _Figure("log\nsyncs/s", lambda server, host: rate(server.log_syncs_per_s)),
-    _Figure("binlog\nsyncs/s", lambda server, host: rate(server.binlog_syncs_per_s)),
-    _Figure("commits\n/sync", lambda server, host: rate(server.transactions_per_sync)),
-    _Figure("log KB\n/sync", lambda server, host: _thousands(server.bytes_per_sync)),
-    _Figure("disk\nwrites/s", lambda server, host: rate(host.disk_write_iops)),
-    _Figure("disk\nreads/s", lambda server, host: rate(host.disk_read_iops)),
-    _Figure("run-\nning", lambda server, host: rate(server.threads_running)),
+    _Figure(say("commits\n/s"), lambda server, host: rate(server.commits_per_s)),
+    _Figure(say("log\nsyncs/s"), lambda server, host: rate(server.log_syncs_per_s)),
+    _Figure(say("binlog\nsyncs/s"), lambda server, host: rate(server.binlog_syncs_per_s)),
+    _Figure(say("commits\n/sync"), lambda server, host: rate(server.transactions_per_sync)),
+    _Figure(say("log KB\n/sync"), lambda server, host: _thousands(server.bytes_per_sync)),
+    _Figure(say("disk\nwrites/s"), lambda server, host: rate(host.disk_write_iops)),
+    _Figure(say("disk\nreads/s"), lambda server, host: rate(host.disk_read_iops)),
+    _Figure(say("run-\nning"), lambda server, host: rate(server.threads_running)),
 )
 
-_CPU = ("user", "sys", "iowait", "steal", "idle")
+_CPU = {
+    "user": say("user\n%"),
+    "sys": say("sys\n%"),
+    "iowait": say("iowait\n%"),
+    "steal": say("steal\n%"),
+    "idle": say("idle\n%"),
+}
 """In iostat's words. Interrupts are in sys, as the host's record has them."""
 
 _MAY_BE_ABSENT = ("iowait", "steal")
 """Left out where no level has any."""
 
 
-def observed_table(ladder: Sequence[Level]) -> Table | None:
+def observed_table(ladder: Sequence[Level], words: Language = ENGLISH) -> Table | None:
     """The levels of a ladder; `None` where neither server nor host was seen."""
     seen = [level for level in ladder if _is_seen(middle_step(level.steps))]
     if not seen:
@@ -52,11 +59,12 @@ def observed_table(ladder: Sequence[Level]) -> Table | None:
         for at, name in enumerate(_CPU)
         if name not in _MAY_BE_ABSENT or any(row[at] not in ("0", NOTHING) for row in cores)
     ]
-    heads = ("users", *(["due\n/s"] if rates else []), *(figure.head for figure in _COLUMNS))
+    heads = (say("users"), *([DUE] if rates else []), *(figure.head for figure in _COLUMNS))
+    shares = tuple(_CPU.values())
     columns = (
-        *(Column(head, least=5) for head in heads),
+        *(Column(words(head), least=5) for head in heads),
         # A percentage has three digits at most.
-        *(Column(f"{_CPU[at]}\n%", least=3) for at in there),
+        *(Column(words(shares[at]), least=3) for at in there),
     )
     rows = (
         (*_row(level, rates=rates), *(row[at] for at in there))
@@ -95,24 +103,21 @@ def _is_seen(step: StepResult) -> bool:
 
 
 def observed_notes(steps: Sequence[StepResult], words: Language = ENGLISH) -> Iterator[str]:
-    """What was not evaluated, each once, and what the looking cost."""
+    """What was not evaluated, each once, and what observing cost."""
     missing: dict[str, str] = {}
     for step in steps:
         missing |= step.server.not_evaluated if step.server else {}
     for name, why in missing.items():
-        yield words(
-            say("{name} not evaluated: {why}", name=words(name.replace("_", " ")), why=words(why))
-        )
+        named = words.lookup(name.replace("_", " "))
+        yield words(say("{name} not evaluated: {why}", name=named, why=words.lookup(why)))
     costs = [step.observing for step in steps if step.observing]
     if costs:
         own = 100 * max(cost.cpu_share for cost in costs)
         answering = 100 * max(cost.answering_share for cost in costs)
         yield words(
             say(
-                (
-                    "observing took {own} % of a core here, and the slowest source "
-                    "{answering} % of the time to answer"
-                ),
+                "observing took {own} % of a core here; the slowest source spent "
+                "{answering} % of the time answering",
                 own=f"{own:.2g}",
                 answering=f"{answering:.2g}",
             )

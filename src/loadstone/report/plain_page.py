@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadstone.model.language import ENGLISH
+from loadstone.model.language import ENGLISH, Language
 from loadstone.report.figures.figure import Figure, Option
 from loadstone.report.markup import element, joined, paragraph
 from loadstone.report.page import Figures, document
@@ -28,9 +28,9 @@ class Part:
     """What must be read before anything else here."""
 
 
-def page(title: str, lead: Sequence[str], parts: Sequence[Part]) -> str:
-    """A document of parts one below the other, in English."""
-    figures = Figures(ENGLISH)
+def page(title: str, lead: Sequence[str], parts: Sequence[Part], words: Language = ENGLISH) -> str:
+    """A document of parts one below the other; their texts are in its language already."""
+    figures = Figures(words)
     body = [paragraph(line, "about") for line in lead]
     for part in parts:
         inside = [element("h2", part.title)]

@@ -5,33 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loadstone.analyse.ladder import ladders_of, shape
-from loadstone.model.numbers import NOTHING, digits, number_of
+from loadstone.model.figure import Rate
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import say, user_count
+from loadstone.model.numbers import NOTHING
 from loadstone.model.result import Result
+from loadstone.report.names import RUN_STATES
 from loadstone.report.table import Column, Table, visible
 
+Known = tuple[str, Result | None, str | None]
+"""A run's folder with its result, or with what is wrong with it."""
 
-def runs_table(runs: Iterable[tuple[str, Result | None, str | None]]) -> Table:
+
+def runs_table(runs: Iterable[Known], words: Language = ENGLISH) -> Table:
     """Folder, state, workload, steps and best rate of each run."""
-    texts = (Column(head, is_text=True, folds=False) for head in ("run", "state", "workload"))
-    rows = (_row(*each) for each in runs)
-    return Table((*texts, Column("steps"), Column("best tps")), tuple(rows), gap=2)
+    heads = (say("run"), say("state"), say("workload"))
+    texts = (Column(words(head), is_text=True, folds=False) for head in heads)
+    numbers = (Column(words(head)) for head in (say("steps"), say("best tps")))
+    return Table((*texts, *numbers), tuple(_row(each, words) for each in runs), gap=2)
 
 
-def _row(folder: str, result: Result | None, problem: str | None) -> tuple[str, ...]:
+def _row(known: Known, words: Language) -> tuple[str, ...]:
+    folder, result, problem = known
     # Anybody may name a folder.
     name = visible(folder)
     if result is None:
-        return name, "damaged", visible(problem or ""), NOTHING, NOTHING
-    return name, result.run.state, visible(_workload(result)), _steps(result), best(result)
+        state = words(RUN_STATES["damaged"])
+        return name, state, visible(words(problem or "")), NOTHING, NOTHING
+    state = words(RUN_STATES[result.run.state])
+    return name, state, visible(_workload(result)), _steps(result), best(result, words)
 
 
-def best(result: Result) -> str:
+def best(result: Result, words: Language = ENGLISH) -> str:
     """The highest rate with the level it was reached at."""
     for ladder in ladders_of(result.steps):
         found = shape(ladder)
         peak = found.peak if found else ladder[0]
         if peak.tps:
-            return f"{digits(peak.tps.mean)} at {number_of(peak.concurrency, 'user')}"
+            users = user_count(peak.concurrency)
+            return words(say("{tps} at {users}", tps=Rate(peak.tps.mean), users=users))
     return NOTHING
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from loadstone.analyse.ladder import Level, Shape, middle_step, shape
 from loadstone.analyse.open_loop import Held, held
@@ -13,8 +14,8 @@ from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.figure import Count, Percent, Rate
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.language import Language
-from loadstone.model.message import say, user_count
-from loadstone.model.numbers import NOTHING, asked, count, digits, pct
+from loadstone.model.message import Message, say, user_count
+from loadstone.model.numbers import NOTHING, asked, count, digits
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
 from loadstone.report.names import cause_name, resource_name, step_count
@@ -32,7 +33,7 @@ def verdict(ladder: Sequence[Level], words: Language) -> str | None:
 
 
 def held_sentence(rates: Held, words: Language) -> str:
-    """Which rate the server kept up with, and what became of the lowest it did not."""
+    """Which rate the server kept up with, and what happened at the lowest it did not."""
     kept = rates.kept
     said = (
         words(say("Kept up with {rate} events/s.", rate=_asked(kept)))
@@ -50,15 +51,13 @@ def held_sentence(rates: Held, words: Language) -> str:
         "waiting": count(step.waiting),
     }
     lost = words(
-        say(("Of {asked} events/s it did {done} a second: {waiting} waited at the end."), **fields)
+        say("Of {asked} events/s it did {done} a second: {waiting} waited at the end.", **fields)
     )
     if step.skipped:
         lost = words(
             say(
-                (
-                    "Of {asked} events/s it did {done} a second: {waiting} waited at the "
-                    "end, {skipped} were skipped."
-                ),
+                "Of {asked} events/s it did {done} a second: {waiting} waited at the "
+                "end, {skipped} were skipped.",
                 **fields,
                 skipped=Count(step.skipped),
             )
@@ -80,7 +79,7 @@ def peak_sentence(found: Shape, words: Language) -> str:
                 "Peak: {tps} tps at {users}; {knee} reach {share} of it already.",
                 **fields,
                 knee=knee_users,
-                share=f"{part:.0%}",
+                share=Percent(part),
             )
         )
     return words.sentences(said, _beyond(found, words))
@@ -89,7 +88,7 @@ def peak_sentence(found: Shape, words: Language) -> str:
 def _beyond(found: Shape, words: Language) -> str:
     match found.beyond:
         case "untried":
-            return words(say("It is the highest level: the true peak may lie above."))
+            return words(say("It is the highest level: the true peak may be higher."))
         case "level":
             return words(
                 say("Near it the rate is level: differences of less than the noise are not a peak.")
@@ -117,10 +116,8 @@ def law_sentence(found: Usl | Refused, words: Language) -> str:
     if found.peak is None:
         return words(
             say(
-                (
-                    "Universal Scalability Law: contention {contention}, coherency "
-                    "{coherency}; no peak within reach: {reason}."
-                ),
+                "Universal Scalability Law: contention {contention}, coherency "
+                "{coherency}; no peak within reach: {reason}.",
                 **fields,
                 reason=words(found.no_peak or ""),
             )
@@ -128,11 +125,9 @@ def law_sentence(found: Usl | Refused, words: Language) -> str:
     users, rate = found.peak.users, found.peak.rate
     return words(
         say(
-            (
-                "Universal Scalability Law: contention {contention}, coherency "
-                "{coherency}; peak of {rate} events/s ({low} to {high}, {confidence}) at "
-                "{users} users."
-            ),
+            "Universal Scalability Law: contention {contention}, coherency "
+            "{coherency}; peak of {rate} events/s ({low} to {high}, {confidence}) at "
+            "{users} users.",
             **fields,
             rate=Rate(rate.value),
             low=Rate(rate.interval.low),
@@ -149,12 +144,12 @@ def held_by(step: StepCeilings, words: Language) -> str:
     if lowest is None:
         return words(say("no ceiling could be evaluated"))
     used = lowest.used or 0.0
-    said = (
-        words(say("held by {resource}, used to {used}"))
-        if used >= HELD
-        else words(say("no ceiling explains it; the nearest, {resource}, is used to {used}"))
+    fields = {"resource": resource_name(lowest.resource), "used": Percent(used)}
+    if used >= HELD:
+        return words(say("held by {resource}, used to {used}", **fields))
+    return words(
+        say("no ceiling explains it; the nearest, {resource}, is used to {used}", **fields)
     )
-    return said.format(resource=words(resource_name(lowest.resource)), used=pct(used))
 
 
 def answer(
@@ -171,7 +166,7 @@ def answer(
             words(
                 say(
                     "The figures are in doubt: {cause} ({confidence} sure).",
-                    **_cause_fields(findings[0], words),
+                    **_cause_fields(findings[0]),
                 )
             )
         )
@@ -181,28 +176,25 @@ def answer(
 def _held_back(findings: Sequence[Finding], ceiling: Ceiling | None, words: Language) -> str | None:
     """The first finding that is a cause, and the lowest ceiling."""
     cause = next((one for one in findings if _is_cause(one)), None)
-    known = (
-        {"resource": words(resource_name(ceiling.resource)), "used": pct(ceiling.used)}
-        if ceiling
-        else {}
-    )
+    known: dict[str, Any] = {}
+    if ceiling:
+        known = {"resource": resource_name(ceiling.resource), "used": Percent(ceiling.used)}
     if cause is None:
-        return (
-            words(say("The lowest ceiling is {resource}, used to {used}.", **known))
-            if known
-            else None
+        if not known:
+            return None
+        return words(say("The lowest ceiling is {resource}, used to {used}.", **known))
+    if not known:
+        return words(
+            say("What holds it back: {cause} ({confidence} sure).", **_cause_fields(cause))
         )
-    said = (
-        words(
-            say(
-                "What holds it back: {cause} ({confidence} sure); the lowest ceiling is "
-                "{resource}, used to {used}."
-            )
+    return words(
+        say(
+            "What holds it back: {cause} ({confidence} sure); the lowest ceiling is {resource}, "
+            "used to {used}.",
+            **_cause_fields(cause),
+            **known,
         )
-        if known
-        else words(say("What holds it back: {cause} ({confidence} sure)."))
     )
-    return said.format(**_cause_fields(cause, words), **known)
 
 
 def _is_cause(finding: Finding) -> bool:
@@ -212,8 +204,8 @@ def _is_cause(finding: Finding) -> bool:
     return finding.group != "validity"
 
 
-def _cause_fields(finding: Finding, words: Language) -> dict[str, str]:
-    return {"cause": words(cause_name(finding.cause)), "confidence": pct(finding.confidence)}
+def _cause_fields(finding: Finding) -> dict[str, Any]:
+    return {"cause": cause_name(finding.cause), "confidence": Percent(finding.confidence)}
 
 
 def _peak_of(ladder: Sequence[Level], words: Language) -> str:
@@ -224,36 +216,37 @@ def _peak_of(ladder: Sequence[Level], words: Language) -> str:
     if level.tps is None:
         return words(say("No step has a rate that may be quoted."))
     half = level.tps.half_width
-    fields = {
-        "tps": digits(level.tps.mean),
-        "interval": "" if half is None else words(say(" ± {half} (95 %)", half=Rate(half))),
-        "users": words(user_count(level.concurrency)),
-    }
+    rate = say("{tps} tps", tps=Rate(level.tps.mean))
+    if half is not None:
+        rate = say("{tps} ± {half} tps (95 %)", tps=Rate(level.tps.mean), half=Rate(half))
+    fields = {"rate": rate, "users": user_count(level.concurrency)}
     if found is None:
-        return words(
-            say("{tps} tps{interval} at {users}, the only level that was tried.", **fields)
-        )
-    return words(
-        say(
-            "The peak is {tps} tps{interval} at {users}{beyond}.",
-            **fields,
-            beyond=_beyond_clause(found, words),
-        )
-    )
+        return words(say("{rate} at {users}, the only level that was tried.", **fields))
+    return words(_peak_and_beyond(found, fields))
 
 
-def _beyond_clause(found: Shape, words: Language) -> str:
+def _peak_and_beyond(found: Shape, fields: Mapping[str, Any]) -> Message:
     match found.beyond:
         case "untried":
-            return words(say(", the highest level that was tried: the true peak may lie above"))
+            return say(
+                "The peak is {rate} at {users}, the highest level that was tried: the true peak "
+                "may be higher.",
+                **fields,
+            )
         case "level":
-            return words(say("; near it the rate is level"))
+            return say("The peak is {rate} at {users}; near it the rate is level.", **fields)
         case "falls":
             last = found.last.tps.mean if found.last.tps else 0.0
-            users = words(user_count(found.last.concurrency))
-            return words(say("; with {users} it falls to {tps}", users=users, tps=Rate(last)))
+            return say(
+                "The peak is {rate} at {users}; with {more} it falls to {lower}.",
+                **fields,
+                more=user_count(found.last.concurrency),
+                lower=Rate(last),
+            )
         case "unknown":
-            return words(say("; what more users bring is not known"))
+            return say(
+                "The peak is {rate} at {users}; what more users bring is not known.", **fields
+            )
 
 
 def search_sentences(found: SearchOutcome, words: Language) -> Iterator[str]:
@@ -261,19 +254,17 @@ def search_sentences(found: SearchOutcome, words: Language) -> Iterator[str]:
     if found.concurrency and found.peak_tps:
         yield words(
             say(
-                (
-                    "Smallest concurrency at the peak: {users}, within a twentieth of {tps} "
-                    "tps ({sure})."
-                ),
+                "Smallest concurrency at the peak: {users}, within a twentieth of {tps} "
+                "tps ({sure}).",
                 users=user_count(round(found.concurrency.value)),
                 tps=Rate(found.peak_tps),
-                sure=_sure(found.concurrency, words),
+                sure=_sure(found.concurrency),
             )
         )
     if found.objective:
         yield _objective(found, words)
     if not found.complete:
-        yield words(say("The search was not carried out to its end."))
+        yield words(say("The search did not finish."))
 
 
 def _objective(found: SearchOutcome, words: Language) -> str:
@@ -285,46 +276,41 @@ def _objective(found: SearchOutcome, words: Language) -> str:
             )
         return words(
             say(
-                (
-                    "{objective} did not hold at {rate} events/s ({sure}), and no lower rate "
-                    "was tried."
-                ),
+                "{objective} did not hold at {rate} events/s ({sure}), and no lower rate "
+                "was tried.",
                 objective=what,
                 rate=Rate(beyond.value),
-                sure=_sure(beyond, words),
+                sure=_sure(beyond),
             )
         )
-    said = words(
-        say(
-            "{objective} holds up to {rate} events/s ({sure})",
-            objective=what,
-            rate=Rate(found.rate.value),
-            sure=_sure(found.rate, words),
-        )
+    return words.sentences(words(_holds(what, found.rate, beyond)), words(_closed(found)))
+
+
+def _holds(objective: str, rate: SearchLevel, beyond: SearchLevel | None) -> Message:
+    fields = {"objective": objective, "rate": Rate(rate.value), "sure": _sure(rate)}
+    if beyond is None:
+        return say("{objective} holds up to {rate} events/s ({sure}).", **fields)
+    return say(
+        "{objective} holds up to {rate} events/s ({sure}); at {beyond} it does not "
+        "({beyond_sure}).",
+        beyond=Rate(beyond.value),
+        beyond_sure=_sure(beyond),
+        **fields,
     )
-    if beyond:
-        said += words(
-            say(
-                "; at {rate} it does not ({sure})",
-                rate=Rate(beyond.value),
-                sure=_sure(beyond, words),
-            )
-        )
-    if found.closed_tps:
-        said += words(
-            say(". In a closed loop the same users do {tps} tps", tps=Rate(found.closed_tps))
-        )
-    return words.ended(said)
 
 
-def _sure(level: SearchLevel, words: Language) -> str:
-    return words(
-        say(
-            "{good} of {steps}, {confidence} sure",
-            good=level.good,
-            steps=step_count(level.steps),
-            confidence=Percent(level.confidence),
-        )
+def _closed(found: SearchOutcome) -> str:
+    if not found.closed_tps:
+        return ""
+    return say("In a closed loop the same users do {tps} tps.", tps=Rate(found.closed_tps))
+
+
+def _sure(level: SearchLevel) -> Message:
+    return say(
+        "{good} of {steps}, {confidence} sure",
+        good=level.good,
+        steps=step_count(level.steps),
+        confidence=Percent(level.confidence),
     )
 
 

@@ -24,11 +24,11 @@ class Panel:
 
     title: str
     times: Array
-    """Seconds since the load began, the interval's end."""
+    """Seconds since the load started, the interval's end."""
     lines: Mapping[str, Array]
     """By name; what is not a number was not seen."""
     bars: bool = False
-    """Counts that are mostly nought."""
+    """Counts that are mostly zero."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Seconds:
         some = {name: each for name, each in errors.items() if each is not None and each.any()}
         yield rows.panel(words(say("errors each second")), some, bars=True)
         yield rows.panel(
-            words(say("users at work")), {words(say("events under way")): rows.column("in_flight")}
+            words(say("active users")), {words(say("events in progress")): rows.column("in_flight")}
         )
 
     def _of_server(self, step: StepResult) -> Iterator[Panel]:
@@ -115,7 +115,7 @@ LEAST_S = 0.5
 
 
 class _Rows:
-    """One source's rows of one step since its load began, in the order of time."""
+    """One source's rows of one step since its load started, in the order of time."""
 
     def __init__(self, rows: polars.DataFrame) -> None:
         self._rows = rows.filter(rows["second"] > 0).sort("second") if rows.height else rows

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import Level, middle_step, quotable
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Message, say
 from loadstone.model.numbers import NOTHING, asked, count, digits, rate
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
@@ -16,7 +18,7 @@ from loadstone.report.table import Column
 class Figure:
     """A head with its unit, and what of a step stands below it."""
 
-    head: str
+    head: Message
     cell: Callable[[StepResult], str]
 
 
@@ -29,23 +31,33 @@ def _tps(step: StepResult) -> str:
     return rate(step.tps) + marks
 
 
+DUE = say("due\n/s")
+INTERVAL = say("±\n95 %")
+"""Heads of columns that some tables have."""
+
 FIGURES: tuple[Figure, ...] = (
-    Figure("qps", lambda step: rate(step.qps)),
-    Figure("p50\nms", lambda step: rate(step.latency.response.p50)),
-    Figure("p95\nms", lambda step: rate(step.latency.response.p95)),
-    Figure("p99\nms", lambda step: rate(step.latency.response.p99)),
-    Figure("max\nms", lambda step: _longest(step)),
-    Figure("errors\n/s", _errors_a_second),
-    Figure("recon-\nnects", lambda step: count(step.reconnects)),
-    Figure("client\nµs/query", lambda step: rate(step.generator.cpu_us_per_query)),
+    Figure(say("qps"), lambda step: rate(step.qps)),
+    Figure(say("p50\nms"), lambda step: rate(step.latency.response.p50)),
+    Figure(say("p95\nms"), lambda step: rate(step.latency.response.p95)),
+    Figure(say("p99\nms"), lambda step: rate(step.latency.response.p99)),
+    Figure(say("max\nms"), lambda step: _longest(step)),
+    Figure(say("errors\n/s"), _errors_a_second),
+    Figure(say("recon-\nnects"), lambda step: count(step.reconnects)),
+    Figure(say("client\nµs/query"), lambda step: rate(step.generator.cpu_us_per_query)),
 )
 """The columns after users and rate."""
 
 
-def step_columns(*, repeats: bool, rates: bool = False) -> tuple[Column, ...]:
+def step_columns(
+    *, repeats: bool, rates: bool = False, words: Language = ENGLISH
+) -> tuple[Column, ...]:
     """The heads; `repeats` adds the interval of the mean, `rates` what an open loop asks for."""
-    heads = ["users", *(["due\n/s"] if rates else []), "tps", *(["±\n95 %"] if repeats else [])]
-    return tuple(Column(head, least=5) for head in heads + [figure.head for figure in FIGURES])
+    heads = [say("users")]
+    heads += [DUE] if rates else []
+    heads.append(say("tps"))
+    heads += [INTERVAL] if repeats else []
+    heads += [figure.head for figure in FIGURES]
+    return tuple(Column(words(head), least=5) for head in heads)
 
 
 def due_cells(wanted: Rate | None, *, rates: bool) -> list[str]:

@@ -51,7 +51,7 @@ class Table:
     gap: int = 1
     """How far a terminal sets columns apart, beyond the one character that there always is."""
     top: bool = False
-    """Whether cells beside a folded one stand at its first line, or else at its last."""
+    """Whether cells next to a folded one are at its first line, or else at its last."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Grid | Text]:
         """For a terminal. Where it is too narrow for all numbers, some stand in a table below."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from loadstone.report.table import Table, markdown_text, visible
 from loadstone.report.text import WIDTH, as_plain
+from loadstone.report.wrapping import wrapped
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def _renderable(section: Section) -> Iterator[RenderableType]:
 
 
 def _hanging(line: str) -> str:
-    return "\n".join(textwrap.wrap(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+    return "\n".join(wrapped(line, WIDTH, later="  "))
 
 
 def as_markdown(title: str, sections: Sequence[Section]) -> str:

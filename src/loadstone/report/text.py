@@ -11,10 +11,11 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from loadstone.analyse.ladder import Level, ladders_of, quotable, shape
+from loadstone.analyse.ladder import Level, ladders_of, shape
+from loadstone.model.figure import General, Seconds
 from loadstone.model.hot_spots import HotSpots
-from loadstone.model.language import ENGLISH
-from loadstone.model.numbers import count, duration, number_of
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Joined, Message, counted, say, say_in, user_count
 from loadstone.model.plan import WATCHED
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.result import Result, StepResult
@@ -24,6 +25,8 @@ from loadstone.report.failover import drill_parts
 from loadstone.report.generators import generators_table
 from loadstone.report.hot_row import hot_row_notes, hot_row_table
 from loadstone.report.hot_spots import hot_spots_table, hottest_step
+from loadstone.report.marks import marks
+from loadstone.report.names import repeat_count, row_count, table_count
 from loadstone.report.notes import notes_of
 from loadstone.report.observed import observed_notes, observed_table
 from loadstone.report.sentences import search_sentences, verdict
@@ -33,9 +36,9 @@ from loadstone.report.table import Table
 WIDTH = 100
 
 
-def as_text(result: Result, width: int = WIDTH) -> str:
+def as_text(result: Result, width: int = WIDTH, words: Language = ENGLISH) -> str:
     """The run without any colour."""
-    return as_plain(as_renderable(result), width)
+    return as_plain(as_renderable(result, words), width)
 
 
 def as_plain(parts: RenderableType, width: int = WIDTH) -> str:
@@ -48,96 +51,114 @@ def as_plain(parts: RenderableType, width: int = WIDTH) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def as_renderable(result: Result) -> RenderableType:
+def as_renderable(result: Result, words: Language = ENGLISH) -> RenderableType:
     """The run for a console, which decides about colour and width."""
-    parts: list[RenderableType] = [Text(line) for line in head(result)]
+    parts: list[RenderableType] = [Text(line) for line in head(result, words)]
     for ladder in ladders_of(result.steps):
         if not watched(result):
-            parts.append(Padding(ladder_table(ladder), (1, 0, 1, 0)))
-        parts.extend(_titled(breakdowns(ladder, ENGLISH)))
-        if seen := observed_table(ladder):
+            parts.append(Padding(ladder_table(ladder, words), (1, 0, 1, 0)))
+        parts.extend(_titled(breakdowns(ladder, words), words))
+        if seen := observed_table(ladder, words):
             parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
-        if hot_row := hot_row_table(ladder):
+        if hot_row := hot_row_table(ladder, words):
             parts.append(Padding(hot_row, (0, 0, 1, 0)))
-        parts.extend(_titled(event_kinds(ladder, ENGLISH)))
-        parts += drill_parts(ladder)
-        if not result.run.search and (said := verdict(ladder, ENGLISH)):
+        parts.extend(_titled(event_kinds(ladder, words), words))
+        parts += drill_parts(ladder, words)
+        if not result.run.search and (said := verdict(ladder, words)):
             parts.append(Text(said, style="bold"))
-    parts += _of_all_steps(result)
+    parts += _of_all_steps(result, words)
     if result.run.search:
-        parts.append(Text("\n".join(search_sentences(result.run.search, ENGLISH)), style="bold"))
+        parts.append(Text("\n".join(search_sentences(result.run.search, words)), style="bold"))
         parts.append(Text())
-    if lines := list(notes(result)):
-        parts.append(_list_of_notes(lines))
+    if lines := list(notes(result, words)):
+        parts.append(_list_of_notes(lines, words))
     return Group(*parts)
 
 
-def _titled(tables: Iterable[Table]) -> Iterator[RenderableType]:
+def _titled(tables: Iterable[Table], words: Language) -> Iterator[RenderableType]:
     """Workloads of a mix, phases, connections, kinds of events."""
     for table in tables:
-        yield Text(f"{table.title}:")
+        yield Text(words(say("{title}:", title=table.title)))
         yield Padding(table, (0, 0, 1, 0))
 
 
-def _of_all_steps(result: Result) -> Iterator[RenderableType]:
-    """What is told once: the machines that drove, and what the server was busy with."""
-    if machines := generators_table(result.steps):
+def _of_all_steps(result: Result, words: Language) -> Iterator[RenderableType]:
+    """What is shown once: the machines that drove, and what the server was busy with."""
+    if machines := generators_table(result.steps, words):
         yield Padding(machines, (0, 0, 1, 0))
     if hottest := hottest_step(result.steps):
-        users = number_of(hottest.concurrency, "user")
-        yield Text(f"Where the server spent the step of {users}, by its own instruments:")
-        yield Padding(hot_spots_table(hottest.hot_spots or HotSpots()), (0, 0, 1, 0))
+        said = say(
+            "Where the server spent its time in the step with {users}, by its own instruments:",
+            users=user_count(hottest.concurrency),
+        )
+        yield Text(words(said))
+        yield Padding(hot_spots_table(hottest.hot_spots or HotSpots(), words), (0, 0, 1, 0))
 
 
-def head(result: Result) -> Iterator[str]:
+def head(result: Result, words: Language = ENGLISH) -> Iterator[str]:
     """What was run, against what, and how."""
     plan = result.run.plan
     if plan is None:
         yield f"{result.run.id}"
         return
-    workload = plan["workload"]
     if watched(result):
-        yield from _watched(result)
+        yield from _watched(result, words)
         return
     mix = plan.get("mix") or ()
-    size = "" if mix else _size(workload)
-    what = f"{workload['name']}, " + (f"{size}, " if size else "")
-    how = f"{plan['drive']['protocol']} statements, {_timing(plan)}"
-    yield f"{what}{how}, seed {plan['drive']['seed']}"
+    workload, drive = plan["workload"], plan["drive"]
+    how = say("{protocol} statements", protocol=drive["protocol"])
+    seed = say("seed {seed}", seed=drive["seed"])
+    size = None if mix else _size(workload)
+    what = filter(None, (workload["name"], size, how, *_timing(plan), seed))
+    yield words.value(Joined(what))
     for member in mix:
-        own = (
-            number_of(member["users"], "user")
-            if member["users"]
-            else f"weight {member['weight']:g}"
-        )
-        which = member["workload"]
-        yield "  " + ", ".join(
-            filter(None, (f"{member['name']}: {own}", which["name"], _size(which)))
-        )
-    yield from _beside(plan["drive"])
+        yield "  " + words.value(Joined(_member(member)))
+    yield from map(words, _further_connections(drive))
     first = result.steps[0] if result.steps else None
     for part in first.targets if first else ():
-        server = f" ({part.server_version})" if part.server_version else ""
-        yield f"{part.target}{server}, {_encryption(first)}"
+        place = part.target
+        if part.server_version:
+            place = say("{target} ({version})", target=place, version=part.server_version)
+        yield words.value(Joined((place, *_encryption(first))))
 
 
-def _beside(drive: dict[str, Any]) -> Iterator[str]:
-    """What connections there are but one for each user."""
+def _member(member: dict[str, Any]) -> Iterator[str]:
+    """A workload of a mix: its share of the load, and its data."""
+    has: Message = say("weight {weight}", weight=General(member["weight"] or 0.0))
+    if member["users"]:
+        has = user_count(member["users"])
+    yield say_in("joined", "{first}: {second}", first=member["name"], second=has)
+    yield member["workload"]["name"]
+    if size := _size(member["workload"]):
+        yield size
+
+
+def _further_connections(drive: dict[str, Any]) -> Iterator[Message]:
+    """Connections besides one for each user."""
     if after := drive.get("reconnect_after"):
-        yield f"a new connection after each {number_of(after, 'transaction')} of a user"
+        yield counted(
+            "each user opens a new connection after 1 transaction",
+            "each user opens a new connection after {number} transactions",
+            after,
+        )
     if idle := drive.get("idle"):
-        yield f"{number_of(idle, 'idle connection')} beside the users"
+        yield counted(
+            "1 idle connection alongside the users",
+            "{number} idle connections alongside the users",
+            idle,
+        )
 
 
-def _size(workload: dict[str, Any]) -> str:
+def _size(workload: dict[str, Any]) -> Message | None:
     if warehouses := workload.get("warehouses"):
-        return number_of(warehouses, "warehouse")
+        return counted("1 warehouse", "{number} warehouses", warehouses)
     if workload.get("script") or (workload.get("template") and workload["table_size"] == 1):
         # The tables of a script, a replay, or a template without tables are not ours to count.
-        return ""
+        return None
+    tables = table_count(workload["tables"])
     if workload.get("template") or workload.get("book"):
-        return number_of(workload["tables"], "table")
-    return f"{number_of(workload['tables'], 'table')} × {number_of(workload['table_size'], 'row')}"
+        return tables
+    return say("{tables} × {rows}", tables=tables, rows=row_count(workload["table_size"]))
 
 
 def watched(result: Result) -> bool:
@@ -145,16 +166,17 @@ def watched(result: Result) -> bool:
     return bool(result.run.plan and result.run.plan["workload"]["name"] == WATCHED)
 
 
-def _watched(result: Result) -> Iterator[str]:
-    """What was looked at without load of ours, and for how long."""
+def _watched(result: Result, words: Language) -> Iterator[str]:
+    """What was watched without load of ours, and for how long."""
     for step in result.steps:
         window = step.window
         if window:
-            yield f"watched for {duration(window.to_s - window.from_s)}, without load of ours"
+            seconds = Seconds(window.to_s - window.from_s)
+            yield words(say("watched for {duration}, without load of ours", duration=seconds))
         yield from (part.target for part in step.targets)
 
 
-def ladder_table(ladder: Sequence[Level]) -> Table:
+def ladder_table(ladder: Sequence[Level], words: Language = ENGLISH) -> Table:
     """One variant's and workload's levels, the peak in bold."""
     repeats = any(step.repeat > 1 for level in ladder for step in level.steps)
     rates = any(level.rate for level in ladder)
@@ -166,45 +188,51 @@ def ladder_table(ladder: Sequence[Level]) -> Table:
         if found and level is found.peak:
             styles |= dict.fromkeys(range(len(rows), len(rows) + len(added)), "bold")
         rows += map(tuple, added)
-    return Table(step_columns(repeats=repeats, rates=rates), tuple(rows), styles=styles)
+    columns = step_columns(repeats=repeats, rates=rates, words=words)
+    return Table(columns, tuple(rows), styles=styles)
 
 
-def notes(result: Result) -> Iterator[str]:
+def notes(result: Result, words: Language = ENGLISH) -> Iterator[str]:
     """All that a reader should know, of the run and of its steps."""
-    yield from result.run.notes
-    yield from notes_of(result.steps)
-    yield from observed_notes(result.steps)
-    yield from hot_row_notes(result.steps)
-    if any(not quotable(step) for step in result.steps):
-        yield "* stands in no mean: did not end well, never settled, users cut off, or held back"
-    if any(step.generator.client_bound for step in result.steps):
-        yield "! client-bound: the generator was, or may have been, the limit"
-    if any(step.repeat > 1 for step in result.steps):
-        yield "tps is the mean of the repeats with Student's t interval; the rest is the middle one"
+    yield from map(words, result.run.notes)
+    yield from notes_of(result.steps, words)
+    yield from observed_notes(result.steps, words)
+    yield from hot_row_notes(result.steps, words)
+    yield from map(words, marks(result.steps))
 
 
-def _timing(plan: dict[str, Any]) -> str:
+def _timing(plan: dict[str, Any]) -> Iterator[Message]:
     warmup = plan["warmup"]
-    ends_itself = plan["duration_s"] >= LONGEST_S
-    window = "a step to its own end" if ends_itself else f"{duration(plan['duration_s'])} a step"
-    repeats = f", {count(plan['repeats'])} repeats" if plan["repeats"] > 1 else ""
+    window = say("{duration} a step", duration=Seconds(plan["duration_s"]))
+    if plan["duration_s"] >= LONGEST_S:
+        window = say("a step to its own end")
     if plan.get("phases"):
-        return f"{window} in {number_of(len(plan['phases']), 'phase')}{repeats}"
-    if warmup["kind"] == "auto":
-        return f"{window} with automatic warm-up{repeats}"
-    return f"{window} after {duration(warmup['warmup_s'])} warm-up{repeats}"
+        phases = counted("1 phase", "{number} phases", len(plan["phases"]))
+        yield say("{window} in {phases}", window=window, phases=phases)
+    elif warmup["kind"] == "auto":
+        yield say("{window} with automatic warm-up", window=window)
+    else:
+        yield say(
+            "{window} after {duration} warm-up",
+            window=window,
+            duration=Seconds(warmup["warmup_s"]),
+        )
+    if plan["repeats"] > 1:
+        yield repeat_count(plan["repeats"])
 
 
-def _encryption(step: StepResult | None) -> str:
+def _encryption(step: StepResult | None) -> Iterator[Message]:
     if step is None or step.encrypted_users is None:
-        return "encryption not evaluated"
-    encrypted = f"encrypted, {step.tls}" if step.encrypted_users else "not encrypted"
-    return f"{encrypted}, compressed, {step.compression}" if step.compressed_users else encrypted
+        yield say("encryption not evaluated")
+        return
+    yield say("encrypted, {how}", how=step.tls) if step.encrypted_users else say("not encrypted")
+    if step.compressed_users:
+        yield say("compressed, {how}", how=step.compression)
 
 
-def _list_of_notes(lines: Sequence[str]) -> Grid:
+def _list_of_notes(lines: Sequence[str], words: Language) -> Grid:
     """The lines with a hanging indent, so that a long one is still seen as one."""
     table = Grid.grid(padding=(0, 2, 0, 0))
     for line in lines:
-        table.add_row(Text("note", "dim"), Text(line))
+        table.add_row(Text(words(say_in("list", "note")), "dim"), Text(line))
     return table

@@ -8,7 +8,10 @@ from typing import Any
 
 from loadstone.analyse.gates import Check
 from loadstone.analyse.history import Series, Turn
-from loadstone.model.numbers import count, number_of, signed
+from loadstone.model.figure import Change, Count
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Joined, Message, counted, say, say_in
+from loadstone.model.numbers import count
 from loadstone.report.comparison_document import change_document, check_document
 from loadstone.report.gates import value_of
 from loadstone.report.table import table_of
@@ -17,50 +20,70 @@ from loadstone.report.table_section import Section
 _WIDTH = 72
 _HEIGHT = 8
 _NAMED = 6
-"""So many of the things that differ at a change are named, and the rest counted."""
+"""This many of the things that differ at a change are named, and the rest counted."""
 
 
-def sections(found: Sequence[Series]) -> list[Section]:
+def sections(found: Sequence[Series], words: Language = ENGLISH) -> list[Section]:
     """The table, then the series that changed."""
-    heads = ("runs of", "level", "figure", "runs", "first", "now", "changes")
+    heads = (
+        say("runs of"), say("level"), say_in("trend", "figure"), say("runs"), say("first"),
+        say("now"), say_in("trend", "changes"),
+    )  # fmt: skip
     rows = tuple(
         (
             series.name,
-            series.where,
+            words(series.where),
             series.metric.name,
             count(len(series.points)),
-            value_of(series.metric, series.points[0].value),
-            value_of(series.metric, fmean(series.levels()[-1])),
+            value_of(series.metric, series.points[0].value, words),
+            value_of(series.metric, fmean(series.levels()[-1]), words),
             count(len(series.turns)),
         )
         for series in found
         if len(series.points) > 1
     )
-    made = [Section("", (), table_of(heads, rows, text=3))]
-    made += [_changed(series) for series in found if series.turns]
-    return [*made, Section("", tuple(f"note  {line}" for line in notes(found)), apart=True)]
+    made = [Section("", (), table_of([words(head) for head in heads], rows, text=3))]
+    made += [_changed(series, words) for series in found if series.turns]
+    lines = tuple(words(say("note  {note}", note=line)) for line in notes(found))
+    return [*made, Section("", lines, apart=True)]
 
 
-def _changed(series: Series) -> Section:
-    title = f"{series.metric.name} of {series.name}: {series.where}"
-    lines = tuple(line for turn in series.turns for line in _turn(series, turn))
+def _changed(series: Series, words: Language) -> Section:
+    title = say(
+        "{metric} of {name}: {where}",
+        metric=series.metric.name,
+        name=series.name,
+        where=series.where,
+    )
+    lines = tuple(line for turn in series.turns for line in _turn(series, turn, words))
     picture = tuple(figure(series.values, [turn.point.at for turn in series.turns]))
-    return Section(title, lines, in_text=picture)
+    return Section(words(title), lines, in_text=picture)
 
 
-def _turn(series: Series, turn: Turn) -> Iterator[str]:
+def _turn(series: Series, turn: Turn, words: Language) -> Iterator[str]:
     point = turn.point
-    before, after = (value_of(series.metric, value) for value in (point.before, point.after))
+    before, after = (value_of(series.metric, each, words) for each in (point.before, point.after))
     worse = (point.relative < 0) == series.metric.higher_is_better
-    first = series.points[point.at]
-    yield (
-        f"{signed(point.relative)} ({'worse' if worse else 'better'}) from {first.run} on: "
-        f"{before} before, {after} after, p {point.p_value:.1g}"
+    yield words(
+        say(
+            "{change} ({direction}) from {run} on: {before} before, {after} after, p {p}",
+            change=Change(point.relative),
+            direction=say("worse") if worse else say("better"),
+            run=series.points[point.at].run,
+            before=before,
+            after=after,
+            p=f"{point.p_value:.1g}",
+        )
     )
     if turn.differs:
-        named = ", ".join(turn.differs[:_NAMED])
-        more = len(turn.differs) - _NAMED
-        yield f"  differs there: {named}{f' and {count(more)} more' if more > 0 else ''}"
+        yield f"  {words(_differing(turn.differs))}"
+
+
+def _differing(labels: Sequence[Message]) -> Message:
+    named, rest = Joined(labels[:_NAMED]), len(labels[_NAMED:])
+    if rest:
+        return say("differs there: {named} and {number} more", named=named, number=Count(rest))
+    return say("differs there: {named}", named=named)
 
 
 def figure(values: Sequence[float], turns: Sequence[int]) -> Iterator[str]:
@@ -83,18 +106,26 @@ def figure(values: Sequence[float], turns: Sequence[int]) -> Iterator[str]:
         yield f"{label:>10} {line}".rstrip()
 
 
-def notes(found: Sequence[Series]) -> Iterator[str]:
+def notes(found: Sequence[Series]) -> Iterator[Message]:
     """How it was found, and what was not looked at."""
-    yield (
+    yield say(
         "changes of level by E-divisive means with Student's t test at 0.001, as Apache Otava "
         "finds them: docs/comparing.md"
     )
     single = sum(len(series.points) == 1 for series in found)
     if single:
-        yield f"{number_of(single, 'series', 'series')} of a single run not shown"
+        yield counted(
+            "1 series of a single run not shown",
+            "{number} series of a single run not shown",
+            single,
+        )
     left_out = max((series.left_out for series in found), default=0)
     if left_out:
-        yield f"up to {number_of(left_out, 'run')} left out: no step that may be quoted"
+        yield counted(
+            "up to 1 run left out: no step that may be quoted",
+            "up to {number} runs left out: no step that may be quoted",
+            left_out,
+        )
 
 
 def trend_document(found: Sequence[Series], checks: Sequence[Check]) -> dict[str, Any]:

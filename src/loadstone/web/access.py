@@ -33,6 +33,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from loadstone.model.language import Language, named
+from loadstone.model.message import say
 from loadstone.web.address import fresh_token
 
 POLICY = "; ".join(
@@ -94,7 +96,9 @@ class Keys:
 
     def __post_init__(self) -> None:
         if len(self.token) < FEWEST_OF_TOKEN:
-            raise TokenTooShort(f"a token has at least {FEWEST_OF_TOKEN} characters")
+            raise TokenTooShort(
+                say("a token has at least {fewest} characters", fewest=FEWEST_OF_TOKEN)
+            )
 
     @property
     def shown(self) -> str | None:
@@ -142,6 +146,10 @@ def is_loopback(address: str) -> bool:
         return False
 
 
+_Refusal = tuple[int, str]
+"""The status, and a message why."""
+
+
 class Guard:
     """The outermost layer: refuses, and puts the headers on whatever is answered."""
 
@@ -158,7 +166,9 @@ class Guard:
         headers = Headers(scope=scope)
         given = self._given(scope, headers)
         refusal = self._refusal(scope, headers, given)
-        app: ASGIApp = refusal or (_past_the_link(headers) if given.link else self._app)
+        app: ASGIApp = _past_the_link(headers) if given.link else self._app
+        if refusal:
+            app = _refused(refusal, named(headers.get("accept-language", "")))
         is_browser = not refusal and (given.cookie or given.link)
         await app(scope, receive, _with_headers(send, self._cookie() if is_browser else None))
 
@@ -175,13 +185,13 @@ class Guard:
             link=scope["path"] == "/" and self._keys.opens(linked),
         )
 
-    def _refusal(self, scope: Scope, headers: Headers, given: _Given) -> PlainTextResponse | None:
+    def _refusal(self, scope: Scope, headers: Headers, given: _Given) -> _Refusal | None:
         if not self._is_own_host(headers.get("host", "")):
-            return _refused(421, "this server does not go by that name; use its address")
+            return 421, say("this server does not go by that name; use its address")
         if not given.any:
-            return _refused(401, "the token is missing or old: open the link with ?token= again")
+            return 401, say("the token is missing or old: open the link with ?token= again")
         if scope["method"] in _SAFE:
-            return None if _asked_by_own(scope, headers) else _refused(403, "asked by another site")
+            return None if _asked_by_own(scope, headers) else (403, _ANOTHER_SITE)
         return _change_refused(headers, given)
 
     def _is_own_host(self, host: str) -> bool:
@@ -220,19 +230,22 @@ def _asked_by_own(scope: Scope, headers: Headers) -> bool:
     return scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
 
 
-def _change_refused(headers: Headers, given: _Given) -> PlainTextResponse | None:
+def _change_refused(headers: Headers, given: _Given) -> _Refusal | None:
     origin = headers.get("origin")
     if origin is None and not given.bearer:
-        return _refused(403, "a change needs an Origin, or the token as a Bearer")
+        return 403, say("a change needs an Origin, or the token as a Bearer")
     if origin is not None and not _is_of(origin, headers.get("host", "")):
-        return _refused(403, "asked by another site")
+        return 403, _ANOTHER_SITE
     if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-        return _refused(403, "asked by another site")
+        return 403, _ANOTHER_SITE
     if not headers.get(ASKED_BY_PAGE):
-        return _refused(403, f"a change needs the header {ASKED_BY_PAGE}")
+        return 403, say("a change needs the header {header}", header=ASKED_BY_PAGE)
     if not (given.cookie or given.bearer):
-        return _refused(403, "the cookie of this page is missing or old: load the page again")
+        return 403, say("the cookie of this page is missing or old: load the page again")
     return None
+
+
+_ANOTHER_SITE = say("the request came from another site")
 
 
 def _is_of(origin: str, host: str) -> bool:
@@ -243,8 +256,9 @@ def _is_of(origin: str, host: str) -> bool:
         return False
 
 
-def _refused(status: int, why: str) -> PlainTextResponse:
-    return PlainTextResponse(f"{why}\n", status)
+def _refused(refusal: _Refusal, words: Language) -> PlainTextResponse:
+    status, why = refusal
+    return PlainTextResponse(f"{words(why)}\n", status)
 
 
 def _past_the_link(headers: Headers) -> Response:

@@ -1,4 +1,4 @@
-"""Where a server listens: parsed, bound, and told to whoever looks for it."""
+"""Where a server listens: parsed, bound, and left where other processes find it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pydantic import Field
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError
 
@@ -76,7 +77,7 @@ def parsed(text: str, host: str, port: int) -> Address:
         number = rest.removeprefix(":")
         ipaddress.IPv6Address(name)
         if not bracket:
-            raise ValueError(f"{text} has no end")
+            raise ValueError(say("{address} lacks the closing bracket", address=text))
     elif text.count(":") > 1:
         name, number = str(ipaddress.IPv6Address(text)), ""
     elif text.isdigit():
@@ -84,9 +85,9 @@ def parsed(text: str, host: str, port: int) -> Address:
     else:
         name, _, number = text.partition(":")
     if number and not (number.isascii() and number.isdigit() and int(number) < 65536):
-        raise ValueError(f"{number} is no port")
+        raise ValueError(say("{port} is not a port", port=number))
     if any(character in name for character in "/@? \t"):
-        raise ValueError(f"{name} is no address")
+        raise ValueError(say("{address} is not an address", address=name))
     return Address(name or host, int(number) if number else port)
 
 
@@ -110,9 +111,11 @@ def listen(address: Address) -> tuple[socket.socket, Address]:
         if found:
             found.close()
         why = (error.strerror or str(error)).lower()
-        hint = "say another one with --address, or port 0 for any" if _is_taken(error) else None
+        hint = say("give another one with --address, or port 0 for any free one")
+        asked = f"{address.host}:{address.port}"
         raise AddressError(
-            f"cannot listen on {address.host}:{address.port}: {why}", hint
+            say("cannot listen on {address}: {why}", address=asked, why=why),
+            hint if _is_taken(error) else None,
         ) from error
 
 
@@ -122,7 +125,7 @@ def _is_taken(error: OSError) -> bool:
 
 @contextlib.contextmanager
 def marked(runs: Path, address: Address, token: str | None) -> Iterator[None]:
-    """While it is entered, `found` tells others of this user's of this server.
+    """While it is entered, `found` leads other processes of this user to this server.
 
     A second server of the same folder leaves the mark to the first. `token`: `None` where it is not
     to be written down.

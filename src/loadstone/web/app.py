@@ -21,7 +21,8 @@ from loadstone import __version__
 from loadstone.analyse.matrix import ComparisonError
 from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.language import Lang
+from loadstone.model.language import Language, named
+from loadstone.model.message import say
 from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.runs import control_requests, run_folder
@@ -30,6 +31,7 @@ from loadstone.web.access import Guard, Keys
 from loadstone.web.hub import Hub
 from loadstone.web.listing import UnknownRun
 from loadstone.web.live_run import row
+from loadstone.web.localize import translations
 from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
 
@@ -102,7 +104,7 @@ class _Site:
     async def _file(self, request: Request) -> Response:
         found = self._files.get(request.path_params["name"])
         if found is None:
-            raise HTTPException(404, "there is no such file")
+            raise HTTPException(404, say("there is no such file"))
         return found.response(request)
 
     async def _events(self, request: Request) -> Response:
@@ -132,7 +134,8 @@ class _Site:
     async def _comparison(self, request: Request) -> Response:
         pair = self._pair(request)
         async with self._making:
-            return _document(await asyncio.to_thread(comparing.comparison_of, *pair))
+            words = _language(request)
+            return _document(await asyncio.to_thread(comparing.comparison_of, *pair, words))
 
     def _pair(self, request: Request) -> tuple[Path, Path]:
         """The runs `a` and `b` of a query.
@@ -147,18 +150,18 @@ class _Site:
         run = self._hub.list.find(request.path_params["run"])
         kind = _WISHES.get(request.path_params["wish"])
         if kind is None:
-            raise HTTPException(404, "nothing of that name can be asked of a run")
+            raise HTTPException(404, say("nothing of that name can be asked of a run"))
         wish = _parsed(kind, await _body(request))
         if not run_folder.is_running(run):
-            raise HTTPException(409, "the run is over")
+            raise HTTPException(409, say("the run is over"))
         await asyncio.to_thread(control_requests.ask, run, wish)
         return JSONResponse({"asked": wish.model_dump()}, 202)
 
     async def _report(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
-        lang: Lang = "zh" if request.query_params.get("lang") == "zh" else "en"
+        words = _language(request)
         async with self._making:
-            return _document(await asyncio.to_thread(as_html, Run(run), lang))
+            return _document(await asyncio.to_thread(as_html, Run(run), words.code))
 
     async def _scrape(self, request: Request) -> Response:
         return await self._metrics.response(request)
@@ -184,11 +187,11 @@ async def _body(request: Request) -> Any:
         async with asyncio.timeout(BODY_S):
             body = await _whole(request)
     except TimeoutError as error:
-        raise HTTPException(408, "the request did not come to its end") from error
+        raise HTTPException(408, say("the request did not finish in time")) from error
     try:
         return json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise HTTPException(400, "the request is no JSON") from error
+        raise HTTPException(400, say("the request is not JSON")) from error
 
 
 async def _whole(request: Request) -> bytes:
@@ -196,7 +199,7 @@ async def _whole(request: Request) -> bytes:
     async for piece in request.stream():
         body += piece
         if len(body) > LARGEST_BODY:
-            raise HTTPException(413, "the request is too large")
+            raise HTTPException(413, say("the request is too large"))
     return body
 
 
@@ -216,20 +219,30 @@ def _number(text: str | None) -> int | None:
     return int(text)
 
 
+def _language(request: Request) -> Language:
+    """That of the page that asks."""
+    return named(request.query_params.get("lang", ""))
+
+
+def _problem(why: str) -> dict[str, Any]:
+    """An error, and what it is in other languages."""
+    return {"error": why, "told": translations([why])}
+
+
 async def _as_json(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+    return JSONResponse(_problem(error.detail), error.status_code, headers=error.headers)
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": "there is no run of that name"}, 404)
+    return JSONResponse(_problem(say("there is no run of that name")), 404)
 
 
 async def _not_comparable(request: Request, error: Exception) -> Response:
     assert isinstance(error, ComparisonError)
-    return JSONResponse({"error": error.message}, 422)
+    return JSONResponse(_problem(error.message), 422)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, LoadstoneError)
-    return JSONResponse({"error": error.message}, 500)
+    return JSONResponse(_problem(error.message), 500)

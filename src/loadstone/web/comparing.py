@@ -1,4 +1,4 @@
-"""Two runs beside each other, as `loadstone compare` sets them, with a figure of both."""
+"""Two runs compared, as `loadstone compare` does, with a figure of both."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from loadstone.analyse.differences import Differences, differences
 from loadstone.analyse.environment_diff import surroundings_of
 from loadstone.analyse.matrix import Matrix, matrix
 from loadstone.analyse.paired_sides import Run
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import say
 from loadstone.report.comparison_document import comparison_document
 from loadstone.report.comparison_page import as_page
 from loadstone.report.figures.live import ladders
@@ -20,7 +22,7 @@ from loadstone.web.localize import translations
 def compared(a: Path, b: Path) -> Mapping[str, Any]:
     """The second run against the first: the document of docs/comparing.md, and their `ladder`.
 
-    `told` has in other languages what settings mean.
+    `told` has in other languages what settings mean, and what was not evaluated.
 
     Raises:
         StoreError: one of them cannot be read.
@@ -31,20 +33,22 @@ def compared(a: Path, b: Path) -> Mapping[str, Any]:
     figure = ladders({run.label: run.result.steps for run in runs})
     meanings = [row.meaning for row in differing.rows if row.meaning]
     said = [text for each in meanings for text in (each.performance, each.durability) if text]
+    said += [label for label, _ in differing.not_evaluated]
     return comparison_document(found, differing, []) | {
         "ladder": figure,
         "told": translations(said),
     }
 
 
-def comparison_of(a: Path, b: Path) -> str:
+def comparison_of(a: Path, b: Path, words: Language = ENGLISH) -> str:
     """A comparison of two runs as a page that needs no network, to hand on.
 
     Raises:
         StoreError: as `compared`.
         ComparisonError: as `compared`.
     """
-    return as_page(f"Comparison of {a.name}, {b.name}", *_compared(_read(a, b)))
+    title = say("Comparison of {a} and {b}", a=a.name, b=b.name)
+    return as_page(title, *_compared(_read(a, b)), words)
 
 
 def _read(a: Path, b: Path) -> list[Run]:

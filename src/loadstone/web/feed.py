@@ -28,6 +28,7 @@ from loadstone.runs.safe_open import is_there
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.tail import Tail
 from loadstone.web.live_run import Event, LiveRun
+from loadstone.web.localize import translations
 from loadstone.web.stream import Notifier, encode
 
 LOOK_EVERY_S = 0.2
@@ -78,7 +79,12 @@ class Feed:
         self._kept_bytes = 0
         self._from = 0
         """Events after this number are kept."""
-        self._extras: dict[str, Any] = {"findings": None, "alive": None, "problem": None}
+        self._extras: dict[str, Any] = {
+            "findings": None,
+            "alive": None,
+            "problem": None,
+            "told": {},
+        }
         self._version = 1
         self._steps_judged = -1
         self._written: dict[int, StepResult] | None = None
@@ -102,7 +108,7 @@ class Feed:
                     self.ready.set()
                     await asyncio.sleep(LOOK_EVERY_S)
         except LoadstoneError as error:
-            self._set_extra("problem", error.message)
+            self._set_problem(error.message)
         finally:
             self.ready.set()
 
@@ -172,11 +178,15 @@ class Feed:
             self._judging = asyncio.create_task(self._judge_now())
 
     async def _judge_now(self) -> None:
-        """Beside the reading: seconds are told meanwhile."""
+        """While the reading goes on: seconds are sent meanwhile."""
         try:
             self._set_extra("findings", await asyncio.to_thread(self._judge, self._run))
         except LoadstoneError as error:
-            self._set_extra("problem", error.message)
+            self._set_problem(error.message)
+
+    def _set_problem(self, why: str) -> None:
+        self._set_extra("told", translations([why]))
+        self._set_extra("problem", why)
 
     def _set_extra(self, name: str, value: Any) -> None:
         if self._extras[name] != value:

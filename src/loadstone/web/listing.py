@@ -16,6 +16,7 @@ from loadstone.runs.rebuild import JOURNAL
 from loadstone.runs.summaries import utc
 from loadstone.runs.tail import Tail
 from loadstone.web.live_run import workload_of
+from loadstone.web.localize import translations
 
 MOST = 500
 """Lines: the newest. `loadstone runs list` shows all."""
@@ -114,7 +115,13 @@ class RunList:
             if run.name not in self._begins:
                 self._begins[run.name] = _begin(run)
         except StoreError as error:
-            return {"name": run.name, "state": "damaged", "problem": error.message}
+            told = translations([error.message])
+            return {
+                "name": run.name,
+                "state": "damaged",
+                "problem": error.message,
+                "told": told,
+            }
         state = "running" if run_folder.is_running(run) else "interrupted"
         return {"name": run.name, "state": state} | self._begins[run.name]
 

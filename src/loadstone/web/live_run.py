@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from loadstone.model.message import Message, counted, plain, say
 from loadstone.model.observed import Observation, SourceName
 from loadstone.model.records import Connected, Outage, Sample
 from loadstone.model.result import StepResult, Window
@@ -81,7 +82,7 @@ class LiveRun:
     by_rate: bool = False
     """Whether its levels differ by the rate asked for."""
     rows: list[StepResult] = field(default_factory=list)
-    notes: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_NOTES))
+    notes: deque[Message] = field(default_factory=lambda: deque(maxlen=KEPT_NOTES))
     points: dict[str, deque[Point]] = field(default_factory=dict)
     second: Data = field(default_factory=dict)
     """The last second's figures."""
@@ -208,7 +209,7 @@ class LiveRun:
                 at = round(began + sample.to_s, 2)
                 yield Event("second", {"second": self.second, "points": self._add(at, self.second)})
             case Outage() as outage:
-                yield self._note(f"{outage.users} users were without connection: {outage.reason}")
+                yield self._note(_cut_off(outage))
 
     def _take_observed(self, line: Observed) -> Iterator[Event]:
         names = self._names.get(line.names)
@@ -240,9 +241,9 @@ class LiveRun:
             added[name] = point
         return added
 
-    def _note(self, text: str) -> Event:
+    def _note(self, text: Message) -> Event:
         if len(text) > LONGEST_NOTE:
-            text = f"{text[:LONGEST_NOTE]}…"
+            text = plain(f"{text[:LONGEST_NOTE]}…")
         self.notes.append(text)
         return Event("note", {"text": text, "told": translations([text])})
 
@@ -325,18 +326,32 @@ def _of_host(seen: Observation, facts: dict[str, str]) -> Data:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _sentence(entry: Changed | Note | SourceEntry | HoldBegin | HoldEnd) -> str:
+def _cut_off(outage: Outage) -> Message:
+    return counted(
+        "1 user was without connection: {reason}",
+        "{number} users were without connection: {reason}",
+        outage.users,
+        reason=outage.reason,
+    )
+
+
+def _sentence(entry: Changed | Note | SourceEntry | HoldBegin | HoldEnd) -> Message:
     match entry:
         case HoldBegin():
-            return held_back(entry.from_s, entry.condition)
+            return plain(held_back(entry.from_s, entry.condition))
         case HoldEnd():
-            return let_go_on(entry.to_s)
+            return plain(let_go_on(entry.to_s))
         case Note():
-            return entry.text
+            return plain(entry.text)
         case Changed(change=change):
-            return f"{change.what} set to {change.value:,g} by hand at {change.at_s:.0f} s"
+            fields = {"value": f"{change.value:,g}", "at": f"{change.at_s:.0f}"}
+            if change.what == "users":
+                return say("users set to {value} by hand at {at} s", **fields)
+            return say("rate set to {value} by hand at {at} s", **fields)
         case SourceEntry(state=state):
-            return f"{state.source} {'was lost' if state.lost else 'answers again'}: {state.why}"
+            if state.lost:
+                return say("{source} was lost: {why}", source=str(state.source), why=state.why)
+            return say("{source} answers again: {why}", source=str(state.source), why=state.why)
 
 
 def _last_of(log: StepLog, what: str, asked: float | None) -> float | None:

@@ -1,7 +1,7 @@
 """Translations of English sentences about a run, for a page that is switched between languages.
 
-The page has the English, and is told with it what that is in other languages: it may be switched
-while it is open.
+The page has the English and with it the text in other languages, as it may be switched while it is
+open.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Translations = dict[str, dict[Lang, str]]
 
 
 def translations(texts: Iterable[str]) -> Translations:
-    """Sentences of rules, samplers, the lab."""
+    """Messages of the program; what a server or a user said has none."""
     found = {
         text: {one.code: one(text) for one in translating() if one.knows(text)} for text in texts
     }

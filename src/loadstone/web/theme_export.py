@@ -13,14 +13,14 @@ from typing import Any
 
 from loadstone.diagnosis.titles import TITLES
 from loadstone.model.language import ENGLISH, Language, translating
-from loadstone.model.message import Message
+from loadstone.model.message import Message, say_in
 from loadstone.report.figures.live import TIMELINES, ladder
 from loadstone.report.figures.palette import themes
 from loadstone.report.names import (
     DIFFERENCE_GROUPS,
     GROUPS,
     PROOF_VERDICTS,
-    STATES,
+    RUN_STATES,
     VERDICT_WORDS,
     WEIGHTS,
 )
@@ -30,21 +30,34 @@ NAMES: Mapping[str, Mapping[Any, Message]] = {
     "difference_groups": DIFFERENCE_GROUPS,
     "groups": GROUPS,
     "proof_verdicts": PROOF_VERDICTS,
-    "states": STATES,
+    "states": RUN_STATES,
     "verdict_words": VERDICT_WORDS,
     "weights": WEIGHTS,
 }
 """What something is called that has a name of its own in the data."""
 
-_QUOTED = re.compile(r'"((?:[^"\\\\\n]|\\\\.)+)"')
+_QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
 def shared() -> dict[str, Any]:
-    """The figures' colours; by language the texts by the English one, and the tables of names."""
+    """The figures' colours; by language the texts by the English one, names, and joins."""
+    languages = (ENGLISH, *translating())
     return {
         "themes": themes(),
         "texts": {"en": {}, **{one.code: _texts(one) for one in translating()}},
-        "names": {one.code: _names(one) for one in (ENGLISH, *translating())},
+        "names": {one.code: _names(one) for one in languages},
+        "joins": {one.code: _joins(one) for one in languages},
+    }
+
+
+def _joins(language: Language) -> dict[str, str]:
+    """How a list is written, a name before what it is, what is bracketed, and a percentage."""
+    pair = {"first": "{first}", "second": "{second}"}
+    return {
+        "list": language(say_in("joined", "{first}, {second}", **pair)),
+        "pair": language(say_in("joined", "{first}: {second}", **pair)),
+        "bracketed": language(say_in("joined", "{first} ({second})", **pair)),
+        "percent": language(say_in("unit", "{number} %", number="{number}")),
     }
 
 

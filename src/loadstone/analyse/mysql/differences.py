@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from loadstone.model.message import Message, say
+
 PART_OF: Mapping[str, str] = {
     "sync_binlog": "log_bin",
     "binlog_checksum": "log_bin",
@@ -62,15 +64,15 @@ _IDENTITY = re.compile(
 )
 """Who and where a server is, and what its own past left in it."""
 
-VERSIONS: Mapping[str, str] = {
-    "version": "server version",
-    "version_comment": "server's maker",
-    "version_compile_machine": "server built for machine",
-    "version_compile_os": "server built for system",
-    "version_source_revision": "server's source revision",
-    "version_ssl_library": "server's TLS library",
-    "version_malloc_library": "server's malloc library",
-    "version_compile_zlib": "server's zlib",
+VERSIONS: Mapping[str, Message] = {
+    "version": say("server version"),
+    "version_comment": say("server's maker"),
+    "version_compile_machine": say("server built for machine"),
+    "version_compile_os": say("server built for system"),
+    "version_source_revision": say("server's source revision"),
+    "version_ssl_library": say("server's TLS library"),
+    "version_malloc_library": say("server's malloc library"),
+    "version_compile_zlib": say("server's zlib"),
 }
 """The build of a server, by the variables that tell it."""
 

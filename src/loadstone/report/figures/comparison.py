@@ -7,6 +7,8 @@ from typing import Any
 
 from loadstone.analyse.matrix import MatrixCell, SideResult
 from loadstone.analyse.metrics import METRICS
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import say
 from loadstone.report.figures.palette import DASHES, LINES, MEASURED
 
 Option = dict[str, Any]
@@ -14,7 +16,9 @@ Option = dict[str, Any]
 _COLOURS = (MEASURED, *LINES)
 
 
-def comparison_figure(cells: Sequence[MatrixCell], sides: Sequence[str]) -> Option:
+def comparison_figure(
+    cells: Sequence[MatrixCell], sides: Sequence[str], words: Language = ENGLISH
+) -> Option:
     """One line a side; levels stand side by side, as ladders are no even scale."""
     levels = [_level(cell) for cell in cells]
     series: list[Option] = []
@@ -37,7 +41,8 @@ def comparison_figure(cells: Sequence[MatrixCell], sides: Sequence[str]) -> Opti
                 "connectNulls": False,
             }
         )
-        series.append(_whiskers(side, side_results, style["color"]))
+        interval = words(say("{side}, 95 %", side=side))
+        series.append(_whiskers(interval, side_results, style["color"]))
     return {
         "aria": {"enabled": True},
         "tooltip": {"trigger": "axis"},
@@ -46,14 +51,14 @@ def comparison_figure(cells: Sequence[MatrixCell], sides: Sequence[str]) -> Opti
         "xAxis": {
             "type": "category",
             "data": levels,
-            "name": "users",
+            "name": words(say("users")),
             "nameLocation": "middle",
             "nameGap": 28,
         },
         "yAxis": {
             "type": "value",
             "min": 0,
-            "name": "events/s",
+            "name": words(say("events/s")),
             "nameLocation": "middle",
             "nameGap": 56,
         },
@@ -73,7 +78,7 @@ def _rate(side_result: SideResult | None) -> float | None:
     return None if value is None else float(f"{value:.5g}")
 
 
-def _whiskers(side: str, side_results: Sequence[SideResult | None], colour: object) -> Option:
+def _whiskers(name: str, side_results: Sequence[SideResult | None], colour: object) -> Option:
     """The ends of the intervals, as candles without a body: ECharts has no error bars."""
     ends: list[list[float] | str] = []
     for side_result in side_results:
@@ -84,7 +89,7 @@ def _whiskers(side: str, side_results: Sequence[SideResult | None], colour: obje
             low, high = (float(f"{end:.5g}") for end in (interval.low, interval.high))
             ends.append([low, high, low, high])
     return {
-        "name": f"{side}, 95 %",
+        "name": name,
         "type": "candlestick",
         "data": ends,
         "barWidth": 1,

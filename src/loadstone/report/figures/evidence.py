@@ -74,10 +74,8 @@ def _figure(
         option,
         words(
             say(
-                (
-                    "The figure that the finding {cause} rests on, over virtual users; "
-                    "diamonds are the steps that show it."
-                ),
+                "The figure that the finding {cause} rests on, over virtual users; "
+                "diamonds are the steps that show it.",
                 cause=finding.cause,
             )
         ),

@@ -1,6 +1,6 @@
 """Figures that grow while somebody looks: an option object once, then points for its series.
 
-Each series has an `id`, by which points are added to it; times are seconds since the run's begin.
+Each series has an `id`, by which points are added to it; times are seconds since the run's start.
 Texts are in English: the page has them in other languages too, and changes them while it is open.
 """
 
@@ -62,9 +62,7 @@ TIMELINES: dict[str, Timeline] = {
     ),
     "connections": Timeline(
         say("Connections"),
-        say(
-            "Active connections beside all connections, as the generator and the server count them."
-        ),
+        say("Active and all connections, as the generator and the server count them."),
         (say("connections"),),
         (
             Line("users", say("all (generator)")),

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
-from loadstone.model.message import say, user_count
-from loadstone.model.numbers import digits, duration, rate
+from loadstone.model.figure import Seconds
+from loadstone.model.message import Joined, say, user_count
+from loadstone.model.numbers import digits, rate
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
 from loadstone.report.names import NOT_FINISHED, VERDICT_WORDS, cell_count, variant_count
 from loadstone.report.notes import drill_notes
@@ -15,7 +16,7 @@ from loadstone.report.sections.context import ReportContext, localized
 from loadstone.report.sentences import answer, search_sentences
 
 _FEW = 4
-"""So many ladders are answered at once; the others are there to be opened."""
+"""This many ladders are answered at once; the others can be unfolded."""
 
 
 def answer_section(context: ReportContext) -> Markup:
@@ -30,7 +31,7 @@ def answer_section(context: ReportContext) -> Markup:
     told = [_of_ladder(context, ladder) for ladder in context.ladders]
     inside += told[:shown]
     if told[shown:]:
-        inside.append(folded(words(say("{number} more", number=len(told) - shown)), *told[shown:]))
+        inside.append(folded(words(say("{number} more", number=len(told[shown:]))), *told[shown:]))
     if context.result.run.search:
         inside.append(_box(search_sentences(context.result.run.search, words)))
     if not context.ladders:
@@ -109,7 +110,7 @@ def _of_experiment(found: Comparison, context: ReportContext) -> Iterator[str]:
                     "{word}: {number} ({variants}).",
                     word=VERDICT_WORDS[word],
                     number=len(mine),
-                    variants="; ".join(named),
+                    variants=Joined(named, "clauses"),
                 )
             )
 
@@ -121,7 +122,7 @@ def _variants(found: Comparison) -> int:
 def _watched(context: ReportContext) -> Iterator[str]:
     for step in context.result.steps:
         if step.window:
-            seconds = duration(step.window.to_s - step.window.from_s)
+            seconds = Seconds(step.window.to_s - step.window.from_s)
             yield context.words(
                 say("Watched for {duration}, without load of ours.", duration=seconds)
             )

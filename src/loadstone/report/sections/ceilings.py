@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from loadstone.model.ceilings import StepCeilings
+from loadstone.model.figure import Rate
 from loadstone.model.language import Language
-from loadstone.model.message import Joined, say, user_count
+from loadstone.model.message import Joined, Message, say, user_count
 from loadstone.model.numbers import asked, digits, pct
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph
@@ -34,14 +35,13 @@ def ceiling_parts(found: Sequence[StepCeilings], figures: Figures) -> Iterator[M
     yield figures.place(figure)
     yield element("div", *(_of_step(step, words) for step in found))
     missing = [
-        words(say("{resource}: {why}", resource=resource_name(resource), why=words(why)))
-        for resource, why in not_evaluated(found).items()
+        words.pair(resource_name(resource), why) for resource, why in not_evaluated(found).items()
     ]
     if missing:
         yield folded(words(say("Not evaluated: {number}", number=len(missing))), list_of(missing))
 
 
-def not_evaluated(found: Sequence[StepCeilings]) -> dict[str, str]:
+def not_evaluated(found: Sequence[StepCeilings]) -> dict[str, Message]:
     """What was evaluated at no step, and why."""
     known = {one.resource for step in found for one in step.ceilings if one.why_not is None}
     return {
@@ -64,18 +64,16 @@ def _of_step(step: StepCeilings, words: Language) -> Markup:
         for one in step.ceilings
         if one.events_per_s is not None
     ]
-    return folded(
-        words.pair(_title(step, words), held_by(step, words)),
-        table_of(heads, rows, text=2).html(),
-    )
+    return folded(step_title(step, words), table_of(heads, rows, text=2).html())
 
 
-def _title(step: StepCeilings, words: Language) -> str:
+def step_title(step: StepCeilings, words: Language) -> str:
+    """Which step it is, its rate, and what holds it back."""
     parts = [] if step.variant == "default" else [step.variant]
-    parts.append(words(user_count(step.concurrency)))
+    parts.append(user_count(step.concurrency))
     if step.rate:
-        parts.append(words(say("{rate} events/s due", rate=asked(step.rate))))
+        parts.append(say("{rate} events/s due", rate=asked(step.rate)))
     if step.repeat > 1:
-        parts.append(words(say("repeat {number}", number=step.repeat)))
-    parts.append(f"{digits(step.tps)} {words(say('events/s'))}")
-    return words.value(Joined(parts))
+        parts.append(say("repeat {number}", number=step.repeat))
+    parts.append(say("{rate} events/s", rate=Rate(step.tps)))
+    return words.pair(words.value(Joined(parts)), held_by(step, words))

@@ -10,6 +10,7 @@ from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, say, user_count
+from loadstone.model.numbers import asked
 from loadstone.model.plan import WATCHED
 from loadstone.model.result import Result, StepResult
 from loadstone.report.markup import Markup, element
@@ -69,7 +70,7 @@ class ReportContext:
             parts.append(step.workload)
         parts.append(words(user_count(step.concurrency)))
         if step.rate:
-            parts.append(words(say("{rate} events/s due", rate=step.rate)))
+            parts.append(words(say("{rate} events/s due", rate=asked(step.rate))))
         if step.repeat > 1:
             parts.append(words(say("repeat {number}", number=step.repeat)))
         return words.value(Joined(parts))

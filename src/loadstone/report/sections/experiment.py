@@ -9,12 +9,12 @@ from loadstone.analyse.ladder import middle_step
 from loadstone.model.experiment import Experiment, Level
 from loadstone.model.figure import Count
 from loadstone.model.language import Language
-from loadstone.model.message import Joined, say, user_count
-from loadstone.model.numbers import NOTHING, asked, count, pct, rate, signed
+from loadstone.model.message import Message, counted, say
+from loadstone.model.numbers import NOTHING, count, pct, rate, signed
 from loadstone.report.breakdowns import breakdowns_of_variants
-from loadstone.report.experiment import users_at_peak
+from loadstone.report.experiment import cell_name, missed, users_at_peak
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
-from loadstone.report.names import VERDICT_WORDS
+from loadstone.report.names import VERDICT_WORDS, comparison_count
 from loadstone.report.sections.context import ReportContext
 from loadstone.report.table import table_of
 
@@ -75,7 +75,7 @@ def _matrix_row(found: CellTable, variants: Sequence[str], words: Language) -> l
     compared: dict[str, list[Compared]] = {}
     for one in found.compared:
         compared.setdefault(one.contrast.b, []).append(one)
-    cells: list[str] = [cell_name(found, words)]
+    cells: list[str] = [cell_name(found.cell, found.search, words)]
     for variant in variants:
         row = rows.get(variant)
         if row is None:
@@ -105,23 +105,6 @@ def _against(one: Compared, words: Language) -> str:
     return words(say("{b} against {a}", b=one.contrast.b, a=one.contrast.a))
 
 
-def cell_name(found: CellTable, words: Language) -> str:
-    """Workload, users, rate."""
-    workload, users, due = found.cell
-    if found.search:
-        objective = found.search.objective
-        goal = (
-            words(say("highest rate with {objective}", objective=objective))
-            if objective
-            else words(say("peak"))
-        )
-        return words.value(Joined((workload, goal)))
-    parts = [workload, words(user_count(users))]
-    if due:
-        parts.append(words(say("{rate} events/s due", rate=asked(due))))
-    return words.value(Joined(parts))
-
-
 def _cell_table(found: CellTable, words: Language) -> Markup:
     search = found.search
     measured = (
@@ -136,25 +119,15 @@ def _cell_table(found: CellTable, words: Language) -> Markup:
         words(say("p95, ms")), words(say("p99, ms")), *users,
     )  # fmt: skip
     lines = [
-        words(
-            say(
-                "{against}: {word}; {units} units, {left_out} of them left out.",
-                against=_against(one, words),
-                word=VERDICT_WORDS[one.verdict.word],
-                units=Count(one.pairs),
-                left_out=Count(one.verdict.units_left_out),
-            )
-        )
-        + _more(one, words)
-        for one in found.compared
+        words.sentences(words(_standing(one, words)), words(_more(one))) for one in found.compared
     ]
     return element(
         "div",
-        element("h4", cell_name(found, words)),
+        element("h4", cell_name(found.cell, found.search, words)),
         table_of(
             heads, ((*_row(row), *(users_at_peak(row) for _ in users)) for row in found.rows)
         ).html(),
-        *(paragraph(line) for line in (*_missed(found, words), *lines)),
+        *(paragraph(line) for line in (*missed(found, words), *lines)),
     )
 
 
@@ -162,31 +135,31 @@ def _breakdowns(found: Comparison, words: Language) -> Iterator[Markup]:
     """Workloads of mixes, and phases, by variant."""
     for each in found.cells:
         for one in breakdowns_of_variants(each.rows, words):
-            of_cell = f" ({cell_name(each, words)})" if len(found.cells) > 1 else ""
-            yield element("h3", one.title + of_cell)
+            title: str = one.title
+            if len(found.cells) > 1:
+                named = cell_name(each.cell, each.search, words)
+                title = say("{title} ({cell})", title=title, cell=named)
+            yield element("h3", words(title))
             yield one.html()
 
 
-def _missed(found: CellTable, words: Language) -> Iterator[str]:
-    """Searches that ended without a rate that holds the objective."""
-    for row in found.rows:
-        if row.missed and found.search:
-            yield words(
-                say(
-                    ("{variant}: {number} of {searches} searches found no rate with {objective}."),
-                    variant=row.variant,
-                    number=Count(row.missed),
-                    searches=Count(len(row.searches)),
-                    objective=found.search.objective,
-                )
-            )
+def _standing(one: Compared, words: Language) -> Message:
+    return say(
+        "{against}: {word}; {units} units, {left_out} of them left out.",
+        against=_against(one, words),
+        word=VERDICT_WORDS[one.verdict.word],
+        units=Count(one.pairs),
+        left_out=Count(one.verdict.units_left_out),
+    )
 
 
-def _more(one: Compared, words: Language) -> str:
+def _more(one: Compared) -> str:
     """How much more evidence it would take."""
     if one.verdict.word != "not enough evidence" or one.verdict.more is None:
         return ""
-    return " " + words(say("{number} more repeats are needed.", number=one.verdict.more))
+    return counted(
+        "1 more repeat is needed.", "{number} more repeats are needed.", one.verdict.more
+    )
 
 
 def _row(row: Row) -> list[str]:
@@ -227,19 +200,18 @@ def _changes(level: Level) -> Iterator[str]:
 
 
 def _corrected(found: Comparison, words: Language) -> str:
-    said = (
-        words(
+    each = comparison_count(found.comparisons)
+    if found.sequential:
+        return words(
             say(
-                "Verdicts hold at all looks together, corrected for {number} comparisons "
-                "by Bonferroni's method."
+                "Verdicts hold at all looks together, corrected for {each} by Bonferroni's method.",
+                each=each,
             )
         )
-        if found.sequential
-        else words(
-            say(
-                "Verdicts and p-values are corrected for {number} comparisons by Holm's "
-                "method; intervals are of one cell."
-            )
+    return words(
+        say(
+            "Verdicts and p-values are corrected for {each} by Holm's method; each interval is of "
+            "one cell alone.",
+            each=each,
         )
     )
-    return said.format(number=found.comparisons)

@@ -111,7 +111,7 @@ def _not_evaluated(found: Diagnosis, words: Language) -> Iterator[Markup]:
         needed.setdefault(one.needs, []).append(words(cause_name(one.cause)))
     if needed:
         lines = [
-            words(say("for want of {needs}: {causes}", needs=words(needs), causes=Joined(causes)))
+            words(say("{needs} missing: {causes}", needs=words(needs), causes=Joined(causes)))
             for needs, causes in needed.items()
         ]
         yield folded(

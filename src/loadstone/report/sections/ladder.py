@@ -1,4 +1,4 @@
-"""The ladder with its tables, and the client's figures beside the server's own."""
+"""The ladder with its tables, and the client's figures and the server's own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from loadstone.analyse.ladder import Level, middle_step, quotable, shape
+from loadstone.analyse.ladder import Level, middle_step, shape
 from loadstone.analyse.usl import Refused, Usl, of_ladder
 from loadstone.model.figure import Percent, Rate
 from loadstone.model.language import Language
@@ -26,7 +26,7 @@ DISAGREE = 0.05
 are the server's own statements, the reading of its counters, and the edges of seconds."""
 
 _ENDS = 2
-"""Statements of an event that begin and end its transaction."""
+"""Statements of an event that start and end its transaction."""
 
 _SHOWN = 6
 """Ladders that have a figure of their own."""
@@ -67,11 +67,11 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
             parts.append(paragraph(law_sentence(law, words), "note"))
     rows = folded(words(say("The figures as a table")), _table(ladder, words), is_open=True)
     details = _breakdowns(ladder, words)
-    beside = [
-        element("h4", words(say("The client's count beside the server's own"))),
-        *_beside(context, ladder),
+    both = [
+        element("h4", words(say("The client's count and the server's own"))),
+        *_both_counts(context, ladder),
     ]
-    return element("div", *parts, rows, *details, *beside)
+    return element("div", *parts, rows, *details, *both)
 
 
 def _breakdowns(ladder: Sequence[Level], words: Language) -> list[Markup]:
@@ -140,33 +140,7 @@ def _errors(level: Level) -> str:
     return rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING
 
 
-def marks(steps: Sequence[StepResult], words: Language) -> list[str]:
-    """What the marks of the tables mean, where they are used."""
-    said = []
-    if any(not quotable(step) for step in steps):
-        said.append(
-            words(
-                say(
-                    "* stands in no mean: did not end well, never settled, users cut off, or "
-                    "held back"
-                )
-            )
-        )
-    if any(step.generator.client_bound for step in steps):
-        said.append(words(say("! client-bound: the generator was, or may have been, the limit")))
-    if any(step.repeat > 1 for step in steps):
-        said.append(
-            words(
-                say(
-                    "TPS is the mean of the repeats with Student's t interval; the rest is "
-                    "the middle one"
-                )
-            )
-        )
-    return said
-
-
-def _beside(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
+def _both_counts(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
     """The client's rates and the server's counters; a disagreement is said."""
     words = context.words
     steps = [middle_step(level.steps) for level in ladder]
@@ -223,11 +197,9 @@ def _unseen(step: StepResult, words: Language) -> str:
     seconds = step.server.seconds if step.server else 0.0
     return words(
         say(
-            (
-                "{users}: the server's counters could be read in {seen} of the window's "
-                "{window} s: its rates are of these seconds, the client's of all, and "
-                "the two are not compared."
-            ),
+            "{users}: the server's counters could be read in {seen} of the window's "
+            "{window} s: its rates are of these seconds, the client's of all, and "
+            "the two are not compared.",
             users=user_count(step.concurrency),
             seen=Rate(seconds),
             window=Rate(step.seconds),
@@ -256,12 +228,10 @@ def _disagreements(step: StepResult, words: Language) -> list[str]:
     return [
         words(
             say(
-                (
-                    "{users}: client and server disagree by {share}: the client counts "
-                    "{client} {what}, the server {server} {counter}/s. Other sessions, an "
-                    "event that is no transaction, or a proxy that counts otherwise may be "
-                    "why."
-                ),
+                "{users}: client and server disagree by {share}: the client counts "
+                "{client} {what}, the server {server} {counter}/s. Other sessions, an "
+                "event that is no transaction, or a proxy that counts otherwise may be "
+                "why.",
                 users=user_count(step.concurrency),
                 what=what,
                 client=Rate(client),

@@ -7,16 +7,17 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from loadstone.model.figure import Seconds
 from loadstone.model.language import Language
 from loadstone.model.message import say, say_in
-from loadstone.model.numbers import count, duration
+from loadstone.model.numbers import count
 from loadstone.report.checklist import checklist
+from loadstone.report.marks import marks
 from loadstone.report.markup import Markup, cell, element, folded, list_of, paragraph
-from loadstone.report.names import CHECKED, CHECKLIST_ITEMS, yes_no
+from loadstone.report.names import CHECKED, CHECKLIST_ITEMS, row_count, table_count, yes_no
 from loadstone.report.notes import of_the_cores
 from loadstone.report.observed import observed_notes
 from loadstone.report.sections.context import ReportContext
-from loadstone.report.sections.ladder import marks
 from loadstone.report.table import table_of
 
 _SIGNS = {"met": ("✓", "good"), "missed": ("✗", "bad"), "not evaluated": ("–", "unknown")}
@@ -72,20 +73,23 @@ def _plan(context: ReportContext) -> Iterator[tuple[str, str]]:
 def _of_plan(plan: dict[str, Any], words: Language) -> Iterator[tuple[str, str]]:
     workload, drive, warmup = plan["workload"], plan["drive"], plan["warmup"]
     tables, size = workload.get("tables"), workload.get("table_size")
-    rows = (
-        words(say("({tables} tables of {rows} rows)", tables=tables, rows=f"{size:,}"))
-        if tables and size
-        else ""
-    )
+    name = workload["name"]
     # A script's tables are not ours to count.
-    has_rows = not (plan.get("mix") or workload.get("script"))
-    yield words(say("workload")), f"{workload['name']} {rows if has_rows else ''}".strip()
-    yield words(say("window of a step")), duration(plan["duration_s"])
-    kind = warmup["kind"]
-    yield (
-        words(say("warm-up")),
-        words(say("automatic")) if kind == "auto" else duration(warmup["warmup_s"]),
+    if tables and size and not (plan.get("mix") or workload.get("script")):
+        name = say(
+            "{workload} ({tables} × {rows})",
+            workload=name,
+            tables=table_count(tables),
+            rows=row_count(size),
+        )
+    yield words(say("workload")), words(name)
+    yield words(say("window of a step")), words.value(Seconds(plan["duration_s"]))
+    how = (
+        words(say("automatic"))
+        if warmup["kind"] == "auto"
+        else words.value(Seconds(warmup["warmup_s"]))
     )
+    yield words(say("warm-up")), how
     yield words(say("repeats")), count(plan["repeats"])
     yield words(say_in("heading", "statements")), str(drive["protocol"])
     yield (
@@ -105,7 +109,7 @@ def _checklist(context: ReportContext) -> Markup:
         (
             cell(f"{sign} {words(CHECKED[one.state])}", class_=f"word {look}"),
             words(CHECKLIST_ITEMS[one.item]),
-            one.figure,
+            words.value(one.figure),
         )
         for one in found
         for sign, look in (_SIGNS[one.state],)
@@ -126,7 +130,7 @@ def _command(context: ReportContext) -> Iterator[Markup]:
     yield element("pre", shlex.join(asked.command_line), tabindex="0")
     if asked.experiment is not None:
         yield paragraph(
-            words(say("The experiment as it was understood stands below, all of its file.")),
+            words(say("The experiment as it was understood is below, with its whole file.")),
             "about",
         )
 
@@ -138,7 +142,7 @@ def _notes(context: ReportContext) -> Iterator[Markup]:
         *(words(note) for note in result.run.notes),
         *of_the_cores(result.steps, words),
         *observed_notes(result.steps, words),
-        *marks(result.steps, words),
+        *map(words, marks(result.steps)),
     ]
     if lines:
         yield element("h3", words(say("Notes")))

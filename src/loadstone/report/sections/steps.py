@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import middle_step, shape
-from loadstone.model.figure import Count
+from loadstone.model.figure import Count, Rate
 from loadstone.model.language import Language
 from loadstone.model.message import say
 from loadstone.model.numbers import NOTHING, count, digits, rate
@@ -69,10 +69,8 @@ def steps_section(context: ReportContext) -> Markup:
             paragraph(
                 words(
                     say(
-                        (
-                            "{number} further steps are not drawn; their seconds are in the run's "
-                            "folder."
-                        ),
+                        "{number} further steps are not drawn; their seconds are in the run's "
+                        "folder.",
                         number=left,
                     )
                 ),
@@ -106,11 +104,12 @@ def _best(context: ReportContext) -> int | None:
 def _folded(
     context: ReportContext, step: StepResult, inside: Iterator[Markup], *, is_open: bool
 ) -> Markup:
-    state = "" if step.state == "finished" else f" ({context.words(STATES[step.state])})"
     words, title = context.words, context.step_name(step)
     if step.tps is not None:
-        title = words.pair(title, f"{digits(step.tps)} {words(say('TPS'))}")
-    summary = element("summary", f"{title}{state}")
+        title = words.pair(title, words(say("{tps} TPS", tps=Rate(step.tps))))
+    if step.state != "finished":
+        title = words(say("{name} ({facts})", name=title, facts=STATES[step.state]))
+    summary = element("summary", title)
     return element("details", summary, *inside, class_="step", open=is_open)
 
 
@@ -173,10 +172,8 @@ def _thinned(thinned: Thinned, words: Language) -> str:
         return words(say("All {seconds} seconds are drawn.", seconds=Count(thinned.seconds)))
     return words(
         say(
-            (
-                "{seconds} seconds are drawn as {columns} columns, each with the lowest "
-                "and the highest of its {each} seconds."
-            ),
+            "{seconds} seconds are drawn as {columns} columns, each with the lowest "
+            "and the highest of its {each} seconds.",
             seconds=Count(thinned.seconds),
             columns=Count(-(-thinned.seconds // thinned.by_column)),
             each=Count(thinned.by_column),
@@ -193,7 +190,7 @@ def _notes(step: StepResult, words: Language) -> Iterator[Markup]:
 def _generators(step: StepResult, words: Language) -> Markup:
     """The machines of a cluster."""
     rows = [(name_of(one), *figures_of([one])) for one in step.generators]
-    return table_of(list(GENERATORS_HEADS.values()), rows).html()
+    return table_of([words(head) for head in GENERATORS_HEADS.values()], rows).html()
 
 
 def _percentiles(step: StepResult, words: Language) -> Markup:
@@ -212,7 +209,7 @@ def _percentiles(step: StepResult, words: Language) -> Markup:
     named = [
         (words(say("response time")), step.latency.response),
         (words(say("service time")), step.latency.service),
-        *((CLASSES.get(name, name), each) for name, each in step.statements.items()),
+        *((words(CLASSES.get(name, name)), each) for name, each in step.statements.items()),
         *([(words(say("opening a connection")), step.connect)] if step.connect else []),
         *(
             (words(say("failed with {code}", code=code)), each)
@@ -246,7 +243,8 @@ def _table(panels: Sequence[Panel], words: Language, rows: int) -> Markup:
     for panel in panels:
         place = np.clip(np.searchsorted(edges, panel.times) - 1, 0, len(edges) - 2)
         for name, values in panel.lines.items():
-            heads.append(f"{name} ({panel.title})" if name != panel.title else name)
+            title = say("{name} ({facts})", name=name, facts=panel.title)
+            heads.append(words(title) if name != panel.title else name)
             known = ~np.isnan(values)
             counts = np.bincount(place[known], minlength=len(edges) - 1)
             sums = np.bincount(place[known], values[known], minlength=len(edges) - 1)

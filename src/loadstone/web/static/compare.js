@@ -1,7 +1,9 @@
-// Two runs beside each other: what differs first, then each level (docs/comparing.md has the document).
+// Two runs compared: what differs first, then each level (docs/comparing.md has the document).
 
 import { byId, element, show, table } from "./elements.js";
-import { hear, named, number, percent, speech, t, users } from "./words.js";
+import {
+  bracketed, chosenLanguage, hear, listed, named, number, pair, percent, speech, spoken, t, users,
+} from "./words.js";
 
 // Runs have long names: letters stand for them in tables.
 const NAMES = ["A", "B"];
@@ -17,21 +19,21 @@ export async function showComparison([a, b], charts) {
   try {
     const response = await fetch(`/api/compare?${query}`);
     found = await response.json();
-    if (!response.ok) throw new Error(found.error);
+    hear(found.told);
+    if (!response.ok) throw new Error(spoken(found.error));
   } catch (error) {
     if (mine === asked) show(place, element("p", { class: "problem", role: "alert" }, error.message));
     return;
   }
   if (mine !== asked) return;
-  hear(found.told);
   const levels = element("table");
   show(place,
     element("h2", {}, t("{b} against {a}", { a, b })),
     element("p", { class: "quiet" }, `A ${a}`, element("br"), `B ${b}`),
-    element("p", {}, element("a", { href: `/compare?${query}`, target: "_blank", rel: "noopener" },
+    element("p", {}, element("a", { href: `/compare?${query}&lang=${chosenLanguage()}`, target: "_blank", rel: "noopener" },
       t("Open the whole comparison"))),
     found.interleaved ? null : element("p", { class: "quiet" },
-      t("Runs that were made apart differ in more than was meant: an experiment measures both by turns.")),
+      t("Separate runs differ in more than was intended: an experiment measures both in turns.")),
     element("h3", {}, t("What differs")),
     differences(found, [a, b]),
     element("h3", {}, t("Levels")),
@@ -39,7 +41,7 @@ export async function showComparison([a, b], charts) {
     element("div", { class: "scrolls", tabindex: "0" }, levels),
     found.levels.some(({ sides }) => sides.some(({ tps }) => tps === null))
       ? element("p", { class: "quiet" },
-        t("* stands in no mean: did not end well, never settled, users cut off, or held back")) : null);
+        t("* counts in no mean: it did not finish, never settled, lost users, or was held back")) : null);
   table(levels, columns(a, b), found.levels);
   charts.draw("compared-ladders", found.ladder, "Events a second of both runs at each level.");
 }
@@ -59,11 +61,11 @@ function differences({ differences: differs, not_evaluated: unknown }, sides) {
   const missing = Object.keys(unknown);
   return element("div", {},
     differs.some((one) => one.weight === "unfair")
-      ? element("p", { class: "problem" }, t("Unfair: what is marked makes the figures no match.")) : null,
+      ? element("p", { class: "problem" }, t("Unfair: because of the marked differences the figures cannot be compared.")) : null,
     differs.length ? element("div", { class: "scrolls", tabindex: "0" }, shown)
       : element("p", {}, t("Nothing that is known.")),
     missing.length ? element("p", { class: "quiet" },
-      t("not evaluated: {causes}", { causes: missing.join(", ") })) : null);
+      t("not evaluated: {causes}", { causes: listed(missing.map(spoken)) })) : null);
 }
 
 function columns(a, b) {
@@ -79,9 +81,8 @@ function columns(a, b) {
   const against = (level) => level.against_first[0];
   const change = (level) => against(level)?.changes.tps?.relative ?? null;
   return [
-    [t("level"), false, (level) => [level.context, level.workload, users(level.concurrency),
-      level.rate ? t("{rate} events/s due", { rate: due(level.rate) }) : null]
-      .filter(Boolean).join(", ")],
+    [t("level"), false, (level) => listed([level.context, level.workload, users(level.concurrency),
+      level.rate ? t("{rate} events/s due", { rate: due(level.rate) }) : null])],
     [t("TPS of {run}", { run: NAMES[0] }), true, (level) => rate(level, a)],
     [t("TPS of {run}", { run: NAMES[1] }), true, (level) => rate(level, b)],
     [t("change"), true, (level) => change(level) === null ? "-"
@@ -99,7 +100,9 @@ function due({ rate, to }) {
 
 function said({ word, margin, more_units: more }) {
   const name = named("verdict_words", word);
-  if (word === "no difference") return `${name} (± ${percent(margin)})`;
-  if (word === "not enough evidence" && more) return `${name}: ${t("{number} more repeats are needed.", { number: more })}`;
-  return name;
+  if (word === "no difference") return bracketed(name, `± ${percent(margin)}`);
+  if (word !== "not enough evidence" || !more) return name;
+  const values = { number: more };
+  const needed = more === 1 ? t("1 more repeat is needed.", values) : t("{number} more repeats are needed.", values);
+  return pair(name, needed);
 }

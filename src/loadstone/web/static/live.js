@@ -5,7 +5,8 @@ import { showComparison } from "./compare.js";
 import { byId, element, show, table } from "./elements.js";
 import { applyTheme, chooseTheme, chosenTheme } from "./theme.js";
 import {
-  applyWords, chooseLanguage, chosenLanguage, duration, hear, named, number, percent, speech, t, users,
+  applyWords, bracketed, chooseLanguage, chosenLanguage, duration, hear, listed, named, number, pair,
+  percent, speech, spoken, t, users,
 } from "./words.js";
 
 const GONE_MS = 2000;
@@ -32,7 +33,7 @@ function fresh() {
 async function tellIfLocked(mine) {
   const answer = await fetch("/static/icon.svg", { method: "HEAD" }).catch(() => null);
   if (answer?.status === 401 && mine === source) {
-    say(t("The server wants its link again: open the one that it has printed."));
+    say(t("The server needs its link again: open the one that it printed."));
   }
 }
 
@@ -76,7 +77,7 @@ function connect(run) {
   });
   mine.onopen = () => say("");
   mine.onerror = () => {
-    say(t("The server is not there; trying again."));
+    say(t("The server does not answer; trying again."));
     // A server that answers with an error is not asked again by the browser itself.
     if (mine.readyState === EventSource.CLOSED) {
       tellIfLocked(mine);
@@ -106,16 +107,17 @@ function takeRuns(data) {
 }
 
 function showRuns() {
+  for (const { told } of runs) hear(told);
   byId("no-runs").hidden = runs.length > 0;
   const list = byId("runs");
   const focused = document.activeElement?.getAttribute("data-key");
   show(list, runs.map((run) => {
     const key = `run=${encodeURIComponent(run.name)}`;
-    const said = [
-      stateName(run.state), run.workload,
-      run.best_tps ? t("{tps} at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null,
-      run.problem,
-    ].filter(Boolean).join(", ");
+    const said = listed([
+      named("states", run.state), run.workload,
+      run.best_tps ? t("{tps} tps at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null,
+      run.problem ? spoken(run.problem) : null,
+    ]);
     const box = element("input", {
       type: "checkbox", "data-key": `pick-${run.name}`, checked: picked.has(run.name),
       "aria-label": t("pick {name} to compare", { name: run.name }),
@@ -126,7 +128,7 @@ function showRuns() {
     }, element("strong", {}, run.name), element("span", { class: `quiet state ${run.state}` }, said));
     return element("li", { class: run.name === shown ? "chosen" : null }, box, link);
   }));
-  // The list is made anew: whoever stood in it with the keyboard stays there.
+  // The list is rebuilt: the keyboard focus stays where it was.
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   byId("compare").disabled = picked.size !== 2;
 }
@@ -140,7 +142,7 @@ function pick(name, isPicked) {
 // One run
 
 function takeExtras(data) {
-  for (const { told } of data.findings ?? []) hear(told);
+  for (const { told } of [data, ...(data.findings ?? [])]) hear(told);
   state.extras = data;
   showExtras();
 }
@@ -217,17 +219,11 @@ function showHead() {
   document.title = `${state.run.name} · Loadstone`;
   const now = runState();
   byId("state").className = `state ${now}`;
-  byId("state").textContent = now ? stateName(now) : "";
+  byId("state").textContent = now ? named("states", now) : "";
   const servers = state.run.targets.map((target, at) =>
     [target, state.run.server_versions[at]].filter(Boolean).join(" "));
   const about = [state.run.workload, ...servers, state.run.loadstone && `Loadstone ${state.run.loadstone}`];
   show(byId("about"), about.filter(Boolean).join(" · "), " ", now && now !== "running" ? reportLink() : null);
-}
-
-// "running" and "damaged" are no states of a result: the report has no words for them.
-function stateName(state) {
-  if (state === "running") return t("running");
-  return state === "damaged" ? t("damaged") : named("states", state);
 }
 
 function reportLink() {
@@ -252,9 +248,9 @@ function showStep() {
   const variant = step.variant === "default" ? null : step.variant;
   const due = step.rate ? t("{rate} events/s due", { rate: number(step.rate_now) }) : null;
   const atWork = step.users_now === step.users ? users(step.users)
-    : t("{now} of {users} at work", { now: number(step.users_now), users: users(step.users) });
-  byId("step").textContent = [place, variant, step.workload, atWork, due,
-    step.connected ? null : t("connecting")].filter(Boolean).join(", ");
+    : t("{now} active of {users}", { now: number(step.users_now), users: users(step.users) });
+  byId("step").textContent = listed([place, variant, step.workload, atWork, due,
+    step.connected ? null : t("connecting")]);
   byId("users").max = step.users;
   fill(byId("users"), step.users_now);
   if (step.rate) fill(byId("rate"), step.rate_now);
@@ -288,7 +284,7 @@ function showRows() {
   const rated = state.rows.some((row) => row.rate !== null);
   const columns = [
     [t("step"), true, (row) => row.step],
-    ...(several ? [[t("variant"), false, (row) => `${row.variant}, ${row.workload}`]] : []),
+    ...(several ? [[t("variant"), false, (row) => listed([row.variant, row.workload])]] : []),
     [t("users"), true, (row) => number(row.users)],
     ...(rated ? [[t("due"), true, (row) => row.rate ?? "-"]] : []),
     [t("TPS"), true, (row) => number(row.tps)],
@@ -296,19 +292,19 @@ function showRows() {
     [t("p95, ms"), true, (row) => number(row.p95_ms)],
     [t("p99, ms"), true, (row) => number(row.p99_ms)],
     [t("errors"), true, (row) => number(row.errors)],
-    [t("state"), false, (row) => [
-      stateName(row.state),
+    [t("state"), false, (row) => listed([
+      named("states", row.state),
       row.steady === false ? t("not steady") : null,
       row.client_bound ? t("client-bound") : null,
       row.changed ? t("changed by hand") : null,
-    ].filter(Boolean).join(", ")],
+    ])],
   ];
   table(byId("rows"), columns, state.rows);
 }
 
 function showNotes() {
   const ofSteps = state.rows.flatMap((row) => row.notes.map((note) =>
-    element("li", {}, `${t("step {number}", { number: row.step })}: `, speech("span", note))));
+    element("li", {}, pair(t("step {number}", { number: row.step }), ""), speech("span", note))));
   const ofRun = [...new Set(state.notes)].map((note) => speech("li", note));
   show(byId("notes"), ofRun, ofSteps);
 }
@@ -318,36 +314,36 @@ function showExtras() {
   showStep();
   const problem = state.extras.problem;
   byId("problem").hidden = !problem;
-  byId("problem").textContent = problem ?? "";
+  byId("problem").textContent = problem ? spoken(problem) : "";
   const ladders = state.extras.findings;
   show(byId("findings"), ladders === null
-    ? element("p", { class: "quiet" }, t("They come when a step has ended."))
+    ? element("p", { class: "quiet" }, t("Findings appear when a step has ended."))
     : ladders.map((one) => findingsOf(one, ladders.length > 1)));
 }
 
 function findingsOf(ladder, isNamed) {
   return element("div", {},
-    isNamed ? element("h4", {}, `${ladder.variant}, ${ladder.workload}`) : null,
+    isNamed ? element("h4", {}, listed([ladder.variant, ladder.workload])) : null,
     ladder.findings.map(finding),
     ladder.not_evaluated.length ? element("p", { class: "quiet" },
-      t("not evaluated: {causes}", { causes: ladder.not_evaluated.map((one) => named("causes", one.cause)).join(", ") })) : null);
+      t("not evaluated: {causes}", { causes: listed(ladder.not_evaluated.map((one) => named("causes", one.cause))) })) : null);
 }
 
 function finding(found) {
-  const facts = [named("groups", found.group),
+  const facts = listed([named("groups", found.group),
     found.share === null ? null : t("explains {share}", { share: percent(found.share) }),
-    t("{confidence} sure", { confidence: percent(found.confidence) })].filter(Boolean).join(", ");
+    t("{confidence} sure", { confidence: percent(found.confidence) })]);
   const evidence = found.evidence.map((one) => element("li", {},
     speech("code", one.counter), ` ${number(one.value)} `, speech("span", one.unit), " ",
-    one.threshold === null ? null : `(${t("threshold")} ${number(one.threshold)})`,
+    one.threshold === null ? null : bracketed("", `${t("threshold")} ${number(one.threshold)}`),
     ` ${users(one.users)}`));
   return element("article", { class: `finding ${found.group}` },
     element("h4", {}, named("causes", found.cause), " ",
-      element("code", { class: "quiet" }, found.cause), " ", element("span", { class: "quiet" }, `(${facts})`)),
+      element("code", { class: "quiet" }, found.cause), " ", element("span", { class: "quiet" }, bracketed("", facts))),
     speech("p", found.sentence),
     element("p", {}, element("b", {}, t("Remedy:")), " ", speech("span", found.remedy)),
     found.proof ? element("p", {}, element("b", {}, t("Proof:")), " ",
-      named("proof_verdicts", found.proof.verdict), ": ", speech("span", found.proof.sentence)) : null,
+      pair(named("proof_verdicts", found.proof.verdict), ""), speech("span", found.proof.sentence)) : null,
     evidence.length ? element("details", {}, element("summary", {}, t("Evidence")), element("ul", {}, evidence)) : null);
 }
 
@@ -358,17 +354,19 @@ async function ask(wish, body) {
   try {
     const response = await fetch(`/api/runs/${encodeURIComponent(shown)}/${wish}`,
       { method: "POST", headers: HEAD, body: JSON.stringify(body) });
-    const said = response.ok ? t("Asked for; the run does it within a second, or as its next step begins.")
+    const said = response.ok ? t("Requested; the run applies it within a second, or when its next step starts.")
       : (await response.text()).trim();
     answer.textContent = response.ok ? said : t("Refused: {why}", { why: reason(said) });
   } catch {
-    answer.textContent = t("The server is not there; trying again.");
+    answer.textContent = t("The server does not answer; trying again.");
   }
 }
 
 function reason(text) {
   try {
-    return JSON.parse(text).error ?? text;
+    const found = JSON.parse(text);
+    hear(found.told);
+    return found.error ? spoken(found.error) : text;
   } catch {
     return text;
   }

@@ -1,8 +1,8 @@
-// The page's words. English stands in the code; other languages come from the program's catalogues
-// (locale/, by web/theme_export.py). What a server or a user says is shown as it was said.
+// The page's texts. English is in the code; other languages come from the program's catalogues
+// (locale/, through web/theme_export.py). What a server or a user says is shown as it is.
 
 import { element } from "./elements.js";
-import { names, texts } from "./shared.js";
+import { joins, names, texts } from "./shared.js";
 import { keep, stored } from "./theme.js";
 
 const LOCALES = { en: "en-US", zh: "zh-CN" };
@@ -17,24 +17,54 @@ export function chooseLanguage(language) {
   keep("loadstone-language", language);
 }
 
-// What the program says in English beside a run, by language, as the server tells it.
+// What the program says of a run in English, and its translations as the server sends them.
 const heard = new Map();
 
 export function hear(told) {
   for (const [english, others] of Object.entries(told ?? {})) heard.set(english, others);
 }
 
+function translated(english) {
+  return own(heard.get(english) ?? {}, chosenLanguage());
+}
+
 // A sentence of the program's; what nobody translated is marked as English.
 export function speech(tag, english) {
-  const other = own(heard.get(english) ?? {}, chosenLanguage());
+  const other = translated(english);
   return element(tag, { lang: other === undefined ? "en" : null }, other ?? english);
+}
+
+// The same as a text.
+export function spoken(english) {
+  return translated(english) ?? english;
 }
 
 // A text in the chosen language; `{name}` is filled from `values`.
 export function t(text, values = {}) {
-  const language = chosenLanguage();
-  const said = own(texts[language], text) ?? text;
-  return said.replace(/\{(\w+)\}/g, (whole, name) => own(values, name) ?? whole);
+  return filled(own(texts[chosenLanguage()], text) ?? text, values);
+}
+
+function filled(template, values) {
+  return template.replace(/\{(\w+)\}/g, (whole, name) => own(values, name) ?? whole);
+}
+
+function joined(how, first, second) {
+  return filled(joins[chosenLanguage()][how], { first, second });
+}
+
+// `a, b`; what is empty is left out.
+export function listed(parts) {
+  return parts.filter(Boolean).reduce((text, part) => (text ? joined("list", text, part) : part), "");
+}
+
+// `name: what`
+export function pair(name, what) {
+  return joined("pair", name, what);
+}
+
+// `text (more)`
+export function bracketed(text, more) {
+  return joined("bracketed", text, more);
 }
 
 // A workload may be called "constructor", which every object has.
@@ -48,7 +78,8 @@ export function named(table, name) {
 }
 
 export function users(count) {
-  return count === 1 ? t("1 user") : t("{number} users", { number: number(count) });
+  const values = { number: number(count) };
+  return count === 1 ? t("1 user", values) : t("{number} users", values);
 }
 
 export function applyWords() {
@@ -56,7 +87,7 @@ export function applyWords() {
   for (const one of document.querySelectorAll("[data-text]")) one.textContent = t(one.dataset.text);
 }
 
-// Three digits that matter, with thousands apart; what is not known is no nought.
+// Three digits that matter, with thousands apart; what is not known is not zero.
 export function number(value) {
   if (value === null || value === undefined) return "-";
   const size = Math.abs(value);
@@ -67,7 +98,7 @@ export function number(value) {
 
 export function percent(share) {
   const value = 100 * share;
-  return `${value.toFixed(Math.abs(value) >= 10 ? 0 : 1)} %`;
+  return filled(joins[chosenLanguage()].percent, { number: value.toFixed(Math.abs(value) >= 10 ? 0 : 1) });
 }
 
 export function duration(seconds) {

@@ -1,0 +1,52 @@
+"""Lines of a limited width in any language: Chinese has no spaces to break at."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+
+_WIDE = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
+_PIECES = re.compile(rf"\s+|[{_WIDE}]|[^\s{_WIDE}]+")
+_NEVER_FIRST = "，。、；：？！）」』”’》％"
+_NEVER_LAST = "（「『“‘《"
+
+
+def wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str]:
+    """The text in lines; `first` and `later` stand before the first and the other ones."""
+    if cell_len(text) == len(text):
+        return textwrap.wrap(
+            text,
+            width,
+            initial_indent=first,
+            subsequent_indent=later,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    lines, line = [], first
+    for piece in _pieces(text):
+        if cell_len(line + piece.rstrip()) > width and line not in (first, later):
+            lines.append(line.rstrip())
+            line = later
+        line += piece.lstrip() if line in (first, later) else piece
+    return [*lines, line.rstrip()]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """What stays in one line: a word, a Chinese character, and the punctuation of either."""
+    kept = ""
+    for piece in _PIECES.findall(text):
+        joins = piece[0] in _NEVER_FIRST or (kept and kept[-1] in _NEVER_LAST)
+        if kept and not joins:
+            yield kept
+            kept = ""
+        kept += piece
+    if kept:
+        yield kept
+
+
+def filled_to(text: str, width: int) -> str:
+    """The text with spaces behind it, as wide as that in a terminal."""
+    return text + " " * (width - cell_len(text))
