@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic_core import core_schema
-
 from loadstone.model.figure import Count, Figure
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
+    from pydantic_core import core_schema
 
 
 class Message(str):
@@ -91,6 +90,9 @@ class Message(str):
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         """A string in JSON; `WithMessages` keeps the template beside it."""
+        # Here, as the command line's help is made of messages and must not wait for pydantic.
+        from pydantic_core import core_schema
+
         text = core_schema.no_info_after_validator_function(cls._of, core_schema.str_schema())
         return core_schema.json_or_python_schema(
             json_schema=text,
