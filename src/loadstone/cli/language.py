@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import get_args
 
-from loadstone.model.language import ENGLISH, Language, named, of_environment
+from loadstone.model.language import ENGLISH, Lang, Language, named, of_environment
 
 _OPTION = "--lang"
 _NO_OPTIONS_AFTER = ("--", "sysbench")
@@ -38,9 +39,10 @@ def by_text(text: str) -> str:
 
 
 def choose(arguments: Sequence[str]) -> None:
-    """The language of `--lang`, else that of the environment."""
+    """The language of `--lang`, else that of the environment; click refuses an unknown one."""
     wanted = _asked(arguments)
-    _Spoken.language = of_environment(os.environ) if wanted is None else named(wanted)
+    known = wanted in get_args(Lang)
+    _Spoken.language = named(wanted) if wanted and known else of_environment(os.environ)
 
 
 def _asked(arguments: Sequence[str]) -> str | None:

@@ -87,7 +87,13 @@ _yes_option = option(
     show_default=True,
     help=say("Distribution of the values in column k."),
 )
-@_table("--storage-engine", default="innodb", show_default=True, help=say("Storage engine."))
+@_table(
+    "--storage-engine",
+    metavar="ENGINE",
+    default="innodb",
+    show_default=True,
+    help=say("Storage engine of the tables."),
+)
 @_table(
     "--secondary-index/--no-secondary-index",
     default=True,

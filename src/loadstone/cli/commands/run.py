@@ -220,8 +220,8 @@ _connection = options_in(Section.CONNECTIONS)
     type=click.Choice(["restart", "continue", "stop"]),
     help=say(
         "restart: repeat a transaction after deadlocks and lock wait timeouts, stop at other"
-        " errors; continue: count all errors and go on; stop: stop at the first error. [default: restart;"
-        " with --timeline continue]"
+        " errors; continue: count all errors and go on; stop: stop at the first error. [default:"
+        " restart; with --timeline continue]"
     ),
 )
 @_connection(
@@ -255,6 +255,7 @@ _connection = options_in(Section.CONNECTIONS)
 @_table(
     "--storage-engine",
     rare=True,
+    metavar="ENGINE",
     default="innodb",
     show_default=True,
     help=say("Storage engine of the tables on a throwaway server."),

@@ -31,7 +31,7 @@ _HEADS = (
     plain("pid"),
     say("port"),
     plain("socket"),
-    say("runs"),
+    say("runs until"),
 )
 
 _CLIENTS = {"mariadb": ("mariadb", "mysql"), "mysql": ("mysql", "mariadb")}
@@ -41,6 +41,7 @@ def sandbox_options(command: F) -> F:
     """`--server` and `--set`, for all commands that start a throwaway server."""
     server = option(
         "--server",
+        metavar="NAME|PATH",
         section=Section.SANDBOX,
         help=say(
             "mariadb, mysql or the path of a server program. [default: whichever is installed]"
@@ -77,7 +78,9 @@ def sandbox() -> None:
     ),
 )
 @sandbox_options
-@option("--name", help=say("Name of the sandbox. [default: mariadb-1, mysql-1, ...]"))
+@option(
+    "--name", metavar="NAME", help=say("Name of the sandbox. [default: mariadb-1, mysql-1, ...]")
+)
 @option(
     "--auth",
     multiple=True,
@@ -297,7 +300,7 @@ def _row(each: Sandbox) -> tuple[str, ...]:
         str(each.pid),
         str(each.port),
         str(each.socket),
-        in_words(say("with process {pid}", pid=owner.pid) if owner else say("until stopped")),
+        in_words(say("process {pid} ends", pid=owner.pid) if owner else say("it is stopped")),
     )
 
 

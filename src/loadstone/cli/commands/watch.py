@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 @out_option
 @option(
     "--name",
+    metavar="NAME",
     default="watch",
     show_default=True,
     section=Section.RESULT,

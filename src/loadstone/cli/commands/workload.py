@@ -11,7 +11,7 @@ from loadstone.cli.help.command import group, option
 from loadstone.cli.language import in_words
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.model.figure import Count, Seconds
-from loadstone.model.message import Joined, Message, counted, plain, say
+from loadstone.model.message import Joined, Message, counted, plain, say, say_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +119,7 @@ def _described(template: Template) -> Iterator[str]:
     yield f"\n{in_words(say('Transactions'))}"
     total = sum(one.weight for one in template.spec.transactions)
     for one in template.spec.transactions:
-        share = in_words(say("{share} %", share=f"{100 * one.weight / total:.1f}"))
+        share = in_words(say_in("unit", "{number} %", number=f"{100 * one.weight / total:.1f}"))
         yield f"  {one.name:<20} {share:>7}  {in_words(_transaction(one))}"
 
 

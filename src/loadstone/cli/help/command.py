@@ -64,8 +64,9 @@ class Option(click.Option):
         if record is None or not self.help:
             return record
         names, text = record
-        # Click adds the default behind it.
-        return names, by_text(self.help) + text.removeprefix(self.help)
+        said, more = by_text(self.help), text.removeprefix(self.help)
+        # Click adds the default behind it; Chinese has no space after a full stop.
+        return names, said + (more.lstrip() if said.endswith("。") else more)
 
 
 def option(*names: str, **more: Any) -> Callable[[F], F]:
@@ -198,7 +199,7 @@ def _more_options(ctx: click.Context, hidden: Sequence[Section]) -> Message:
 
 
 def _with_help(args: Sequence[str]) -> Iterator[str]:
-    for word, after in zip(args, (*args[1:], "-"), strict=True):
+    for word, after in zip(args, (*args[1:], "-"), strict=False):
         yield "--help" if word == _SHORT and after.startswith("-") else word
 
 

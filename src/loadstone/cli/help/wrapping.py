@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from loadstone.cli.language import in_words
+from loadstone.model.message import say_in
+
 _COLUMN_AT_MOST = 26
 _GAP = 2
 _NARROWEST = 10
@@ -54,6 +57,10 @@ def lines_of(text: str, width: int) -> Iterator[str]:
 
 class Formatter(click.HelpFormatter):
     """Click's, but with lines that are broken by their width in a terminal."""
+
+    def write_heading(self, heading: str) -> None:
+        """`Options:`."""
+        self.write(in_words(say_in("joined", "{heading}:", heading=heading)) + "\n")
 
     def write_text(self, text: str) -> None:
         """Paragraphs."""

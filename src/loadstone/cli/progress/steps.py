@@ -265,7 +265,7 @@ def _errors(number: int) -> Message:
 
 def _listed(parts: Sequence[Message]) -> Message:
     return reduce(
-        lambda one, other: say_in("joined", "{first}, {second}", first=one, second=other), parts
+        lambda one, other: say_in("progress", "{first}, {second}", first=one, second=other), parts
     )
 
 
