@@ -118,7 +118,7 @@ BAD = [
     ("--script '{\"servce\": 1}'", 4, "script: unknown field `servce`"),
     ("--script '{'", 4, "script: EOF while parsing"),
     ("--tls-cert cert.pem", 2, "invalid value for '--tls-cert': file 'cert.pem' does not exist"),
-    ("--tls-cert empty", 2, "--tls-cert and --tls-key go together"),
+    ("--tls-cert empty", 2, "--tls-cert and --tls-key need each other"),
     ("--tls-cert empty --tls-key empty", 4, "tls.cert empty: it holds no certificate"),
     ("--tls --tls-key empty --tls-cert empty", 2, "--tls creates its own certificate"),
     ("--auth ed25519", 2, "invalid value for '--auth'"),

@@ -380,7 +380,7 @@ def test_a_server_that_refuses_the_change_is_quoted(
         (["diagnose", "last", "--password"], 2, "--password and --defaults-file need --prove"),
         (["diagnose", "last", "--prove", "--prove-time", "soon"], 2, "'soon' is not a time"),
         (["diagnose", "nothing", "--prove"], 8, "there is no run 'nothing'"),
-        (["run", "oltp_point_select", "--prove", "--no-observe"], 2, "--prove wants findings"),
+        (["run", "oltp_point_select", "--prove", "--no-observe"], 2, "--prove needs findings"),
         (
             ["run", "oltp_point_select", "--prove", "--target", "mysql://a@h", "--target"]
             + ["mysql://a@i"],

@@ -13,6 +13,9 @@ from typing import get_args
 from loadstone.model.language import ENGLISH, Lang, Language, named, of_environment
 
 _OPTION = "--lang"
+_AS_ANOTHER = ("sysbench",)
+"""Prints what sysbench prints, which scripts read."""
+
 _NO_OPTIONS_AFTER = ("--", "sysbench")
 """Words after which `--lang` is no option of ours."""
 
@@ -40,6 +43,9 @@ def by_text(text: str) -> str:
 
 def choose(arguments: Sequence[str]) -> None:
     """The language of `--lang`, else that of the environment; click refuses an unknown one."""
+    if tuple(arguments[:1]) == _AS_ANOTHER:
+        _Spoken.language = ENGLISH
+        return
     wanted = _asked(arguments)
     known = wanted in get_args(Lang)
     _Spoken.language = named(wanted) if wanted and known else of_environment(os.environ)

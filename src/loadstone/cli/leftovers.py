@@ -42,7 +42,7 @@ def _mention(known: Collection[str]) -> frozenset[str]:
         )
         _say(
             say(
-                "note: a run left variables changed on {servers}: loadstone restore restores them",
+                "note: a run left variables changed on {servers}: loadstone restore puts them back",
                 servers=servers,
             )
         )

@@ -77,7 +77,7 @@ def watch(
 class _Lines:
     """A line per second with figures of the server and its host; the heads every twenty lines."""
 
-    _HEADS = "questions/s  commits/s  running  connections  cpu user/sys %  disk w/s"
+    _HEADS = say("questions/s  commits/s  running  connections  cpu user/sys %  disk w/s")
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet

@@ -10,6 +10,7 @@ import click
 
 from loadstone.cli.help.command import options_in
 from loadstone.cli.help.sections import Section
+from loadstone.cli.language import in_words
 from loadstone.cli.options.types import FILE, WORD, CompressionList, with_options
 from loadstone.model.message import say
 
@@ -223,4 +224,4 @@ def _prompt(text: str) -> str:
         raise click.UsageError(
             say("--password prompts for it, and there is no terminal: set LOADSTONE_PASSWORD")
         )
-    return getpass(text)
+    return getpass(in_words(text))

@@ -26,7 +26,11 @@ class WorkloadCommand(Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Turn `--hot-rows 4` into `--set-option hot_rows=4`; click reports unknown options."""
-        known = {option for param in self.params for option in (*param.opts, *param.secondary_opts)}
+        known = {
+            option
+            for param in self.get_params(ctx)
+            for option in (*param.opts, *param.secondary_opts)
+        }
         unknown = [word for word in args if word.startswith("--") and _name(word) not in known]
         if unknown and unknown != ["--"]:
             args = list(_rewritten(args, known, _switches()))
