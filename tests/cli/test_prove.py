@@ -20,6 +20,7 @@ from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment
 from loadstone.model.finding import Diagnosis, Evidence, Finding, Proof, Setting, Trial
+from loadstone.model.message import plain
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.runs import run_folder
@@ -83,17 +84,23 @@ def a_run(target: Target = HERE) -> Path:
 def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -> Diagnosis:
     """The diagnosis has a finding for each of these, named as what it changes."""
     figure = Evidence(
-        counter="x", value=1.0, unit="", threshold=None, users=4, from_s=None, to_s=None
+        counter=plain("x"),
+        value=1.0,
+        unit=plain(""),
+        threshold=None,
+        users=4,
+        from_s=None,
+        to_s=None,
     )
     findings = tuple(
         Finding(
             cause=name,
             group="setting",
-            sentence=f"It is {name}.",
+            sentence=plain(f"It is {name}."),
             evidence=(figure,),
             share=0.3,
             confidence=0.6,
-            remedy="Change it.",
+            remedy=plain("Change it."),
             steps=(1,),
             trial=Trial.model_validate(
                 {
@@ -109,7 +116,7 @@ def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -
     made = Diagnosis(
         variant="default",
         workload="oltp_point_select",
-        answer="It is.",
+        answer=plain("It is."),
         findings=findings,
         not_evaluated=(),
     )
@@ -434,5 +441,5 @@ def test_a_damaged_file_of_proofs_is_told(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_setting_is_a_value_of_its_own() -> None:
     setting = Setting(name="tls", before=None, value="disabled")
-    trial = Trial(kind="client", settings=(setting,), subject="TLS")
+    trial = Trial(kind="client", settings=(setting,), subject=plain("TLS"))
     assert trial.change == "tls=disabled"

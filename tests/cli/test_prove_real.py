@@ -23,6 +23,7 @@ from loadstone.diagnosis.of_run import findings_of
 from loadstone.experiments.trials import FEWEST_ROUNDS, Timing
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.finding import Diagnosis, Finding, Setting, Trial
+from loadstone.model.message import plain
 from loadstone.model.result import Result
 from loadstone.mysql.facts import describe_server
 from loadstone.runs import run_folder
@@ -115,15 +116,15 @@ def made_up(found: Diagnosis, more: tuple[Finding, ...]) -> Iterator[Finding]:
 NO_EFFECT = Finding(
     cause="strictness",
     group="setting",
-    sentence="Hosts are blocked after a hundred errors.",
+    sentence=plain("Hosts are blocked after a hundred errors."),
     evidence=(),
     share=0.5,
     confidence=0.5,
-    remedy="Allow more of them.",
+    remedy=plain("Allow more of them."),
     trial=Trial(
         kind="dynamic",
         settings=(Setting(name="max_connect_errors", before="100", value="200"),),
-        subject="counting errors",
+        subject=plain("counting errors"),
     ),
 )
 
