@@ -157,6 +157,7 @@ def test_chinese_help_has_no_english_heading(tmp_path: Path) -> None:
         ("一二三四五六七", ["一二三四", "五六七"]),
         ("一二三四，五", ["一二三", "四，五"]),
         ("一二三（四五）六", ["一二三", "（四五）", "六"]),
+        ("many [a b]", ["many", "[a b]"]),
         ("用 --lang 选", ["用", "--lang", "选"]),
         ("first\nline\n\nnext", ["first", "line", "", "next"]),
         ("averylongword x", ["averylongword", "x"]),

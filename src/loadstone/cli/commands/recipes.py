@@ -41,7 +41,7 @@ _set = option(
     help=say("Run ready-made experiments, each of which answers a common question."),
     examples=(
         (say("what is there?"), "loadstone recipes list"),
-        (say("a small version of one"), "loadstone recipes run flush --quick"),
+        (say("a small version of one"), "loadstone recipes run group-commit --quick"),
     ),
 )
 def recipes() -> None:

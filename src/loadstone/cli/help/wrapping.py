@@ -18,11 +18,12 @@ _NARROWEST = 10
 _OPENING = "（《「【"
 _CLOSING = "，。；：、？！）》」】"
 _WIDE = "\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_ONE = rf"(?:[{_WIDE}]|[^\s{_WIDE}{_OPENING}{_CLOSING}]+)"
 _UNIT = re.compile(
-    rf"\s+|[{_OPENING}]*(?:[{_WIDE}]|[^\s{_WIDE}{_OPENING}{_CLOSING}]+)[{_CLOSING}]*"
-    rf"|[{_OPENING}{_CLOSING}]"
+    rf"\s+|\[[^\]]{{1,16}}\]|[{_OPENING}]*{_ONE}[{_CLOSING}]*|[{_OPENING}{_CLOSING}]"
 )
-"""What stays in one line: a word, or one character of Chinese, with the punctuation around it."""
+"""What stays in one line: a word, a short `[default: 30s]`, or one character of Chinese, with the
+punctuation around it."""
 
 
 def width_of(text: str) -> int:
