@@ -13,7 +13,7 @@ from loadstone.cli.help.command import command, option
 from loadstone.cli.language import in_words
 from loadstone.cli.options.gates import Gates, comparison_gate_options, conclude
 from loadstone.cli.options.types import FILE, WORD, out_option
-from loadstone.model.message import Joined, say
+from loadstone.model.message import Joined, say, say_in
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Check
@@ -97,7 +97,9 @@ def _thresholds(found: Matrix, asked: Asked) -> list[Check]:
     from loadstone.analyse.gates import judge_thresholds
 
     return [
-        replace(check, where=f"{check.where}, {side.name}")
+        replace(
+            check, where=say_in("joined", "{first}, {second}", first=check.where, second=side.name)
+        )
         for side in found.sides[1:]
         for check in judge_thresholds(asked.gates.thresholds, _steps(found, side.name))
     ]
