@@ -13,6 +13,8 @@ from typing import Any
 import click
 
 from loadstone.cli.app import COMMANDS, app
+from loadstone.cli.help.command import Option
+from loadstone.cli.help.sections import Section
 from loadstone.diagnosis.rules import RULES_OF
 from loadstone.model.result import Result
 from loadstone.observe.mysql.counters import COUNTERS, GAUGES, Entry
@@ -59,7 +61,7 @@ def _command(command: click.Command, context: click.Context, head: str) -> Itera
     records = [
         record
         for option in command.get_params(context)
-        if isinstance(option, click.Option) and "--help" not in option.opts
+        if isinstance(option, Option) and option.section is not Section.GENERAL
         for record in [option.get_help_record(context)]
         if record is not None
     ]

@@ -108,8 +108,12 @@ def test_a_folder_that_was_copied_without_its_settings_is_compared_all_the_same(
         (["compare"], 2, "missing argument"),
         (["compare", "last", "last", "--fail-on", "tsp<-5%"], 2, "no figure 'tsp'"),
         (["compare", "last", "last", "--fail-on", "tps<-5"], 2, "in percent"),
-        (["compare", "last", "last", "--junit", "x.xml"], 2, "nothing to tell"),
-        (["runs", "trend"], 2, "a trend takes several runs"),
+        (
+            ["compare", "last", "last", "--junit", "x.xml"],
+            2,
+            "--junit needs --threshold or --fail-on",
+        ),
+        (["runs", "trend"], 2, "a trend needs several runs"),
         (["runs", "trend", "--metric", "p9"], 2, "no figure 'p9'"),
     ],
 )

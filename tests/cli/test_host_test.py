@@ -68,7 +68,7 @@ def test_files_from_begin_to_end(capsys: pytest.CaptureFixture[str]) -> None:
         ("cpu --threads 0", 2, "invalid value for '--threads'"),
         ("memory --memory-block-size 1X", 2, "invalid value for '--memory-block-size': '1X' is"),
         ("memory --memory-block-size 9", 4, "block_size: 8 to 2^40, in steps of 8"),
-        ("fileio", 2, "say what to do: --file-test-mode"),
+        ("fileio", 2, "name a test with --file-test-mode"),
         ("fileio --file-test-mode rndro", 2, "invalid value for '--file-test-mode'"),
         ("fileio prepare --file-total-size 1K", 4, "total_size: at least one block in each file"),
         ("fileio prepare --folder nowhere", 2, "invalid value for '--folder'"),

@@ -44,20 +44,20 @@ def test_one_that_says_neither_is_drawn_as_often_as_another() -> None:
         (["a", "b:users"], "b:users: 'users': write NAME=VALUE"),
         (["a", "b:users="], "b:users=: 'users=': write NAME=VALUE"),
         (["a", "b:users=2,,x=1"], "b:users=2,,x=1: '': write NAME=VALUE"),
-        (["a", "b:users=none"], "b:users=none: users: 'none' is not a number"),
-        (["a", "b:users=2,users=3"], "users is there twice"),
+        (["a", "b:users=none"], "b:users=none: users: 'none' is not a whole number"),
+        (["a", "b:users=2,users=3"], "users occurs twice"),
         (["a", "b:users=2,weight=1"], "either users of its own or a weight"),
         (["a", "b:weight=0"], "weight: '0' is not a number above 0"),
         (["a", "b:weight=nan"], "weight: 'nan' is not a number above 0"),
-        (["a", "b:think=5s"], "think is of users of its own"),
+        (["a", "b:think=5s"], "think needs users of its own"),
         (["a", "b:users=1,think=5 days"], "think: '5 days' is not a time"),
-        (["a", "b:tables=x"], "tables: 'x' is not a number"),
+        (["a", "b:tables=x"], "tables: 'x' is not a whole number"),
         (
             ["a", "b:distribution=normal"],
             'distribution: "normal" is no distribution: there are uniform',
         ),
-        (["a", "b:as=my report"], "as=my report: a name has letters"),
-        (["a", "a:users=2"], "a is there twice: give one another name"),
+        (["a", "b:as=my report"], "as=my report: a name consists of letters"),
+        (["a", "a:users=2"], "a occurs twice: rename one, as in a:as=report"),
         (["a"] * 65, "65 workloads at once are too many"),
     ],
 )
@@ -74,7 +74,7 @@ def test_users_of_members_come_on_top_of_the_others() -> None:
     assert ladder_of(beside, None, 64) == (66,)
     own = members_of(["hot_row:users=5", "oltp_insert:users=2"])
     assert ladder_of(own, None, 64) == (7,)
-    with pytest.raises(click.UsageError, match="--concurrency is of workloads without users"):
+    with pytest.raises(click.UsageError, match="--concurrency is for workloads without users"):
         ladder_of(own, (8,), 64)
 
 

@@ -106,13 +106,13 @@ def test_ceilings_of_a_run_and_of_what_is_not_there(person: Person) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--if", "lines=1M"), "'lines=1M': write one of cores"),
-        (("--if", "line"), "'line': write one of cores"),
-        (("--if", "line=fast"), "'fast' is no number"),
-        (("--if", "line=0"), "'0' is not above nought"),
-        (("--if", "line=nan"), "'nan' is no number"),
-        (("--if", "line=1e300G"), "'1e300G' is no number"),
-        (("--if", "line=9999999999G"), "is not above nought and below 10^18"),
+        (("--if", "lines=1M"), "'lines=1M': write NAME=VALUE, where NAME is one of cores"),
+        (("--if", "line"), "'line': write NAME=VALUE, where NAME is one of cores"),
+        (("--if", "line=fast"), "'fast' is not a number"),
+        (("--if", "line=0"), "'0' must be above 0"),
+        (("--if", "line=nan"), "'nan' is not a number"),
+        (("--if", "line=1e300G"), "'1e300G' is not a number"),
+        (("--if", "line=9999999999G"), "must be above 0 and below 10^18"),
     ],
 )
 def test_limits_that_are_none_are_refused(words: tuple[str, ...], said: str, alone: Person) -> None:
@@ -148,7 +148,7 @@ def test_a_probe_of_no_folder(alone: Person) -> None:
     [
         (("--node-exporter", "nonsense"), "not an exporter's URL"),
         (("--host-ssh", "-oProxyCommand=x"), "no host to reach by ssh"),
-        (("--no-observe", "--host-ssh", "db1"), "--no-observe reads nothing"),
+        (("--no-observe", "--host-ssh", "db1"), "--no-observe reads no counters"),
     ],
 )
 def test_places_that_are_none_are_refused_before_anything_starts(

@@ -285,7 +285,7 @@ def test_a_full_disk_ends_a_run_that_nobody_asked_to_watch_it(
     said = person.loadstone(*RUN, *person.target, "--duration", "1s", code=12)
     aborted = run_folder.load(person.only_run()).run.aborted
     assert aborted and aborted.is_default and aborted.figure == "disk_free"
-    assert "--no-abort leaves the default conditions out" in said.stderr
+    assert "--no-abort turns the default conditions off" in said.stderr
     person.loadstone(*RUN, *person.target, "--duration", "1s", "--no-abort", "--name", "spared")
 
 
@@ -324,7 +324,7 @@ def test_others_who_pile_up_end_a_run_that_nobody_asked_to_watch_them(person: Pe
     result = run_folder.load(person.only_run())
     assert result.run.aborted and result.run.aborted.is_default
     assert result.run.aborted.condition == "threads_running>20 for 10s"
-    assert "--no-abort leaves the default conditions out" in err
+    assert "--no-abort turns the default conditions off" in err
 
 
 @pytest.mark.parametrize("kind", KINDS_IN_TURN)

@@ -227,7 +227,7 @@ def test_after_any_ending_all_variables_can_be_put_back(
         assert proving.returncode == -signal.SIGKILL
         assert driven.variables()["general_log"] == "OFF"
         assert exit_code_of(["restore"]) == 0
-        assert "put back: general_log" in capfd.readouterr().out
+        assert "restored: general_log" in capfd.readouterr().out
     assert driven.variables() == before
 
 

@@ -38,7 +38,7 @@ def left(folder: Path, port: int) -> Path:
 def test_there_may_be_nothing_to_put_back(folder: Path) -> None:
     done = restore(folder)
     assert done.stdout == ""
-    assert "nothing to put back" in done.stderr
+    assert "nothing to restore" in done.stderr
 
 
 def test_a_server_that_is_gone_is_told_with_its_file(folder: Path) -> None:

@@ -59,7 +59,7 @@ def test_the_table_is_on_stdout_and_the_progress_on_stderr(
     out, err = capsys.readouterr()
     assert out.startswith("oltp_read_write, 3 tables × 500 rows, prepared statements, 2 s a step")
     assert "Peak: 80.0 tps at 8 users" in out
-    assert out.splitlines()[-1] == f"kept  runs/{only_run(tmp_path).name}"
+    assert out.splitlines()[-1] == f"saved  runs/{only_run(tmp_path).name}"
     told = [line for line in err.splitlines() if "is not watched for harm" not in line]
     assert told == [
         "step 1 of 2, 1 user: connecting",
@@ -316,11 +316,14 @@ def test_the_fewest_users_at_the_peak_are_said(
         ),
         (["--rate", "5..10"], '"5..10" is not a rate'),
         (["--rate", "5", "--think-time", "1s"], "--think-time is for a closed loop"),
-        (["--rate", "5", "--slo", "p99<1s"], "--slo looks for a rate itself: leave --rate out"),
-        (["--arrivals", "uniform"], "--arrivals is for an open loop: say how much with --rate"),
+        (
+            ["--rate", "5", "--slo", "p99<1s"],
+            "--slo searches for the rate itself: leave --rate out",
+        ),
+        (["--arrivals", "uniform"], "--arrivals is for an open loop: add --rate"),
         (["--slo", "p99"], '"p99" is not an objective: write "p99<10ms"'),
         (["--slo", "p98<1s"], '"p98" is not one of min, mean, p50, p90, p95, p99, p999, max'),
-        (["--slo", "p99<1s", "--repeats", "3"], "a search repeats steps and chooses levels itself"),
+        (["--slo", "p99<1s", "--repeats", "3"], "a search chooses levels and repeats steps itself"),
     ],
 )
 def test_rates_that_make_no_sense_are_one_line(

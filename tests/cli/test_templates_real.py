@@ -153,7 +153,7 @@ def test_sql_that_the_server_does_not_take_is_named_with_its_line(bench: Bench) 
     assert "error: wrong.toml:5: transaction.look.statements[2]: the server refuses it" in said
     assert not list(bench.home.glob("runs/wrong-*")), "nothing was begun"
     said = bench.loadstone("run", file, code=2, target=False).stderr
-    assert "wrong.toml has no tables of its own" in said
+    assert "wrong.toml defines no tables" in said
 
 
 def test_rows_that_are_not_there_stop_the_run_and_are_named(bench: Bench) -> None:

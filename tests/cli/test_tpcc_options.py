@@ -41,14 +41,22 @@ def test_other_conditions_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("layout", "asked", "words"),
     [
-        ("tpcc", {"tables": 2}, "--tables: tpcc has tables of its own: say how many --warehouses"),
-        ("tpcc", {"table_size": 10}, "--table-size: tpcc has tables of its own"),
-        ("sbtest", {"warehouses": 2}, "--warehouses: only the tables of tpcc"),
-        ("hot", {"foreign_keys": True}, "--foreign-keys: only the tables of tpcc"),
-        ("bulk", {"partitions": 4}, "--partition: only the tables of tpcc"),
-        ("tpcc", {"foreign_keys": True, "partitions": 4}, "no foreign keys on partitioned"),
-        ("template", {"tables": 2}, "--tables: a template's file says what tables it has"),
-        ("template", {"warehouses": 2}, "--warehouses: a template's file says"),
+        (
+            "tpcc",
+            {"tables": 2},
+            "--tables: tpcc has fixed tables: set their size with --warehouses",
+        ),
+        ("tpcc", {"table_size": 10}, "--table-size: tpcc has fixed tables"),
+        ("sbtest", {"warehouses": 2}, "--warehouses: this is only for tpcc"),
+        ("hot", {"foreign_keys": True}, "--foreign-keys: this is only for tpcc"),
+        ("bulk", {"partitions": 4}, "--partition: this is only for tpcc"),
+        (
+            "tpcc",
+            {"foreign_keys": True, "partitions": 4},
+            "partitioned tables cannot have foreign keys",
+        ),
+        ("template", {"tables": 2}, "--tables: a template defines its tables in its file"),
+        ("template", {"warehouses": 2}, "--warehouses: a template defines its tables"),
     ],
 )
 def test_sizes_that_a_workload_has_not_are_refused(

@@ -204,7 +204,7 @@ def test_a_condition_that_does_not_hold_is_named_with_its_places(shop: Shop) -> 
     done = shop.loadstone("tpcc", "check", code=10)
     assert " 1  BROKEN  W_YTD = sum(D_YTD)" in done.stdout and " 2  holds " in done.stdout
     assert "no_d_id 7, " in done.stdout
-    assert "error: conditions 1 and 3 do not hold in sbtest at 127.0.0.1" in done.stderr
+    assert "error: conditions 1, 3 do not hold in sbtest at 127.0.0.1" in done.stderr
     found = json.loads(
         shop.loadstone("tpcc", "check", "--json", "--conditions", "2-3", code=10).stdout
     )

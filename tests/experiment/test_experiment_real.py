@@ -253,7 +253,7 @@ def test_after_an_error_the_variables_are_as_they_were(target: Sandbox) -> None:
     result = json.loads((only_run() / "result.json").read_text())
     assert result["run"]["state"] == "failed"
     assert variables(target) == before
-    assert done("restore").stderr == "nothing to put back\n"
+    assert done("restore").stderr == "nothing to restore\n"
 
 
 def wait_until_relaxed(target: Sandbox, run: subprocess.Popen[bytes]) -> None:

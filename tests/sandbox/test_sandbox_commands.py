@@ -29,7 +29,7 @@ def test_a_sandbox_is_started_listed_asked_and_stopped_by_command(
         assert started["target"]["tcp"] == f"mysql://loadstone@127.0.0.1:{started['port']}/sbtest"
         (listed,) = json.loads(run("list", "--json").stdout)
         assert listed == started
-        assert "until stopped" in run("list").stdout
+        assert "it is stopped" in run("list").stdout
         answer = run("shell", "it", "-e", "SELECT 6*7 AS answer, NULL AS nothing;").stdout
         assert [word in answer for word in ("answer", "42", "NULL")] == [True] * 3
     finally:

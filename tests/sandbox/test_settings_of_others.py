@@ -121,11 +121,11 @@ def test_an_address_that_leads_to_another_server_by_now_restores_nothing_there(
         assert (now(one_server), now(another), len(home.journals)) == (200, 200, 1)
         # The server itself is found where it is now.
         url = at(one_server.port).target.url
-        assert f"would put back: {NAME} = 100 (now 200)" in (
+        assert f"would restore: {NAME} = 100 (now 200)" in (
             home.restore("--target", url, "--dry-run").stdout
         )
         assert (now(one_server), len(home.journals)) == (200, 1)
-        assert f"put back: {NAME}" in home.restore("--target", url).stdout
+        assert f"restored: {NAME}" in home.restore("--target", url).stdout
     assert (now(one_server), now(another), home.journals) == (100, 200, [])
 
 
@@ -144,7 +144,7 @@ def test_with_yes_another_server_is_given_what_the_journal_says_and_nothing_else
         durable = one(another, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")
         assert durable != one(one_server, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")
         said = home.restore("--yes")
-    assert said.stdout.endswith(f": put back: {NAME}\n")
+    assert said.stdout.endswith(f": restored: {NAME}\n")
     assert (now(another), home.journals) == (100, [])
     assert one(another, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit") == durable
 
@@ -169,9 +169,9 @@ def test_a_server_that_was_restarted_has_forgotten_what_was_set(mariadb: str, ho
         with_account(own)
         home.killed_while_set(at(own.port))
         restarted(own)
-        assert "nothing, as the server was restarted" in home.restore("--dry-run").stdout
+        assert "nothing to restore: a restart since then" in home.restore("--dry-run").stdout
         assert len(home.journals) == 1
-        assert "nothing, as the server was restarted" in home.restore().stdout
+        assert "nothing to restore: a restart since then" in home.restore().stdout
         assert (now(own), home.journals) == (100, [])
 
 
@@ -184,12 +184,12 @@ def test_what_somebody_has_made_outlive_a_restart_is_told(home: Home) -> None:
         home.killed_while_set(at(own.port))
         execute(own, f"SET PERSIST {NAME} = 200")
         said = home.restore(code=ExitCode.LEFT_CHANGED)
-        assert f"put back: {NAME}" in said.stdout and left in said.stderr
+        assert f"restored: {NAME}" in said.stdout and left in said.stderr
         assert now(own) == 100
         home.killed_while_set(at(own.port))
         restarted(own)
         said = home.restore(code=ExitCode.LEFT_CHANGED)
-        assert "nothing, as the server was restarted" in said.stdout and left in said.stderr
+        assert "nothing to restore: a restart since then" in said.stdout and left in said.stderr
         assert (now(own), home.journals) == (200, [])
 
 
@@ -217,7 +217,7 @@ def test_a_journal_that_cannot_be_read_is_told_and_blocks_its_own_server_alone(
         assert now(one_server) == 200
     home.killed_while_set(endpoint)
     said = home.restore(code=ExitCode.LEFT_CHANGED)
-    assert "db1:3306-1-2.jsonl" in said.stderr and f"put back: {NAME}" in said.stdout
+    assert "db1:3306-1-2.jsonl" in said.stderr and f"restored: {NAME}" in said.stdout
     assert (now(one_server), len(home.journals)) == (100, 1)
     (home.settings / f"127.0.0.1:{one_server.port}-1-2.jsonl").write_text("nor this\n")
     with pytest.raises(LeftChanged), staged(endpoint, WANTED, home.settings):

@@ -283,10 +283,10 @@ def test_restore_puts_back_what_a_killed_run_left(shared: Sandbox, tmp_path: Pat
     run.end()
     assert variables(shared) != before
     said = called("restore", folder=tmp_path, environment=environment)
-    assert "put back: " in said.stdout and "sync_binlog" in said.stdout
+    assert "restored: " in said.stdout and "sync_binlog" in said.stdout
     assert variables(shared) == before
     again = called("restore", folder=tmp_path, environment=environment)
-    assert "nothing to put back" in again.stderr
+    assert "nothing to restore" in again.stderr
 
 
 def test_a_journal_without_a_whole_line_is_nothing(tmp_path: Path) -> None:

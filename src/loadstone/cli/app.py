@@ -2,96 +2,136 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 
 import click
 
 from loadstone import __version__
+from loadstone.cli.help.click_texts import translate_click
+from loadstone.cli.help.command import Group, group
+from loadstone.cli.language import in_words
+from loadstone.model.message import Message, say
 
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    "demo": ("demo", "demo", "Find the peak of a throwaway server, with nothing to set up."),
-    "prepare": ("prepare", "prepare", "Create and load the tables of a workload."),
-    "run": ("run", "run", "Run a workload at increasing concurrency and record everything."),
-    "experiment": ("experiment", "experiment", "Compare variants with statistical confidence."),
-    "recipes": ("recipes", "recipes", "Ready-made experiments for common questions."),
-    "resume": ("experiment", "resume", "Resume an experiment that was stopped or killed."),
-    "compare": ("compare", "compare", "Tell whether B is really faster than A."),
-    "cleanup": ("prepare", "cleanup", "Drop the tables that Loadstone made."),
-    "runs": ("runs", "runs", "List, show and export past runs."),
-    "serve": ("serve", "serve", "Serve the live page: watch, change, stop and compare runs."),
-    "watch": ("watch", "watch", "Observe a server under somebody else's load."),
-    "check": ("check", "check", "Review a server's settings for a benchmark."),
-    "workload": ("workload", "workload", "Check workload templates, and show the bundled ones."),
-    "tpcc": ("tpcc", "tpcc", "Check the consistency of TPC-C's tables."),
-    "ledger": ("ledger", "ledger", "Check after a failover that no acknowledged write is lost."),
-    "ceilings": ("ceilings", "ceilings", "Show how far each resource would have carried a run."),
-    "diagnose": (
-        "diagnose",
-        "diagnose",
-        "Explain why a run is not faster, with evidence and remedies.",
-    ),
-    "report": ("report", "report", "Write a run as an HTML page, Markdown, CSV or JSON."),
-    "restore": ("restore", "restore", "Restore the settings that a killed run left changed."),
-    "calibrate": (
-        "calibrate",
-        "calibrate",
-        "Measure the most that this machine's load generator can do.",
-    ),
-    "probe": ("probe", "probe", "Measure a disk, for the ceilings."),
-    "cluster": ("cluster", "cluster", "Check the machines that drive one load together."),
-    "host-test": (
-        "host_test",
-        "host_test",
-        "Benchmark this host without a database (CPU, memory, files).",
-    ),
-    "sandbox": ("sandbox", "sandbox", "Start and stop throwaway servers."),
-    "sysbench": ("sysbench", "sysbench", "Run sysbench command lines and scripts unchanged."),
-    "null-server": (
-        "null_server",
-        "null_server",
-        "Start a server without a database, to measure the generator.",
-    ),
+
+@dataclass(frozen=True)
+class Listed:
+    """A command as the list of commands has it."""
+
+    about: Message
+    module: str = ""
+    """Of the command's own name where empty."""
+    function: str = ""
+    """The same."""
+
+
+TASKS: Mapping[Message, Mapping[str, Listed]] = {
+    say("Measure"): {
+        "demo": Listed(say("Find the throughput peak of a throwaway server; needs no setup")),
+        "prepare": Listed(say("Create and load the tables of a workload")),
+        "run": Listed(say("Run a workload at several numbers of users and record everything")),
+        "cleanup": Listed(say("Drop the tables that Loadstone created"), "prepare"),
+        "watch": Listed(say("Record a server's counters without driving any load")),
+    },
+    say("Explain"): {
+        "diagnose": Listed(say("Explain what limits a run, with evidence and remedies")),
+        "ceilings": Listed(say("Show the throughput that each resource would allow")),
+        "report": Listed(say("Write a run as an HTML page, Markdown, CSV or JSON")),
+        "runs": Listed(say("List, show and export past runs, and follow their trend")),
+        "serve": Listed(say("Watch and control runs live in a browser")),
+    },
+    say("Compare"): {
+        "compare": Listed(say("Find out whether B is really faster than A")),
+        "experiment": Listed(say("A/B-test the variants in a file, with confidence intervals")),
+        "resume": Listed(say("Resume an experiment that was stopped or killed"), "experiment"),
+        "recipes": Listed(say("Run ready-made experiments for common questions")),
+    },
+    say("Workloads"): {
+        "workload": Listed(say("Check, list and record workload templates; replay logs")),
+        "tpcc": Listed(say("Check the consistency of the TPC-C tables")),
+        "ledger": Listed(say("Check after a failover that no acknowledged write is lost")),
+        "sysbench": Listed(say("Run sysbench command lines and scripts unchanged")),
+    },
+    say("Servers"): {
+        "check": Listed(say("Review a server's settings before a benchmark")),
+        "sandbox": Listed(say("Start and stop throwaway servers")),
+        "restore": Listed(say("Restore server variables that a killed run left changed")),
+    },
+    say("Load generator and host"): {
+        "calibrate": Listed(say("Measure the maximum throughput of this load generator")),
+        "host-test": Listed(
+            say("Benchmark this host without a database: CPU, memory, files"), "host_test"
+        ),
+        "probe": Listed(say("Measure what a disk can do, for the ceilings")),
+        "cluster": Listed(say("Check the machines that drive one load together")),
+        "null-server": Listed(
+            say("Start a server without a database, to measure load generators"), "null_server"
+        ),
+    },
 }
-"""Name of the command, its module, its function, its line in the help."""
+"""The commands by task; within each in the order in which a newcomer needs them."""
+
+COMMANDS: Mapping[str, Listed] = {
+    name: listed for commands in TASKS.values() for name, listed in commands.items()
+}
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that knows its commands by name only."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order that a newcomer needs them."""
+        """In the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's module."""
         if cmd_name not in COMMANDS:
             return None
-        module, function, _ = COMMANDS[cmd_name]
-        command = getattr(import_module(f"loadstone.cli.commands.{module}"), function)
+        listed, name = COMMANDS[cmd_name], cmd_name.replace("-", "_")
+        module = import_module(f"loadstone.cli.commands.{listed.module or name}")
+        command = getattr(module, listed.function or name)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, _, about) in COMMANDS.items()])
+        """The commands of each task, without importing any."""
+        widest = max(map(len, COMMANDS))
+        for task, commands in TASKS.items():
+            with formatter.section(in_words(task)):
+                formatter.write_dl(
+                    [(f"{name:<{widest}}", in_words(one.about)) for name, one in commands.items()]
+                )
 
 
-@click.group(
+translate_click()
+
+
+@group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help=say(
+        "How fast is this MySQL or MariaDB server, why is it not faster, and is B really faster"
+        " than A?"
+    ),
+    examples=(
+        (say("on a throwaway server, in under a minute"), "loadstone demo"),
+        (
+            say("on your own server: load the tables, then measure at 1, 8 and 64 users"),
+            "loadstone prepare --target mysql://user@host/schema\n"
+            "  loadstone run oltp_read_write --target mysql://user@host/schema"
+            " --concurrency 1,8,64",
+        ),
+        (say("why is it not faster?"), "loadstone diagnose"),
+    ),
 )
 @click.version_option(__version__, "-V", "--version", message="loadstone %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> None:
-    """How fast is this MySQL server, why is it not faster, and is B really faster than A?
-
-    Begin with `loadstone demo`. Then: `loadstone prepare --target mysql://user@host/schema`,
-    `loadstone run oltp_read_write --target mysql://user@host/schema --concurrency 1,8,64`.
-    """
+    """All commands."""
     from loadstone.cli.leftovers import mention_leftovers
 
     if ctx.invoked_subcommand != "restore":
         known = mention_leftovers()
-        # What this command leaves itself, since a server is gone, is told by its end.
+        # What this command leaves itself because a server is gone, its own end reports.
         ctx.call_on_close(lambda: mention_leftovers(known))

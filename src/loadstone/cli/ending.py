@@ -1,4 +1,4 @@
-"""The end of a command that ran something: what is shown, what its gates say, its exit code."""
+"""The end of a command that ran something: what it shows, its gates, its exit code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from rich.console import Console, RenderableType
 from loadstone.analyse.comparison import compare
 from loadstone.analyse.durability import variables_of_variants, warnings
 from loadstone.cli.errors import tell, tell_left
+from loadstone.cli.language import current
 from loadstone.cli.options.gates import NO_GATES, Gates, conclude, judge_run
 from loadstone.diagnosis.frames import environment_of
 from loadstone.diagnosis.of_run import findings_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.failover import LedgerVerdict
-from loadstone.model.numbers import count
+from loadstone.model.figure import Count
+from loadstone.model.message import Joined, say, say_in
 from loadstone.model.result import Result
 from loadstone.recipes.answer import answer_of
 from loadstone.report.experiment import outcome
@@ -31,7 +33,7 @@ from loadstone.runs.recorder import read_asked
 
 
 def end(finished: Finished, *, as_json: bool, strict: bool = False, gates: Gates = NO_GATES) -> int:
-    """Show what there is, and return the exit code."""
+    """Show the result, and return the exit code."""
     show(finished.result, finished.folder, as_json=as_json)
     code = exit_code(finished, strict=strict)
     gated = judged(gates, finished.result, as_json=as_json)
@@ -39,7 +41,7 @@ def end(finished: Finished, *, as_json: bool, strict: bool = False, gates: Gates
 
 
 def exit_code(finished: Finished, *, strict: bool = False) -> int:
-    """What the program ends with for such a run; the reason is said where that is not 0."""
+    """The exit code for such a run; prints the reason if it is not 0."""
     result = finished.result
     if finished.error:
         tell(finished.error.message, finished.error.hint)
@@ -50,44 +52,51 @@ def exit_code(finished: Finished, *, strict: bool = False) -> int:
     if finished.interrupted and result.run.state == "stopped":
         return ExitCode.INTERRUPTED
     if strict and any(step.generator.client_bound for step in result.steps):
-        tell("the generator was the limit, so the figures are not the server's", "see the notes")
+        tell(
+            say("the load generator was the limit, so the figures are not the server's"),
+            say("see the notes"),
+        )
         return ExitCode.CLIENT_BOUND
     return ExitCode.OK
 
 
 def judged(gates: Gates, result: Result, *, as_json: bool) -> int:
-    """What the gates of a run say of it, told and written: 99 where one fails."""
+    """Report and write the outcome of a run's gates: 99 if one fails."""
     checks = judge_run(gates, result)
     passed = conclude(f"loadstone {result.run.name}", checks, gates.junit, quiet=as_json)
     return ExitCode.OK if passed else ExitCode.THRESHOLD
 
 
 def tell_ledgers(verdicts: Sequence[LedgerVerdict]) -> int:
-    """Code 10, and the reason in a line, where an acknowledged write is lost or one is doubled."""
+    """Code 10, and the reason, if an acknowledged write is lost, doubled or altered."""
     if all(verdict.holds for verdict in verdicts):
         return ExitCode.OK
-    counted = (
-        (sum(verdict.lost for verdict in verdicts), "lost"),
-        (sum(verdict.doubled for verdict in verdicts), "doubled"),
-        (sum(verdict.altered for verdict in verdicts), "altered"),
+    amounts = (
+        say("{number} lost", number=Count(sum(verdict.lost for verdict in verdicts))),
+        say("{number} doubled", number=Count(sum(verdict.doubled for verdict in verdicts))),
+        say("{number} altered", number=Count(sum(verdict.altered for verdict in verdicts))),
     )
-    what = ", ".join(f"{count(amount)} {word}" for amount, word in counted if amount)
-    places = ", ".join(dict.fromkeys(each.target for each in verdicts if not each.holds))
+    places = dict.fromkeys(each.target for each in verdicts if not each.holds)
     tell(
-        f"the ledger and {places} differ: {what}",
-        "docs/failover.md says what each of them means",
+        say(
+            "the ledger and {servers} differ: {amounts}",
+            servers=Joined(places),
+            amounts=Joined(one for one in amounts if one.values["number"].value),
+        ),
+        say("docs/failover.md explains what each of them means"),
     )
     return ExitCode.INCONSISTENT
 
 
 def _aborted(result: Result) -> int:
-    """The exit code of a run that was ended to spare a server, which is told; else 0."""
+    """The exit code of a run that was stopped to protect a server, and the reason; else 0."""
     found = result.run.aborted
     if found is None:
         return ExitCode.OK
-    hint = "what there is was kept, and its notes say more: loadstone runs show"
+    hint = say("the results so far were kept; loadstone runs show has details in the notes")
     if found.is_default:
-        hint = f"{hint}; --no-abort leaves the default conditions out"
+        no_abort = say("--no-abort turns the default conditions off")
+        hint = say_in("joined", "{first}; {second}", first=hint, second=no_abort)
     tell(found.said, hint)
     return ExitCode.ABORTED
 
@@ -103,18 +112,19 @@ def show(result: Result, path: Path, *, as_json: bool) -> None:
         Console(highlight=False).print(parts)
     else:
         click.echo(as_plain(parts), nl=False)
-    for line in (*answer(findings_of(path, result)), *proved(result.proofs)):
+    words = current()
+    for line in (*answer(findings_of(path, result), words), *proved(result.proofs, words)):
         click.echo(line)
     for line in answered:
-        click.echo(line)
-    click.echo(f"kept  {path}")
+        click.echo(words(line))
+    click.echo(words(say("saved  {path}", path=str(path))))
 
 
 def _compared(result: Result, path: Path) -> tuple[RenderableType, Sequence[str]] | None:
-    """The tables of an experiment, and what a recipe's answer is; `None` for any other run."""
+    """The tables of an experiment and a recipe's answer; `None` for any other run."""
     try:
         asked = read_asked(path)
-    except StoreError:  # of an older version, or damaged: the steps can be shown all the same
+    except StoreError:  # of an older version, or damaged: the steps can still be shown
         return None
     experiment = asked.experiment
     if experiment is None:

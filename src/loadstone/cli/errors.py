@@ -5,35 +5,37 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
+from loadstone.cli.language import choose, in_words
 from loadstone.lab.step.interrupts import ending_signals
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.figure import General
+from loadstone.model.message import Message, plain, say
 from loadstone.model.nearest import nearest
 
 _OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
-_GUESS = re.compile(r" \(?(Did you mean|Possible ).*", re.DOTALL)
 _GIVEN = frozenset(
     "Closed ConnectPolicy CpuTest Drive Experiment FileioTest Gaussian HostStop HostTestPlan "
     "Layout LoadPlan MemoryTest MutexTest Pareto Plan Request SandboxSpec Session Special Target "
     "ThreadsTest Tls Uniform WarmupAuto WarmupSeconds WorkloadSpec Zipfian".split()
 )
-"""The types of what people give; in any other, a value that does not fit is a bug."""
+"""The types of values that people give; in any other, a value that does not fit is a bug."""
 
 
 def exit_code_of(arguments: Sequence[str]) -> int:
-    """Carry out the command line; whatever goes wrong is one line and its own number."""
+    """Run the command line; whatever goes wrong is one line and its own number."""
+    choose(arguments)
     from loadstone.cli.app import app
 
     # Also where a shell started us in the background with SIGINT ignored.
@@ -54,11 +56,11 @@ def exit_code_of(arguments: Sequence[str]) -> int:
     fault = _unwritten(sys.stdout) or _output_fault(error)
     if error is not None and not (fault and isinstance(error, OSError)):
         code = _tell(error)
-    # Whoever read our output has gone: nobody is left to be told.
+    # The reader of our output has gone: nobody is left to read an error.
     if fault and to_terminal and fault.errno == errno.EIO:
         code = code or ExitCode.INTERRUPTED
     elif fault and not isinstance(fault, BrokenPipeError):
-        tell(f"cannot write to stdout: {fault.strerror}")
+        tell(say("cannot write to stdout: {why}", why=fault.strerror))
         code = code or ExitCode.STORE
     _unwritten(sys.stderr)
     return code
@@ -67,9 +69,9 @@ def exit_code_of(arguments: Sequence[str]) -> int:
 def tell(message: str, hint: str | None = None) -> None:
     """`error: …` and, where there is something to do, `hint: …`, on stderr."""
     with contextlib.suppress(OSError):  # there is no other place to say it
-        print(f"error: {_one_line(_blanked(message))}", file=sys.stderr)
+        print(in_words(say("error: {what}", what=_line_of(message))), file=sys.stderr)
         if hint:
-            print(f"hint:  {_one_line(_blanked(hint))}", file=sys.stderr)
+            print(in_words(say("hint:  {what}", what=_line_of(hint))), file=sys.stderr)
 
 
 def announce(line: str, *, quiet: bool = False) -> None:
@@ -77,18 +79,22 @@ def announce(line: str, *, quiet: bool = False) -> None:
     if quiet:
         return
     with contextlib.suppress(OSError):  # a full or broken stderr ends no run
-        print(line, file=sys.stderr, flush=True)
+        print(in_words(line), file=sys.stderr, flush=True)
 
 
 def tell_left(left: Sequence[str]) -> int:
-    """Say which server variables are not as they were; the exit code for that, else 0."""
+    """Report which server variables are not as they were; the exit code for that, else 0."""
     if left:
         from loadstone.families import in_words
 
         shows = in_words(lambda words: words.variables)
     for said in left:
-        tell(said, f"{shows} has what they are now")
+        tell(said, say("{command} shows their current values", command=shows))
     return ExitCode.LEFT_CHANGED if left else ExitCode.OK
+
+
+def _line_of(message: str) -> str:
+    return _one_line(_blanked(in_words(message)))
 
 
 def _blanked(text: str) -> str:
@@ -101,7 +107,7 @@ def _blanked(text: str) -> str:
 
 
 def _unwritten(stream: TextIO) -> OSError | None:
-    """Why what was printed cannot be written out; it is then thrown away."""
+    """Why the output cannot be written; it is then thrown away."""
     try:
         stream.flush()
     except OSError as error:
@@ -111,7 +117,7 @@ def _unwritten(stream: TextIO) -> OSError | None:
 
 
 def _output_fault(error: BaseException | None) -> OSError | None:
-    """The fault behind an error, where it came from printing: run folders tell of their own."""
+    """The fault behind an error of printing; run folders report their own."""
     if isinstance(error, OSError) and error.filename is None and error.errno in _OUTPUT_FAULTS:
         return error
     return None
@@ -124,20 +130,22 @@ def _tell(error: BaseException) -> int:
         case click.exceptions.Exit():
             return error.exit_code
         case KeyboardInterrupt() | click.Abort():
-            tell("interrupted")
+            tell(say("interrupted"))
             return ExitCode.INTERRUPTED
         case click.UsageError():
-            # What click guesses stands in the hint, and there only once.
-            tell(_first_small(_GUESS.sub("", error.format_message())), _usage_hint(error))
+            tell(_of_click(error), _usage_hint(error))
             return ExitCode.USAGE
         case click.ClickException():
-            tell(_first_small(error.format_message()))
+            tell(_of_click(error))
             return ExitCode.USAGE
         case LoadstoneError():
             tell(error.message, error.hint)
             return int(error.exit_code)
         case MemoryError():
-            tell("out of memory", "lower --concurrency, or give this process more")
+            tell(
+                say("out of memory"),
+                say("lower --concurrency, or give this process more memory"),
+            )
             return ExitCode.BUG
         case SystemExit():
             return error.code if isinstance(error.code, int) else ExitCode.BUG
@@ -148,7 +156,7 @@ def _tell(error: BaseException) -> int:
 
 
 def _was_ctrl_c(error: BaseException) -> bool:
-    """Whether Ctrl-C is what began it.
+    """Whether Ctrl-C is the cause.
 
     Until 3.12 Python makes a RuntimeError of one that comes while a class is made, as modules are
     loaded (https://docs.python.org/3.12/whatsnew/3.12.html, `__set_name__`).
@@ -159,15 +167,31 @@ def _was_ctrl_c(error: BaseException) -> bool:
     return isinstance(cause, KeyboardInterrupt)
 
 
-def _usage_hint(error: click.UsageError) -> str | None:
-    command = f"{error.ctx.command_path} --help" if error.ctx else "loadstone --help"
+def _of_click(error: click.ClickException) -> str:
+    """The message of an error that click raised, or that we raised as one of click's."""
+    said = in_words(error.message)
+    if isinstance(error, click.NoSuchOption | click.exceptions.NoSuchCommand):
+        # What click guesses is in the hint, and there only once.
+        return _first_small(said)
+    if isinstance(error, click.BadParameter):
+        if isinstance(error.message, Message):
+            # Click puts it into a sentence, where it would be English.
+            error = click.BadParameter(said, error.ctx, error.param, error.param_hint)
+        return _first_small(error.format_message())
+    return _first_small(said if isinstance(error.message, Message) else error.format_message())
+
+
+def _usage_hint(error: click.UsageError) -> str:
+    path = error.ctx.command_path if error.ctx else "loadstone"
     if isinstance(error, click.NoSuchOption):
         known = [*(error.possibilities or ()), *_options_of(error.ctx)]
-        return nearest(error.option_name, known) or f"{command} shows the options"
+        near = nearest(error.option_name, known)
+        return near or say("{command} shows all options", command=f"{path} --help-all")
     if isinstance(error, click.exceptions.NoSuchCommand):
         known = error.possibilities or _commands_of(error.ctx)
-        return nearest(error.command_name, known) or f"{command} shows the commands"
-    return f"{command} shows what there is"
+        near = nearest(error.command_name, known)
+        return near or say("{command} shows the commands", command=f"{path} --help")
+    return say("{command} shows how it is used", command=f"{path} --help")
 
 
 def _options_of(context: click.Context | None) -> list[str]:
@@ -183,8 +207,8 @@ def _commands_of(context: click.Context | None) -> list[str]:
     return context.command.list_commands(context)
 
 
-def _validation(error: BaseException) -> str | None:
-    """A value that somebody gave and a frozen type refused: which one, and why."""
+def _validation(error: BaseException) -> Message | None:
+    """Which value that somebody gave was refused by a frozen type, and why."""
     pydantic = sys.modules.get("pydantic")
     if pydantic is None or not isinstance(error, pydantic.ValidationError):
         return None
@@ -192,22 +216,32 @@ def _validation(error: BaseException) -> str | None:
         return None
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    why = first["msg"].removeprefix("Value error, ")
-    why = f"{why[:1].lower()}{why[1:]}"
+    why = _why_refused(first)
     given = first["input"]
     # Texts may be secrets.
     if isinstance(given, int | float):
-        why = f"{why}, not {given:g}"
-    return f"invalid value for {place}: {why}" if place else f"invalid value: {why}"
+        why = say("{why}, not {given}", why=why, given=General(given))
+    if not place:
+        return say("invalid value: {why}", why=why)
+    return say("invalid value for {option}: {why}", option=place, why=why)
+
+
+def _why_refused(first: Mapping[str, Any]) -> Message:
+    """Our own reason, which may be a message, or pydantic's."""
+    raised = first.get("ctx", {}).get("error")
+    if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Message):
+        return raised.args[0]
+    why = str(first["msg"]).removeprefix("Value error, ")
+    return plain(f"{why[:1].lower()}{why[1:]}")
 
 
 def _tell_bug(error: BaseException) -> int:
-    """Never a traceback in a terminal: it is in a file, for whoever mends the bug."""
+    """Never a traceback in a terminal: it is in a file, for those who fix the bug."""
     text = "".join(traceback.format_exception(error))
     where = _keep(text)
     tell(
-        f"a bug in Loadstone: {type(error).__name__}: {error}",
-        f"please report it with {where}" if where else "please report it",
+        say("a bug in Loadstone: {what}", what=f"{type(error).__name__}: {error}"),
+        say("please report it with {file}", file=str(where)) if where else say("please report it"),
     )
     return ExitCode.BUG
 
@@ -226,7 +260,7 @@ def _keep(text: str) -> Path | None:
 
 
 def _one_line(text: str) -> str:
-    """Whatever is in it: servers' words and names of files must not drive the terminal."""
+    """Texts of servers and names of files must not control the terminal."""
     line = " ".join(text.split())
     return line if line.isprintable() else "".join(map(_shown, line))
 
@@ -236,7 +270,7 @@ def _shown(character: str) -> str:
 
 
 def _first_small(text: str) -> str:
-    """Click writes sentences; our lines begin small and end without a full stop."""
+    """Click writes sentences; our lines start small and end without a full stop."""
     text = text.strip().removesuffix(".")
     return text[:1].lower() + text[1:]
 

@@ -1,4 +1,4 @@
-"""A line on stderr for what a killed run has left: commands mention it, whatever they are for."""
+"""A line on stderr about what a killed run left behind: every command mentions it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import os
 import sys
 from collections.abc import Collection
 
+from loadstone.cli.language import in_words
+from loadstone.model.message import Joined, Message, say
 from loadstone.runs.state_folder import state_folder
 
 _SHOWN = 3
 
 
 def mention_leftovers(known: Collection[str] = ()) -> frozenset[str]:
-    """Name the targets whose variables are changed still, but for journals that are known.
+    """Name the targets whose variables are still changed, except those of known journals.
 
-    Journals whose maker is at work are his own matter. Returns the names of all others.
+    Journals of a run that is still active are its own matter. Returns the names of all others.
     """
     names: list[str] = []
     with contextlib.suppress(OSError):  # nothing is kept there
@@ -24,7 +26,7 @@ def mention_leftovers(known: Collection[str] = ()) -> frozenset[str]:
 
 
 def _mention(known: Collection[str]) -> frozenset[str]:
-    """Apart, as it imports what few commands need."""
+    """On its own, as it imports what few commands need."""
     from loadstone.lab.variables.journal import is_at_work, left_behind, settings_folder
 
     behind = left_behind(settings_folder())
@@ -33,17 +35,26 @@ def _mention(known: Collection[str]) -> frozenset[str]:
     places = {each.place: None for each in staged if each.path.name not in known}
     unread = [each for each in behind.unreadable if each.path.name not in known]
     if places or unread:
-        what = _some(list(places)) if places else f"a server ({unread[0].path} cannot be read)"
-        _say(f"note: a run left variables changed on {what}: loadstone restore puts them back")
+        servers = (
+            _some(list(places))
+            if places
+            else say("a server ({file} cannot be read)", file=str(unread[0].path))
+        )
+        _say(
+            say(
+                "note: a run left variables changed on {servers}: loadstone restore puts them back",
+                servers=servers,
+            )
+        )
     return frozenset(path.name for path in paths)
 
 
-def _some(places: list[str]) -> str:
-    more = len(places) - _SHOWN
-    return ", ".join(places[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def _some(places: list[str]) -> Message | Joined:
+    more, shown = len(places) - _SHOWN, Joined(places[:_SHOWN])
+    return shown if more <= 0 else say("{servers} and {more} more", servers=shown, more=more)
 
 
-def _say(line: str) -> None:
-    shown = "".join(each if each.isprintable() else "\ufffd" for each in line)
+def _say(line: Message) -> None:
+    shown = "".join(each if each.isprintable() else "\ufffd" for each in in_words(line))
     with contextlib.suppress(OSError):  # a full or broken stderr ends no command
         print(shown, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""How a run goes, on stderr: what every command that runs something shows."""
+"""The progress of a run on stderr: the same for every command that runs something."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadstone.cli.errors import announce, tell_left
+from loadstone.model.figure import Seconds
+from loadstone.model.message import counted, say, say_in, user_count
 from loadstone.servers.redact import blank_arguments
 
 if TYPE_CHECKING:
@@ -23,10 +25,10 @@ Begun = Callable[[Path], None]
 
 
 class Terminal:
-    """A `View`: lines where stderr is a file, a live table where it is a terminal."""
+    """A `View`: lines if stderr is a file, a live table if it is a terminal."""
 
     def __init__(self, *, quiet: bool = False, begun: Begun | None = None) -> None:
-        """`quiet`: stdout is for a document, and only warnings are said."""
+        """`quiet`: stdout is for a document, and only warnings are shown."""
         self._quiet = quiet
         self._begun = begun
 
@@ -41,7 +43,7 @@ class Terminal:
         announce(line, quiet=self._quiet)
 
     def will_change(self, line: str) -> None:
-        """Said also to whoever reads a document from stdout."""
+        """Shown even if stdout is for a document."""
         announce(line)
 
     def begun(self, folder: Path) -> None:
@@ -52,7 +54,7 @@ class Terminal:
     def steps(
         self, plan: Plan, planned: int | None, *, long: bool = False
     ) -> AbstractContextManager[Observer]:
-        """Whoever watches the steps; a person who waits sees them beside a document, too."""
+        """The observer of the steps; in a terminal it shows them even next to a document."""
         # rich takes a while to import: a load of tables needs none of it.
         from loadstone.cli.progress.steps import time_left, watching
 
@@ -62,7 +64,7 @@ class Terminal:
 
     @contextmanager
     def load(self) -> Iterator[LoadObserver]:
-        """Whoever watches a bulk load."""
+        """The observer of a bulk load."""
         from loadstone.cli.progress.load import LoadLines
 
         lines = LoadLines(quiet=self._quiet)
@@ -72,32 +74,40 @@ class Terminal:
             lines.close()
 
     def proving(self, trials: Sequence[PlannedTrial], not_tried: int) -> None:
-        """What will be done and how long it takes, before any of it is."""
-        from loadstone.model.numbers import duration, number_of
-
+        """What will be done and how long it takes, before it starts."""
         if not trials:
-            self.announce("nothing to prove: no finding has a trial that can be carried out")
+            self.announce(say("nothing to prove: no finding has a trial that can run"))
             return
         planned_s = sum(each.timing.planned_s for each in trials)
         most_s = sum(each.seconds for each in trials)
-        left = f"; not tried: {not_tried}" if not_tried else ""
-        self.announce(
-            f"proving {number_of(len(trials), 'finding')}: about {duration(planned_s)}, "
-            f"{duration(most_s)} at the most, and what starting servers takes{left}"
+        said = counted(
+            "proving 1 finding: about {planned}, at most {most}, plus the start of servers",
+            "proving {number} findings: about {planned}, at most {most}, plus the start of servers",
+            len(trials),
+            planned=Seconds(planned_s),
+            most=Seconds(most_s),
         )
+        if not_tried:
+            left = say("not tried: {number}", number=not_tried)
+            said = say_in("joined", "{first}; {second}", first=said, second=left)
+        self.announce(said)
 
     def trial(self, planned: PlannedTrial) -> None:
-        """What is changed, for whom, how often and how long."""
-        from loadstone.model.numbers import duration, number_of
-
+        """What is changed, at how many users, how often and how long."""
         spent = planned.timing
-        own = ", on throwaway servers of its own" if planned.own_servers else ""
-        self.announce(
-            f"  {planned.cause}: {planned.trial.change}, {number_of(planned.users, 'user')}, "
-            f"{number_of(planned.steps, 'step')} of {duration(spent.window_s)} after "
-            f"{duration(spent.warmup_s)} each{own}"
+        said = say(
+            "{cause}: {change}, {users}, {steps} of {window} each, after a warm-up of {warmup}",
+            cause=planned.cause,
+            change=planned.trial.change,
+            users=user_count(planned.users),
+            steps=counted("1 step", "{number} steps", planned.steps),
+            window=Seconds(spent.window_s),
+            warmup=Seconds(spent.warmup_s),
         )
+        if planned.own_servers:
+            said = say("{trial}, on its own throwaway servers", trial=said)
+        self.announce(say("  {trial}", trial=said))
 
     def left(self, changed: Sequence[str]) -> None:
-        """Said as errors are: somebody must see to them."""
+        """Reported as errors: somebody must take care of them."""
         tell_left(changed)

@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic_core import core_schema
-
 from loadstone.model.figure import Count, Figure
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
+    from pydantic_core import core_schema
 
 
 class Message(str):
@@ -95,6 +94,9 @@ class Message(str):
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         """A string in JSON; `WithMessages` keeps the template next to it."""
+        # Here, as the command line's help is made of messages and must not wait for pydantic.
+        from pydantic_core import core_schema
+
         # Around the string's own check, as `WithMessages` puts messages into what came as JSON.
         return core_schema.no_info_wrap_validator_function(
             cls._of,

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import click
 
-from loadstone.cli.options.types import DURATION, SIZE
+from loadstone.cli.help.command import command, option
+from loadstone.cli.language import in_words
+from loadstone.cli.options.types import DURATION, SIZE, json_option
+from loadstone.model.message import say
 
 
-@click.command()
-@click.option("--users", type=SIZE, default=64, show_default=True, help="Number of virtual users.")
-@click.option(
+@command(
+    help=say(
+        "Measure the maximum throughput of this machine's load generator, and store it.\n\n"
+        "Tests six combinations (prepared or text statements; TCP, TLS or Unix socket) against a"
+        " null server, which costs nothing. Each step of a run then shows what share of that"
+        " maximum it used. Also checks the host for anything that would limit or disturb a load,"
+        " and says what to change."
+    )
+)
+@option(
+    "--users",
+    type=SIZE,
+    default=64,
+    show_default=True,
+    help=say("Number of virtual users."),
+)
+@option(
     "--duration",
     type=DURATION,
     default="3s",
     show_default=True,
-    help="Time per combination of protocol and transport.",
+    help=say("Time per combination."),
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the calibration as JSON only.")
-@click.option("--show", is_flag=True, help="Show the stored calibration; measure nothing.")
+@json_option
+@option("--show", is_flag=True, help=say("Show the stored calibration; measure nothing."))
 def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
-    """Measure the most that this machine's load generator can do, and store it.
-
-    Six ways (prepared or text statements; TCP, TLS or unix socket) against a server that costs
-    nothing. Each step of a run then says what part of that it used. The host is checked as well:
-    what would limit or disturb a load, and what to change.
-    """
+    """Measure the generator's maximum on this machine."""
     from rich.console import Console
 
     from loadstone.cli.errors import announce
@@ -38,10 +50,13 @@ def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
         found = calibration.kept()
         if found is None:
             raise click.ClickException(
-                f"nothing is kept for this machine in {calibration.place()}: run it without --show"
+                say(
+                    "{folder} has no calibration of this machine: run the command without --show",
+                    folder=str(calibration.place()),
+                )
             )
     else:
-        # Both ends of each connection are this process's.
+        # This process has both ends of each connection.
         check_descriptors(2 * users)
         with Interrupts() as interrupts:
             found = measure(users, duration, interrupts, lambda text: announce(text, quiet=as_json))
@@ -51,5 +66,5 @@ def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
     else:
         Console(highlight=False).print(as_renderable(found))
         if not show:
-            click.echo(f"kept  {path}")
+            click.echo(in_words(say("saved  {path}", path=str(path))))
     return 0

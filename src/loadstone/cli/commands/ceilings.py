@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.options.types import Parsed, json_option, out_option
+from loadstone.cli.help.command import command, option
+from loadstone.cli.options.types import FILE, Parsed, json_option, out_option
 from loadstone.model import quantity
+from loadstone.model.message import Joined, say
 
 if TYPE_CHECKING:
     from loadstone.model.ceilings import Limits, StepCeilings
 
-_LIMITS = {
-    "cores": "cores that the server may use, as 0.5",
-    "syncs": "syncs a second of the log's device",
-    "write-iops": "writes a second of the data's disk",
-    "read-iops": "reads a second of it",
-    "write-bandwidth": "bytes a second, as 50M",
-    "line": "bits a second of the network each way, as 100M",
-    "answer-time": "milliseconds more for each statement",
-}
+_LIMITS = (
+    "cores",
+    "syncs",
+    "write-iops",
+    "read-iops",
+    "write-bandwidth",
+    "line",
+    "answer-time",
+)
 
 
 class LimitsGiven(Parsed[tuple[str, float]]):
-    """`--if line=100M`: a limit in place of what was found."""
+    """`--if line=100M`: a limit that replaces the one that was found."""
 
     name = "NAME=VALUE"
 
@@ -33,31 +35,53 @@ class LimitsGiven(Parsed[tuple[str, float]]):
         """The name and the value in base units."""
         name, equals, value = text.partition("=")
         if name not in _LIMITS or not equals:
-            raise ValueError(f"'{text}': write one of {', '.join(_LIMITS)} and =VALUE")
+            known = Joined(_LIMITS)
+            raise ValueError(
+                say(
+                    "'{text}': write NAME=VALUE, where NAME is one of {known}",
+                    text=text,
+                    known=known,
+                )
+            )
         number = quantity.scaled(value, quantity.COUNTS)
         if number is None:
-            raise ValueError(f"'{value}' is no number (1000, 1k, 1.5M, 2G)")
+            raise ValueError(
+                say("'{text}' is not a number: write 1000, 1k, 1.5M or 2G", text=value)
+            )
         if not 0 < number < 1e18:
-            raise ValueError(f"'{value}' is not above nought and below 10^18")
+            raise ValueError(say("'{text}' must be above 0 and below 10^18", text=value))
         return name, number
 
 
-@click.command()
+@command(
+    help=say(
+        "Show the throughput that each resource would allow, step by step.\n\n"
+        "Each ceiling is computed from what an event of that step cost; the lowest one limits the"
+        " step. RUN is a run folder, the start of its name, or last.\n\n"
+        "--if replaces a limit, to see what other hardware would allow."
+    ),
+    examples=(
+        (say("the last run"), "loadstone ceilings"),
+        (
+            say("with one core and a network of 100 Mbit/s"),
+            "loadstone ceilings last --if cores=1 --if line=100M",
+        ),
+    ),
+)
 @click.argument("run", default="last")
-@click.option(
+@option(
     "--if",
     "given",
     type=LimitsGiven(),
     multiple=True,
-    help=f"A limit to reckon with: {', '.join(_LIMITS)}.",
+    help=say(
+        "Assume this limit: cores (number), syncs (log syncs per second), write-iops and"
+        " read-iops (per second), write-bandwidth (bytes per second), line (network bits per"
+        " second), answer-time (extra milliseconds per statement). May be repeated."
+    ),
 )
 @json_option
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a self-contained HTML page with the chart.",
-)
+@option("--output", "-o", type=FILE, help=say("Write an HTML page with a chart, in a single file."))
 @out_option
 def ceilings(
     run: str,
@@ -66,20 +90,16 @@ def ceilings(
     output: Path | None,
     out: Path,
 ) -> int:
-    """Show the events per second that each resource would allow, at each step's own cost per event.
-
-    The lowest holds the step back. `--if` answers what a limit that is not there would do:
-    `loadstone ceilings last --if cores=1 --if line=100M`.
-    """
+    """Show the ceilings of a run."""
     if as_json and output:
-        raise click.UsageError("--json and --output are two answers: ask for one")
-    from loadstone.analyse.ceilings import ceilings as reckon
+        raise click.UsageError(say("--json and --output exclude each other"))
+    from loadstone.analyse.ceilings import ceilings as computed
     from loadstone.lab.machine.generator_ceilings import limits_of
     from loadstone.runs import run_folder
 
     path = run_folder.find(out, run)
     result = run_folder.load(path)
-    found = reckon(result.steps, limits_of(path).but(_limits(given)))
+    found = computed(result.steps, limits_of(path).but(_limits(given)))
     if as_json:
         _as_json(found)
         return 0

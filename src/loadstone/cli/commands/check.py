@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import command
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.types import json_option
+from loadstone.model.message import say
 
 _TURNING_IOPS = 500
 
@@ -18,16 +20,20 @@ if TYPE_CHECKING:
     from loadstone.lab.tables.inspect import InspectedTarget
 
 
-@click.command()
+@command(
+    help=say(
+        "Review a server's settings before a benchmark: what makes it unfair, and what makes it"
+        " slow.\n\n"
+        "Changes nothing. Ends with lines that are ready for my.cnf."
+    ),
+    examples=((say("a server"), "loadstone check --target mysql://user@db1"),),
+)
 @connection_options
 @json_option
 def check(connection: Connection, as_json: bool) -> int:
-    """Review a server's settings for a benchmark: what makes it unfair, and what makes it slow.
-
-    Changes nothing. Ends with lines that are ready for my.cnf.
-    """
+    """Review a server's settings."""
     if not connection.given:
-        raise click.UsageError("say which server to check with --target")
+        raise click.UsageError(say("name the server with --target"))
     from loadstone.analyse.settings_review import fragment, review
     from loadstone.lab.tables.inspect import look_at_server
 
@@ -47,7 +53,7 @@ def check(connection: Connection, as_json: bool) -> int:
 
 
 def _machine(looked: InspectedTarget) -> Machine:
-    """This machine, where the server's process is on it; else nothing is known."""
+    """This machine, if the server's process is on it; else nothing is known."""
     from datetime import UTC, datetime
     from pathlib import Path
 
@@ -70,7 +76,7 @@ def _machine(looked: InspectedTarget) -> Machine:
 
 
 def _memory(pid: int) -> int | None:
-    """What the server may take: the host's, or the limit of its control group."""
+    """The memory that the server may use: the host's, or the limit of its control group."""
     from loadstone.model.observed import SourceName
     from loadstone.observe.local import LocalHost
     from loadstone.observe.source import SourceError
@@ -88,9 +94,9 @@ def _memory(pid: int) -> int | None:
 
 
 def _turns(datadir: Path) -> bool | None:
-    """Whether the data lies on a disk that turns: what was probed counts more than what is told.
+    """Whether the data is on a rotating disk: what was probed counts more than what is reported.
 
-    Virtual disks say that they turn; none that does reads five hundred pages a second at random.
+    Virtual disks report that they rotate; no rotating disk reads 500 random pages per second.
     """
     from loadstone.runs import probe
     from loadstone.runs.environment import disk_of

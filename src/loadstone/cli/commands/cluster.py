@@ -4,27 +4,53 @@ from __future__ import annotations
 
 import click
 
+from loadstone.cli.help.command import group, option
 from loadstone.cli.options.types import WORD, json_option
+from loadstone.model.message import Message, say
 
 
-@click.group()
+@group(help=say("Check the machines that drive one load together."))
 def cluster() -> None:
     """The machines that drive one load together."""
 
 
-@cluster.command()
+@cluster.command(
+    help=say(
+        "Describe each node of the Ray cluster at ADDRESS, and the largest load that it can"
+        " drive.\n\n"
+        "Starts a generator on each node and reports its versions, processors, file descriptors,"
+        " ports, the network path to the target and its speed. Then measures each node's maximum"
+        " throughput for three seconds against a null server on that node; this sends nothing over"
+        " the network."
+    )
+)
 @click.argument("address", type=WORD)
-@click.option(
-    "--generators", type=click.IntRange(1, 10_000), help="Load generators. [default: one per node]"
+@option(
+    "--generators",
+    type=click.IntRange(1, 10_000),
+    help=say("Number of load generators. [default: one per node]"),
 )
-@click.option("--cpus-per-generator", type=click.IntRange(1, 1024), default=1, show_default=True)
-@click.option(
-    "--target", "peer", type=WORD, metavar="HOST", help="Host name or address of the target."
+@option(
+    "--cpus-per-generator",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    help=say("CPUs that each generator uses."),
 )
-@click.option(
+@option(
+    "--target",
+    "peer",
+    type=WORD,
+    metavar="HOST",
+    help=say("Host name or address of the database server, to check the path to it."),
+)
+@option(
     "--calibrate/--no-calibrate",
     default=True,
-    help="Measure each node's ceiling now, or use what `loadstone calibrate` stored there.",
+    help=say(
+        "Measure each node's maximum now, or use what `loadstone calibrate` stored there."
+        " [default: measure]"
+    ),
 )
 @json_option
 def check(
@@ -35,12 +61,7 @@ def check(
     calibrate: bool,
     as_json: bool,
 ) -> int:
-    """Describe each node of the cluster at ADDRESS, and the largest load that it can drive.
-
-    A generator is started on each node and asked: versions, processors, file descriptors, ports,
-    the way to the target and its speed. Then each measures its ceiling for three seconds, against
-    a server of its own: nothing is driven over the network.
-    """
+    """Describe each node and its largest load."""
     from rich.console import Console
 
     from loadstone.cli.errors import announce
@@ -50,14 +71,14 @@ def check(
     from loadstone.model.cluster_nodes import ClusterCheck
     from loadstone.report.cluster import as_renderable
 
-    def told(line: str) -> None:
+    def told(line: Message | str) -> None:
         announce(line, quiet=as_json)
 
     with started(GeneratorRequest(address, generators, cpus_per_generator, peer)) as links:
         check_versions(links)
         facts = facts_of(links)
         if calibrate:
-            told("measuring what each node's generator can do at most")
+            told(say("measuring the maximum throughput of each node's generator"))
             facts = calibrated(links, facts, told)
     found = ClusterCheck(nodes=tuple(facts), cpus_per_generator=cpus_per_generator)
     if as_json:

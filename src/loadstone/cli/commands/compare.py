@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from loadstone.cli.help.command import command, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.gates import Gates, comparison_gate_options, conclude
 from loadstone.cli.options.types import FILE, WORD, out_option
+from loadstone.model.message import Joined, say, say_in
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Check
@@ -23,7 +26,7 @@ Form = Literal["text", "markdown", "json", "html"]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line said beside the runs."""
+    """The options of the command line."""
 
     by: str | None
     form: Form
@@ -31,15 +34,33 @@ class Asked:
     gates: Gates
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "--by", type=WORD, metavar="target|FACTOR", help="What the two sides are. [default: the runs]"
+@command(
+    help=say(
+        "Compare runs: first what differs between them, then each level, with the first run as the"
+        " baseline.\n\n"
+        "RUN is a run's folder, from any machine, or its name. A run of an experiment is compared"
+        " by its factor. docs/comparing.md explains each figure and how --fail-on and --threshold"
+        " decide."
+    ),
+    examples=(
+        (say("two runs, the first as the baseline"), "loadstone compare before after"),
+        (
+            say("fail in CI if throughput fell by 5 % or more"),
+            "loadstone compare before after --fail-on 'tps<-5%'",
+        ),
+    ),
 )
-@click.option("--markdown", "form", flag_value="markdown", help="Print Markdown.")
-@click.option("--json", "form", flag_value="json", help="Print JSON only.")
-@click.option("--html", "form", flag_value="html", help="Write a self-contained HTML page.")
-@click.option("--output", "-o", type=FILE, help="Output file. [default: stdout]")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@option(
+    "--by",
+    type=WORD,
+    metavar="target|FACTOR",
+    help=say("Compare by target, or by this factor of an experiment. [default: by run]"),
+)
+@option("--markdown", "form", flag_value="markdown", help=say("Print Markdown."))
+@option("--json", "form", flag_value="json", help=say("Print only JSON."))
+@option("--html", "form", flag_value="html", help=say("Write an HTML page in a single file."))
+@option("--output", "-o", type=FILE, help=say("Output file. [default: stdout]"))
 @comparison_gate_options
 @out_option
 def compare(
@@ -50,11 +71,7 @@ def compare(
     gates: Gates,
     out: Path,
 ) -> int:
-    """Compare runs: first what differs, then each level, the first side against the others.
-
-    RUN is a run's folder, copied from any machine, or its name; one of an experiment is compared
-    by its factor. docs/comparing.md has what each figure is and what gates decide.
-    """
+    """Compare runs."""
     return _compare(runs, out, Asked(by, form or "text", output, gates))
 
 
@@ -74,13 +91,15 @@ def _compare(names: Sequence[str], out: Path, asked: Asked) -> int:
 
 
 def _thresholds(found: Matrix, asked: Asked) -> list[Check]:
-    """Asked of all sides but the first: that one is what was there before."""
+    """Checked for all sides but the first, which is the baseline."""
     from dataclasses import replace
 
     from loadstone.analyse.gates import judge_thresholds
 
     return [
-        replace(check, where=f"{check.where}, {side.name}")
+        replace(
+            check, where=say_in("joined", "{first}, {second}", first=check.where, second=side.name)
+        )
         for side in found.sides[1:]
         for check in judge_thresholds(asked.gates.thresholds, _steps(found, side.name))
     ]
@@ -92,7 +111,7 @@ def _steps(found: Matrix, side: str) -> list[StepResult]:
 
 def _text(compared: Compared, checks: Sequence[Check], form: Form) -> str:
     found, differing = compared.matrix, compared.differences
-    title = f"Comparison of {', '.join(side.name for side in found.sides)}"
+    title = say("Comparison of {sides}", sides=Joined(side.name for side in found.sides))
     if form == "json":
         import json
 
@@ -118,4 +137,4 @@ def _show(text: str, asked: Asked) -> None:
     from loadstone.runs import atomic
 
     atomic.write_bytes(asked.output, text.encode(), atomic.SHARED)
-    click.echo(f"kept  {asked.output}", err=True)
+    click.echo(in_words(say("saved  {path}", path=str(asked.output))), err=True)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from loadstone.cli.commands.sandbox import sandbox_options, settings_of
+from loadstone.cli.help.command import command
 from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.types import out_option, result_json_option
 from loadstone.lab.step.shards import cores
+from loadstone.model.message import plain, say
 
 LADDER = (1, 4, 16, 64, 256)
 STEP_S = 5.0
 WARMUP_S = 1.0
 
 
-@click.command()
+@command(
+    help=say(
+        "Start a throwaway server and increase the number of users until throughput peaks.\n\n"
+        "Takes less than a minute, needs no setup, and leaves nothing behind but the run's folder."
+    )
+)
 @sandbox_options
 @beside_options
 @out_option
@@ -28,7 +33,7 @@ def demo(
     settings: tuple[str, ...],
     beside: Beside,
 ) -> int:
-    """Start a throwaway server, and increase the number of users until throughput peaks."""
+    """Find the peak of a throwaway server."""
     from loadstone.cli.ending import end
     from loadstone.cli.errors import announce
     from loadstone.cli.terminal import Terminal
@@ -67,9 +72,11 @@ def demo(
 
 
 _NEXT = (
-    "",
-    "next  loadstone runs show last                      this run again",
-    "      loadstone run oltp_point_select --concurrency 1,8,64 --duration 10s",
-    "      loadstone prepare --target mysql://user@host/schema    then, on your own server:",
-    "      loadstone run oltp_read_write --target mysql://user@host/schema --concurrency 1,8,64",
+    plain(""),
+    say("next  loadstone runs show last                      show this run again"),
+    say("      loadstone run oltp_point_select --concurrency 1,8,64 --duration 10s"),
+    say("      loadstone prepare --target mysql://user@host/schema    then, on your own server:"),
+    say(
+        "      loadstone run oltp_read_write --target mysql://user@host/schema --concurrency 1,8,64"
+    ),
 )

@@ -1,4 +1,4 @@
-"""`loadstone diagnose RUN`: why it is not faster, and with `--prove` whether that is so."""
+"""`loadstone diagnose RUN`: why it is not faster, and with `--prove` the proof."""
 
 from __future__ import annotations
 
@@ -9,36 +9,59 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import command, option
+from loadstone.cli.help.sections import Section
+from loadstone.cli.language import current
 from loadstone.cli.options.connection import unasked
 from loadstone.cli.options.protection import protection_options
 from loadstone.cli.options.prove import proving_options
-from loadstone.cli.options.types import FILE, json_option, lang_option, out_option
+from loadstone.cli.options.types import FILE, json_option, out_option
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.cli.options.connection import Connection
     from loadstone.model.finding import Diagnosis, NotTried
-    from loadstone.model.language import Lang
     from loadstone.model.protection import Protection
     from loadstone.model.prove_request import Proving
     from loadstone.model.result import Result
 
 
-@click.command()
+@command(
+    help=say(
+        "Explain what limits a run, with the figures that show it and what to do about it.\n\n"
+        "The first line is the answer. Findings that make the figures doubtful come first, then"
+        " saturated resources, waits and unwise settings; docs/diagnosis.md lists them all. RUN is"
+        " a run folder, the start of its name, or last.\n\n"
+        "With --prove the run's load is driven again, alternating between the original setup and"
+        " each finding's remedy. Settings are restored after each step; if Loadstone is killed,"
+        " loadstone restore does it."
+    ),
+    examples=(
+        (say("the last run"), "loadstone diagnose"),
+        (say("and prove its findings with A/B tests"), "loadstone diagnose last --prove"),
+    ),
+)
 @click.argument("run", default="last")
 @proving_options
 @protection_options
-@click.option(
+@option(
     "--password",
     "-p",
     "ask_password",
     is_flag=True,
-    help="With --prove: ask for the password; otherwise LOADSTONE_PASSWORD or ~/.my.cnf.",
+    section=Section.PROVE,
+    help=say(
+        "With --prove: prompt for the password. Without this option it is read from"
+        " LOADSTONE_PASSWORD or ~/.my.cnf."
+    ),
 )
-@click.option(
-    "--defaults-file", type=FILE, help="With --prove: option file to read instead of ~/.my.cnf."
+@option(
+    "--defaults-file",
+    type=FILE,
+    section=Section.PROVE,
+    help=say("With --prove: MySQL option file to read instead of ~/.my.cnf."),
 )
 @json_option
-@lang_option("Language of the text; a JSON document is English.")
 @out_option
 def diagnose(
     run: str,
@@ -47,61 +70,48 @@ def diagnose(
     ask_password: bool,
     defaults_file: Path | None,
     as_json: bool,
-    lang: Lang,
     out: Path,
 ) -> int:
-    """Name what limits a run, with the figures that show it, and what to do about it.
-
-    The first line is the answer. Findings that make the figures doubtful come first, then what is
-    used up, what is waited for, and what is set unwisely; docs/diagnosis.md has them all.
-
-    With --prove the run's load is driven again, by turns as it was and with what each finding says
-    should help. Settings are put back after each step; after a kill, by loadstone restore.
-    """
+    """Explain what limits a run."""
     from loadstone.runs import run_folder
 
     path = run_folder.find(out, run)
     if proving is not None:
         connection = unasked(ask_password=ask_password, defaults_file=defaults_file)
         proving = proving.model_copy(update={"protection": protection})
-        return _prove(path, proving, connection, as_json=as_json, lang=lang)
+        return _prove(path, proving, connection, as_json=as_json)
     if protection.asked or protection.replicas or not protection.defaults:
-        raise click.UsageError("what ends a load is for --prove: without it there is none")
+        raise click.UsageError(say("--abort-if, --max-load, --no-abort and --replica need --prove"))
     if ask_password or defaults_file:
-        raise click.UsageError("a password is for --prove: without it no server is asked")
+        raise click.UsageError(say("--password and --defaults-file need --prove"))
     result = run_folder.load(path)
-    _show(path, result, (), as_json=as_json, lang=lang)
+    _show(path, result, (), as_json=as_json)
     return 0
 
 
-def _prove(
-    path: Path, proving: Proving, connection: Connection, *, as_json: bool, lang: Lang
-) -> int:
+def _prove(path: Path, proving: Proving, connection: Connection, *, as_json: bool) -> int:
     from loadstone.cli.errors import tell_left
     from loadstone.cli.terminal import Terminal
     from loadstone.model.exit_codes import ExitCode
     from loadstone.runner.prove import prove
 
-    at = cache(connection.at)  # a password is asked for once
+    at = cache(connection.at)  # the password is prompted for once
     proved = prove(path, proving, lambda target: at(target.url), Terminal(quiet=as_json))
-    _show(path, proved.result, proved.not_tried, as_json=as_json, lang=lang)
+    _show(path, proved.result, proved.not_tried, as_json=as_json)
     interrupted = ExitCode.INTERRUPTED if proved.interrupted else ExitCode.OK
     return tell_left(proved.left) or interrupted
 
 
-def _show(
-    path: Path, result: Result, not_tried: Sequence[NotTried], *, as_json: bool, lang: Lang
-) -> None:
+def _show(path: Path, result: Result, not_tried: Sequence[NotTried], *, as_json: bool) -> None:
     from loadstone.diagnosis.of_run import findings_of
 
     found = findings_of(path, result)
     if as_json:
         _as_json(found, not_tried)
         return
-    from loadstone.model.language import in_language
     from loadstone.report.findings import as_text
 
-    click.echo(as_text(found, result.proofs, not_tried, in_language(lang)), nl=False)
+    click.echo(as_text(found, result.proofs, not_tried, current()), nl=False)
 
 
 def _as_json(found: Sequence[Diagnosis], not_tried: Sequence[NotTried]) -> None:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import command, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.cluster import cluster_options
 from loadstone.cli.options.gates import Gates, gate_options
 from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
 from loadstone.cli.options.types import out_option, result_json_option, strict_option, trust_option
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.model.cluster import ClusterAsked
@@ -20,18 +23,31 @@ if TYPE_CHECKING:
     from loadstone.model.observe_request import Observing
     from loadstone.model.protection import Protection
 
-yes_option = click.option(
+yes_option = option(
     "--yes",
     is_flag=True,
-    help="Allow making tables on another machine or in a schema that holds other tables, and"
-    " changing global variables for a while on a server that is not a sandbox.",
+    help=say(
+        "Allow tables to be created on another machine or in a schema that holds other tables, and"
+        " global variables to be changed temporarily on a server that is not a sandbox."
+    ),
 )
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Show the steps and the time they take; start nothing."
+dry_run_option = option(
+    "--dry-run",
+    is_flag=True,
+    help=say("Show the steps and how long they take; start nothing."),
 )
 
 
-@click.command()
+@command(
+    help=say(
+        "Run the experiment in FILE and report which differences between its variants are real.\n\n"
+        "docs/experiments.md describes the file's format."
+    ),
+    examples=(
+        (say("look first: steps and time"), "loadstone experiment flush.toml --dry-run"),
+        (say("run it"), "loadstone experiment flush.toml"),
+    ),
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @dry_run_option
 @cluster_options
@@ -56,10 +72,7 @@ def experiment(
     out: Path,
     cluster: ClusterAsked | None,
 ) -> int:
-    """Run the experiment in FILE, and tell which of its differences are real.
-
-    docs/experiments.md has the format.
-    """
+    """Run an experiment."""
     from loadstone.cli.ending import end
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.experiment import ExperimentRequest, begin, checked, on_cluster
@@ -77,7 +90,7 @@ def experiment(
 
 
 def show_plan(planned: Experiment) -> None:
-    """The steps, the time, and what targets will have to bear."""
+    """The steps, their time, and what is changed on targets."""
     from loadstone.cli.errors import announce
     from loadstone.experiments.schedule import plan_time, schedule
     from loadstone.report.experiment import plan_of
@@ -88,13 +101,18 @@ def show_plan(planned: Experiment) -> None:
     click.echo(as_plain(plan_of(planned, steps, plan_time(planned, steps))), nl=False)
     changes, unasked = changes_of(planned)
     if unasked:
-        announce(f"note: which tables are there was not asked: {unasked}")
+        announce(say("note: existing tables could not be listed: {why}", why=unasked))
     for each in changes:
         for line in each.lines():
-            click.echo(line)
+            click.echo(in_words(line))
 
 
-@click.command()
+@command(
+    help=say(
+        "Resume an experiment that was stopped or killed, at the step where it stopped.\n\n"
+        "RUN is a run folder, the start of its name, or last."
+    )
+)
 @click.argument("run", default="last")
 @cluster_options
 @observing_options
@@ -119,7 +137,7 @@ def resume(
     out: Path,
     cluster: ClusterAsked | None,
 ) -> int:
-    """Resume an experiment that was stopped or killed, at the step where it stopped."""
+    """Resume an experiment."""
     from loadstone.cli.ending import end
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.experiment import ExperimentRequest

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from loadstone.cli.options.types import BYTES, DURATION, SIZE, DistributionSpec, with_options
+from loadstone.cli.help.command import group, option
+from loadstone.cli.options.types import (
+    BYTES,
+    DURATION,
+    SIZE,
+    DistributionSpec,
+    json_option,
+    with_options,
+)
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.model.frozen import Frozen
@@ -16,31 +25,33 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _NUMBER = click.IntRange(min=1)
-_FROM_NOUGHT = click.IntRange(min=0)
+_FROM_ZERO = click.IntRange(min=0)
 _COMMANDS = click.Choice(["run", "prepare", "cleanup"])
 
 _COMMON = (
     click.argument("command", type=_COMMANDS, default="run"),
-    click.option(
-        "--threads", type=_NUMBER, default=1, show_default=True, help="Number of threads."
+    option("--threads", type=_NUMBER, default=1, show_default=True, help=say("Number of threads.")),
+    option("--events", type=SIZE, help=say("Stop after this many events, over all threads.")),
+    option(
+        "--duration",
+        type=DURATION,
+        default="10s",
+        show_default=True,
+        help=say("Stop after this time."),
     ),
-    click.option("--events", type=SIZE, help="Stop after this many events, over all threads."),
-    click.option(
-        "--duration", type=DURATION, default="10s", show_default=True, help="Stop after this time."
-    ),
-    click.option(
+    option(
         "--rate",
         type=click.FloatRange(min=0, min_open=True),
-        help="Limit to this many events per second.",
+        help=say("Limit the rate to this many events per second. [default: no limit]"),
     ),
-    click.option(
+    option(
         "--seed",
-        type=_FROM_NOUGHT,
+        type=_FROM_ZERO,
         default=0,
         show_default=True,
-        help="Seed of the random numbers.",
+        help=say("Seed of the random numbers."),
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print the final record as JSON only."),
+    json_option,
 )
 
 
@@ -49,140 +60,273 @@ def _common(command: _Command) -> _Command:
     return with_options(command, _COMMON)  # type: ignore[no-any-return]
 
 
-@click.group()
+@group(
+    help=say(
+        "Benchmark this host without a database: the tests of sysbench, built in.\n\n"
+        "Options and defaults are those of sysbench, so results are comparable. They are ceilings"
+        " too: no server can commit more often than fileio can fsync."
+    )
+)
 def host_test() -> None:
-    """What this host can do without a database: the tests that sysbench has, natively.
-
-    Options and defaults are sysbench's, so figures of hosts can be set side by side. They are
-    ceilings too: no server commits more often than the files' fsyncs a second allow.
-    """
+    """Tests of the host."""
 
 
-@host_test.command()
+@host_test.command(help=say("Benchmark the CPU: each event finds the primes up to a number."))
 @_common
-@click.option("--cpu-max-prime", "max_prime", type=_NUMBER, default=10_000, show_default=True)
+@option(
+    "--cpu-max-prime",
+    "max_prime",
+    type=_NUMBER,
+    default=10_000,
+    show_default=True,
+    help=say("Upper limit of the primes."),
+)
 def cpu(command: str, **asked: Any) -> int:
-    """Events find the primes up to a number."""
+    """Test the CPU."""
     from loadstone.model.host_test import CpuTest
 
     return _run_test(command, CpuTest, asked)
 
 
-@host_test.command()
+@host_test.command(help=say("Benchmark memory: each event reads or writes a block."))
 @_common
-@click.option("--memory-block-size", "block_size", type=BYTES, default="1K", show_default=True)
-@click.option("--memory-total-size", "total_size", type=BYTES, default="100G", show_default=True)
-@click.option(
+@option(
+    "--memory-block-size",
+    "block_size",
+    type=BYTES,
+    default="1K",
+    show_default=True,
+    help=say("Size of a block, in bytes."),
+)
+@option(
+    "--memory-total-size",
+    "total_size",
+    type=BYTES,
+    default="100G",
+    show_default=True,
+    help=say("Stop after this many bytes, over all threads."),
+)
+@option(
     "--memory-scope",
     "scope",
     type=click.Choice(["global", "local"]),
     default="global",
     show_default=True,
-    help="One memory block for all threads, or one per thread.",
+    help=say("One memory block for all threads, or one per thread."),
 )
-@click.option("--memory-hugetlb", "hugetlb", is_flag=True, help="Allocate from huge pages.")
-@click.option(
+@option("--memory-hugetlb", "hugetlb", is_flag=True, help=say("Allocate from huge pages."))
+@option(
     "--memory-oper",
     "operation",
     type=click.Choice(["read", "write", "none"]),
     default="write",
     show_default=True,
+    help=say("What an event does with the block."),
 )
-@click.option(
+@option(
     "--memory-access-mode",
     "access",
     type=click.Choice(["seq", "rnd"]),
     default="seq",
     show_default=True,
+    help=say("Sequential or random access."),
 )
 def memory(command: str, **asked: Any) -> int:
-    """Events read or write a block of memory."""
+    """Test memory."""
     from loadstone.model.host_test import MemoryTest
 
     return _run_test(command, MemoryTest, asked)
 
 
-@host_test.command()
+@host_test.command(
+    help=say("Benchmark the scheduler: each event locks, yields the CPU and unlocks.")
+)
 @_common
-@click.option("--thread-yields", "yields", type=_NUMBER, default=1000, show_default=True)
-@click.option("--thread-locks", "locks", type=_NUMBER, default=8, show_default=True)
+@option(
+    "--thread-yields",
+    "yields",
+    type=_NUMBER,
+    default=1000,
+    show_default=True,
+    help=say("Number of yields per event."),
+)
+@option(
+    "--thread-locks",
+    "locks",
+    type=_NUMBER,
+    default=8,
+    show_default=True,
+    help=say("Number of locks that the threads share."),
+)
 def threads(command: str, **asked: Any) -> int:
-    """Events take locks and give way while they hold them."""
+    """Test the scheduler."""
     from loadstone.model.host_test import ThreadsTest
 
     return _run_test(command, ThreadsTest, asked)
 
 
-@host_test.command()
+@host_test.command(help=say("Benchmark mutexes: each thread has one event, which locks many."))
 @_common
-@click.option("--mutex-num", "num", type=_NUMBER, default=4096, show_default=True)
-@click.option("--mutex-locks", "locks", type=_NUMBER, default=50_000, show_default=True)
-@click.option("--mutex-loops", "loops", type=_FROM_NOUGHT, default=10_000, show_default=True)
+@option(
+    "--mutex-num",
+    "num",
+    type=_NUMBER,
+    default=4096,
+    show_default=True,
+    help=say("Number of mutexes."),
+)
+@option(
+    "--mutex-locks",
+    "locks",
+    type=_NUMBER,
+    default=50_000,
+    show_default=True,
+    help=say("Number of locks per thread."),
+)
+@option(
+    "--mutex-loops",
+    "loops",
+    type=_FROM_ZERO,
+    default=10_000,
+    show_default=True,
+    help=say("Empty loop iterations before each lock."),
+)
 def mutex(command: str, **asked: Any) -> int:
-    """Each thread has one event: it takes many mutexes."""
+    """Test mutexes."""
     from loadstone.model.host_test import MutexTest
 
     return _run_test(command, MutexTest, asked)
 
 
-@host_test.command()
+@host_test.command(
+    help=say(
+        "Benchmark files: events read, write and fsync.\n\n"
+        "prepare creates the files, run tests them, cleanup removes them."
+    ),
+    examples=(
+        (
+            say("random writes"),
+            "loadstone host-test fileio prepare\n"
+            "  loadstone host-test fileio run --file-test-mode rndwr\n"
+            "  loadstone host-test fileio cleanup",
+        ),
+    ),
+)
 @_common
-@click.option(
+@option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=".",
-    help="Folder of the test files. [default: the current one]",
+    help=say("Folder of the test files. [default: the current one]"),
 )
-@click.option("--file-num", "num", type=_NUMBER, default=128, show_default=True)
-@click.option("--file-block-size", "block_size", type=BYTES, default="16K", show_default=True)
-@click.option("--file-total-size", "total_size", type=BYTES, default="2G", show_default=True)
-@click.option(
+@option(
+    "--file-num",
+    "num",
+    type=_NUMBER,
+    default=128,
+    show_default=True,
+    help=say("Number of files."),
+)
+@option(
+    "--file-block-size",
+    "block_size",
+    type=BYTES,
+    default="16K",
+    show_default=True,
+    help=say("Bytes per read or write."),
+)
+@option(
+    "--file-total-size",
+    "total_size",
+    type=BYTES,
+    default="2G",
+    show_default=True,
+    help=say("Size of all files together, in bytes."),
+)
+@option(
     "--file-test-mode",
     "mode",
     type=click.Choice(["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"]),
-    help="Test mode; required for run.",
+    help=say(
+        "Sequential or random (seq, rnd) writes, rewrites, reads or both (wr, rewr, rd, rw)."
+        " Required for run."
+    ),
 )
-@click.option(
+@option(
     "--file-io-mode",
     "io_mode",
     type=click.Choice(["sync", "async", "mmap"]),
     default="sync",
     show_default=True,
+    help=say("How files are accessed."),
 )
-@click.option("--file-async-backlog", "async_backlog", type=_NUMBER, default=128, show_default=True)
-@click.option(
+@option(
+    "--file-async-backlog",
+    "async_backlog",
+    type=_NUMBER,
+    default=128,
+    show_default=True,
+    help=say("Operations in flight per thread, with --file-io-mode async."),
+)
+@option(
     "--file-extra-flags",
     "extra_flags",
     type=click.Choice(["sync", "dsync", "direct"]),
     multiple=True,
-    help="Flags for opening files; may be repeated.",
+    help=say("Extra flag for opening files. May be repeated."),
 )
-@click.option("--file-fsync-freq", "fsync_freq", type=_FROM_NOUGHT, default=100, show_default=True)
-@click.option("--file-fsync-all", "fsync_all", is_flag=True, help="Call fsync after each write.")
-@click.option("--file-fsync-end/--no-file-fsync-end", "fsync_end", default=True, show_default=True)
-@click.option(
+@option(
+    "--file-fsync-freq",
+    "fsync_freq",
+    type=_FROM_ZERO,
+    default=100,
+    show_default=True,
+    help=say("Call fsync after this many operations; 0: never."),
+)
+@option("--file-fsync-all", "fsync_all", is_flag=True, help=say("Call fsync after each write."))
+@option(
+    "--file-fsync-end/--no-file-fsync-end",
+    "fsync_end",
+    default=True,
+    show_default=True,
+    help=say("Call fsync at the end of the test."),
+)
+@option(
     "--file-fsync-mode",
     "fsync_mode",
     type=click.Choice(["fsync", "fdatasync"]),
     default="fsync",
     show_default=True,
+    help=say("The call that synchronizes a file."),
 )
-@click.option("--file-merged-requests", "merged_requests", type=_FROM_NOUGHT, default=0)
-@click.option(
+@option(
+    "--file-merged-requests",
+    "merged_requests",
+    type=_FROM_ZERO,
+    default=0,
+    help=say("Merge up to this many requests into one; 0: none. [default: 0]"),
+)
+@option(
     "--file-rw-ratio",
     "rw_ratio",
     type=click.FloatRange(min=0),
     default=1.5,
     show_default=True,
-    help="Ratio of reads to writes in rndrw.",
+    help=say("Reads per write in rndrw."),
 )
-@click.option("--distribution", type=DistributionSpec(), default="special", show_default=True)
+@option(
+    "--distribution",
+    type=DistributionSpec(),
+    default="special",
+    show_default=True,
+    help=say("Distribution of the random positions."),
+)
 def fileio(command: str, **asked: Any) -> int:
-    """Events read, write and synchronise files, which prepare makes and cleanup removes."""
+    """Test files."""
     from loadstone.model.host_test import FileioTest
 
     if command == "run" and asked["mode"] is None:
-        raise click.UsageError("say what to do: --file-test-mode rndrw, for one")
+        raise click.UsageError(say("name a test with --file-test-mode, such as rndrw"))
     return _run_test(command, FileioTest, asked)
 
 
@@ -215,7 +359,7 @@ def _run_test(command: str, kind: type[Frozen], asked: dict[str, Any]) -> int:
 
 
 class _Quiet:
-    """Nobody watches the seconds of such a test: it is over soon."""
+    """Shows nothing of each second: such a test is over soon."""
 
     def on_begun(self, begun: HostBegun) -> None:
         """Nothing is shown."""

@@ -8,33 +8,50 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import group, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.types import json_option, out_option
+from loadstone.model.message import Joined, say
 
 if TYPE_CHECKING:
     from loadstone.model.failover import LedgerVerdict
     from loadstone.runs.ledger import Book
 
 
-@click.group()
+@group(help=say("Check the entries that `loadstone run ledger` wrote."))
 def ledger() -> None:
-    """Check what became of the entries that `loadstone run ledger` wrote."""
+    """The ledger of a run."""
 
 
-@ledger.command()
+@ledger.command(
+    help=say(
+        "Compare the writes that were acknowledged to RUN with what a server has; exit code 10 if"
+        " they differ.\n\n"
+        "The server may be another one than was loaded: for example the replica that was promoted."
+        " Changes nothing. RUN is a run folder, the start of its name, or last; it may have been"
+        " killed."
+    ),
+    examples=(
+        (
+            say("after a failover, on the new primary"),
+            "loadstone ledger check last --target mysql://user@db2/schema",
+        ),
+    ),
+)
 @click.argument("run", default="last")
 @connection_options
-@click.option("--step", type=click.IntRange(min=1), help="Check only this step. [default: all]")
+@option(
+    "--step",
+    type=click.IntRange(min=1),
+    help=say("Check only the step with this number. [default: all]"),
+)
 @json_option
 @out_option
 def check(run: str, connection: Connection, step: int | None, as_json: bool, out: Path) -> int:
-    """Compare what RUN was told with what a server has; code 10 where they differ.
-
-    The server need not be the one that was loaded: ask the replica that was promoted. Nothing is
-    changed. RUN is a folder, the begin of its name, or the last, and may have been killed.
-    """
+    """Compare a run's ledger with a server."""
     if not connection.given:
-        raise click.UsageError("say which server to ask with --target")
+        raise click.UsageError(say("name the server with --target"))
     from loadstone.cli.ending import tell_ledgers
     from loadstone.lab.tables.ledger_check import check_book
     from loadstone.report.failover import verdict_lines
@@ -48,8 +65,8 @@ def check(run: str, connection: Connection, step: int | None, as_json: bool, out
         verdict = check_book(book, endpoint)
         found.append((book.step, verdict))
         if not as_json:
-            click.echo(f"step {book.step}")
-            click.echo("\n".join(verdict_lines(verdict)))
+            click.echo(in_words(say("step {number}", number=book.step)))
+            click.echo("\n".join(map(in_words, verdict_lines(verdict))))
     if as_json:
         steps = [{"step": number} | verdict.model_dump(mode="json") for number, verdict in found]
         click.echo(json.dumps({"version": 1, "run": str(path), "steps": steps}, indent=2))
@@ -62,6 +79,10 @@ def _chosen(books: dict[int, Book], step: int | None, path: Path) -> list[Book]:
     if step not in books:
         from loadstone.runs.errors import StoreError
 
-        written = ", ".join(str(number) for number in books) or "none"
-        raise StoreError(f"step {step} of {path} wrote no entries", f"those that did: {written}")
+        raise StoreError(
+            say("step {number} of {run} wrote no entries", number=step, run=str(path)),
+            say("these steps did: {steps}", steps=Joined(books))
+            if books
+            else say("no step of this run did"),
+        )
     return [books[step]]

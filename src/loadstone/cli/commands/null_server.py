@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.cli.help.command import command, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.types import DURATION, FILE, SIZE, TABLES, WORD
+from loadstone.model.figure import Seconds
+from loadstone.model.message import Message, say
 
 if TYPE_CHECKING:
     from loadstone.engine import NullServer
@@ -26,63 +30,96 @@ _LOOK_EVERY_S = 1.0
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
-@click.command("null-server")
-@click.option(
-    "--host", type=WORD, default="127.0.0.1", show_default=True, help="Address to listen on."
+@command(
+    "null-server",
+    help=say(
+        "Start a server that answers every query at once, or as a script says, to measure load"
+        " generators.\n\n"
+        "Accepts any user and password. Prints its counters at the end."
+    ),
+    examples=(
+        (
+            say("a server for 30 seconds on port 3399"),
+            "loadstone null-server --port 3399 --duration 30s",
+        ),
+    ),
 )
-@click.option(
+@option(
+    "--host",
+    type=WORD,
+    default="127.0.0.1",
+    show_default=True,
+    help=say("Address to listen on."),
+)
+@option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Port to listen on. [default: a free one]",
+    help=say("TCP port to listen on. [default: a free one]"),
 )
-@click.option("--socket", type=FILE, help="Unix socket to listen on as well.")
-@click.option(
-    "--script", type=WORD, metavar="FILE|JSON", help="Script of stalls, errors and slow answers."
+@option("--socket", type=FILE, help=say("Unix socket to listen on as well."))
+@option(
+    "--script",
+    type=WORD,
+    metavar="FILE|JSON",
+    help=say("Script of stalls, errors and slow answers (docs/null-server.md)."),
 )
-@click.option(
-    "--log", type=FILE, help="Write the timestamps of all answers at the end; .csv is text."
+@option(
+    "--log",
+    type=FILE,
+    help=say(
+        "At the end write the timestamps of all answers to this file; as text if it ends with .csv."
+    ),
 )
-@click.option(
-    "--log-records", type=SIZE, metavar="N", help="Most answers to log. [default: 4,000,000]"
+@option(
+    "--log-records",
+    type=SIZE,
+    metavar="N",
+    help=say("Log at most this many answers. [default: 4,000,000]"),
 )
-@click.option("--duration", type=DURATION, help="Stop after this time. [default: at Ctrl-C]")
-@click.option("--tls", is_flag=True, help="Offer TLS with a temporary certificate.")
-@click.option("--tls-cert", type=_PEM, help="Offer TLS with this certificate.")
-@click.option("--tls-key", type=_PEM, help="Key of the certificate.")
-@click.option("--auth", type=click.Choice(_AUTH), default=_AUTH[0], show_default=True)
-@click.option(
+@option("--duration", type=DURATION, help=say("Stop after this time. [default: at Ctrl-C]"))
+@option("--tls", is_flag=True, help=say("Offer TLS with a temporary certificate."))
+@option("--tls-cert", type=_PEM, help=say("Offer TLS with this certificate (PEM)."))
+@option("--tls-key", type=_PEM, help=say("Private key of the certificate (PEM)."))
+@option(
+    "--auth",
+    type=click.Choice(_AUTH),
+    default=_AUTH[0],
+    show_default=True,
+    help=say("Authentication method."),
+)
+@option(
     "--tables",
     type=TABLES,
     default=10,
     show_default=True,
-    help="Number of tables that it claims to have.",
+    help=say("Number of tables that the server claims to have."),
 )
-@click.option(
+@option(
     "--table-size",
     type=SIZE,
     default=10_000,
     show_default=True,
-    help="Rows that each table claims to have.",
+    help=say("Rows that each table claims to have."),
 )
-@click.option(
+@option(
     "--range-rows",
     type=TABLES,
     default=1,
     show_default=True,
-    help="Rows in the answer to a range query.",
+    help=say("Rows in the answer to a range query."),
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print a line of JSON at the start and at the end."
+@option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help=say("Print one line of JSON at the start and one at the end."),
 )
 def null_server(as_json: bool, **asked: Any) -> None:
-    """Answer every query at once, or as a script says, to measure the load generator.
-
-    Accepts any user and password. Prints its counters at the end.
-    """
+    """Answer every query at once, or as a script says."""
     script = _script(asked["script"])
     if asked["log_records"] is not None and asked["log"] is None:
-        raise click.UsageError("--log-records is for a log: say where with --log")
+        raise click.UsageError(say("--log-records needs --log"))
     from loadstone import engine
 
     with _tls_files(asked) as tls:
@@ -109,26 +146,28 @@ def null_server(as_json: bool, **asked: Any) -> None:
 
 
 def _script(given: str | None) -> str | None:
-    """The script's text: what begins with a brace is no file."""
+    """The script's text: what starts with a brace is JSON, not the name of a file."""
     if given is None or given.lstrip().startswith("{"):
         return given
     try:
         return Path(given).read_text(encoding="utf-8")
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise click.BadParameter(f"cannot read {given}: {why}", param_hint="'--script'") from error
+        said = say("cannot read {file}: {why}", file=given, why=why)
+        raise click.BadParameter(said, param_hint="'--script'") from error
     except UnicodeDecodeError as error:
-        raise click.BadParameter(f"{given} is not a text", param_hint="'--script'") from error
+        said = say("{file} is not a text file", file=given)
+        raise click.BadParameter(said, param_hint="'--script'") from error
 
 
 @contextmanager
 def _tls_files(asked: dict[str, Any]) -> Iterator[NullServerTls | None]:
-    """The files for TLS; those that are made for this run are gone behind it."""
+    """The files for TLS; temporary ones are removed afterwards."""
     cert, key = asked["tls_cert"], asked["tls_key"]
     if (cert is None) != (key is None):
-        raise click.UsageError("--tls-cert and --tls-key go together")
+        raise click.UsageError(say("--tls-cert and --tls-key need each other"))
     if asked["tls"] and cert is not None:
-        raise click.UsageError("--tls makes a certificate of its own: leave --tls-cert out")
+        raise click.UsageError(say("--tls creates its own certificate: leave --tls-cert out"))
     if cert is None and not asked["tls"]:
         yield None
         return
@@ -161,7 +200,7 @@ def _allow_many_descriptors() -> None:
 
 
 def _wait(server: NullServer, duration_s: float | None) -> None:
-    """Until the time is up; a server that has failed is heard of within a second."""
+    """Wait until the time is up; notice a server that failed within a second."""
     end = time.monotonic() + (duration_s or float("inf"))
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(left, _LOOK_EVERY_S))
@@ -176,13 +215,20 @@ def _target(server: NullServer, settings: NullServerSettings) -> str:
 
 def _as_text(server: NullServer, settings: NullServerSettings, lasts: float | None) -> str:
     """Where it listens, for how long, and how to reach it from another terminal."""
-    until = "until Ctrl-C" if lasts is None else f"for {lasts:g} s or until Ctrl-C"
-    where = f"{settings.host}:{server.port}"
-    if settings.socket is not None:
-        where += f" and {settings.socket}"
     tls = " --tls required" if settings.tls else ""
     command = f"loadstone run oltp_point_select --target {_target(server, settings)}{tls}"
-    return f"listening on {where}, {until}\n  {command}"
+    return f"{in_words(_listening(server, settings, lasts))}\n  {command}"
+
+
+def _listening(server: NullServer, settings: NullServerSettings, lasts: float | None) -> Message:
+    where: Message | str = f"{settings.host}:{server.port}"
+    if settings.socket is not None:
+        where = say("{address} and {socket}", address=where, socket=str(settings.socket))
+    if lasts is None:
+        return say("listening on {address}, until Ctrl-C", address=where)
+    return say(
+        "listening on {address}, for {time} or until Ctrl-C", address=where, time=Seconds(lasts)
+    )
 
 
 def _as_json(server: NullServer, settings: NullServerSettings) -> str:

@@ -6,63 +6,112 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.cli.help.command import command, option, options_in
+from loadstone.cli.help.sections import Section
+from loadstone.cli.language import in_words
 from loadstone.cli.options.cluster import machine_options
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.tpcc import check_sizes, tpcc_options
 from loadstone.cli.options.types import SIZE, TABLES, DistributionSpec
 from loadstone.cli.options.workload_source import template_of, workload_given
+from loadstone.model.message import Joined, Message, counted, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loadstone.model.engine_plan import Layout
+    from loadstone.model.records import LoadEnd
+    from loadstone.model.target import Target
 
 _TABLES = 10
 _TABLE_SIZE = 10_000
-_NO_TARGET = "say which server: --target mysql://user@host:3306/schema"
+_NO_TARGET = say("name the server with --target mysql://user@host:3306/schema")
+
+_table = options_in(Section.TABLES)
+_yes_option = option(
+    "--yes",
+    is_flag=True,
+    help=say("Allow this on another machine's server, or in a schema that holds other tables."),
+)
 
 
-@click.command()
+@command(
+    help=say(
+        "Create and load the tables of WORKLOAD.\n\n"
+        "WORKLOAD is built in or a template file; by default the tables of all oltp_ workloads are"
+        " created. The same command continues a load that was interrupted."
+    ),
+    examples=(
+        (
+            say("ten tables of a million rows each"),
+            "loadstone prepare oltp_read_write --target mysql://user@host/schema --table-size 1m",
+        ),
+        (
+            say("a hundred warehouses for tpcc"),
+            "loadstone prepare tpcc --target mysql://user@host/schema --warehouses 100",
+        ),
+    ),
+)
 @click.argument("workload", default="oltp_read_write")
 @connection_options
-@click.option("--tables", type=TABLES, help="Number of tables. [default: 10]")
-@click.option("--table-size", type=SIZE, help="Rows per table. [default: 10k]")
+@_table("--tables", type=TABLES, help=say("Number of tables. [default: 10]"))
+@_table("--table-size", type=SIZE, help=say("Rows per table. [default: 10k]"))
 @tpcc_options
-@click.option(
-    "--parallel", type=click.IntRange(1, 1024), help="Parallel connections. [default: two per core]"
+@option(
+    "--parallel",
+    type=click.IntRange(1, 1024),
+    help=say("Number of parallel connections. [default: two per core]"),
 )
 @machine_options
-@click.option(
+@option(
     "--method",
     type=click.Choice(["auto", "infile", "insert"]),
     default="auto",
     show_default=True,
-    help="LOAD DATA LOCAL, multi-row INSERT, or the first that the server allows.",
+    help=say(
+        "Load with LOAD DATA LOCAL (infile) or multi-row INSERT; auto uses infile if the server"
+        " allows it."
+    ),
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
-@click.option(
-    "--distribution", type=DistributionSpec(), default="special", help="Distribution of column k."
+@_table(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help=say("Seed of the random rows."),
 )
-@click.option("--storage-engine", default="innodb", show_default=True)
-@click.option("--secondary-index/--no-secondary-index", default=True, help="Create the index on k.")
-@click.option(
+@_table(
+    "--distribution",
+    type=DistributionSpec(),
+    default="special",
+    show_default=True,
+    help=say("Distribution of the values in column k."),
+)
+@_table(
+    "--storage-engine",
+    metavar="ENGINE",
+    default="innodb",
+    show_default=True,
+    help=say("Storage engine of the tables."),
+)
+@_table(
+    "--secondary-index/--no-secondary-index",
+    default=True,
+    help=say("Create the index on column k. [default: create]"),
+)
+@_table(
     "--auto-increment/--no-auto-increment",
     default=True,
-    help="Let the server assign ids (AUTO_INCREMENT).",
+    help=say("Let the server assign ids with AUTO_INCREMENT. [default: auto-increment]"),
 )
-@click.option(
-    "--yes",
-    is_flag=True,
-    help="Allow this on another machine, or in a schema that holds other tables.",
-)
+@_yes_option
 def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> None:
-    """Create and load the tables of WORKLOAD (default: those of all oltp_ workloads) or of a file.
-
-    The same command continues a load that was stopped.
-    """
+    """Create and load tables."""
     template = template_of(workload)
     kind = workload_given(workload, template).layout
     check_sizes(kind, asked)
     if template and not template.tables:
-        raise click.UsageError(f"{workload} has no tables to make")
+        raise click.UsageError(say("{file} defines no tables", file=workload))
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
@@ -71,7 +120,6 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     from loadstone.lab.protection.first_contact import look_before_load
     from loadstone.lab.tables.load import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
-    from loadstone.model.numbers import count, digits, duration, number_of
     from loadstone.runner.backend import load_backend
     from loadstone.runner.tables import Filling, fill
     from loadstone.sandbox import sandbox_at
@@ -94,37 +142,44 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
     with load_backend(cluster, endpoint.target, parallel, announce) as loads:
         for note in look_before_load([endpoint], yes=yes):
-            announce(f"note: {note}")
+            announce(say("note: {note}", note=note))
         of_plan |= {"layout": layout, "parallel": loads.parallel}
         plan = LoadPlan.model_validate(of_plan)
         end = fill(plan, endpoint, Filling(consent, loads.begin), Terminal())
-    speed = f", {digits(end.rows_loaded / end.seconds)} rows/s" if end.seconds else ""
-    click.echo(
-        f"ready in {endpoint.target.database} at {endpoint.target.place}: "
-        f"{_described(layout)}, {number_of(end.rows, 'row')}; "
-        f"{count(end.rows_loaded)} loaded in {duration(end.seconds)} by {end.method}{speed}"
+    click.echo(in_words(_ready(endpoint.target, layout, end)))
+
+
+def _ready(target: Target, layout: Layout, end: LoadEnd) -> Message:
+    from loadstone.model.figure import Count, Rate, Seconds
+
+    ready = say(
+        "ready in {schema} at {server}: {tables}, {rows}; {loaded} loaded in {time} by {method}",
+        schema=target.database,
+        server=target.place,
+        tables=_described(layout),
+        rows=counted("1 row", "{number} rows", end.rows),
+        loaded=Count(end.rows_loaded),
+        time=Seconds(end.seconds),
+        method=end.method,
     )
+    if not end.seconds:
+        return ready
+    return say("{ready}, {rate} rows/s", ready=ready, rate=Rate(end.rows_loaded / end.seconds))
 
 
-def _described(layout: Layout) -> str:
-    from loadstone.model.numbers import number_of
-
+def _described(layout: Layout) -> Message:
     if layout.warehouses:
-        return number_of(layout.warehouses, "warehouse")
-    return number_of(layout.tables, "table")
+        return counted("1 warehouse", "{number} warehouses", layout.warehouses)
+    return counted("1 table", "{number} tables", layout.tables)
 
 
-@click.command()
+@command(help=say("Drop the tables that Loadstone created. Other tables are never touched."))
 @connection_options
-@click.option("--sysbench-tables", is_flag=True, help="Also drop tables that sysbench made.")
-@click.option("--dry-run", is_flag=True, help="Show what would be dropped; change nothing.")
-@click.option(
-    "--yes",
-    is_flag=True,
-    help="Allow this on another machine, or in a schema that holds other tables.",
-)
+@option("--sysbench-tables", is_flag=True, help=say("Also drop tables that sysbench created."))
+@option("--dry-run", is_flag=True, help=say("Show what would be dropped; change nothing."))
+@_yes_option
 def cleanup(connection: Connection, sysbench_tables: bool, dry_run: bool, yes: bool) -> None:
-    """Drop the tables that Loadstone made."""
+    """Drop the tables that Loadstone created."""
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
@@ -141,16 +196,26 @@ def cleanup(connection: Connection, sysbench_tables: bool, dry_run: bool, yes: b
         decision, refused = look_at_cleanup(endpoint, wanted)
     else:
         decision = drop(endpoint, wanted)
-    place = f"{endpoint.target.database} at {endpoint.target.place}"
-    done = "would be dropped" if dry_run else "dropped"
-    if decision.drops:
-        click.echo(f"{done} from {place}: {', '.join(decision.drops)}")
-    else:
-        click.echo(f"nothing to drop in {place}")
+    click.echo(in_words(_dropped(endpoint.target, decision.drops, dry_run=dry_run)))
     if theirs := decision.leaves_of_sysbench:
-        said = f"left alone, as sysbench made them: {', '.join(theirs)} (--sysbench-tables)"
-        click.echo(said, err=True)
+        said = say(
+            "left alone, created by sysbench: {tables} (drop them with --sysbench-tables)",
+            tables=Joined(theirs),
+        )
+        click.echo(in_words(said), err=True)
     if decision.leaves:
-        click.echo(f"left alone: {', '.join(decision.leaves)}", err=True)
+        click.echo(in_words(say("left alone: {tables}", tables=Joined(decision.leaves))), err=True)
     if refused:
-        click.echo(f"as it is now, cleanup refuses: {refused.message}; {refused.hint}", err=True)
+        why = Joined([one for one in (refused.message, refused.hint) if one], "clauses")
+        click.echo(in_words(say("cleanup would refuse this now: {why}", why=why)), err=True)
+
+
+def _dropped(target: Target, tables: Sequence[str], *, dry_run: bool) -> Message:
+    place = {"schema": target.database, "server": target.place}
+    if not tables:
+        return say("nothing to drop in {schema} at {server}", **place)
+    if dry_run:
+        return say(
+            "would be dropped from {schema} at {server}: {tables}", tables=Joined(tables), **place
+        )
+    return say("dropped from {schema} at {server}: {tables}", tables=Joined(tables), **place)

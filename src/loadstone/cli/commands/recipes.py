@@ -1,4 +1,4 @@
-"""`loadstone recipes list|show|run`: ready experiments for the questions of the field."""
+"""`loadstone recipes list|show|run`: ready-made experiments for common questions."""
 
 from __future__ import annotations
 
@@ -9,47 +9,66 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.commands.experiment import dry_run_option, show_plan, yes_option
+from loadstone.cli.help.command import group, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.cluster import cluster_options
 from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
 from loadstone.cli.options.types import out_option, result_json_option, strict_option
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.model.cluster import ClusterAsked
     from loadstone.model.observe_request import Observing
     from loadstone.model.protection import Protection
 
-_quick = click.option(
-    "--quick", is_flag=True, help="Small version: two cores, 100,000 rows, five minutes."
+_quick = option(
+    "--quick",
+    is_flag=True,
+    help=say("Small version: two cores, 100,000 rows, about five minutes."),
 )
-_set = click.option(
-    "--set", "given", multiple=True, metavar="KEY=VALUE", help="Set a parameter; `show` lists them."
+_set = option(
+    "--set",
+    "given",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help=say("Set a parameter of the recipe; `show` lists them. May be repeated."),
 )
 
 
-@click.group()
+@group(
+    help=say("Run ready-made experiments, each of which answers a common question."),
+    examples=(
+        (say("what is there?"), "loadstone recipes list"),
+        (say("a small version of one"), "loadstone recipes run group-commit --quick"),
+    ),
+)
 def recipes() -> None:
-    """Ready-made experiments, each with the question that it answers."""
+    """Ready-made experiments."""
 
 
-@recipes.command(name="list")
+@recipes.command(name="list", help=say("List the recipes with the question that each answers."))
 def list_recipes() -> None:
-    """List the recipes, and the question of each."""
+    """List the recipes."""
     from loadstone.recipes.recipe import NAMES, recipe
 
     width = max(map(len, NAMES))
     for each in map(recipe, NAMES):
-        root = " (root, or targets)" if each.needs_root else ""
-        click.echo(f"{each.name:<{width}}  {each.title}{root}")
+        title = in_words(each.title)
+        if each.needs_root:
+            title = in_words(say("{title} (as root, or with targets)", title=each.title))
+        click.echo(f"{each.name:<{width}}  {title}")
 
 
-@recipes.command()
+@recipes.command(
+    help=say("Show the question, plan, parameters and experiment file of the recipe NAME.")
+)
 @click.argument("name")
 @_quick
 @_set
 def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
-    """Show the question, plan, parameters and experiment file of NAME."""
+    """Show a recipe."""
     from loadstone.recipes.described import described
     from loadstone.recipes.filling import fill_to_look_at
     from loadstone.recipes.recipe import recipe
@@ -57,10 +76,16 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 
     found = fill_to_look_at(recipe(name), given, quick=quick)
     click.echo(as_plain(described(found)), nl=False)
-    click.echo(found.text, nl=False)  # as it stands: it is there to be copied
+    click.echo(found.text, nl=False)  # unchanged: it is there to be copied
 
 
-@recipes.command()
+@recipes.command(
+    help=say(
+        "Run the recipe NAME, and report whether the results of its field study show here too.\n\n"
+        "At full size it takes hours, as the study did: look at the plan with --dry-run first, or"
+        " use --quick."
+    )
+)
 @click.argument("name")
 @_quick
 @_set
@@ -87,10 +112,7 @@ def run(
     out: Path,
     cluster: ClusterAsked | None,
 ) -> int:
-    """Run the recipe NAME, and say whether its field study's results show here too.
-
-    At full size it takes hours, as the study did: look with --dry-run first.
-    """
+    """Run a recipe."""
     from loadstone.cli.ending import end
     from loadstone.cli.errors import announce
     from loadstone.cli.terminal import Terminal
@@ -103,7 +125,7 @@ def run(
     found = fill(recipe(name), given, quick=quick, is_root=wanted.as_root)
     file = checked_text(found.text, found.name)
     if found.note:
-        announce(f"note: {found.note}", quiet=as_json)
+        announce(say("note: {note}", note=found.note), quiet=as_json)
     if dry_run:
         show_plan(on_cluster(file.experiment, cluster))
         return 0

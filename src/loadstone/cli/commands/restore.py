@@ -1,4 +1,4 @@
-"""`loadstone restore`: put back the variables of targets that a killed run left changed."""
+"""`loadstone restore`: restore the variables of targets that a killed run left changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import command, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.connection import Connection, connection_options
+from loadstone.model.message import Joined, Message, say, say_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,20 +19,23 @@ if TYPE_CHECKING:
     from loadstone.model.target import Endpoint
 
 
-@click.command()
+@command(
+    help=say(
+        "Restore the server variables that a killed run left changed.\n\n"
+        "Without a target: on all servers with leftovers. With a target: on the server that answers"
+        " there, wherever it was when its variables were set. Passwords are found as in all other"
+        " commands."
+    )
+)
 @connection_options
-@click.option("--dry-run", is_flag=True, help="Show what would be restored; change nothing.")
-@click.option(
+@option("--dry-run", is_flag=True, help=say("Show what would be restored; change nothing."))
+@option(
     "--yes",
     is_flag=True,
-    help="Restore even if another server answers than the one whose variables were set.",
+    help=say("Restore even if another server answers than the one whose variables were set."),
 )
 def restore(connection: Connection, dry_run: bool, yes: bool) -> int:
-    """Restore the server variables that a killed run left changed.
-
-    Without a target, on all that there are. With one, on the server that answers there, wherever it
-    was when they were set. Passwords come from where they always do.
-    """
+    """Restore variables."""
     from loadstone.cli.errors import tell
     from loadstone.lab.variables.journal import left_behind, settings_folder
     from loadstone.model.errors import LoadstoneError
@@ -39,7 +45,7 @@ def restore(connection: Connection, dry_run: bool, yes: bool) -> int:
     staged = _at(only, behind.staged)
     unreadable = [each for each in behind.unreadable if not only or each.is_of(only.target)]
     if not (staged or unreadable):
-        click.echo("nothing to put back", err=True)
+        click.echo(in_words(say("nothing to restore")), err=True)
     code = 0
     said = _Said()
     for unread in unreadable:
@@ -48,32 +54,34 @@ def restore(connection: Connection, dry_run: bool, yes: bool) -> int:
     for staging in staged:
         endpoint = only or connection.at(staging.target)
         try:
-            act = _foretell if dry_run else _restore
+            act = _preview if dry_run else _restore
             code = act(staging, endpoint, said, yes=yes) or code
         except LoadstoneError as error:
-            gone = f"if that server is gone for good, remove {staging.path}"
-            tell(error.message, f"{error.hint}; {gone}" if error.hint else gone)
+            gone = say("if that server is gone for good, remove {file}", file=str(staging.path))
+            if error.hint:
+                gone = say_in("joined", "{first}; {second}", first=error.hint, second=gone)
+            tell(error.message, gone)
             code = code or int(error.exit_code)
     said.out()
     return code
 
 
 class _Said:
-    """What is said on stdout: where that is closed, the rest is put back all the same."""
+    """Lines on stdout: if that is closed, the rest is restored all the same."""
 
     def __init__(self) -> None:
         self._fault: OSError | None = None
 
-    def line(self, text: str) -> None:
+    def line(self, text: Message) -> None:
         """A line, as soon as it is true."""
         try:
             if not self._fault:
-                click.echo(text)
+                click.echo(in_words(text))
         except OSError as error:
             self._fault = error
 
     def out(self) -> None:
-        """The end: what could not be said is an error like that of any command."""
+        """The end: a line that could not be written is an error like that of any command."""
         if self._fault:
             raise self._fault
 
@@ -102,12 +110,15 @@ def _restore(staging: Staged, endpoint: Endpoint, said: _Said, *, yes: bool) -> 
         return _is_at_work(staging)
     done = put_back(journal, endpoint, anyway=yes)
     place = endpoint.target.place
-    names = ", ".join(done.restored) or _nothing(restarted=done.restarted)
-    said.line(f"{place}: put back: {names}")
-    return tell_left([f"{place}: {each}" for each in done.told()])
+    said.line(
+        say("{server}: restored: {variables}", server=place, variables=Joined(done.restored))
+        if done.restored
+        else _nothing(place, restarted=done.restarted)
+    )
+    return tell_left([_at_server(place, each) for each in done.told()])
 
 
-def _foretell(staging: Staged, endpoint: Endpoint, said: _Said, *, yes: bool) -> int:
+def _preview(staging: Staged, endpoint: Endpoint, said: _Said, *, yes: bool) -> int:
     from loadstone.cli.errors import tell_left
     from loadstone.lab.variables.journal import is_at_work
     from loadstone.lab.variables.stage import due_of
@@ -116,22 +127,42 @@ def _foretell(staging: Staged, endpoint: Endpoint, said: _Said, *, yes: bool) ->
         return _is_at_work(staging)
     due = due_of(staging, endpoint, anyway=yes)
     place = endpoint.target.place
-    said.line(f"{place}: would put back: {_changes(due) or _nothing(restarted=due.restarted)}")
-    return tell_left([f"{place}: {each}" for each in due.told()])
-
-
-def _changes(due: Due) -> str:
-    return ", ".join(
-        f"{each.variable} = {each.old} (now {due.now[each.variable]})" for each in due.changes
+    said.line(
+        say("{server}: would restore: {changes}", server=place, changes=Joined(_changes(due)))
+        if due.changes
+        else _nothing(place, restarted=due.restarted)
     )
+    return tell_left([_at_server(place, each) for each in due.told()])
 
 
-def _nothing(*, restarted: bool) -> str:
+def _at_server(place: str, what: str) -> Message:
+    return say_in("joined", "{first}: {second}", first=place, second=what)
+
+
+def _changes(due: Due) -> list[Message]:
+    return [
+        say(
+            "{variable} = {old} (now {now})",
+            variable=each.variable,
+            old=each.old,
+            now=due.now[each.variable],
+        )
+        for each in due.changes
+    ]
+
+
+def _nothing(place: str, *, restarted: bool) -> Message:
     if restarted:
-        return "nothing, as the server was restarted since, which forgets what was set"
-    return "nothing had been set"
+        return say(
+            "{server}: nothing to restore: a restart since then has already reset the variables",
+            server=place,
+        )
+    return say("{server}: nothing to restore: no variable had been set", server=place)
 
 
 def _is_at_work(staging: Staged) -> int:
-    click.echo(f"{staging.place}: its run is still at work, and puts back itself", err=True)
+    said = say(
+        "{server}: its run is still active and will restore them itself", server=staging.place
+    )
+    click.echo(in_words(said), err=True)
     return 0

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.commands.sandbox import sandbox_options
+from loadstone.cli.help.command import command, option, options_in
+from loadstone.cli.help.sections import Section
+from loadstone.cli.language import current
 from loadstone.cli.options.cluster import cluster_options
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.gates import Gates, gate_options
@@ -37,6 +40,7 @@ from loadstone.cli.options.types import (
     strict_option,
 )
 from loadstone.cli.options.workload import WorkloadCommand
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,133 +56,233 @@ _AT_ONCE = click.IntRange(1, 1_000_000)
 _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializable"]
 
 
-@click.command(cls=WorkloadCommand)
+_load = options_in(Section.LOAD)
+_shape = options_in(Section.SHAPE)
+_table = options_in(Section.TABLES)
+_connection = options_in(Section.CONNECTIONS)
+
+
+@command(
+    cls=WorkloadCommand,
+    help=say(
+        "Run WORKLOAD at each number of users, one step per number, and record everything. Without"
+        " --target a throwaway server is started, loaded and removed.\n\n"
+        "WORKLOAD is built in (oltp_read_write, tpcc, ...) or a TOML file of your own"
+        " (docs/templates.md). Several workloads run at the same time: NAME:users=2 has its own"
+        " users, NAME:weight=9 a share of the events of all others. After the colon a workload also"
+        " takes as=NAME, think=TIME, tables, table_size, distribution and its own options"
+        " (docs/mixes.md)."
+    ),
+    examples=(
+        (
+            say("a throwaway server at 1, 8 and 64 users"),
+            "loadstone run oltp_read_write --concurrency 1,8,64",
+        ),
+        (
+            say("your own server, whose tables `loadstone prepare` created"),
+            "loadstone run oltp_read_write --target mysql://user@host/schema --concurrency 1..128",
+        ),
+        (
+            say("the highest rate at which p99 stays below 10 ms"),
+            "loadstone run oltp_point_select --slo 'p99<10ms'",
+        ),
+        (
+            say("two workloads at the same time"),
+            "loadstone run oltp_read_write oltp_read_only:as=report,users=2",
+        ),
+    ),
+)
 @click.argument("workloads", nargs=-1, required=True, metavar="WORKLOAD...")
 @connection_options
-@click.option(
+@_load(
     "--concurrency",
     type=LadderOrAuto(),
-    help="Numbers of users to try: 1,8,64, 1..128 (doubling) or 1..4000/10 (ten levels); auto: find"
-    " the fewest that reach the peak. [default: 1; open loop: 64]",
+    metavar="1,8,64|1..64|auto",
+    help=say(
+        "Numbers of users, one step each: 1,8,64; 1..128 (doubling); 1..4000/10 (ten levels). auto:"
+        " find the fewest users that reach the peak. [default: 1; with --rate or --slo 64]"
+    ),
 )
-@click.option(
+@_load(
     "--slo",
     "objective",
     type=ObjectiveSpec(),
-    help="Find the highest rate that meets an objective, such as p99<10ms (also p99.9, mean, max).",
+    help=say(
+        "Find the highest rate that meets an objective such as p99<10ms; also p99.9, mean, max."
+    ),
 )
-@click.option("--rate", "rates", type=Rates(), help="Open loop: events per second, on a schedule.")
-@click.option(
+@_load(
+    "--rate",
+    "rates",
+    type=Rates(),
+    help=say(
+        "Open loop: start this many events per second on a schedule, however long answers take."
+    ),
+)
+@_shape(
     "--arrivals",
     type=click.Choice(["poisson", "uniform"]),
-    help="Gaps between events, with --rate. [default: poisson]",
+    help=say("With --rate: random or even gaps between events. [default: poisson]"),
 )
-@click.option(
-    "--max-backlog", type=BACKLOG, help="Most due events that may wait. [default: 100000]"
+@_shape(
+    "--max-backlog",
+    type=BACKLOG,
+    help=say(
+        "With --rate: let at most this many due events wait; skip and count the others. [default:"
+        " 100000]"
+    ),
 )
-@click.option("--duration", type=DURATION, help="Measured time per step. [default: 30s]")
-@click.option("--warmup", type=WarmupTime(), help="Unmeasured time before it. [default: 5s]")
-@click.option(
+@_load("--duration", type=DURATION, help=say("Measured time per step. [default: 30s]"))
+@_load(
+    "--warmup",
+    type=WarmupTime(),
+    metavar="TIME|auto",
+    help=say(
+        "Time before each measurement that does not count; auto: until the buffer pool is warm."
+        " [default: 5s]"
+    ),
+)
+@_shape(
     "--phases",
     type=Phases(),
-    help='How the load goes over a step: "warm 60s 16, ramp 2m 16..256, spike 30s 1k"; N/s is a'
-    " rate.",
+    help=say(
+        'Vary the load within a step: "warm 60s 16, ramp 2m 16..256, spike 30s 1k" are names, times'
+        " and users; N/s instead of users is a rate."
+    ),
 )
-@click.option(
+@_load(
     "--repeats",
     type=click.IntRange(1, 1000),
     default=1,
     show_default=True,
-    help="Runs of each step.",
+    help=say("How often each step is repeated."),
 )
-@click.option("--tables", type=TABLES, help="Number of tables. [default: those that exist]")
-@click.option("--table-size", type=SIZE, help="Rows per table. [default: as loaded]")
+@_table("--tables", type=TABLES, help=say("Number of tables to use. [default: all existing ones]"))
+@_table("--table-size", type=SIZE, help=say("Rows per table to use. [default: all rows]"))
 @tpcc_options
-@click.option(
-    "--prepared/--text", default=True, help="Use prepared statements or the text protocol."
+@_shape(
+    "--prepared/--text",
+    default=True,
+    help=say("Use prepared statements or the text protocol. [default: prepared]"),
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Random seed."
+@_shape(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help=say("Seed of the random numbers."),
 )
-@click.option(
+@_shape(
     "--shards",
     type=click.IntRange(1, 1024),
-    help="Event loops. [default: one per 16 users, up to one per core, or half of that on the"
-    " server's own host]",
+    help=say(
+        "Threads that drive the load. [default: one per 16 users, at most one per core; half of"
+        " that on the server's own host]"
+    ),
 )
-@click.option(
-    "--connect-at-once", type=_AT_ONCE, default=64, show_default=True, help="Parallel connects."
+@_connection(
+    "--connect-at-once",
+    type=_AT_ONCE,
+    default=64,
+    show_default=True,
+    help=say("Open at most this many connections at the same time."),
 )
-@click.option(
-    "--connect-timeout", type=CONNECT_TIME, default="10s", show_default=True, help="Per attempt."
+@_connection(
+    "--connect-timeout",
+    type=CONNECT_TIME,
+    default="10s",
+    show_default=True,
+    help=say("Time limit for each attempt to connect."),
 )
-@click.option(
+@_connection(
     "--connect-retries",
     type=click.IntRange(0, 1000),
     default=5,
     show_default=True,
-    help="Attempts after a failed one.",
+    help=say("Attempts to connect after the first one fails."),
 )
-@click.option(
+@_connection(
     "--reconnect",
     "reconnect_after",
     type=click.IntRange(1, 2**32 - 1),
     metavar="N",
-    help="Reconnect each user after N transactions.",
+    help=say("Each user reconnects after N transactions. [default: never]"),
 )
-@click.option(
+@_connection(
     "--idle",
     type=click.IntRange(0, _MOST_IDLE),
     default=0,
     metavar="N",
-    help="Extra idle connections to hold open.",
+    help=say("Keep N extra idle connections open. [default: 0]"),
 )
-@click.option(
+@_connection(
     "--on-error",
     type=click.Choice(["restart", "continue", "stop"]),
-    help="On errors: restart after deadlocks and lock waits, count and continue, or stop."
-    " [default: restart; with --timeline continue]",
+    help=say(
+        "restart: repeat a transaction after deadlocks and lock wait timeouts, stop at other"
+        " errors; continue: count all errors and go on; stop: stop at the first error. [default:"
+        " restart; with --timeline continue]"
+    ),
 )
-@click.option(
+@_connection(
     "--timeline",
     is_flag=True,
-    help="Failover drill: report outages by user and second, reconnect ten times per second.",
+    help=say(
+        "For failover drills: report outages per user and second, and try to reconnect ten times"
+        " per second."
+    ),
 )
-@click.option(
-    "--init-sql", type=WORD, multiple=True, metavar="SQL", help="SQL to run on each new connection."
+@_connection(
+    "--init-sql",
+    type=WORD,
+    multiple=True,
+    metavar="SQL",
+    help=say("Run this statement on each new connection. May be repeated."),
 )
-@click.option(
+@_connection(
     "--isolation",
     type=click.Choice(_ISOLATION, case_sensitive=False),
-    help="Isolation level of the sessions. [default: the server's]",
+    help=say("Isolation level of the sessions. [default: the server's]"),
 )
-@click.option(
+@_connection(
     "--charset",
     type=Charset(),
     default="utf8mb4",
     show_default=True,
-    help="Character set of the connections.",
+    help=say("Character set of the connections."),
 )
 @sandbox_options
-@click.option(
-    "--storage-engine", default="innodb", help="Storage engine of a throwaway server's tables."
+@_table(
+    "--storage-engine",
+    rare=True,
+    metavar="ENGINE",
+    default="innodb",
+    show_default=True,
+    help=say("Storage engine of the tables on a throwaway server."),
 )
-@click.option(
-    "--think-time", type=THINK_TIME, default="0s", help="Pause between two events of a user."
+@_shape(
+    "--think-time",
+    type=THINK_TIME,
+    default="0s",
+    show_default=True,
+    help=say("Pause of each user between two events."),
 )
-@click.option(
+@_shape(
     "--distribution",
     type=DistributionSpec(),
     default="special",
     show_default=True,
-    help="Distribution of the keys that are accessed.",
+    help=say("Distribution of the keys that are accessed: uniform, special, zipfian:exponent=0.8."),
 )
-@click.option(
+@_shape(
     "--set-option",
     "workload_options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Workload option; point_selects=5 here is the same as --point-selects 5.",
+    help=say(
+        "Option of the workload; --set-option point_selects=5 is the same as --point-selects 5."
+        " May be repeated."
+    ),
 )
 @cluster_options
 @observing_options
@@ -189,7 +293,12 @@ _ISOLATION = ["read-uncommitted", "read-committed", "repeatable-read", "serializ
 @strict_option
 @result_json_option
 @out_option
-@click.option("--name", help="Name of the run. [default: the workload's]")
+@option(
+    "--name",
+    metavar="NAME",
+    section=Section.RESULT,
+    help=say("Name of the run. [default: the workload's name]"),
+)
 def run(
     workloads: tuple[str, ...],
     connection: Connection,
@@ -199,15 +308,7 @@ def run(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Run WORKLOAD, one step for each number of users, and record everything.
-
-    WORKLOAD is built in, or a TOML file (docs/templates.md). Several are carried
-    out at once: NAME:users=2 has users of its own, NAME:weight=9 a share of the others' events.
-    More after the colon: as=NAME, think=TIME, tables, table_size, distribution, and the workload's
-    options, as oltp_read_only:as=report,users=2,range_size=10k (docs/mixes.md).
-
-    Without a target, a throwaway server is started, loaded and removed.
-    """
+    """Run a workload."""
     from loadstone.cli.options.run import RunOptions, check, check_place, request_from
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.request import check_request
@@ -225,7 +326,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Ending:
-    """What is done with a run that is over."""
+    """What is done at the end of a run."""
 
     gates: Gates
     proving: Proving | None
@@ -246,7 +347,7 @@ def _run(request: Request, connection: Connection, view: View, ending: _Ending) 
 
 
 def _end(finished: Finished, endpoint: Endpoint, view: View, ending: _Ending) -> int:
-    """Show it, judge it, and put its findings to the proof while its server is there."""
+    """Show it, judge it, and prove its findings while its server is still there."""
     from loadstone.cli.ending import end, exit_code, judged, show
 
     proving, as_json = ending.proving, ending.as_json
@@ -260,9 +361,9 @@ def _end(finished: Finished, endpoint: Endpoint, view: View, ending: _Ending) ->
 
 
 def _prove(run: Path, proving: Proving, endpoint: Endpoint, view: View, *, as_json: bool) -> int:
-    """Put the findings of the run that has just ended to the proof; the exit code.
+    """Prove the findings of the run that has just ended; returns the exit code.
 
-    A JSON document of the run is shown also where that fails.
+    The run's JSON document is shown even if that fails.
     """
     from loadstone.cli.ending import show
     from loadstone.cli.errors import tell_left
@@ -282,7 +383,9 @@ def _prove(run: Path, proving: Proving, endpoint: Endpoint, view: View, *, as_js
     if as_json:
         show(found.result, run, as_json=True)
     else:
-        for line in (*proved_lines(found.result.proofs), *not_tried_lines(found.not_tried)):
+        words = current()
+        proofs = proved_lines(found.result.proofs, words)
+        for line in (*proofs, *not_tried_lines(found.not_tried, words)):
             click.echo(line)
     interrupted = ExitCode.INTERRUPTED if found.interrupted else ExitCode.OK
     return tell_left(found.left) or interrupted

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.commands.trend import trend
-from loadstone.cli.options.types import out_option, result_json_option
+from loadstone.cli.help.command import group, option
+from loadstone.cli.language import in_words
+from loadstone.cli.options.types import json_option, out_option, result_json_option
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     import polars
@@ -19,19 +22,19 @@ if TYPE_CHECKING:
 _LIST_WIDTH = 200
 
 
-@click.group()
+@group(help=say("List, show and export past runs, and follow their trend."))
 def runs() -> None:
-    """List, show and export past runs, and follow their trend."""
+    """Past runs."""
 
 
 runs.add_command(trend)
 
 
-@runs.command("list")
+@runs.command("list", help=say("List all runs, oldest first."))
 @out_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@json_option
 def list_(out: Path, as_json: bool) -> None:
-    """List all runs, oldest first."""
+    """List the runs."""
     import json
 
     from rich.console import Console
@@ -48,19 +51,24 @@ def list_(out: Path, as_json: bool) -> None:
         ]
         click.echo(json.dumps(listed, indent=2))
     elif not found:
-        click.echo(f"no runs in {out}", err=True)
+        click.echo(in_words(say("no runs in {folder}", folder=str(out))), err=True)
     else:
         rows = ((each.folder.name, each.result, each.problem) for each in found)
-        # Names of runs are there to be copied: wider than the terminal rather than cut.
+        # Names of runs are there to be copied: better wider than the terminal than cut off.
         Console(highlight=False, width=_LIST_WIDTH).print(runs_table(rows))
 
 
-@runs.command()
+@runs.command(
+    help=say(
+        "Show one run, even one that was killed.\n\n"
+        "RUN is a run folder, the start of its name, or last."
+    )
+)
 @click.argument("run", default="last")
 @out_option
 @result_json_option
 def show(run: str, out: Path, as_json: bool) -> None:
-    """Show one run (a folder, the beginning of a name, or `last`), even one that was killed."""
+    """Show a run."""
     from loadstone.cli.ending import show as show_result
     from loadstone.runs import run_folder
 
@@ -68,35 +76,44 @@ def show(run: str, out: Path, as_json: bool) -> None:
     show_result(run_folder.load(path), path, as_json=as_json)
 
 
-@runs.command()
+@runs.command(
+    help=say(
+        "Export a run's samples: one row per second and step, and per source for observed"
+        " counters.\n\n"
+        "RUN is a run folder, the start of its name, or last."
+    )
+)
 @click.argument("run", default="last")
 @out_option
-@click.option(
+@option(
     "--format",
     "kind",
     type=click.Choice(["csv", "json", "parquet"]),
     default="csv",
     show_default=True,
+    help=say("Format of the file."),
 )
-@click.option(
+@option(
     "--table",
     "which",
     type=click.Choice(["load", "server", "host"]),
     default="load",
     show_default=True,
-    help="What to export: the load, or what was observed of servers or hosts.",
+    help=say("What to export: the load, or the counters of servers or hosts."),
 )
-@click.option(
-    "--to", type=click.Path(path_type=Path, dir_okay=False), help="Output file. [default: stdout]"
+@option(
+    "--to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=say("Output file. [default: stdout]"),
 )
 def export(run: str, out: Path, kind: str, which: Which, to: Path | None) -> None:
-    """Export a run's seconds: one row per second and step, and per source where it was observed."""
+    """Export a run's samples."""
     from loadstone.runs import run_folder
     from loadstone.runs.parquet import read
 
     table = read.of_run(run_folder.find(out, run), which)
     if to is None and kind == "parquet" and sys.stdout.isatty():
-        raise click.UsageError("Parquet is not for a terminal: take --to FILE")
+        raise click.UsageError(say("Parquet is not for a terminal: add --to FILE"))
     content = _as_bytes(table, kind)
     if to is None:
         sys.stdout.buffer.write(content)

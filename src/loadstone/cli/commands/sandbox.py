@@ -1,4 +1,4 @@
-"""`loadstone sandbox start|stop|list|shell`: throwaway servers by hand."""
+"""`loadstone sandbox start|stop|list|shell`: throwaway servers, managed by hand."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from loadstone.cli.help.command import group, option
+from loadstone.cli.help.sections import Section
+from loadstone.cli.language import in_words
+from loadstone.cli.options.types import json_option
+from loadstone.model.message import counted, plain, say
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -18,50 +24,94 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
+_HEADS = (
+    say("name"),
+    say("server"),
+    say("role"),
+    plain("pid"),
+    say("port"),
+    plain("socket"),
+    say("runs until"),
+)
+
 
 def sandbox_options(command: F) -> F:
-    """`--server` and `--set`, wherever a throwaway server is started."""
-    server = click.option(
+    """`--server` and `--set`, for all commands that start a throwaway server."""
+    server = option(
         "--server",
-        help="mariadb, mysql or the path of a server program. [default: whichever is installed]",
+        metavar="NAME|PATH",
+        section=Section.SANDBOX,
+        help=say(
+            "mariadb, mysql or the path of a server program. [default: whichever is installed]"
+        ),
     )
-    settings = click.option(
-        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Server variable to set."
+    settings = option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        section=Section.SANDBOX,
+        help=say("Server variable to start it with. May be repeated."),
     )
     return server(settings(command))
 
 
-@click.group()
+@group(
+    help=say(
+        "Start and stop throwaway MariaDB and MySQL servers.\n\n"
+        "Each has its own data folder and socket, and leaves nothing behind."
+    )
+)
 def sandbox() -> None:
-    """Throwaway MariaDB and MySQL servers: own data folder, own socket, gone afterwards."""
+    """Throwaway servers."""
 
 
-@sandbox.command()
+@sandbox.command(
+    help=say("Start a throwaway server that runs until `sandbox stop`."),
+    examples=(
+        (
+            say("MariaDB with a larger buffer pool"),
+            "loadstone sandbox start --server mariadb --set innodb_buffer_pool_size=1G",
+        ),
+    ),
+)
 @sandbox_options
-@click.option("--name", help="Name of the sandbox. [default: mariadb-1, mysql-1, ...]")
-@click.option(
+@option(
+    "--name", metavar="NAME", help=say("Name of the sandbox. [default: mariadb-1, mysql-1, ...]")
+)
+@option(
     "--auth",
     multiple=True,
     metavar="METHOD,...",
-    help="Create a user for each authentication method.",
+    help=say("Create one more user for each of these authentication methods."),
 )
-@click.option("--empty-password", is_flag=True, help="Let the main user log in without a password.")
-@click.option(
-    "--replica", is_flag=True, help="Start a second server that replicates from the first."
+@option("--empty-password", is_flag=True, help=say("Let the main user log in without a password."))
+@option(
+    "--replica",
+    is_flag=True,
+    help=say("Also start a second server that replicates from the first."),
 )
-@click.option(
-    "--semi-sync", is_flag=True, help="Let commits wait for the replica (semi-synchronous)."
+@option(
+    "--semi-sync",
+    is_flag=True,
+    help=say("With --replica: commits wait for the replica (semi-synchronous replication)."),
 )
-@click.option(
+@option(
     "--max-connections",
     type=click.IntRange(min=1),
-    help="max_connections of the server. [default: 4500]",
+    help=say("max_connections of the server. [default: 4500]"),
 )
-@click.option("--no-tls", is_flag=True, help="Start the server without TLS.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=60.0, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@option("--no-tls", is_flag=True, help=say("Start the server without TLS."))
+@option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help=say("Give up if the server has not started after this many seconds."),
+)
+@json_option
 def start(as_json: bool, **asked: object) -> None:
-    """Start a throwaway server that runs until `sandbox stop`."""
+    """Start a throwaway server."""
     from loadstone.sandbox import start_sandbox
 
     started = start_sandbox(_spec(asked))
@@ -72,11 +122,11 @@ def start(as_json: bool, **asked: object) -> None:
         click.echo(_as_text(each))
 
 
-@sandbox.command()
+@sandbox.command(help=say("Stop sandboxes and remove everything that they created."))
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--all", "everything", is_flag=True, help="Stop all sandboxes.")
+@option("--all", "everything", is_flag=True, help=say("Stop all sandboxes."))
 def stop(names: tuple[str, ...], everything: bool) -> None:
-    """Stop sandboxes and remove everything that they created."""
+    """Stop sandboxes."""
     from loadstone.sandbox import SandboxError, find_sandbox, list_sandboxes
 
     if everything:
@@ -84,37 +134,41 @@ def stop(names: tuple[str, ...], everything: bool) -> None:
     elif names:
         chosen = [find_sandbox(name) for name in names]
     else:
-        raise SandboxError("which sandbox?", "loadstone sandbox stop NAME, or --all")
+        raise SandboxError(say("which sandbox?"), say("loadstone sandbox stop NAME, or --all"))
     for each in chosen:
         each.stop()
-        click.echo(f"stopped {each.name}")
+        click.echo(in_words(say("stopped {name}", name=each.name)))
 
 
-@sandbox.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@sandbox.command("list", help=say("List the running sandboxes, and clear stale ones away."))
+@json_option
 def list_(as_json: bool) -> None:
-    """Show the running sandboxes, after clearing away what is stale."""
+    """List the running sandboxes."""
     from loadstone.sandbox import list_sandboxes
 
     running = list_sandboxes()
     if as_json:
         click.echo(json.dumps([_as_dict(each) for each in running], indent=1))
     elif not running:
-        click.echo("no sandbox is running", err=True)
+        click.echo(in_words(say("no sandbox is running")), err=True)
     else:
         _print_table(
-            ("name", "server", "role", "pid", "port", "socket", "lives"),
+            tuple(map(in_words, _HEADS)),
             [_row(each) for each in running],
         )
 
 
-@sandbox.command()
-@click.argument("name", required=False)
-@click.option(
-    "-e", "--execute", "statement", metavar="SQL", help="Execute this statement and exit."
+@sandbox.command(
+    help=say(
+        "Open an SQL prompt: in the mariadb or mysql client if it is installed, else a simple"
+        " one.\n\n"
+        "NAME may be left out if only one sandbox is running."
+    )
 )
+@click.argument("name", required=False)
+@option("-e", "--execute", "statement", metavar="SQL", help=say("Execute this statement and exit."))
 def shell(name: str | None, statement: str | None) -> None:
-    """Open a SQL prompt: the mariadb or mysql client where there is one, else a small one."""
+    """Open an SQL prompt."""
     from loadstone.sandbox import find_sandbox
     from loadstone.sandbox.programs import PROGRAMS
 
@@ -128,7 +182,7 @@ def shell(name: str | None, statement: str | None) -> None:
         os.execv(client, arguments)
     with chosen.connect() as connection:
         if statement is not None:
-            _carry_out(connection, chosen, statement)
+            _execute(connection, chosen, statement)
         else:
             _prompt(connection, chosen)
 
@@ -154,14 +208,14 @@ def _spec(asked: dict[str, object]) -> SandboxSpec:
 
 
 def settings_of(texts: Iterable[str]) -> dict[str, str]:
-    """What `--set` asked for."""
+    """The variables of `--set`."""
     from loadstone.sandbox import parse_setting
 
     settings: dict[str, str] = {}
     for text in texts:
         name, value = parse_setting(text)
         if name.removeprefix("loose_") == "plugin_load_add" and name in settings:
-            value = f"{settings[name]};{value}"  # the one variable that adds up
+            value = f"{settings[name]};{value}"  # the one variable that accumulates
         settings[name] = value
     return settings
 
@@ -194,7 +248,7 @@ def _as_dict(each: Sandbox) -> dict[str, object]:
             "key": str(each.certificates.key("client")),
         },
         "target": {"tcp": each.tcp.target.url, "socket": each.local.target.url},
-        # A throwaway server's passwords are what this list is asked for.
+        # A throwaway server's passwords are what this list is for.
         "users": [
             {
                 "user": account.user,
@@ -211,19 +265,25 @@ def _as_dict(each: Sandbox) -> dict[str, object]:
 
 
 def _as_text(each: Sandbox) -> str:
-    """What a person needs next; the password is in the option file that it names."""
+    """What a person needs next; the password is in the named option file."""
     settings = ", ".join(f"{name}={value}" for name, value in each.settings.items())
     lines = [
         f"{each.name}: {each.flavour} {each.version}, pid {each.pid}",
         f"  tcp      {each.tcp.target.url}",
         f"  socket   {each.local.target.url}",
         f"  login    --defaults-file={each.client_file}",
-        f"  disk     {each.disk.description}",
+        f"  disk     {in_words(each.disk.description)}",
         f"  settings {settings}",
     ]
     lines += [
-        f"  user     {account.user} ({account.method}),"
-        f" password {account.password.get_secret_value()}"
+        in_words(
+            say(
+                "  user     {user} ({method}), password {password}",
+                user=account.user,
+                method=account.method,
+                password=account.password.get_secret_value(),
+            )
+        )
         for account in each.accounts[1:]
     ]
     return "\n".join(lines)
@@ -238,12 +298,17 @@ def _row(each: Sandbox) -> tuple[str, ...]:
         str(each.pid),
         str(each.port),
         str(each.socket),
-        f"with process {owner.pid}" if owner is not None else "until stopped",
+        in_words(say("process {pid} ends", pid=owner.pid) if owner else say("it is stopped")),
     )
 
 
 def _prompt(connection: Connection, chosen: Sandbox) -> None:
-    click.echo(f"{chosen.name}, {chosen.flavour} {chosen.version}; an empty line leaves", err=True)
+    greeting = say(
+        "{name}, {server}; an empty line exits",
+        name=chosen.name,
+        server=f"{chosen.flavour} {chosen.version}",
+    )
+    click.echo(in_words(greeting), err=True)
     while True:
         try:
             statement = input(f"{chosen.name}> ").strip()
@@ -251,15 +316,16 @@ def _prompt(connection: Connection, chosen: Sandbox) -> None:
             return
         if not statement or statement.lower().rstrip(";") in ("exit", "quit", "\\q"):
             return
+        from loadstone.cli.errors import tell
         from loadstone.servers.errors import TargetError
 
         try:
-            _carry_out(connection, chosen, statement)
+            _execute(connection, chosen, statement)
         except TargetError as error:
-            click.echo(f"error: {error.message}", err=True)
+            tell(error.message)
 
 
-def _carry_out(connection: Connection, chosen: Sandbox, statement: str) -> None:
+def _execute(connection: Connection, chosen: Sandbox, statement: str) -> None:
     from loadstone.families import family_of
 
     with (
@@ -270,7 +336,8 @@ def _carry_out(connection: Connection, chosen: Sandbox, statement: str) -> None:
         names = [str(column[0]) for column in cursor.description or ()]
         rows = cursor.fetchall()
     if not names:
-        click.echo(f"{count} rows changed", err=True)
+        changed = counted("1 row changed", "{number} rows changed", count)
+        click.echo(in_words(changed), err=True)
         return
     _print_table(names, [tuple("NULL" if v is None else str(v) for v in row) for row in rows])
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import command, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.live import AddressValue
 from loadstone.cli.options.types import WORD
+from loadstone.model.message import say, say_in
 from loadstone.servers.redact import TOKEN_VARIABLE, taken_environment
 
 if TYPE_CHECKING:
@@ -20,52 +23,61 @@ _PORT = 8321
 
 
 def _taken_token() -> str | None:
-    """What stood in the environment, from which the program takes it as it begins."""
+    """The token of the environment, from which the program takes it when it starts."""
     return {**taken_environment(), **os.environ}.get(TOKEN_VARIABLE)
 
 
-@click.command()
-@click.option(
+@command(
+    help=say(
+        "Watch runs live in a browser: rates, connections, CPU, disk, network, findings.\n\n"
+        "A running run can be stopped there, and its rate and users can be changed. Open the link"
+        " that is printed: it contains the token that the page requires. Ctrl-C ends the page; runs"
+        " are not affected."
+    )
+)
+@option(
     "--runs",
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Folder with run folders.",
+    help=say("Folder that holds the run folders."),
 )
-@click.option(
+@option(
     "--address",
     type=AddressValue("127.0.0.1", _PORT),
     default=f"127.0.0.1:{_PORT}",
     show_default=True,
-    help="Address to listen on.",
+    help=say("Address to listen on."),
 )
-@click.option(
+@option(
     "--token",
     type=WORD,
     default=_taken_token,
-    help=f"To ask for, at least 16 characters; also {TOKEN_VARIABLE}.  [default: a new one]",
+    help=say(
+        "Token that the page requires, at least 16 characters; also read from LOADSTONE_TOKEN."
+        " [default: a new one]"
+    ),
 )
 def serve(runs: Path, address: Address, token: str | None) -> int:
-    """Show runs in a browser while they go on: rates, connections, CPU, disk, network, findings.
-
-    A run can be stopped there, and its rate and users be changed: open the link that is printed,
-    which has the token that is asked of everybody. Ends with Ctrl-C; no run notices.
-    """
+    """Serve the live page."""
     keys = _keys(token)
     if not runs.is_dir():
         from loadstone.runs.errors import StoreError
 
-        raise StoreError(f"there is no folder {runs}", "say where runs are kept with --runs")
+        raise StoreError(
+            say("there is no folder {folder}", folder=str(runs)),
+            say("name the folder that holds the runs with --runs"),
+        )
     from loadstone.web.address import found, listen
     from loadstone.web.serving import serve_page
 
     listening = listen(address)
     other = found(runs)
     if other:
-        click.echo(f"note  {other} shows these runs too", err=True)
+        click.echo(in_words(say("note  {url} shows these runs too", url=str(other))), err=True)
     try:
-        click.echo(f"live  {listening[1].link(keys.shown)}")
-        click.echo("Ctrl-C ends the page; runs go on", err=True)
+        click.echo(in_words(say("live  {url}", url=listening[1].link(keys.shown))))
+        click.echo(in_words(say("Ctrl-C ends the page; runs continue")), err=True)
         serve_page(runs, listening, keys)
     except KeyboardInterrupt:
         pass  # the way to end it
@@ -78,4 +90,7 @@ def _keys(token: str | None) -> Keys:
     try:
         return Keys() if token is None else Keys(token, is_chosen=True)
     except TokenTooShort as error:
-        raise click.UsageError(f"--token: {error}") from error
+        why = error.args[0]
+        raise click.UsageError(
+            say_in("joined", "{first}: {second}", first="--token", second=why)
+        ) from error

@@ -1,4 +1,4 @@
-"""`loadstone sysbench …`: the command line of another program, handed on as it is."""
+"""`loadstone sysbench …`: the command line of another program, passed on unchanged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 
 class Verbatim(click.Command):
-    """A command whose words, `--help` too, are nobody's business here."""
+    """A command whose words, `--help` included, are not ours to read."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take all words as they are."""

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import group, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.types import Parsed, json_option
+from loadstone.model.figure import Seconds
+from loadstone.model.message import Joined, Message, counted, say
 
 if TYPE_CHECKING:
     from loadstone.lab.tables.tpcc_consistency import Verdict
+    from loadstone.model.target import Target
 
 _LAST = 12
 
@@ -22,43 +27,55 @@ class ConditionList(Parsed[tuple[int, ...]]):
     name = "conditions"
 
     def read(self, text: str) -> tuple[int, ...]:
-        """The numbers in rising order."""
+        """The numbers in ascending order."""
         if text == "all":
             return tuple(range(1, _LAST + 1))
         numbers: set[int] = set()
         for part in text.split(","):
             first, dash, last = part.strip().partition("-")
             if not first.isdecimal() or (dash and not last.isdecimal()):
-                raise ValueError(f"{text!r} is none of 1-4, 2,5-7 and all")
+                raise ValueError(say("'{text}' is not a list such as 1-4, 2,5-7 or all", text=text))
             low, high = int(first), int(last) if dash else int(first)
             if not 1 <= low <= high <= _LAST:
-                raise ValueError(f"{part.strip()}: conditions have the numbers 1 to {_LAST}")
+                raise ValueError(
+                    say(
+                        "{numbers}: conditions have the numbers 1 to {last}",
+                        numbers=part.strip(),
+                        last=_LAST,
+                    )
+                )
             numbers.update(range(low, high + 1))
         return tuple(sorted(numbers))
 
 
-@click.group()
+@group(help=say("Check the tables of the workload tpcc."))
 def tpcc() -> None:
-    """Commands for the tables of the workload tpcc."""
+    """The tables of TPC-C."""
 
 
-@tpcc.command()
+@tpcc.command(
+    help=say(
+        "Check the consistency conditions of TPC-C (clause 3.3.2); exit code 10 if one does not"
+        " hold.\n\n"
+        "Changes nothing, and may run during a load. This is not an audit."
+    )
+)
 @connection_options
-@click.option(
+@option(
     "--conditions",
     type=ConditionList(),
     default="1-4",
     show_default=True,
-    help="Consistency conditions to check; all: include those that join all orders.",
+    help=say(
+        "Numbers of the conditions to check, from 1 to 12. all: includes those that read all"
+        " orders, which takes long."
+    ),
 )
 @json_option
 def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) -> int:
-    """Check the consistency conditions of TPC-C (clause 3.3.2); exit code 10 if one does not hold.
-
-    Changes nothing, and may run beside a load. Not an audit.
-    """
+    """Check the consistency of the tables."""
     if not connection.given:
-        raise click.UsageError("say which server to check with --target")
+        raise click.UsageError(say("name the server with --target"))
     from loadstone.lab.tables.tpcc_consistency import verdicts
     from loadstone.model.exit_codes import ExitCode
 
@@ -77,26 +94,31 @@ def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) ->
         return ExitCode.OK
     from loadstone.cli.errors import tell
 
-    which = f"condition {broken[0]} does" if len(broken) == 1 else _several(broken)
     tell(
-        f"{which} not hold in {endpoint.target.database} at {endpoint.target.place}",
-        "rows were lost, or something else writes to these tables",
+        _broken(broken, endpoint.target),
+        say("rows were lost, or something else writes to these tables"),
     )
     return ExitCode.INCONSISTENT
 
 
-def _several(numbers: list[str]) -> str:
-    return f"conditions {', '.join(numbers[:-1])} and {numbers[-1]} do"
+def _broken(numbers: list[str], target: Target) -> Message:
+    return counted(
+        "condition {conditions} does not hold in {schema} at {server}",
+        "conditions {conditions} do not hold in {schema} at {server}",
+        len(numbers),
+        conditions=Joined(numbers),
+        schema=target.database,
+        server=target.place,
+    )
 
 
 def _line(verdict: Verdict) -> str:
-    from loadstone.model.numbers import duration
-
-    state = "holds " if verdict.holds else "BROKEN"
-    lines = [f"{verdict.condition:>2}  {state}  {verdict.says}  ({duration(verdict.seconds)})"]
+    state = in_words(say("holds ") if verdict.holds else say("BROKEN"))
+    seconds = Seconds(verdict.seconds)
+    lines = [f"{verdict.condition:>2}  {state}  {in_words(verdict.says)}  ({seconds})"]
     for example in verdict.examples:
         values = ", ".join(f"{name} {value or 'null'}" for name, value in example.items())
         lines.append(f"            {values}")
     if verdict.more:
-        lines.append("            and more")
+        lines.append(f"            {in_words(say('and more'))}")
     return "\n".join(lines)

@@ -8,15 +8,27 @@ import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.cli.help.command import command, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
-from loadstone.cli.options.types import DURATION, FILE, WORD, Parsed, result_json_option
+from loadstone.cli.options.types import (
+    DURATION,
+    FILE,
+    WORD,
+    Parsed,
+    out_option,
+    result_json_option,
+)
+from loadstone.model.figure import Seconds
+from loadstone.model.message import Joined, Message, counted, say, say_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,21 +51,21 @@ class Encoding(Parsed[str]):
     _OF_MYSQL = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ujis": "euc-jp", "latin1": "cp1252"}
 
     def read(self, text: str) -> str:
-        """Python's name of it."""
+        """Python's name for it."""
         name = self._OF_MYSQL.get(text.lower(), text)
         try:
             found = codecs.lookup(name)
         except LookupError:
             raise ValueError(
-                f"'{text}' is no character set: write utf8mb4, gbk or latin1"
+                say("'{text}' is not a character set: write utf8mb4, gbk or latin1", text=text)
             ) from None
-        # Some of Python's codecs are none of texts (`hex`), and a line's end must be one byte.
+        # Some of Python's codecs are not for text (`hex`), and a line's end must be one byte.
         try:
             is_text = "\n".encode(found.name) == b"\n"
         except (LookupError, TypeError, UnicodeError):
             is_text = False
         if not is_text:
-            raise ValueError(f"'{text}' is nothing that logs are written in")
+            raise ValueError(say("'{text}' is not a character set of logs", text=text))
         return found.name
 
 
@@ -69,77 +81,108 @@ class Speed(Parsed[float]):
         found = re.fullmatch(r"(\d+(?:\.\d+)?)x?", text.strip().lower())
         speed = float(found[1]) if found else 0.0
         if not 0.001 <= speed <= 1000:
-            raise ValueError(f"'{text}' is no speed: write 2x, 0.5x or max")
+            raise ValueError(say("'{text}' is not a speed: write 2x, 0.5x or max", text=text))
         return speed
 
 
 def _making_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Those of all commands that make a template."""
-    for option in (
-        click.option("-o", "--output", type=FILE, help="Output file. [default: stdout]"),
-        click.option("--name", type=WORD, help="Name of the workload. [default: the output's]"),
-        click.option(
+    """The options of all commands that create a template."""
+    for add in (
+        option("-o", "--output", type=FILE, help=say("Output file. [default: stdout]")),
+        option(
+            "--name",
+            type=WORD,
+            help=say("Name of the workload. [default: from the output file's name]"),
+        ),
+        option(
             "--most",
             type=click.IntRange(1, 1000),
             default=200,
             show_default=True,
-            help="Number of transactions to keep, the most frequent first.",
+            help=say("Keep at most this many transactions, the most frequent ones."),
         ),
     ):
-        command = option(command)
+        command = add(command)
     return command
 
 
 def _log_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Those of all commands that read a log."""
-    command = click.option(
+    """The options of all commands that read a log."""
+    command = option(
         "--charset",
         "encoding",
         type=Encoding(),
         default="utf8mb4",
         show_default=True,
-        help="Character set of the statements.",
+        help=say("Character set of the statements in the log."),
     )(command)
     return click.argument("file", type=FILE)(command)
 
 
-@click.command(name="from-slowlog")
+_schema_option = option(
+    "--schema", type=WORD, help=say("Keep only statements of sessions that use this schema.")
+)
+
+
+@command(
+    "from-slowlog",
+    help=say(
+        "Create a template from a slow query log (docs/traffic.md).\n\n"
+        "FILE is a log of MariaDB or MySQL, plain or gzip. It has all statements if it was written"
+        " with long_query_time=0."
+    ),
+    examples=(
+        (
+            say("a template of one schema"),
+            "loadstone workload from-slowlog slow.log --schema shop -o shop.toml",
+        ),
+    ),
+)
 @_log_options
-@click.option("--schema", type=WORD, help="Keep only what sessions did in this schema.")
+@_schema_option
 @_making_options
 def from_slowlog(file: Path, **asked: Any) -> None:
-    """Make a template from a slow query log (docs/traffic.md).
-
-    FILE is one of MariaDB or MySQL, plain or gzip. With long_query_time=0 it has all statements.
-    """
+    """Create a template from a slow query log."""
     _from_log(file, "slow", asked)
 
 
-@click.command(name="from-generallog")
+@command(
+    "from-generallog",
+    help=say(
+        "Create a template from a general query log (docs/traffic.md).\n\n"
+        "FILE is a log of MariaDB or MySQL, plain or gzip."
+    ),
+)
 @_log_options
-@click.option("--schema", type=WORD, help="Keep only what sessions did in this schema.")
+@_schema_option
 @_making_options
 def from_generallog(file: Path, **asked: Any) -> None:
-    """Make a template from a general query log (docs/traffic.md).
-
-    FILE is one of MariaDB or MySQL, plain or gzip.
-    """
+    """Create a template from a general query log."""
     _from_log(file, "general", asked)
 
 
-@click.command(name="from-digest")
+@command(
+    "from-digest",
+    help=say(
+        "Create a template from the statements that performance_schema counted in the target's"
+        " schema.\n\n"
+        "Changes nothing on the server: reads the counts, and the lowest and highest key of some"
+        " indexes."
+    ),
+)
 @connection_options
-@click.option("--over", type=DURATION, help="Count for this long, instead of everything so far.")
+@option(
+    "--over",
+    type=DURATION,
+    help=say("Count for this long. [default: everything counted so far]"),
+)
 @_making_options
 def from_digest(connection: Connection, over: float | None, **asked: Any) -> None:
-    """Make a template from the statements that performance_schema counted in the target's schema.
-
-    Nothing is changed on the server: the counts are read, and both ends of some indexes.
-    """
+    """Create a template from performance_schema."""
     from loadstone.traffic.import_log import from_digests
 
     if not connection.given:
-        raise click.UsageError("say which server has counted with --target")
+        raise click.UsageError(say("name the server with --target"))
     wanted = _wanted(asked)
     _tell(from_digests(connection.endpoint(), wanted, over), asked["output"])
 
@@ -151,7 +194,7 @@ def _from_log(file: Path, kind: LogKind, asked: dict[str, Any]) -> None:
 
 
 def _wanted(asked: dict[str, Any]) -> ImportOptions:
-    """What is asked of the template; an output that is there already is not written over."""
+    """The options of the template; an existing output file is not overwritten."""
     from loadstone import engine
     from loadstone.config.values import InvalidValue
     from loadstone.traffic.import_log import ImportOptions
@@ -159,23 +202,28 @@ def _wanted(asked: dict[str, Any]) -> ImportOptions:
 
     output: Path | None = asked["output"]
     if output is not None and output.exists():
-        raise click.UsageError(f"{output} is there already: remove it, or give another name")
+        raise click.UsageError(
+            say("{file} already exists: remove it, or give another name", file=str(output))
+        )
     if output is not None and output.suffix != ".toml":
-        raise click.UsageError(f"{output}: a template's name ends with .toml")
+        raise click.UsageError(
+            say("{file}: the name of a template ends with .toml", file=str(output))
+        )
     stem = re.sub(r"\W", "_", output.stem, flags=re.ASCII) if output else "recorded"
     name = asked["name"] or stem
     try:
         values.name(name)
     except InvalidValue as unfit:
-        raise click.UsageError(f"--name: {unfit.what}: {unfit.write}") from None
+        said = say("--name: {what}: {write}", what=unfit.what, write=unfit.write)
+        raise click.UsageError(said) from None
     if name in engine.workloads():
-        raise click.UsageError(f"{name} is a workload of the program's own: give another --name")
+        raise click.UsageError(say("{name} is a built-in workload: give another --name", name=name))
     more = {each: asked[each] for each in ("schema", "encoding") if asked.get(each)}
     return ImportOptions(name=name, most=asked["most"], **more)
 
 
 def _tell(made: ImportResult, output: Path | None) -> None:
-    """The template to where it belongs, all of it or nothing; what is said of it to stderr."""
+    """Write the template, all of it or nothing, and its notes to stderr."""
     from loadstone.runs.atomic import write_bytes
 
     if output is None:
@@ -183,58 +231,78 @@ def _tell(made: ImportResult, output: Path | None) -> None:
     else:
         write_bytes(output, made.text.encode())
     for note in made.notes:
-        click.echo(note, err=True)
+        click.echo(in_words(note), err=True)
     for line in made.unknown[:_MOST_UNKNOWN]:
-        click.echo(line, err=True)
+        click.echo(in_words(line), err=True)
     if len(made.unknown) > _MOST_UNKNOWN:
         more = len(made.unknown) - _MOST_UNKNOWN
-        click.echo(f"and {more} more: comments in the template name all of them", err=True)
+        said = say("and {more} more: comments in the template list all of them", more=more)
+        click.echo(in_words(said), err=True)
     if output is not None:
-        from loadstone.model.numbers import number_of
+        written = counted(
+            "1 transaction written to {file}",
+            "{number} transactions written to {file}",
+            made.transactions,
+            file=str(output),
+        )
+        click.echo(in_words(written), err=True)
 
-        written = number_of(made.transactions, "transaction")
-        click.echo(f"{written} written to {output}", err=True)
 
-
-@click.command()
+@command(
+    help=say(
+        "Replay the statements of a slow or general log, each session on its own connection.\n\n"
+        "Keeps the log's timing unless --speed is given. Sends only statements that read, unless"
+        " --writes is given."
+    ),
+    examples=(
+        (
+            say("at twice the speed, for ten minutes"),
+            "loadstone workload replay slow.log --target mysql://user@host/schema --speed 2x"
+            " --duration 10m",
+        ),
+    ),
+)
 @_log_options
-@click.option(
+@option(
     "--log",
     "kind",
     type=click.Choice(["auto", "slow", "general"]),
     default="auto",
     show_default=True,
-    help="Kind of FILE.",
+    help=say("Kind of log; auto recognizes it."),
 )
 @connection_options
-@click.option(
-    "--speed", type=Speed(), default="1x", show_default=True, help="Speed: 2x, 0.5x or max."
+@option(
+    "--speed",
+    type=Speed(),
+    default="1x",
+    show_default=True,
+    help=say("Speed relative to the log, such as 2x or 0.5x; max: as fast as answers arrive."),
 )
-@click.option("--loop", is_flag=True, help="Start over at the end, until --duration or Ctrl-C.")
-@click.option("--duration", type=DURATION, help="Stop after this time.")
-@click.option("--writes", is_flag=True, help="Also send statements that change data.")
-@click.option("--yes", is_flag=True, help="Allow this in a schema that holds other tables.")
-@click.option(
+@option("--loop", is_flag=True, help=say("Start over at the end, until --duration or Ctrl-C."))
+@option("--duration", type=DURATION, help=say("Stop after this time. [default: at the end]"))
+@option("--writes", is_flag=True, help=say("Also send statements that change data."))
+@option("--yes", is_flag=True, help=say("Allow this in a schema that holds other tables."))
+@option(
     "--connections",
     type=click.IntRange(1, 100_000),
     default=_MOST_USERS,
     show_default=True,
-    help="Most sessions at once; others take turns.",
+    help=say("Use at most this many connections; if there are more sessions, they take turns."),
 )
-@click.option(
-    "--spool", type=_PATH, help="Temporary folder for the split log. [default: the system's]"
+@option(
+    "--spool",
+    type=_PATH,
+    help=say("Folder for temporary files. [default: the system's]"),
 )
 @observing_options
 @protection_options
 @result_json_option
-@click.option("--out", type=_PATH, default=Path("runs"), show_default=True)
+@out_option
 def replay(file: Path, connection: Connection, observing: Observing, **asked: Any) -> int:
-    """Replay the statements of a slow or general log, each session on its own connection.
-
-    With the log's own timing, or --speed. Only what reads is sent, unless --writes says otherwise.
-    """
+    """Replay a log."""
     if not connection.given:
-        raise click.UsageError("say where to send it with --target")
+        raise click.UsageError(say("name the server with --target"))
     from loadstone.cli.ending import end
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.replay import ReplayRequest
@@ -268,10 +336,10 @@ def replay(file: Path, connection: Connection, observing: Observing, **asked: An
 
 @contextmanager
 def _spool(within: Path | None) -> Iterator[Path]:
-    """A folder that nobody else may read, gone afterwards.
+    """A folder that nobody else may read, removed afterwards.
 
     Raises:
-        StoreError: there is no place for it.
+        StoreError: it cannot be created.
     """
     from loadstone.runs.errors import StoreError
 
@@ -287,10 +355,10 @@ def _spool(within: Path | None) -> Iterator[Path]:
 
 
 def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[ReadStats, Dealt]:
-    """The log, dealt out to connections.
+    """The log, distributed over connections.
 
     Raises:
-        LogRefused: it is no log, or nothing in it can be sent.
+        LogRefused: it is not a log, or nothing in it can be sent.
     """
     from loadstone.traffic.entries import ReadStats
     from loadstone.traffic.errors import LogRefused
@@ -303,24 +371,39 @@ def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[ReadStats, 
     entries = log_entries(file, kind, heard, asked["encoding"])
     dealt = dealer.deal(entries, asked["encoding"])
     if not dealt.statements:
-        why = "; ".join(f"{count} {what}" for what, count in heard.left_out.most_common(3))
-        said = f"{heard.entries} entries, and no statement that would be sent"
-        raise LogRefused(str(file), 1, said, why or "give another log")
+        why = Joined(starmap(_amount, heard.left_out.most_common(3)), "clauses")
+        said = counted(
+            "1 entry, and no statement to send",
+            "{number} entries, and no statement to send",
+            heard.entries,
+        )
+        hint = say("left out: {what}", what=why) if why.parts else say("give another log")
+        raise LogRefused(str(file), 1, said, hint)
     return heard, dealt
+
+
+def _amount(what: str, count: int) -> Message:
+    return say_in("amount", "{count} {what}", count=count, what=what)
 
 
 def _say_dealt(heard: ReadStats, dealt: Dealt, *, quiet: bool) -> None:
     from loadstone.cli.errors import announce
 
-    said = (
-        f"{dealt.statements} statements of {dealt.sessions} sessions on {dealt.lanes} connections,"
-        f" {dealt.length_s:.1f} s long"
+    said = say(
+        "{statements} statements of {sessions} sessions on {connections} connections, {time} long",
+        statements=dealt.statements,
+        sessions=dealt.sessions,
+        connections=dealt.lanes,
+        time=Seconds(dealt.length_s),
     )
     announce(said, quiet=quiet)
     for what, count in heard.left_out.most_common():
-        announce(f"left out: {count} {what}", quiet=quiet)
+        announce(say("left out: {what}", what=_amount(what, count)), quiet=quiet)
     for what, count in heard.noted.most_common():
-        announce(f"{count} {what}", quiet=quiet)
+        announce(_amount(what, count), quiet=quiet)
     if heard.whole_seconds:
-        said = "the log has whole seconds only: the statements of each are spread over it evenly"
+        said = say(
+            "the log has times in whole seconds only: the statements of each second are spread"
+            " evenly over it"
+        )
         announce(said, quiet=quiet)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import command, option
 from loadstone.cli.options.gates import Gates, conclude, trend_gate_options
 from loadstone.cli.options.types import Parsed, json_option, out_option
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Gate
@@ -33,18 +35,31 @@ class MetricName(Parsed["Metric"]):
         name = text.strip().lower().replace(".", "")
         if name not in METRICS:
             near = nearest(name, METRICS)
-            raise ValueError(f"there is no figure '{text}'{f'; {near}' if near else ''}")
+            raise ValueError(
+                say("there is no figure '{text}'; {near}", text=text, near=near)
+                if near
+                else say("there is no figure '{text}'", text=text)
+            )
         return METRICS[name]
 
 
-@click.command()
+@command(
+    help=say(
+        "Show where the figures of many runs changed their level, and what else changed there.\n\n"
+        "NAME stands for all runs of that name (`--name`), RUN for one run's folder. Without"
+        " either, all runs are followed."
+    ),
+    examples=((say("all runs called nightly"), "loadstone runs trend nightly --metric tps"),),
+)
 @click.argument("runs", nargs=-1, metavar="[NAME|RUN]...")
-@click.option(
+@option(
     "--metric",
     "metrics",
     type=MetricName(),
     multiple=True,
-    help="Figure to follow. [default: tps, p99]",
+    help=say(
+        "Figure to follow, such as tps, p99 or write_p95. May be repeated. [default: tps, p99]"
+    ),
 )
 @json_option
 @trend_gate_options
@@ -56,10 +71,7 @@ def trend(
     gates: Gates,
     out: Path,
 ) -> int:
-    """Show where the figures of many runs changed their level, and what else changed there.
-
-    NAME is what runs were called (`--name`): all of them. RUN is one run's folder. None: all runs.
-    """
+    """Show the trend of many runs."""
     from loadstone.analyse.history import histories, judge_history
     from loadstone.analyse.metrics import METRICS
     from loadstone.model.exit_codes import ExitCode
@@ -84,11 +96,11 @@ def trend(
 
 
 def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
-    """The runs that are meant, each once; one that cannot be read is told and left out.
+    """The runs that are meant, each once; one that cannot be read is reported and left out.
 
     Raises:
         StoreError: a word names no run.
-        ComparisonError: there are no two of them.
+        ComparisonError: there are fewer than two.
     """
     from loadstone.analyse.matrix import ComparisonError
     from loadstone.analyse.paired_sides import as_run
@@ -99,13 +111,17 @@ def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
     listed = list(run_folder.list_runs(out))
     for each in listed:
         if each.problem:
-            announce(f"left out: {each.folder.name}: {each.problem}", quiet=quiet)
+            announce(
+                say("left out: {run}: {why}", run=each.folder.name, why=each.problem), quiet=quiet
+            )
     paths = _paths(words, listed, out)
     if len(paths) < 2:
         what = " ".join(words) or str(out)
         raise ComparisonError(
-            f"a trend takes several runs, and {what} has {len(paths)}",
-            "loadstone runs list shows them; --name gives runs of one kind one name",
+            say(
+                "a trend needs several runs, and {what} has {number}", what=what, number=len(paths)
+            ),
+            say("loadstone runs list shows them; give related runs the same --name"),
         )
     return [as_run(path.name, read_run(path, seconds=False)) for path in paths]
 

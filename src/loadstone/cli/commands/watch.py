@@ -1,4 +1,4 @@
-"""`loadstone watch`: what a server does that somebody else drives."""
+"""`loadstone watch`: what a server does under a load of others."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import command, option
+from loadstone.cli.help.sections import Section
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.types import DURATION, out_option, result_json_option
+from loadstone.model.message import Message, say
 
 if TYPE_CHECKING:
     from loadstone.model.observe_request import Observing
@@ -18,15 +21,34 @@ if TYPE_CHECKING:
     from loadstone.observe.sampler import Seen
 
 
-@click.command()
+@command(
+    help=say(
+        "Record the counters of a server and its host every second, without driving any load.\n\n"
+        "Ends after --duration or with Ctrl-C. The result is kept as a run."
+    ),
+    examples=(
+        (say("for ten minutes"), "loadstone watch --target mysql://user@host --duration 10m"),
+    ),
+)
 @connection_options
 @observing_options
-@click.option(
-    "--duration", type=DURATION, default="60s", show_default=True, help="Stop after this time."
+@option(
+    "--duration",
+    type=DURATION,
+    default="60s",
+    show_default=True,
+    help=say("Stop after this time."),
 )
 @result_json_option
 @out_option
-@click.option("--name", default="watch", show_default=True, help="Name of the run.")
+@option(
+    "--name",
+    metavar="NAME",
+    default="watch",
+    show_default=True,
+    section=Section.RESULT,
+    help=say("Name of the run."),
+)
 def watch(
     connection: Connection,
     observing: Observing,
@@ -35,14 +57,11 @@ def watch(
     out: Path,
     name: str,
 ) -> int:
-    """Read the counters of a server and its host every second, without driving any load.
-
-    Ends after the duration or with Ctrl-C. The result is kept as a run.
-    """
+    """Record a server's counters."""
     if not connection.given:
-        raise click.UsageError("say which server to watch with --target")
+        raise click.UsageError(say("name the server with --target"))
     if not observing.on:
-        raise click.UsageError("a watch without observing sees nothing: leave --no-observe out")
+        raise click.UsageError(say("--no-observe would record nothing: leave it out"))
     from loadstone.cli.ending import end
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.watch import WatchRequest
@@ -56,9 +75,9 @@ def watch(
 
 
 class _Lines:
-    """A line a second, the server's figures and its host's, with the heads every twenty lines."""
+    """A line per second with figures of the server and its host; the heads every twenty lines."""
 
-    _HEADS = "questions/s  commits/s  running  connections  cpu user/sys %  disk w/s"
+    _HEADS = say("questions/s  commits/s  running  connections  cpu user/sys %  disk w/s")
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -66,19 +85,24 @@ class _Lines:
         self._host: Observation | None = None
 
     def take(self, seen: Seen) -> None:
-        """The host's is kept until the server's comes; only the first target's are shown."""
+        """Keep the host's until the server's comes; only the first target's are shown."""
         from loadstone.model.observed import SourceState
 
         if isinstance(seen, SourceState):
             if seen.source.role == "server-host":
                 self._host = None
-            self._say(f"{seen.source} {'lost' if seen.lost else 'back'}: {seen.why}")
+            what = {"source": str(seen.source), "why": seen.why}
+            self._say(
+                say("{source} lost: {why}", **what)
+                if seen.lost
+                else say("{source} back: {why}", **what)
+            )
         elif seen.source.target == 0 and seen.source.role == "server-host":
             self._host = seen
         elif seen.source.target == 0 and seen.source.role == "server" and seen.seconds > 0:
             self._show(seen)
 
-    def _say(self, line: str) -> None:
+    def _say(self, line: Message | str) -> None:
         from loadstone.cli.errors import announce
 
         announce(line, quiet=self._quiet)
@@ -98,7 +122,7 @@ class _Lines:
         def now(name: str) -> str:
             return rate(server.gauges.get(name))
 
-        # A host that has said nothing for a while says nothing of this second.
+        # An old reading of the host is not one of this second.
         fresh = self._host if self._host and server.to_s - self._host.to_s < _STALE_S else None
         self._say(
             f"{by_second('questions'):>11}  {by_second('com_commit'):>9}"
@@ -125,5 +149,5 @@ def _host_cells(host: Observation | None) -> str:
 
 
 def _is_of_a_disk(name: str, figure: str) -> bool:
-    """Not of what lies on disks: what LVM and RAID are given, disks are given after them."""
+    """Disks only: what LVM and RAID devices write, the disks below them write again."""
     return name.startswith("disk.") and name.endswith(figure) and name[5:7] not in ("dm", "md")

@@ -1,4 +1,4 @@
-"""`loadstone workload check`, `list` and `show`; what is made of logs is in `traffic`."""
+"""`loadstone workload check`, `list` and `show`; templates from logs are in `traffic`."""
 
 from __future__ import annotations
 
@@ -7,21 +7,31 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.commands import traffic
+from loadstone.cli.help.command import group, option
+from loadstone.cli.language import in_words
 from loadstone.cli.options.connection import Connection, connection_options
+from loadstone.model.figure import Count, Seconds
+from loadstone.model.message import Joined, Message, counted, plain, say, say_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from loadstone.engine import Sample
     from loadstone.model.template import Table, Template, Transaction
+    from loadstone.servers.statements import Access
     from loadstone.workloads.templates.explain import Explained
 
 _SAMPLES = 5
 
 
-@click.group()
+@group(
+    help=say(
+        "Check, list and record templates: workloads of your own SQL in a TOML file"
+        " (docs/templates.md)."
+    )
+)
 def workload() -> None:
-    """Templates: workloads of your own SQL in a TOML file (docs/templates.md)."""
+    """Templates."""
 
 
 for _command in (
@@ -33,36 +43,48 @@ for _command in (
     workload.add_command(_command)
 
 
-@workload.command()
+@workload.command(
+    help=say(
+        "Explain the template in FILE and show five sample events; with --target, also how the"
+        " server accesses the rows.\n\n"
+        "Executes none of its statements: the server only gets one EXPLAIN for each."
+    )
+)
 @click.argument("file")
 @connection_options
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
+@option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help=say("Seed of the sample events."),
+)
 def check(file: str, connection: Connection, seed: int) -> None:
-    """Explain FILE, and show five events of it; with a target also how the server reaches rows.
-
-    Nothing is carried out: the server is asked for EXPLAIN of each statement, of each once.
-    """
+    """Explain a template."""
     from loadstone.cli.options.workload_source import template_of
-    from loadstone.servers.sanitize import plain
+    from loadstone.servers.sanitize import plain as printable
     from loadstone.workloads.templates.explain import check_loadable, explain, samples
 
     template = template_of(file)
     if template is None:
-        raise click.UsageError(f"{file} is no template: their files end with .toml")
+        raise click.UsageError(
+            say("{file} is not a template: the name of a template ends with .toml", file=file)
+        )
     shown = samples(template, _SAMPLES, seed)
     for line in (*_described(template), *_sampled(shown)):
-        click.echo(plain(line))
+        click.echo(printable(line))
     if not connection.given:
         return
     endpoint = connection.endpoint()
     check_loadable(template, file, endpoint)
-    click.echo(f"\nHow {endpoint.target.place} reaches the rows")
+    click.echo()
+    click.echo(in_words(say("How {server} accesses the rows", server=endpoint.target.place)))
     for one in explain(template, file, endpoint):
         for line in _explained(one):
-            click.echo(plain(line))
+            click.echo(printable(line))
 
 
-@workload.command(name="list")
+@workload.command(name="list", help=say("List the bundled templates."))
 def list_() -> None:
     """List the bundled templates."""
     from loadstone.workloads.bundled import bundled, text_of_bundled
@@ -72,72 +94,104 @@ def list_() -> None:
         click.echo(f"{name:<14} {parse_template(text_of_bundled(name), f'{name}.toml').about}")
 
 
-@workload.command()
+@workload.command(
+    help=say("Print the bundled template NAME, to copy and change."),
+    examples=((say("a copy of your own"), "loadstone workload show shop > mine.toml"),),
+)
 @click.argument("name")
 def show(name: str) -> None:
-    """Print a bundled template, to copy: loadstone workload show shop > mine.toml."""
+    """Print a bundled template."""
     from loadstone.model.nearest import nearest_or_all
     from loadstone.workloads.bundled import bundled, text_of_bundled
 
     if name not in bundled():
         near = nearest_or_all(name, bundled())
-        raise click.UsageError(f"no template is named {name}: {near}")
+        raise click.UsageError(say("no template is named {name}: {near}", name=name, near=near))
     click.echo(text_of_bundled(name), nl=False)
 
 
 def _described(template: Template) -> Iterator[str]:
     yield f"{template.name}: {template.about}" if template.about else template.name
     if template.tables:
-        yield "\nTables"
+        yield f"\n{in_words(say('Tables'))}"
     for table in template.tables:
-        yield f"  {_table(table)}"
-    yield "\nTransactions"
+        yield f"  {in_words(_table(table))}"
+    yield f"\n{in_words(say('Transactions'))}"
     total = sum(one.weight for one in template.spec.transactions)
     for one in template.spec.transactions:
-        yield f"  {one.name:<20} {100 * one.weight / total:5.1f} %  {_transaction(one)}"
+        share = in_words(say_in("unit", "{number} %", number=f"{100 * one.weight / total:.1f}"))
+        yield f"  {one.name:<20} {share:>7}  {in_words(_transaction(one))}"
 
 
-def _table(table: Table) -> str:
-    from loadstone.model.numbers import count, number_of
-
+def _table(table: Table) -> Message:
     names = table.names
-    name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-    rows = number_of(table.rows, "row") if len(names) == 1 else f"{count(table.rows)} rows each"
-    columns = ", ".join(column.name for column in table.columns)
     keys = [f"({', '.join(key)})" for key in (table.primary_key, *table.indexes)]
-    others = f"; indexes: {', '.join(keys[1:])}" if keys[1:] else ""
-    return f"{name}: {rows}; {columns}; primary key: {keys[0]}{others}"
+    told = {
+        "columns": Joined(column.name for column in table.columns),
+        "keys": say("primary key: {key}", key=keys[0])
+        if not keys[1:]
+        else say("primary key: {key}; indexes: {indexes}", key=keys[0], indexes=Joined(keys[1:])),
+    }
+    if len(names) == 1:
+        rows = counted("1 row", "{number} rows", table.rows)
+        return say("{table}: {rows}; {columns}; {keys}", table=names[0], rows=rows, **told)
+    return say(
+        "{first} to {last}: {rows} rows each; {columns}; {keys}",
+        first=names[0],
+        last=names[-1],
+        rows=Count(table.rows),
+        **told,
+    )
 
 
-def _transaction(one: Transaction) -> str:
-    from loadstone.model.numbers import duration, number_of
-
+def _transaction(one: Transaction) -> Message:
     sent = sum(statement.repeat for statement in one.statements)
-    around = "each for itself" if one.autocommit else "between BEGIN and COMMIT"
-    think = f", then {duration(one.think_s)} of thinking" if one.think_s else ""
-    return f"{number_of(sent, 'statement')} {around}{think}"
+    said = (
+        counted("1 statement in autocommit", "{number} statements, each in autocommit", sent)
+        if one.autocommit
+        else counted(
+            "1 statement between BEGIN and COMMIT",
+            "{number} statements between BEGIN and COMMIT",
+            sent,
+        )
+    )
+    if not one.think_s:
+        return said
+    return say("{statements}, then a pause of {time}", statements=said, time=Seconds(one.think_s))
 
 
 def _sampled(shown: tuple[Sample, ...]) -> Iterator[str]:
-    yield f"\n{len(shown)} events; <name> stands for what would have been read"
+    said = counted(
+        "1 event; <name> stands for a value that would be read from the server",
+        "{number} events; <name> stands for a value that would be read from the server",
+        len(shown),
+    )
+    yield f"\n{in_words(said)}"
     for sample in shown:
         yield f"  {sample.transaction}"
         for statement in sample.statements:
             yield f"    {statement}"
         if sample.more:
-            yield f"    and {sample.more} more"
+            yield f"    {in_words(say('and {more} more', more=sample.more))}"
 
 
 def _explained(one: Explained) -> Iterator[str]:
-    from loadstone.model.numbers import number_of
-
-    yield f"  {one.transaction}, statement {one.number}: {one.sql}"
+    statement = say(
+        "{transaction}, statement {number}", transaction=one.transaction, number=one.number
+    )
+    yield f"  {in_words(statement)}: {one.sql}"
     for access in one.access:
-        how = f"{access.how} {access.key}".strip()
-        if access.how == "ALL":
-            # Of rows that are written, none read, EXPLAIN says ALL too, and no number.
-            how = "rows are written" if access.rows is None else "the whole table"
-        rows = "" if access.rows is None else f", {number_of(access.rows, 'row')}"
-        yield f"    {access.table}: {how}{rows}"
+        yield f"    {access.table}: {in_words(_access(access))}"
     if not one.access:
-        yield "    no plan to show"
+        yield f"    {in_words(say('no plan to show'))}"
+
+
+def _access(access: Access) -> Message:
+    how: Message | str = f"{access.how} {access.key}".strip()
+    if access.how == "ALL":
+        # For rows that are only written EXPLAIN shows ALL too, and no number.
+        how = say("rows are written") if access.rows is None else say("the whole table")
+    if access.rows is None:
+        return plain(how)
+    rows = counted("1 row", "{number} rows", access.rows)
+    return say("{how}, {rows}", how=how, rows=rows)

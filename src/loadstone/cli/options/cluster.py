@@ -1,4 +1,4 @@
-"""`--cluster` and what belongs to it."""
+"""`--cluster` and its companions."""
 
 from __future__ import annotations
 
@@ -6,34 +6,41 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.cli.help.command import options_in
+from loadstone.cli.help.sections import Section
 from loadstone.cli.options.types import WORD, gathered
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.model.cluster import ClusterAsked
 
+_option = options_in(Section.CLUSTER)
+
 _MACHINES = (
-    click.option(
+    _option(
         "--cluster",
         type=WORD,
         metavar="ADDRESS",
-        help="Drive the load from the nodes of a Ray cluster.",
+        help=say("Drive the load from the nodes of the Ray cluster at this address."),
     ),
-    click.option(
+    _option(
         "--generators",
         type=click.IntRange(1, 10_000),
-        help="Load generators. [default: one per node]",
+        help=say("Number of load generators. [default: one per node]"),
     ),
-    click.option(
+    _option(
         "--cpus-per-generator",
         type=click.IntRange(1, 1024),
-        help="CPUs that each generator uses. [default: 1]",
+        help=say("CPUs that each generator uses. [default: 1]"),
     ),
 )
 
-_ON_NODE_LOSS = click.option(
+_ON_NODE_LOSS = _option(
     "--on-node-loss",
     type=click.Choice(["continue", "repeat", "stop"]),
-    help="When a node is lost: go on, repeat the step, or stop. [default: continue]",
+    help=say(
+        "If a node is lost: continue without it, repeat the step, or stop. [default: continue]"
+    ),
 )
 
 
@@ -44,13 +51,13 @@ def _asked(cluster: str | None, **given: Any) -> ClusterAsked | None:
     if cluster is None:
         for name in said:
             option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option} is for many machines: say where with --cluster")
+            raise click.UsageError(say("{option} needs --cluster", option=option))
         return None
     return ClusterAsked(address=cluster, **said)
 
 
 machine_options = gathered("cluster", _MACHINES, _asked)
-"""Give a command the options of what several machines do together; it gets one `cluster`."""
+"""Add the options for several machines to a command, which gets one `cluster` instead."""
 
 cluster_options = gathered("cluster", (*_MACHINES, _ON_NODE_LOSS), _asked)
-"""The same of a run that they drive."""
+"""The same for a run that they drive."""

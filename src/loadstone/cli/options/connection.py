@@ -1,4 +1,4 @@
-"""The options that say where the database is: the same for all commands that reach one."""
+"""The options that name the database server: the same for all commands that reach one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from loadstone.cli.help.command import options_in
+from loadstone.cli.help.sections import Section
+from loadstone.cli.language import in_words
 from loadstone.cli.options.types import FILE, WORD, CompressionList, with_options
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,53 +23,86 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _TLS_MODES = ["disabled", "preferred", "required", "verify-ca", "verify-identity"]
 
+_server = options_in(Section.SERVER)
+_login = options_in(Section.LOGIN)
+
 _OPTIONS = (
-    click.option(
+    _server(
         "--target",
         "targets",
         type=WORD,
         multiple=True,
         metavar="URL",
-        help="mysql://user@host:3306/schema?tls=required; several share the users.",
+        help=say(
+            "Server and schema, such as mysql://user@host:3306/schema?tls=required. Repeat it to"
+            " spread the users over several servers."
+        ),
     ),
-    click.option("--host", "-h", type=WORD, help="Server host; localhost means the Unix socket."),
-    click.option("--port", "-P", type=click.IntRange(1, 65535), help="TCP port. [default: 3306]"),
-    click.option("--socket", "-S", type=FILE, help="Unix socket of the server."),
-    click.option("--user", "-u", type=WORD, help="User name to log in with."),
-    click.option(
+    _server(
+        "--host",
+        "-h",
+        type=WORD,
+        metavar="HOST",
+        help=say(
+            "Server host, instead of --target; localhost means the Unix socket. -h alone shows this"
+            " help."
+        ),
+    ),
+    _server(
+        "--port",
+        "-P",
+        type=click.IntRange(1, 65535),
+        metavar="PORT",
+        help=say("TCP port. [default: 3306]"),
+    ),
+    _login("--socket", "-S", type=FILE, help=say("Unix socket of the server.")),
+    _server("--user", "-u", type=WORD, metavar="USER", help=say("User to log in as.")),
+    _server(
         "--password",
         "-p",
         "ask_password",
         is_flag=True,
-        help="Ask for the password; otherwise LOADSTONE_PASSWORD, ~/.my.cnf or the URL.",
+        help=say(
+            "Prompt for the password. Without this option it is read from LOADSTONE_PASSWORD,"
+            " ~/.my.cnf or the URL."
+        ),
     ),
-    click.option("--database", "-D", type=WORD, help="Schema. [default: sbtest]"),
-    click.option("--defaults-file", type=FILE, help="Option file to read instead of ~/.my.cnf."),
-    click.option("--tls", type=click.Choice(_TLS_MODES), help="TLS mode of the connections."),
-    click.option(
-        "--tls-ca", type=FILE, help="CA certificates that may sign the server's certificate."
+    _server("--database", "-D", type=WORD, metavar="SCHEMA", help=say("Schema. [default: sbtest]")),
+    _login(
+        "--defaults-file", type=FILE, help=say("MySQL option file to read instead of ~/.my.cnf.")
     ),
-    click.option("--tls-cert", type=FILE, help="Client certificate."),
-    click.option("--tls-key", type=FILE, help="Key of the client certificate."),
-    click.option(
+    _login("--tls", type=click.Choice(_TLS_MODES), help=say("TLS mode of the connections.")),
+    _login(
+        "--tls-ca",
+        type=FILE,
+        help=say("CA certificates that may have signed the server's certificate (PEM)."),
+    ),
+    _login("--tls-cert", type=FILE, help=say("Client certificate (PEM).")),
+    _login("--tls-key", type=FILE, help=say("Private key of the client certificate (PEM).")),
+    _login(
         "--tls-fingerprint",
         type=WORD,
         metavar="SHA256",
-        help="Accept only this server certificate.",
+        help=say("Accept only the server certificate with this fingerprint."),
     ),
-    click.option(
+    _login(
         "--compression",
         type=CompressionList(),
         metavar="off|zlib|zstd,...",
-        help="Protocol compression; the first of the list that the server supports. [default: off]",
+        help=say(
+            "Compression of the protocol: the first in the list that the server supports."
+            " [default: off]"
+        ),
     ),
-    click.option(
-        "--server-public-key", type=FILE, help="Server's RSA public key, for a login without TLS."
+    _login(
+        "--server-public-key",
+        type=FILE,
+        help=say("RSA public key of the server, for logging in without TLS (PEM)."),
     ),
-    click.option(
+    _login(
         "--enable-cleartext-plugin",
         is_flag=True,
-        help="Send the password in clear text even where TLS verifies nothing.",
+        help=say("Send the password in clear text even if TLS does not verify the server."),
     ),
 )
 _NAMES = (
@@ -88,10 +125,10 @@ _NAMES = (
 
 
 class Connection:
-    """What the command line said about the targets; resolved only when a command asks."""
+    """The targets on the command line; resolved only when a command asks."""
 
     def __init__(self, urls: Sequence[str], options: EndpointRequest) -> None:
-        """`options`: what was said apart from the URLs."""
+        """`options`: all others, apart from the URLs."""
         self._urls = tuple(urls)
         self._options = options
 
@@ -103,12 +140,12 @@ class Connection:
 
     @property
     def count(self) -> int:
-        """How many targets it names."""
+        """How many targets the command line names."""
         return max(len(self._urls), 1)
 
     @property
     def files_without_target(self) -> tuple[str, ...]:
-        """Options that say how to log in, where there is no target to log in to."""
+        """Login options that were given without a target to log in to."""
         names = ("tls_ca", "tls_cert", "tls_key", "tls_fingerprint", "server_public_key")
         given = tuple(
             f"--{name.replace('_', '-')}" for name in names if getattr(self._options, name)
@@ -116,7 +153,7 @@ class Connection:
         return () if self.given else given
 
     def for_sandbox(self, endpoint: Endpoint) -> Endpoint:
-        """The way to a sandbox of this run, as `--tls` and `--compression` want it."""
+        """The endpoint of this run's sandbox, with `--tls` and `--compression` applied."""
         from loadstone.model.target import compression
 
         update: dict[str, object] = {}
@@ -140,11 +177,11 @@ class Connection:
     def endpoint(self) -> Endpoint:
         """The only target, for commands that work on one at a time."""
         if len(self._urls) > 1:
-            raise click.UsageError("this command takes one --target at a time")
+            raise click.UsageError(say("this command takes one --target at a time"))
         return self.endpoints()[0]
 
     def at(self, url: str) -> Endpoint:
-        """The endpoint of a URL that was kept, with the password that the command line has."""
+        """The endpoint of a recorded URL, with the password of the command line."""
         return _resolved(self._request(url))
 
     def _request(self, url: str | None) -> EndpointRequest:
@@ -152,7 +189,7 @@ class Connection:
 
 
 def unasked(*, ask_password: bool = False, defaults_file: Path | None = None) -> Connection:
-    """Of a command that names no target: for URLs that were kept, passwords as they always come."""
+    """The connection of a command without targets: for recorded URLs, with the usual passwords."""
     from loadstone.servers.endpoint_request import EndpointRequest
 
     asked = EndpointRequest(ask_password=ask_password, defaults_file=defaults_file)
@@ -160,7 +197,7 @@ def unasked(*, ask_password: bool = False, defaults_file: Path | None = None) ->
 
 
 def connection_options(command: _Command) -> _Command:
-    """Give a command all of them; it gets one `connection` in their place."""
+    """Add them all to a command, which gets one `connection` instead."""
 
     @wraps(command)
     def with_connection(*arguments: Any, targets: tuple[str, ...], **options: Any) -> Any:
@@ -185,6 +222,6 @@ def _prompt(text: str) -> str:
 
     if not sys.stdin.isatty():
         raise click.UsageError(
-            "--password asks for the password, and there is no terminal: use LOADSTONE_PASSWORD"
+            say("--password prompts for it, and there is no terminal: set LOADSTONE_PASSWORD")
         )
-    return getpass(text)
+    return getpass(in_words(text))

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loadstone.cli.help.command import options_in
+from loadstone.cli.help.sections import Section
+from loadstone.cli.language import in_words
 from loadstone.cli.options.types import FILE, Parsed, gathered
+from loadstone.model.message import Message, counted, say
 
 if TYPE_CHECKING:
     from loadstone.analyse.gates import Check, Gate
@@ -40,29 +44,39 @@ class FailOn(Parsed["Gate"]):
         return change(text)
 
 
-_THRESHOLDS = click.option(
+_option = options_in(Section.GATES)
+
+_THRESHOLDS = _option(
     "--threshold",
     "thresholds",
     type=Threshold(),
     multiple=True,
-    help="Exit with code 99 unless this holds at every level (of a search: the one it finds):"
-    " p99<20ms, tps>1000, errors<0.1%.",
+    help=say(
+        "Exit with code 99 unless this holds at every level (for a search: at the level that it"
+        " finds). Examples: p99<20ms, tps>1000, errors<0.1%. May be repeated."
+    ),
 )
-_FAIL_ON = click.option(
+_FAIL_ON = _option(
     "--fail-on",
     "fail_on",
     type=FailOn(),
     multiple=True,
-    help="Exit with code 99 if a figure has certainly changed by this much: tps<-5%, p99>10%.",
+    help=say(
+        "Exit with code 99 if a figure has changed by at least this much with statistical"
+        " certainty. Examples: tps<-5%, p99>10%. May be repeated."
+    ),
 )
-_JUNIT = click.option(
-    "--junit", type=FILE, metavar="FILE", help="Write the outcome of each gate as JUnit XML."
+_JUNIT = _option(
+    "--junit",
+    type=FILE,
+    metavar="FILE",
+    help=say("Write the outcome of each threshold to this file as JUnit XML."),
 )
 
 
 @dataclass(frozen=True)
 class Gates:
-    """The limits of a run, and where what became of them is written."""
+    """The limits of a run, and the file for their outcome."""
 
     thresholds: tuple[Gate, ...] = ()
     fail_on: tuple[Gate, ...] = ()
@@ -84,31 +98,33 @@ def _gates(**given: Any) -> Gates:
     if gates.junit is None:
         return gates
     if not (gates.thresholds or gates.fail_on):
-        raise click.UsageError("--junit has nothing to tell without --threshold or --fail-on")
+        raise click.UsageError(say("--junit needs --threshold or --fail-on"))
     from loadstone.runs import run_folder
     from loadstone.runs.errors import StoreError
 
     folder = gates.junit.parent
     if not folder.is_dir():
-        raise StoreError(f"cannot write {gates.junit}: there is no folder {folder}")
+        raise StoreError(
+            say("cannot write {file}: there is no folder {folder}", file=gates.junit, folder=folder)
+        )
     run_folder.check_writable(folder)
     return gates
 
 
 gate_options = gathered("gates", (_THRESHOLDS, _JUNIT), _gates)
-"""Give a command that runs something the options; it gets one `gates` in their place."""
+"""Add the options to a command that runs something, which gets one `gates` instead."""
 
 comparison_gate_options = gathered("gates", (_FAIL_ON, _THRESHOLDS, _JUNIT), _gates)
-"""The same of one that holds runs against each other."""
+"""The same for one that compares runs."""
 
 trend_gate_options = gathered("gates", (_FAIL_ON, _JUNIT), _gates)
-"""The same of one that holds many runs against each other."""
+"""The same for one that follows many runs over time."""
 
 
 def judge_run(gates: Gates, result: Result) -> list[Check]:
-    """The thresholds at each level of a run, those that it never came to among them.
+    """Judge the thresholds at each level of a run, including levels that it never reached.
 
-    Of a search, at the level that it found; of an experiment's searches, of each.
+    For a search, at the level that it found; for an experiment, for each of its searches.
     """
     from loadstone.analyse.gates import judge_search, judge_thresholds
 
@@ -122,14 +138,18 @@ def judge_run(gates: Gates, result: Result) -> list[Check]:
     if run.steps_planned is None:
         return judge_search(gates.thresholds, run.search, result.steps)
     left = run.steps_planned - len(result.steps)
-    missing = [f"{left} more {'step' if left == 1 else 'steps'} of {run.id}"] if left > 0 else []
+    missing = [_missing(left, run.id)] if left > 0 else []
     return judge_thresholds(gates.thresholds, result.steps, missing)
 
 
-def conclude(name: str, checks: Sequence[Check], junit: Path | None, *, quiet: bool) -> bool:
-    """Write the file, tell what held and what did not; whether all gates passed.
+def _missing(steps: int, run: str) -> Message:
+    return counted("1 more step of {run}", "{number} more steps of {run}", steps, run=run)
 
-    `quiet`: stdout is for a document, and only failures are told, on stderr.
+
+def conclude(name: str, checks: Sequence[Check], junit: Path | None, *, quiet: bool) -> bool:
+    """Write the file, show which gates passed and which failed, and return whether all passed.
+
+    `quiet`: stdout is for a document, and only failures are reported, on stderr.
     """
     if junit is not None:
         from loadstone.report.junit import as_junit
@@ -143,7 +163,7 @@ def conclude(name: str, checks: Sequence[Check], junit: Path | None, *, quiet: b
 
     if not quiet:
         for line in lines(checks):
-            click.echo(line)
+            click.echo(in_words(line))
     failed = [check for check in checks if check.fails]
     for check in failed:
         tell(sentence(check))

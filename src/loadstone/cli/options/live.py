@@ -1,4 +1,4 @@
-"""`--live` and `--metrics`: what is served beside a run, by processes of its own."""
+"""`--live` and `--metrics`: what is served alongside a run, by separate processes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from loadstone.cli.help.command import option
+from loadstone.cli.help.sections import Section
 from loadstone.cli.options.types import Parsed, gathered
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.web.address import Address
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 METRICS_PORT = 9109
 
 Beside = Callable[[Path], AbstractContextManager[Callable[[Path], None]]]
-"""Begins to serve runs of a folder; what it gives is to be told of the run's own."""
+"""Starts to serve the runs of a folder; what it gives is called with the run's own folder."""
 
 
 class AddressValue(Parsed["Address"]):
@@ -27,7 +28,7 @@ class AddressValue(Parsed["Address"]):
     name = "host:port"
 
     def __init__(self, host: str, port: int) -> None:
-        """What is taken for what is left out."""
+        """The host and the port where one is left out."""
         self._host = host
         self._port = port
 
@@ -38,17 +39,28 @@ class AddressValue(Parsed["Address"]):
         try:
             return parsed(text.strip(), self._host, self._port)
         except ValueError:
-            said = f"'{text}' is not an address: write 127.0.0.1:8321, [::1]:8321 or :8321"
-            raise ValueError(said) from None
+            raise ValueError(
+                say(
+                    "'{text}' is not an address: write 127.0.0.1:8321, [::1]:8321 or :8321",
+                    text=text,
+                )
+            ) from None
 
 
 _OPTIONS = (
-    click.option("--live", is_flag=True, help="Serve a live page of the run."),
-    click.option(
+    option(
+        "--live", is_flag=True, section=Section.RESULT, help=say("Serve a live page of the run.")
+    ),
+    option(
         "--metrics",
+        rare=True,
         type=AddressValue("127.0.0.1", METRICS_PORT),
-        help="Serve OpenMetrics during the run: :9109 is for a Prometheus on this machine. Whoever"
-        " reaches the address may read them; 0.0.0.0:9109 listens on all addresses.",
+        section=Section.RESULT,
+        help=say(
+            "Serve OpenMetrics during the run. :9109 is for a Prometheus on this machine;"
+            " 0.0.0.0:9109 listens on all addresses. Anybody who can reach the address can read"
+            " them."
+        ),
     ),
 )
 
@@ -57,10 +69,10 @@ _OPTIONS = (
 def _shown_beside(
     live: bool, metrics: Address | None, runs: Path
 ) -> Iterator[Callable[[Path], None]]:
-    """The servers that were asked for; what is yielded is to be told of the run's folder.
+    """Serve what was asked for; what is yielded is called with the run's folder.
 
     Raises:
-        AddressError: nobody can listen on an address.
+        AddressError: an address cannot be listened on.
     """
     with ExitStack() as stack:
         tell: list[Callable[[Path], None]] = []
@@ -69,7 +81,7 @@ def _shown_beside(
             from loadstone.web import sidecar
 
             scraped = stack.enter_context(sidecar.metrics(runs, metrics))
-            announce(f"metrics  {scraped.url}")
+            announce(say("metrics  {url}", url=scraped.url))
             tell.append(scraped.tell)
         if live:
             from loadstone.cli.errors import announce
@@ -77,7 +89,8 @@ def _shown_beside(
             from loadstone.web.address import DEFAULT_PORT, Address
 
             wanted = Address("127.0.0.1", DEFAULT_PORT)
-            announce(f"live  {stack.enter_context(sidecar.live_page(runs, wanted))}")
+            page = stack.enter_context(sidecar.live_page(runs, wanted))
+            announce(say("live  {url}", url=page))
 
         def begun(run: Path) -> None:
             for each in tell:
@@ -91,4 +104,4 @@ def _asked(live: bool, metrics: Address | None) -> Beside:
 
 
 beside_options = gathered("beside", _OPTIONS, _asked)
-"""Give a command both; it gets one `beside` in their place."""
+"""Add both to a command, which gets one `beside` instead."""

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from loadstone.cli.options.types import SIZE, TABLES, THINK_TIME, DistributionSpec, Size
+from loadstone.model.message import Message, say, say_in
 
 _USERS = Size(1_000_000)
 _WAREHOUSES = Size(1_000_000)
@@ -22,7 +23,7 @@ _TABLES = ("tables", "table_size", "warehouses", "distribution")
 
 @dataclass(frozen=True)
 class Member:
-    """One of several workloads as it was written."""
+    """One of several workloads, as it was written."""
 
     workload: str
     name: str
@@ -30,37 +31,39 @@ class Member:
     weight: float | None = None
     think_s: float | None = None
     sizes: Mapping[str, Any] = field(default_factory=dict)
-    """Those of `_TABLES` that it has of its own."""
+    """Its own values for some of `_TABLES`."""
     options: tuple[str, ...] = ()
-    """Of its workload, as `name=value`."""
+    """Options of its workload, as `name=value`."""
 
 
 def is_mix(words: Sequence[str]) -> bool:
-    """Whether several workloads are asked for, or one as a member of a mix is written.
+    """Whether several workloads are asked for, or one that is written as a member of a mix.
 
     Raises:
-        UsageError: one of them is the URL of a target.
+        UsageError: one of the words is the URL of a target.
     """
     for word in words[1:]:
         if "://" in word:  # a target without its option; it may hold a password
-            raise click.UsageError(f"got unexpected extra argument ({word})")
+            raise click.UsageError(say("got unexpected extra argument ({word})", word=word))
     return len(words) > 1 or (":" in words[0] and "://" not in words[0])
 
 
 def members_of(words: Sequence[str]) -> tuple[Member, ...]:
-    """The members as they were written; one that has no users of its own has a weight.
+    """The members as they were written; one without users of its own has a weight.
 
     Raises:
-        UsageError: names the member, and the part of it that cannot be.
+        UsageError: a member cannot be read; names it and the faulty part.
     """
     if len(words) > _MOST_MEMBERS:
-        raise click.UsageError(f"{len(words)} workloads at once are too many: at most 64")
+        raise click.UsageError(
+            say("{number} workloads at once are too many: at most 64", number=len(words))
+        )
     members = tuple(_member(word) for word in words)
     names = [member.name for member in members]
     for name in names:
         if names.count(name) > 1:
             raise click.UsageError(
-                f"{name} is there twice: give one another name, as {name}:as=report"
+                say("{name} occurs twice: rename one, as in {name}:as=report", name=name)
             )
     return members
 
@@ -72,9 +75,10 @@ def _member(word: str) -> Member:
         name, equals, value = (each.strip() for each in part.partition("="))
         name = name.replace("-", "_")
         if not equals or not name or not value:
-            raise _unfit(word, f"'{part}': write NAME=VALUE, as users=2 or range_size=1000")
+            why = say("'{part}': write NAME=VALUE, such as users=2 or range_size=1000", part=part)
+            raise _unfit(word, why)
         if name in pairs:
-            raise _unfit(word, f"{name} is there twice")
+            raise _unfit(word, say("{name} occurs twice", name=name))
         pairs[name] = value
     try:
         return _made(workload, pairs)
@@ -86,15 +90,21 @@ def _made(workload: str, pairs: Mapping[str, str]) -> Member:
     is_file = workload.endswith(".toml")
     name = pairs.get("as", PurePath(workload).stem if is_file else workload)
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
-        said = f"as={name}: a name has letters, digits, dots, dashes and underscores"
-        raise click.BadParameter(said)
+        raise click.BadParameter(
+            say(
+                "as={name}: a name consists of letters, digits, dots, dashes and underscores",
+                name=name,
+            )
+        )
     users = _converted(pairs, "users", _USERS)
     weight = _weight(pairs["weight"]) if "weight" in pairs else None
     think_s = _converted(pairs, "think", THINK_TIME)
     if users is not None and weight is not None:
-        raise click.BadParameter("it has either users of its own or a weight")
+        raise click.BadParameter(say("it has either users of its own or a weight, not both"))
     if think_s is not None and users is None:
-        raise click.BadParameter("think is of users of its own: --think-time is of all others")
+        raise click.BadParameter(
+            say("think needs users of its own: for all others there is --think-time")
+        )
     if users is None and weight is None:
         weight = 1.0
     types: dict[str, click.ParamType[Any]] = {
@@ -111,13 +121,15 @@ def _made(workload: str, pairs: Mapping[str, str]) -> Member:
 
 
 def _converted(pairs: Mapping[str, str], key: str, kind: click.ParamType[Any]) -> Any:
-    """The value as its type has it; `None` where it is not there."""
+    """The value as its type reads it; `None` if there is none."""
     if key not in pairs:
         return None
     try:
         return kind.convert(pairs[key], None, None)
     except click.BadParameter as error:
-        raise click.BadParameter(f"{key}: {error.message}") from error
+        raise click.BadParameter(
+            say_in("joined", "{first}: {second}", first=key, second=error.message)
+        ) from error
 
 
 def _weight(text: str) -> float:
@@ -126,33 +138,37 @@ def _weight(text: str) -> float:
     except ValueError:
         weight = 0.0
     if not 0 < weight <= _HEAVIEST:
-        raise click.BadParameter(f"weight: '{text}' is not a number above 0, as 9 or 0.5")
+        raise click.BadParameter(
+            say("weight: '{text}' is not a number above 0, such as 9 or 0.5", text=text)
+        )
     return weight
 
 
-def _unfit(word: str, why: str) -> click.UsageError:
-    return click.UsageError(f"{word}: {why}")
+def _unfit(word: str, why: Message | str) -> click.UsageError:
+    return click.UsageError(say_in("joined", "{first}: {second}", first=word, second=why))
 
 
 def ladder_of(
     members: Sequence[Member], asked: tuple[int, ...] | None, few: int
 ) -> tuple[int, ...]:
-    """All users of each step: those that are asked for, and beside them the members' own.
+    """All users of each step: those that are asked for, plus the members' own.
 
     Args:
-        members: of the mix.
-        asked: with --concurrency, users that no member has for itself.
-        few: how many of those there are where nobody asked.
+        members: the members of the mix.
+        asked: the users of --concurrency, which all members without their own share.
+        few: how many of those there are without --concurrency.
 
     Raises:
-        UsageError: users were asked for, and none would be left without a workload.
+        UsageError: users were asked for, and no member would take them.
     """
     own = sum(member.users or 0 for member in members)
     if all(member.users for member in members):
         if asked:
             raise click.UsageError(
-                "--concurrency is of workloads without users of their own: leave it out, or write"
-                " one of them without users="
+                say(
+                    "--concurrency is for workloads without users of their own: leave it out, or"
+                    " write one of them without users="
+                )
             )
         return (own,)
     return tuple(users + own for users in asked or (few,))

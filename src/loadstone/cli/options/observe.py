@@ -1,4 +1,4 @@
-"""The options that say where the counters of servers and hosts come from."""
+"""The options for the sources of the counters of servers and hosts."""
 
 from __future__ import annotations
 
@@ -6,37 +6,51 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import options_in
+from loadstone.cli.help.sections import Section
 from loadstone.cli.options.types import WORD, gathered
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.model.observe_request import Observing
 
+_option = options_in(Section.OBSERVE)
+
 _OPTIONS = (
-    click.option(
+    _option(
         "--observe/--no-observe",
         default=True,
-        help="Read counters of server and hosts every second. [default: observe]",
+        help=say("Read the counters of servers and hosts every second. [default: observe]"),
     ),
-    click.option(
+    _option(
         "--host-ssh",
         type=WORD,
         multiple=True,
         metavar="USER@HOST",
-        help="SSH destination of the server's host; one per target.",
+        help=say(
+            "Read the counters of the server's host over SSH. Give one per target, in the same"
+            " order."
+        ),
     ),
-    click.option(
+    _option(
         "--node-exporter",
         type=WORD,
         multiple=True,
         metavar="URL",
-        help="Address of a Prometheus exporter on the server's host.",
+        help=say(
+            "Read the counters of the server's host from this Prometheus exporter. Give one per"
+            " target, in the same order."
+        ),
     ),
-    click.option(
+    _option(
         "--mysqld-exporter",
         type=WORD,
         multiple=True,
         metavar="URL",
-        help="Prometheus exporter to read instead of the server itself.",
+        help=say(
+            "Read the server's counters from this Prometheus exporter instead of the server. Give"
+            " one per target, in the same order."
+        ),
     ),
 )
 
@@ -50,11 +64,16 @@ def _observing(
     from loadstone.model.observe_request import Observing
 
     if not observe and (host_ssh or node_exporter or mysqld_exporter):
-        raise click.UsageError("--no-observe reads nothing: leave the sources out")
+        raise click.UsageError(
+            say(
+                "--no-observe reads no counters: leave --host-ssh, --node-exporter and"
+                " --mysqld-exporter out"
+            )
+        )
     return Observing(
         on=observe, host_ssh=host_ssh, node_exporter=node_exporter, server_exporter=mysqld_exporter
     )
 
 
 observing_options = gathered("observing", _OPTIONS, _observing)
-"""Give a command all of them; it gets one `observing` in their place."""
+"""Add them all to a command, which gets one `observing` instead."""

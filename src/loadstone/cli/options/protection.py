@@ -1,4 +1,4 @@
-"""The options that end a load, or hold it back, before it does harm; the same wherever one is."""
+"""The options that stop or pause a load before it does harm: the same for all commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import options_in
+from loadstone.cli.help.sections import Section
 from loadstone.cli.options.types import WORD, Parsed, gathered
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.model.protection import Condition, Protection
@@ -19,7 +22,7 @@ class ConditionSpec(Parsed["Condition"]):
     name = "CONDITION"
 
     def __init__(self, *, holds: bool = False) -> None:
-        """`holds`: of a load that is held back, not ended."""
+        """`holds`: for a load that is paused, not stopped."""
         self._holds = holds
 
     def read(self, text: str) -> Condition:
@@ -29,32 +32,43 @@ class ConditionSpec(Parsed["Condition"]):
         return max_load(text) if self._holds else condition(text)
 
 
+_option = options_in(Section.PROTECT)
+
 _OPTIONS = (
-    click.option(
+    _option(
         "--abort-if",
         type=ConditionSpec(),
         multiple=True,
-        help="Stop cleanly with exit code 12 when this holds: threads_running>200 (of others),"
-        " replica_lag>10s, disk_free<5%, errors>1%, p99>200ms for 5s.",
+        help=say(
+            "Stop the load cleanly, with exit code 12, as soon as this holds. Examples:"
+            " threads_running>200 (threads of other clients), replica_lag>10s, disk_free<5%,"
+            " errors>1%, p99>200ms for 5s. May be repeated."
+        ),
     ),
-    click.option(
+    _option(
         "--max-load",
         type=ConditionSpec(holds=True),
         multiple=True,
-        help="Pause the load while this holds; those seconds are excluded from all figures.",
+        help=say(
+            "Pause the load as long as this holds; those seconds are excluded from all figures."
+            " May be repeated."
+        ),
     ),
-    click.option(
+    _option(
         "--no-abort",
         is_flag=True,
-        help="Turn off the default conditions for servers that are not sandboxes.",
+        help=say("Turn off the default conditions that protect servers that are not sandboxes."),
     ),
-    click.option(
+    _option(
         "--replica",
         "replicas",
         type=WORD,
         multiple=True,
         metavar="URL",
-        help="Replica whose lag is watched, with the target's credentials.",
+        help=say(
+            "Replica whose lag is watched, with the user and password of the target. May be"
+            " repeated."
+        ),
     ),
 )
 
@@ -76,22 +90,24 @@ def _protection(
 
 
 protection_options = gathered("protection", _OPTIONS, _protection)
-"""Give a command all of them; it gets one `protection` in their place."""
+"""Add them all to a command, which gets one `protection` instead."""
 
 
 def _replica(url: str) -> Target:
-    """A URL that stays in the run's folder.
+    """A URL that is recorded with the run.
 
     Raises:
         UsageError: it has a password.
-        TargetUrlError: it is none.
+        TargetUrlError: it is not a URL.
     """
     from loadstone.model.target import parse_target_url
 
     target, password = parse_target_url(url)
     if password is not None and password.get_secret_value():
         raise click.UsageError(
-            "--replica: the URL is kept with the run, so leave the password out: the target's is"
-            " taken"
+            say(
+                "--replica: the URL is recorded with the run, so leave the password out; the"
+                " target's password is used"
+            )
         )
     return target

@@ -1,4 +1,4 @@
-"""The options that ask for findings to be put to the proof: the same for `run` and `diagnose`."""
+"""The options for proving findings: the same for `run` and `diagnose`."""
 
 from __future__ import annotations
 
@@ -8,57 +8,72 @@ from typing import Any, TypeVar
 
 import click
 
+from loadstone.cli.help.command import option, options_in
+from loadstone.cli.help.sections import Section
 from loadstone.cli.options.types import DURATION, trust_option, with_options
+from loadstone.model.message import say
 
 DEFAULT_S = 180.0
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+_option = options_in(Section.PROVE)
+
 _PROVE = (
-    click.option(
+    _option(
         "--prove",
         is_flag=True,
-        help="A/B-test each finding: alternate the load with and without the fix.",
+        help=say(
+            "Prove each finding with an A/B test: alternate the load with and without its remedy."
+        ),
     ),
-    click.option(
-        "--prove-time", type=DURATION, help="Time limit for all trials together. [default: 3m]"
+    _option(
+        "--prove-time",
+        type=DURATION,
+        help=say("Time limit for all trials together. [default: 3m]"),
     ),
-    click.option(
+    _option(
         "--prove-only",
+        rare=True,
         multiple=True,
         metavar="CAUSE",
-        help="Try only this finding; may be repeated.",
+        help=say("Prove only the finding with this cause. May be repeated."),
     ),
 )
-_YES = click.option(
+_YES = _option(
     "--yes",
     is_flag=True,
-    help="With --prove: allow changing global variables for a while on a server that is not a"
-    " sandbox.",
+    help=say(
+        "With --prove: allow global variables to be changed temporarily on a server that is not a"
+        " sandbox."
+    ),
 )
-_YES_OF_A_RUN = click.option(
+_YES_OF_A_RUN = option(
     "--yes",
     is_flag=True,
-    help="Allow writing to a schema that holds other tables (they are never touched); with --prove:"
-    " allow changing global variables for a while on a server that is not a sandbox.",
+    section=Section.SERVER,
+    help=say(
+        "Allow writing to a schema that holds other tables (they are never touched). With --prove:"
+        " also allow global variables to be changed temporarily on a server that is not a sandbox."
+    ),
 )
 
 
 def proving_options(command: _Command) -> _Command:
-    """Give a command all of them; it gets one `proving` in their place, `None` without --prove."""
+    """Add them all to a command, which gets one `proving` instead: `None` without --prove."""
 
     @wraps(command)
     def with_proving(*arguments: Any, yes: bool, trusted: bool, **options: Any) -> Any:
-        for option, given in (("--yes", yes), ("--trust-folder", trusted)):
+        for name, given in (("--yes", yes), ("--trust-folder", trusted)):
             if given and not options["prove"]:
-                raise _useless(option)
+                raise _useless(name)
         return command(*arguments, **_with_proving(options, yes, trusted))
 
     return with_options(with_proving, (*_PROVE, _YES, trust_option))  # type: ignore[no-any-return]
 
 
 def proving_options_of_a_run(command: _Command) -> _Command:
-    """The same, but that `--yes` says something without `--prove`, too: the command gets `yes`."""
+    """The same, but `--yes` also has a meaning without `--prove`: the command gets `yes`."""
 
     @wraps(command)
     def with_proving(*arguments: Any, yes: bool, **options: Any) -> Any:
@@ -68,12 +83,12 @@ def proving_options_of_a_run(command: _Command) -> _Command:
 
 
 def _with_proving(options: dict[str, Any], yes: bool, trusted: bool) -> dict[str, Any]:
-    """The options with what was asked of the proof in the place of its own."""
+    """The options, with one `proving` in place of those for proving."""
     prove, time_s, only = (options.pop(name) for name in ("prove", "prove_time", "prove_only"))
     if not prove:
-        for option, given in (("--prove-time", time_s is not None), ("--prove-only", only)):
+        for name, given in (("--prove-time", time_s is not None), ("--prove-only", only)):
             if given:
-                raise _useless(option)
+                raise _useless(name)
         return options | {"proving": None}
     from loadstone.model.prove_request import Proving
 
@@ -81,5 +96,5 @@ def _with_proving(options: dict[str, Any], yes: bool, trusted: bool) -> dict[str
     return options | {"proving": asked}
 
 
-def _useless(option: str) -> click.UsageError:
-    return click.UsageError(f"{option} is for trials of findings: ask for them with --prove")
+def _useless(name: str) -> click.UsageError:
+    return click.UsageError(say("{option} needs --prove", option=name))

@@ -17,6 +17,7 @@ from loadstone.cli.options.workload import options_of
 from loadstone.cli.options.workload_source import check_charset, template_of, workload_given
 from loadstone.config.phases import rates_of, seconds_of, users_of
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
+from loadstone.model.message import say
 from loadstone.model.plan import USERS_OF_A_RATE, Closed, ConnectPolicy, Drive, Open, Session
 from loadstone.model.search import SearchPlan
 from loadstone.runner.request import MixedIn, Request
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from loadstone.model.prove_request import Proving
     from loadstone.model.search import Objective
 
-# Together below 53: whoever reads result.json or run.json as doubles sees the same number.
+# Together below 53 bits: a program that reads result.json as doubles sees the same number.
 _BOOK_BITS = 32
 _STEP_BITS = 20
 
@@ -39,7 +40,7 @@ class RunOptions:
     """The options of `run`, each as its type has parsed it; `None` where it was left out."""
 
     concurrency: tuple[int, ...] | None
-    """Virtual users of each step; empty: the fewest that reach the peak are looked for."""
+    """Virtual users of each step; empty: search for the fewest that reach the peak."""
     objective: Objective | None
     rates: tuple[Rate, ...] | None
     arrivals: Literal["poisson", "uniform"] | None
@@ -96,19 +97,19 @@ class RunOptions:
 
     @property
     def sizes(self) -> dict[str, object]:
-        """How large tables are to be, by the option's name."""
+        """The sizes of tables, by the option's name."""
         names = ("tables", "table_size", "warehouses", "foreign_keys", "partitions")
         return {name: getattr(self, name) for name in names}
 
     def of_member(self, member: Member) -> RunOptions:
-        """The same for one workload of a mix, with what it has of its own."""
+        """The same for one workload of a mix, with its own values."""
         return replace(self, workload_options=member.options, **member.sizes)
 
 
 def request_from(
     workloads: tuple[str, ...], members: tuple[Member, ...], asked: RunOptions
 ) -> Request:
-    """The request that the command line makes.
+    """The request of the command line.
 
     Raises:
         UsageError: an option does not fit the workload, or another option.
@@ -117,43 +118,55 @@ def request_from(
 
 
 def check(asked: RunOptions, members: tuple[Member, ...], connection: Connection) -> None:
-    """Whether the options fit each other.
+    """Check that the options fit each other.
 
     Raises:
-        UsageError: two of them say the same thing, or the contrary.
+        UsageError: two of them mean the same, or contradict each other.
     """
     if asked.proving and not asked.observing.on:
-        raise click.UsageError("--prove wants findings, and they rest on what is observed")
+        raise click.UsageError(say("--prove needs findings, and they need --observe"))
     if connection.files_without_target:
         option = connection.files_without_target[0]
-        raise click.UsageError(f"{option} is for a server of yours: say which with --target")
+        raise click.UsageError(say("{option} needs --target", option=option))
     _check_loop(asked)
     _check_phases(asked)
     _check_cluster(connection, asked)
     _check_alone(members, asked)
     if asked.proving and connection.count > 1:
-        raise click.UsageError("--prove takes one --target: what is changed is changed on one")
+        raise click.UsageError(
+            say("--prove takes one --target: it changes variables of one server")
+        )
 
 
 def check_place(request: Request, connection: Connection) -> None:
-    """Whether the request fits where it is driven.
+    """Check that the request fits where it is driven.
 
     Raises:
-        UsageError: a target was given what only throwaway servers take, or the other way round.
+        UsageError: it has a target and an option for throwaway servers, or the other way round.
     """
     for one in request.alone:
         if not connection.given and one.template and not one.template.tables:
-            raise click.UsageError(f"{one.file} has no tables of its own: say where with --target")
+            raise click.UsageError(
+                say(
+                    "{file} defines no tables: name a server that has them with --target",
+                    file=one.file,
+                )
+            )
     if connection.given and (request.foreign_keys or request.partitions):
         raise click.UsageError(
-            "--foreign-keys and --partition are how tables are made: give them to prepare"
+            say(
+                "--foreign-keys and --partition take effect when tables are created: pass them to"
+                " loadstone prepare"
+            )
         )
     if connection.given and (request.server or request.settings):
-        raise click.UsageError("--server and --set are for a throwaway server: leave --target out")
+        raise click.UsageError(
+            say("--server and --set are for a throwaway server: leave --target out")
+        )
 
 
 def _check_phases(asked: RunOptions) -> None:
-    """Phases say how long a step is, and how many users or events it has."""
+    """Phases define how long a step is, and how many users or events it has."""
     if asked.phases is None:
         return
     said = (
@@ -161,68 +174,102 @@ def _check_phases(asked: RunOptions) -> None:
     )  # fmt: skip
     for given, option in said:
         if given is not None:
-            raise click.UsageError(f"{option}: the phases say that: leave it out")
+            raise click.UsageError(
+                say("{option}: --phases already defines it: leave one out", option=option)
+            )
     if asked.phases[0].users and asked.concurrency:
-        raise click.UsageError("--concurrency: the phases say how many users: leave it out")
+        raise click.UsageError(
+            say("--concurrency: --phases already defines the users: leave one out")
+        )
     if len(asked.concurrency or ()) > 1:
-        raise click.UsageError("--concurrency: give one number of users, who wait for the phases")
+        raise click.UsageError(
+            say("--concurrency: with --phases give one number of users, who share their events")
+        )
 
 
 def _check_cluster(connection: Connection, asked: RunOptions) -> None:
-    """Other machines do not reach a server that only this one has."""
+    """Other machines cannot reach a throwaway server on this one."""
     if asked.cluster is None:
         return
     if not connection.given:
-        said = "a throwaway server cannot be reached from other machines: say which with --target"
-        raise click.UsageError(f"--cluster: {said}")
+        raise click.UsageError(
+            say(
+                "--cluster needs --target: other machines cannot reach a throwaway server on this"
+                " one"
+            )
+        )
     if asked.proving:
-        raise click.UsageError("--prove drives from this machine: leave --cluster out")
+        raise click.UsageError(say("--prove drives from this machine: leave --cluster out"))
 
 
 def _check_alone(members: tuple[Member, ...], asked: RunOptions) -> None:
-    """What wants one workload, or a load that stays as it is."""
+    """Some options need a single workload, or a load that stays the same."""
     if not members and not asked.phases:
         return
-    what = "several workloads at once" if members else "--phases"
     if asked.is_search:
         option = "--slo" if asked.objective else "--concurrency auto"
-        raise click.UsageError(f"{option} looks for a level, and {what} has none: leave one out")
+        raise click.UsageError(
+            say("{option} cannot search with several workloads at once", option=option)
+            if members
+            else say("{option} cannot search with --phases: leave one out", option=option)
+        )
     if asked.proving:
-        raise click.UsageError(f"--prove drives one workload at one level: not {what}")
+        raise click.UsageError(
+            say("--prove cannot drive several workloads at once")
+            if members
+            else say("--prove cannot drive --phases: leave one out")
+        )
     if members and asked.workload_options:
         option = asked.workload_options[0]
         raise click.UsageError(
-            f"{option}: which of the workloads has it? Write it there, as"
-            f" {members[0].workload}:{option}"
+            say(
+                "{option}: write it with the workload that it is for, such as {workload}:{option}",
+                option=option,
+                workload=members[0].workload,
+            )
         )
 
 
 def _check_loop(asked: RunOptions) -> None:
-    """An open loop and a closed one have options that make no sense in the other."""
+    """Open and closed loops each have options that make no sense for the other."""
     if asked.rates and asked.objective:
-        raise click.UsageError("--slo looks for a rate itself: leave --rate out")
+        raise click.UsageError(say("--slo searches for the rate itself: leave --rate out"))
     if asked.is_search and (asked.repeats > 1 or len(asked.concurrency or ()) > 1):
-        raise click.UsageError("a search repeats steps and chooses levels itself: give one level")
+        raise click.UsageError(
+            say(
+                "a search chooses levels and repeats steps itself: leave --repeats out, and give"
+                " --concurrency at most one number"
+            )
+        )
     if asked.is_search and asked.protection.max_load:
         raise click.UsageError(
-            "--max-load: a search looks for what the server can do, and a load that is held back"
-            " says nothing of that: leave it out, or --abort-if"
+            say(
+                "--max-load: a search needs the server's full throughput, and a paused load does"
+                " not show it: leave --max-load out, or use --abort-if"
+            )
         )
     if not asked.is_open:
         closed = ((asked.arrivals, "--arrivals"), (asked.max_backlog, "--max-backlog"))
         for given, option in closed:
             if given is not None:
-                raise click.UsageError(f"{option} is for an open loop: say how much with --rate")
+                raise click.UsageError(
+                    say("{option} is for an open loop: add --rate", option=option)
+                )
     elif asked.think_time:
-        raise click.UsageError("--think-time is for a closed loop: with --rate no user decides")
+        raise click.UsageError(
+            say("--think-time is for a closed loop: with --rate or --slo a schedule starts events")
+        )
 
 
 def mixed_of(members: tuple[Member, ...], asked: RunOptions) -> Request:
     """Several workloads at once, each of them a request of its own."""
     if (asked.is_open or asked.phases) and all(member.users for member in members):
-        what = "phases" if asked.phases else "the events of an open loop"
         raise click.UsageError(
-            f"{what} are for workloads without users of their own: write one of them without users="
+            say("--phases needs a workload without users of its own: write one without users=")
+            if asked.phases
+            else say(
+                "an open loop needs a workload without users of its own: write one without users="
+            )
         )
     ladder = ladder_of(members, _ladder_asked(asked), _few(asked))
     pool = tuple(users - sum(member.users or 0 for member in members) for users in ladder)
@@ -230,7 +277,9 @@ def mixed_of(members: tuple[Member, ...], asked: RunOptions) -> Request:
     for member in members:
         alone = request_of(member.workload, asked.of_member(member))
         if alone.book:
-            raise click.UsageError(f"{member.workload} is run alone: leave the others out")
+            raise click.UsageError(
+                say("{workload} can only run alone: leave the others out", workload=member.workload)
+            )
         levels = (member.users,) if member.users else pool
         mixed.append(
             MixedIn(
@@ -254,7 +303,7 @@ def mixed_of(members: tuple[Member, ...], asked: RunOptions) -> Request:
 
 
 def _ladder_asked(asked: RunOptions) -> tuple[int, ...] | None:
-    """The users of each step, as far as somebody said so."""
+    """The users of each step, if any were given."""
     return users_of(asked.phases or ()) or asked.concurrency or None
 
 

@@ -1,4 +1,4 @@
-"""The options that say how large TPC-C's tables are and how they are made."""
+"""The options for the size of the TPC-C tables and how they are created."""
 
 from __future__ import annotations
 
@@ -7,28 +7,41 @@ from typing import Any, TypeVar
 
 import click
 
+from loadstone.cli.help.command import options_in
+from loadstone.cli.help.sections import Section
 from loadstone.cli.options.types import with_options
+from loadstone.model.message import say, say_in
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _MOST_WAREHOUSES = 1_000_000
 _MOST_PARTITIONS = 8192
 
+_option = options_in(Section.TABLES)
+
 _OPTIONS = (
-    click.option(
+    _option(
         "--warehouses",
         type=click.IntRange(1, _MOST_WAREHOUSES),
-        help="tpcc: number of warehouses. [default: those that exist; 1 in new tables]",
+        help=say(
+            "For tpcc: number of warehouses. [default: all existing ones; 1 when the tables are"
+            " created]"
+        ),
     ),
-    click.option(
-        "--foreign-keys", is_flag=True, help="tpcc: make foreign keys between the tables."
+    _option(
+        "--foreign-keys",
+        is_flag=True,
+        rare=True,
+        help=say("For tpcc: create foreign keys between the tables."),
     ),
-    click.option(
+    _option(
         "--partition",
         "partitions",
+        rare=True,
         type=click.IntRange(0, _MOST_PARTITIONS),
         default=0,
-        help="tpcc: partition the tables by warehouse, into N parts.",
+        metavar="N",
+        help=say("For tpcc: partition the tables by warehouse into N parts. [default: 0, none]"),
     ),
 )
 
@@ -39,30 +52,30 @@ _OF_TPCC = {
     "foreign_keys": "--foreign-keys",
     "partitions": "--partition",
 }
-_OWN_TABLES = "tpcc has tables of its own: say how many --warehouses"
-_TABLES_OF_FILE = "a template's file says what tables it has: change rows and copies there"
-_OTHER_TABLES = "only the tables of tpcc have that: others take --tables and --table-size"
+_OWN_TABLES = say("tpcc has fixed tables: set their size with --warehouses")
+_TABLES_OF_FILE = say("a template defines its tables in its file: change rows and copies there")
+_OTHER_TABLES = say("this is only for tpcc: other workloads take --tables and --table-size")
 
 
 def tpcc_options(command: _Command) -> _Command:
-    """Give a command all of them."""
+    """Add them all to a command."""
     return with_options(command, _OPTIONS)  # type: ignore[no-any-return]
 
 
 def check_sizes(layout: str, asked: Mapping[str, Any]) -> None:
-    """Whether the sizes that were given are those that the workload has.
+    """Check that the sizes that were given are those that the workload has.
 
     Raises:
-        UsageError: TPC-C has warehouses, all others have tables; or servers have not both of what
-            was asked for.
+        UsageError: TPC-C has warehouses, all others have tables; or two options exclude each
+            other.
     """
     unfit, why = (_SIZES, _OWN_TABLES) if layout == "tpcc" else (_OF_TPCC, _OTHER_TABLES)
     if layout == "template":
         unfit, why = _SIZES | _OF_TPCC, _TABLES_OF_FILE
     for name, option in unfit.items():
         if asked[name]:
-            raise click.UsageError(f"{option}: {why}")
+            raise click.UsageError(say_in("joined", "{first}: {second}", first=option, second=why))
     if asked["foreign_keys"] and asked["partitions"]:
         raise click.UsageError(
-            "--foreign-keys and --partition: servers have no foreign keys on partitioned tables"
+            say("--foreign-keys and --partition: partitioned tables cannot have foreign keys")
         )

@@ -1,4 +1,4 @@
-"""What people write on the command line: durations, sizes, ladders, distributions."""
+"""The values of options: durations, sizes, ladders, distributions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from loadstone.cli.help.command import option
+from loadstone.cli.help.sections import Section
 from loadstone.model import quantity
+from loadstone.model.figure import Count
+from loadstone.model.message import Message, say
 
 if TYPE_CHECKING:
     from loadstone.model.plan import Distribution, Phase, Rate, Warmup
     from loadstone.model.search import Objective
 
+_HOUR_S = 3_600.0
 _DAY_S = 86_400.0
-# A leap year, which is as long as the engine goes on.
-_LIMITS_S = {"an hour": 3600.0, "a day": _DAY_S, "366 days": quantity.LONGEST_S}
 
 
 T = TypeVar("T")
@@ -27,13 +30,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Parsed(click.ParamType[T]):
-    """What stands on the command line as a text; a default may be a value already."""
+    """A value that is text on the command line; a default may be a value already."""
 
     def read(self, text: str) -> T:
-        """What the text means.
+        """The value of the text.
 
         Raises:
-            ValueError: it cannot be what is meant; says why, and what to write.
+            ValueError: the text is not such a value; its message has the reason and what to write.
         """
         raise NotImplementedError
 
@@ -44,7 +47,9 @@ class Parsed(click.ParamType[T]):
         try:
             return self.read(value)
         except ValueError as error:
-            self.fail(str(error), param, ctx)
+            # A message keeps its type, so that it can be shown in any language.
+            why = error.args[0] if error.args else ""
+            self.fail(why if isinstance(why, Message) else str(error), param, ctx)
 
 
 class Word(Parsed[str]):
@@ -55,17 +60,17 @@ class Word(Parsed[str]):
     def read(self, text: str) -> str:
         """The text as it is."""
         if not text.strip():
-            raise ValueError("it is empty: leave the option out, or give it a value")
+            raise ValueError(say("it is empty: leave the option out, or give it a value"))
         return text
 
 
 class CompressionList(Word):
-    """`zlib`, or a list of kinds in the order in which they are liked, such as `zstd,zlib,off`."""
+    """`zlib`, or a list of kinds in order of preference, such as `zstd,zlib,off`."""
 
     name = "kinds"
 
     def read(self, text: str) -> str:
-        """The list as it was written, known to be one."""
+        """The list as it was written, once it is checked."""
         from loadstone.model.target import CompressionError, compression
 
         try:
@@ -76,19 +81,19 @@ class CompressionList(Word):
 
 
 class Charset(Word):
-    """The name of a character set, as far as that can be said without the server."""
+    """The name of a character set, as far as that can be checked without the server."""
 
     name = "name"
 
     def read(self, text: str) -> str:
         """The name as it is."""
         if not re.fullmatch(r"[A-Za-z0-9]+", super().read(text)):
-            raise ValueError(f"'{text}' is not the name of a character set")
+            raise ValueError(say("'{text}' is not the name of a character set", text=text))
         return text
 
 
 class FilePath(click.Path):
-    """A file's path, which must not be empty: that would be the folder one is in."""
+    """A file's path, which must not be empty: that would be the current folder."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -109,21 +114,30 @@ class Duration(Parsed[float]):
 
     name = "time"
 
-    def __init__(self, *, zero: bool = False, most: str = "366 days") -> None:
+    def __init__(self, *, zero: bool = False, most_s: float = quantity.LONGEST_S) -> None:
         self._zero = zero
-        self._most = most
-        self._most_s = _LIMITS_S[most]
+        self._most_s = most_s
 
     def read(self, text: str) -> float:
         """Seconds."""
         seconds = quantity.scaled(text, quantity.SECONDS)
         if seconds is None:
-            raise ValueError(f"'{text}' is not a time: write 500ms, 30s, 2m or 1h")
+            raise ValueError(say("'{text}' is not a time: write 500ms, 30s, 2m or 1h", text=text))
         if seconds == 0 and not self._zero:
-            raise ValueError("a time of nought makes no sense here")
+            raise ValueError(say("the time must be more than 0"))
         if seconds > self._most_s:
-            raise ValueError(f"'{text}' is too long: at most {self._most}")
+            raise ValueError(
+                say("'{text}' is too long: at most {most}", text=text, most=_LIMITS[self._most_s])
+            )
         return seconds
+
+
+# A leap year, which is as long as the engine runs.
+_LIMITS = {
+    _HOUR_S: say("an hour"),
+    _DAY_S: say("a day"),
+    quantity.LONGEST_S: say("366 days"),
+}
 
 
 class Size(Parsed[int]):
@@ -138,9 +152,12 @@ class Size(Parsed[int]):
         """The number."""
         number = quantity.scaled(text, quantity.COUNTS) or 0.0
         if number < 1 or not (number.is_integer() or number > self._most):
-            raise ValueError(f"'{text}' is not a number from 1 on: write 1000, 10k or 1m")
+            raise ValueError(
+                say("'{text}' is not a whole number above 0: write 1000, 10k or 1m", text=text)
+            )
         if number > self._most:
-            raise ValueError(f"'{text}' is too many: at most {self._most:,}")
+            most = Count(self._most)
+            raise ValueError(say("'{text}' is too large: at most {most}", text=text, most=most))
         return int(number)
 
 
@@ -150,10 +167,10 @@ class Bytes(Parsed[int]):
     name = "size"
 
     def read(self, text: str) -> int:
-        """So many bytes."""
+        """The number of bytes."""
         size = quantity.scaled(text, quantity.BYTES) or 0.0
         if not 1 <= size < 2**63 or not size.is_integer():
-            raise ValueError(f"'{text}' is not a size: write 512, 16K, 64M or 2G")
+            raise ValueError(say("'{text}' is not a size: write 512, 16K, 64M or 2G", text=text))
         return int(size)
 
 
@@ -170,7 +187,7 @@ class Ladder(Parsed[tuple[int, ...]]):
 
 
 class Rates(Parsed[tuple["Rate", ...]]):
-    """`1000`, `1000,2000,4000`, `1000..8000/60s`: events a second."""
+    """`1000`, `1000,2000,4000`, `1000..8000/60s`: events per second."""
 
     name = "N|N,M|N..M/time"
 
@@ -243,8 +260,8 @@ class DistributionSpec(Parsed["Distribution"]):
 
 
 DURATION = Duration()
-CONNECT_TIME = Duration(most="an hour")
-THINK_TIME = Duration(zero=True, most="a day")
+CONNECT_TIME = Duration(most_s=_HOUR_S)
+THINK_TIME = Duration(zero=True, most_s=_DAY_S)
 WORD = Word()
 FILE = FilePath()
 SIZE = Size()
@@ -253,26 +270,27 @@ TABLES = Size(100_000)
 BACKLOG = Size(100_000_000)
 
 
-out_option = click.option(
+out_option = option(
     "--out",
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Folder for run folders.",
+    section=Section.RESULT,
+    help=say("Folder that holds the run folders."),
 )
 
 
 def with_options(command: Any, options: Sequence[Callable[[Any], Any]]) -> Any:
-    """The command with these options, which its help shows in this order."""
-    for option in reversed(options):
-        command = option(command)
+    """The command with these options, in the order in which its help shows them."""
+    for add in reversed(options):
+        command = add(command)
     return command
 
 
 def gathered(
     name: str, options: Sequence[Callable[[Any], Any]], make: Callable[..., object]
 ) -> Callable[[Command], Command]:
-    """Gives a command these options, and in their place one argument: what is made of them."""
+    """Add these options to a command, which gets one argument instead: what `make` returns."""
     taken = [each.name for each in with_options(lambda: None, options).__click_params__]
 
     def decorate(command: Command) -> Command:
@@ -286,25 +304,24 @@ def gathered(
     return decorate
 
 
-def lang_option(said: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--lang`: English unless something else is asked for; the environment is not looked at.
-
-    What a command prints must not depend on the machine on which a script runs.
-    """
-    return click.option(
-        "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help=said
-    )
-
-
-strict_option = click.option(
-    "--strict", is_flag=True, help="Exit with code 5 when the load generator was the bottleneck."
+strict_option = option(
+    "--strict",
+    is_flag=True,
+    section=Section.GATES,
+    help=say("Exit with code 5 if the load generator was the bottleneck."),
 )
-result_json_option = click.option("--json", "as_json", is_flag=True, help="Print result.json only.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
-trust_option = click.option(
+result_json_option = option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    section=Section.RESULT,
+    help=say("Print only the result, as JSON (the same as result.json)."),
+)
+json_option = option("--json", "as_json", is_flag=True, help=say("Print only JSON."))
+trust_option = option(
     "--trust-folder",
     "trusted",
     is_flag=True,
-    help="Trust this run folder although it was not created by you on this machine.",
+    help=say("Trust this run folder although it was not created by you on this machine."),
 )
-"""Of commands that carry out what a run's folder says, for folders of somebody else."""
+"""For commands that execute what a run's folder says: it may be somebody else's folder."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loadstone.cli.help.command import Command
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.nearest import nearest
 
 if TYPE_CHECKING:
@@ -19,19 +21,23 @@ _TRUE = ("on", "true", "yes", "1")
 _FALSE = ("off", "false", "no", "0")
 
 
-class WorkloadCommand(click.Command):
-    """A command that also takes the options of whatever workload it is given."""
+class WorkloadCommand(Command):
+    """A command that also takes the options of its workloads."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Turn `--hot-rows 4` into `--set-option hot_rows=4`; what is unknown is left to click."""
-        known = {option for param in self.params for option in (*param.opts, *param.secondary_opts)}
+        """Turn `--hot-rows 4` into `--set-option hot_rows=4`; click reports unknown options."""
+        known = {
+            option
+            for param in self.get_params(ctx)
+            for option in (*param.opts, *param.secondary_opts)
+        }
         unknown = [word for word in args if word.startswith("--") and _name(word) not in known]
         if unknown and unknown != ["--"]:
             args = list(_rewritten(args, known, _switches()))
         return super().parse_args(ctx, args)
 
     def options_of_workloads(self) -> list[str]:
-        """What may have been meant by an option that nobody knows."""
+        """Options that may have been meant by an unknown one."""
         return list(_switches())
 
 
@@ -48,16 +54,24 @@ def workload_named(name: str) -> WorkloadInfo:
     if name in workloads:
         return workloads[name]
     if name in bundled():
-        way = f"loadstone workload show {name} > {name}.toml, then loadstone run {name}.toml"
-        raise click.UsageError(f"{name} is a template, which is a file: {way}")
+        raise click.UsageError(
+            say(
+                "{name} is a template, which is a file: loadstone workload show {name} >"
+                " {name}.toml, then loadstone run {name}.toml",
+                name=name,
+            )
+        )
     near = nearest(name, workloads)
+    known = Joined(workloads)
     raise click.UsageError(
-        f"there is no workload '{name}'" + (f": {near}" if near else f" ({', '.join(workloads)})")
+        say("there is no workload '{name}': {near}", name=name, near=near)
+        if near
+        else say("there is no workload '{name}' ({known})", name=name, known=known)
     )
 
 
 def options_of(workload: WorkloadInfo, given: Sequence[str]) -> dict[str, OptionValue]:
-    """`name=value` texts as values of the type that the workload's defaults have.
+    """`name=value` texts as values of the type of the workload's defaults.
 
     Raises:
         UsageError: the workload has no such option, or it takes no such value.
@@ -67,24 +81,28 @@ def options_of(workload: WorkloadInfo, given: Sequence[str]) -> dict[str, Option
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals:
-            raise click.UsageError(f"--set-option {text}: write name=value")
+            raise click.UsageError(say("--set-option {text}: write name=value", text=text))
         if name not in workload.options:
             raise click.UsageError(_unknown(workload, name))
         options[name] = _typed(name, value.strip(), workload.options[name])
     return options
 
 
-def _unknown(workload: WorkloadInfo, name: str) -> str:
-    near = nearest(name, workload.options)
-    known = ", ".join(workload.options) or "none"
-    return f"{workload.name} has no option {name}: {near or f'there are {known}'}"
+def _unknown(workload: WorkloadInfo, name: str) -> Message:
+    given = {"workload": workload.name, "name": name}
+    if near := nearest(name, workload.options):
+        return say("{workload} has no option {name}: {near}", near=near, **given)
+    if not workload.options:
+        return say("{workload} has no options, so none is called {name}", **given)
+    known = Joined(workload.options)
+    return say("{workload} has no option {name}: it has {known}", known=known, **given)
 
 
 def _typed(name: str, text: str, default: OptionValue | None) -> OptionValue:
     if isinstance(default, bool):
         if text.lower() in _TRUE + _FALSE:
             return text.lower() in _TRUE
-        raise click.UsageError(f"{name} is on or off, not '{text}'")
+        raise click.UsageError(say("{name} is on or off, not '{text}'", name=name, text=text))
     if isinstance(default, int):
         from loadstone.cli.options.types import SIZE
 
@@ -93,7 +111,7 @@ def _typed(name: str, text: str, default: OptionValue | None) -> OptionValue:
         with contextlib.suppress(ValueError):
             if math.isfinite(number := float(text)):
                 return number
-        raise click.UsageError(f"{name} is a number, not '{text}'")
+        raise click.UsageError(say("{name} is a number, not '{text}'", name=name, text=text))
     return text
 
 
@@ -130,7 +148,8 @@ def _rewritten(args: Sequence[str], known: set[str], switches: dict[str, bool]) 
 def _following(words: Iterator[str], option: str) -> str:
     value = next(words, None)
     if value is None or value.startswith("--"):
-        raise click.UsageError(f"--{option.replace('_', '-')} needs a value")
+        name = f"--{option.replace('_', '-')}"
+        raise click.UsageError(say("{option} needs a value", option=name))
     return value
 
 

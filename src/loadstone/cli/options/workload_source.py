@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loadstone.cli.options.workload import workload_named
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.engine import WorkloadInfo
@@ -12,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def template_of(word: str) -> Template | None:
-    """The template that a file has; `None` where the word is no file's.
+    """The template in a file; `None` if the word is not a file's name.
 
     Raises:
-        TemplateRefused: the file cannot be read, or something is wrong with it.
+        TemplateRefused: the file cannot be read, or something in it is wrong.
     """
     from loadstone.workloads.bundled import ENDING
 
@@ -30,23 +31,26 @@ def template_of(word: str) -> Template | None:
 
 
 def check_charset(template: Template, file: str, charset: str) -> None:
-    """See that users send its letters in the character set that they are written in.
+    """Check that users send its letters in the character set that they are written in.
 
     Raises:
-        TemplateRefused: they would be taken for other letters.
+        TemplateRefused: the server would misread them.
     """
     if template.beyond_ascii is None or charset.lower().startswith("utf8"):
         return
     from loadstone.config.problems import Problem
     from loadstone.workloads.templates.file import TemplateRefused
 
-    said = f"letters beyond ASCII are sent as UTF-8, and --charset {charset} takes them for others"
-    write = "leave --charset out, or write ASCII"
+    said = say(
+        "letters beyond ASCII are sent as UTF-8, and --charset {charset} would misread them",
+        charset=charset,
+    )
+    write = say("leave --charset out, or write ASCII")
     raise TemplateRefused(file, [Problem(template.beyond_ascii, "", said, write)])
 
 
 def workload_given(word: str, template: Template | None) -> WorkloadInfo:
-    """What commands want to know of it.
+    """What commands need to know about a workload.
 
     Raises:
         UsageError: the engine has no such workload; names the nearest.

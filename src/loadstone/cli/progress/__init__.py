@@ -1,1 +1,1 @@
-"""What a person sees on stderr while a command works."""
+"""Progress on stderr."""

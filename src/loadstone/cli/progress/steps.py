@@ -1,18 +1,22 @@
-"""What a person sees on stderr while steps are driven: a live table, or plain lines."""
+"""Progress on stderr while steps are driven: a live table, or plain lines."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import reduce
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from loadstone.cli.language import by_text, in_words
 from loadstone.lab.step.listener import Observer
-from loadstone.model.numbers import NOTHING, asked, count, duration, number_of, rate
+from loadstone.model.figure import Count, Rate, Seconds
+from loadstone.model.message import Joined, Message, counted, plain, say, say_in, user_count
+from loadstone.model.numbers import NOTHING, asked, count, rate
 from loadstone.model.plan import Open, Plan, Step
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.records import Sample
@@ -22,7 +26,7 @@ from loadstone.report.table import Table
 from loadstone.runner.view import Silence
 
 LINE_EVERY_S = 10.0
-"""How often a plain line says how a step goes."""
+"""How often a plain line shows the progress of a step."""
 
 
 @contextmanager
@@ -30,7 +34,7 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
     """The view that fits stderr: a live table in a terminal, lines elsewhere, or nothing."""
     if sys.stderr.isatty() and not quiet:
         view = LiveTable(plan, steps)
-        # Drawn when there is something new, about once a second: it takes from what is measured.
+        # Drawn when there is something new, about once a second: drawing disturbs the measurement.
         console = Console(stderr=True)
         live = Live(view, console=console, auto_refresh=False, transient=True)
         with _drawn(live):
@@ -44,13 +48,13 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
 
 @contextmanager
 def time_left(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer]:
-    """Lines, and now and then how long the rest takes: for experiments, which may take hours."""
+    """Lines, and now and then the time left: for experiments, which may take hours."""
     yield Silence() if quiet else TimeLeft(plan, steps)
 
 
 @contextmanager
 def _drawn(live: Live) -> Iterator[None]:
-    """Begun and ended on a terminal that may be closed at any time."""
+    """Started and stopped on a terminal that may be closed at any time."""
     _unless_gone(live.start)()
     try:
         yield
@@ -59,7 +63,7 @@ def _drawn(live: Live) -> Iterator[None]:
 
 
 def _unless_gone(draw: Callable[[], None]) -> Callable[[], None]:
-    """A closed terminal fails whoever writes to it, before SIGHUP says so: it ends no run."""
+    """Writing to a closed terminal fails even before SIGHUP arrives: that ends no run."""
 
     def drawn() -> None:
         with suppress(OSError):
@@ -69,7 +73,7 @@ def _unless_gone(draw: Callable[[], None]) -> Callable[[], None]:
 
 
 class PlainLines(Silence):
-    """A line when a step begins, every ten seconds, and when it ends."""
+    """A line when a step starts, every ten seconds, and when it ends."""
 
     def __init__(self, plan: Plan, steps: int | None) -> None:
         self._plan = plan
@@ -79,50 +83,56 @@ class PlainLines(Silence):
     def on_step_begin(self, step: Step) -> None:
         """Which one, and how many users."""
         self._said_at_s = 0.0
-        _say(f"{_place(step, self._steps)}: connecting")
+        _say(say("{step}: connecting", step=_place(step, self._steps)))
 
     def on_sample(self, step: Step, sample: Sample) -> None:
-        """How it goes, now and then."""
+        """The progress, now and then."""
         if sample.to_s - self._said_at_s >= LINE_EVERY_S - 0.5:
             self._said_at_s = sample.to_s
             parts = [second_line(self._plan, sample), *member_lines(sample)]
-            _say(f"{_place(step, self._steps)}: {'; '.join(parts)}")
+            _say(_with(_place(step, self._steps), Joined(parts, "clauses")))
 
     def on_step_end(self, step: Step, result: StepResult) -> None:
-        """What came out."""
+        """The result."""
         response = result.latency.response
-        _say(
-            f"{_place(step, self._steps)}: {result.state}, {rate(result.tps)} tps, "
-            f"{rate(result.qps)} qps, p95 {rate(response.p95)} ms, p99 {rate(response.p99)} ms, "
-            f"{number_of(sum(result.errors.values()), 'error')}"
+        said = say(
+            "{state}, {tps} tps, {qps} qps, p95 {p95} ms, p99 {p99} ms, {errors}",
+            state=by_text(result.state),
+            tps=Rate(result.tps),
+            qps=Rate(result.qps),
+            p95=Rate(response.p95),
+            p99=Rate(response.p99),
+            errors=_errors(sum(result.errors.values())),
         )
+        _say(_with(_place(step, self._steps), said))
 
     def on_note(self, text: str) -> None:
         """Worth a line."""
-        _say(f"note: {text}")
+        _say(say("note: {note}", note=text))
 
 
 class TimeLeft(PlainLines):
-    """The same, and now and then how long the rest takes: for runs of hours."""
+    """The same, and now and then the time left: for runs of hours."""
 
     def __init__(self, plan: Plan, steps: int | None) -> None:
         super().__init__(plan, steps)
-        self._began: tuple[float, int] | None = None
+        self._started: tuple[float, int] | None = None
         self._said_at = time.monotonic()
 
     def on_step_begin(self, step: Step) -> None:
-        """By what the steps so far took, with all that is done between them."""
+        """Estimate from the steps so far and the time between them."""
         now = time.monotonic()
-        began, first = self._began = self._began or (now, step.number)
+        started, first = self._started = self._started or (now, step.number)
         left = (self._steps or 0) + 1 - step.number
         if step.number > first and left > 0 and now - self._said_at >= LINE_EVERY_S:
             self._said_at = now
-            _say(f"about {duration(left * (now - began) / (step.number - first))} left")
+            left_s = left * (now - started) / (step.number - first)
+            _say(say("about {time} left", time=Seconds(left_s)))
         super().on_step_begin(step)
 
 
 class LiveTable(Silence):
-    """One row a step, the current second on top."""
+    """One row per step, with the current second on top."""
 
     def __init__(self, plan: Plan, steps: int | None) -> None:
         self._plan = plan
@@ -162,19 +172,20 @@ class LiveTable(Silence):
             rows.append(tuple(self._running(self._step)))
         columns = step_columns(repeats=False, rates=rates)
         table = Table(columns, tuple(rows), styles={len(self._done): "dim"})
-        notes = [Text(f"note  {text}", "dim") for text in self._notes]
+        notes = [Text(in_words(say("note  {note}", note=text)), "dim") for text in self._notes]
         members = [
-            Text(f"  {line}") for line in (member_lines(self._sample) if self._sample else ())
+            Text(f"  {in_words(line)}")
+            for line in (member_lines(self._sample) if self._sample else ())
         ]
-        return Group(Text(self._top(), "bold"), *members, Text(), table, *notes)
+        return Group(Text(in_words(self._top()), "bold"), *members, Text(), table, *notes)
 
-    def _top(self) -> str:
+    def _top(self) -> Message:
         if self._step is None:
-            return "finishing" if len(self._done) == self._steps else "next step"
+            return say("finishing") if len(self._done) == self._steps else say("next step")
         place = _place(self._step, self._steps)
         if self._sample is None:
-            return f"{place}: connecting"
-        return f"{place}: {second_line(self._plan, self._sample)}"
+            return say("{step}: connecting", step=place)
+        return _with(place, second_line(self._plan, self._sample))
 
     def _running(self, step: Step) -> list[str]:
         due = due_cells(step.rate, rates=is_open(self._plan))
@@ -188,47 +199,78 @@ def _nowhere() -> None:
     """A table that is on no screen has nowhere to be drawn."""
 
 
-def second_line(plan: Plan, sample: Sample) -> str:
-    """`window 12 s of 30 s, 1,234 tps, p95 12.3 ms, 64 users`."""
+def second_line(plan: Plan, sample: Sample) -> Message:
+    """`window 12 of 30 s, 1,234 tps, p95 12.3 ms`."""
     tps, _, _, p95, *_ = _cells_of_second(sample)
-    errors = sum(sample.errors.values())
-    said = f"{_place_in(plan, sample)}, {tps} tps, p95 {p95} ms"
+    parts = [_place_in(plan, sample), _throughput(tps, p95)]
     if is_open(plan):
-        said += f", {count(sample.tally.waiting)} waiting"
+        parts.append(say("{number} waiting", number=Count(sample.tally.waiting)))
     if plan.drive.reconnect_after:
-        said += f", {rate(sample.counts.connects / (sample.seconds or 1.0))} connects/s"
+        by_second = sample.counts.connects / (sample.seconds or 1.0)
+        parts.append(say("{rate} connects/s", rate=Rate(by_second)))
     if sample.idle and sample.idle.open < plan.drive.idle:
-        said += f", {count(sample.idle.open)} of {count(plan.drive.idle)} idle"
-    return said + (f", {number_of(errors, 'error')}" if errors else "")
+        idle = {"number": Count(sample.idle.open), "of": Count(plan.drive.idle)}
+        parts.append(say("{number} of {of} idle", **idle))
+    return _listed([*parts, *_any_errors(sample.errors)])
 
 
-def _place_in(plan: Plan, sample: Sample) -> str:
+def _place_in(plan: Plan, sample: Sample) -> Message:
     """`window 12 of 30 s`, or `ramp 12 of 2 min, 16..256 users`."""
-    begin = 0.0
+    start = 0.0
     for phase in plan.phases:
-        if sample.to_s <= begin + phase.seconds and sample.phase != "drain":
-            unit = " users" if phase.users else ""
-            done = sample.to_s - begin
-            return f"{phase.name} {done:.0f} of {duration(phase.seconds)}, {phase}{unit}"
-        begin += phase.seconds
+        if sample.to_s <= start + phase.seconds and sample.phase != "drain":
+            place = _done_of(phase.name, sample.to_s - start, phase.seconds)
+            load = say("{users} users", users=str(phase)) if phase.users else plain(str(phase))
+            return _listed([place, load])
+        start += phase.seconds
     lasts = plan.warmup_s if sample.phase == "warmup" else plan.duration_s
     done = sample.to_s - (0.0 if sample.phase == "warmup" else plan.warmup_s)
     if lasts >= LONGEST_S:
-        return f"{sample.phase} {duration(done)}"
-    return f"{sample.phase} {done:.0f} of {duration(lasts)}"
+        return say("{phase} {time}", phase=by_text(sample.phase), time=Seconds(done))
+    return _done_of(by_text(sample.phase), done, lasts)
 
 
-def member_lines(sample: Sample) -> list[str]:
+def _done_of(phase: str, done_s: float, of_s: float) -> Message:
+    return say("{phase} {done} of {time}", phase=phase, done=f"{done_s:.0f}", time=Seconds(of_s))
+
+
+PHASES = (say("warmup"), say("window"), say("drain"))
+STATES = (say("finished"), say("stopped"), say("failed"), say("interrupted"))
+"""The engine's words for them, which stand in result.json."""
+
+
+def member_lines(sample: Sample) -> list[Message]:
     """A line for each workload of a mix: `shop 1,234 tps, p95 12.3 ms`."""
     lines = []
     for member in sample.members:
         p95 = member.latency_ns.response.p95
-        shown = rate(None if p95 is None else p95 / 1e6)
         events = rate(member.counts.events / (sample.seconds or 1.0))
-        errors = sum(member.errors.values())
-        said = f"{member.name} {events} tps, p95 {shown} ms"
-        lines.append(said + (f", {number_of(errors, 'error')}" if errors else ""))
+        figures = _throughput(events, rate(None if p95 is None else p95 / 1e6))
+        said = say("{workload} {figures}", workload=member.name, figures=figures)
+        lines.append(_listed([said, *_any_errors(member.errors)]))
     return lines
+
+
+def _throughput(tps: str, p95: str) -> Message:
+    return say("{tps} tps, p95 {p95} ms", tps=tps, p95=p95)
+
+
+def _any_errors(errors: Mapping[str, int]) -> list[Message]:
+    return [_errors(sum(errors.values()))] if any(errors.values()) else []
+
+
+def _errors(number: int) -> Message:
+    return counted("1 error", "{number} errors", number)
+
+
+def _listed(parts: Sequence[Message]) -> Message:
+    return reduce(
+        lambda one, other: say_in("progress", "{first}, {second}", first=one, second=other), parts
+    )
+
+
+def _with(place: Message, what: Message | Joined) -> Message:
+    return say_in("joined", "{first}: {second}", first=place, second=what)
 
 
 def is_open(plan: Plan) -> bool:
@@ -251,13 +293,27 @@ def _cells_of_second(sample: Sample) -> list[str]:
     ]
 
 
-def _place(step: Step, steps: int | None) -> str:
-    due = f", {asked(step.rate)} events/s" if step.rate else ""
-    of_all = f" of {steps}" if steps and step.number <= steps else ""
-    variant = "" if step.variant == "default" else f" ({step.variant}, {step.workload})"
-    return f"step {step.number}{of_all}{variant}, {number_of(step.concurrency, 'user')}{due}"
+def _place(step: Step, steps: int | None) -> Message:
+    known = steps if steps and step.number <= steps else None
+    parts = [_numbered(step, known), user_count(step.concurrency)]
+    if step.rate:
+        parts.append(say("{rate} events/s", rate=asked(step.rate)))
+    return _listed(parts)
 
 
-def _say(line: str) -> None:
+def _numbered(step: Step, steps: int | None) -> Message:
+    said = (
+        say("step {number} of {steps}", number=step.number, steps=steps)
+        if steps
+        else say("step {number}", number=step.number)
+    )
+    if step.variant == "default":
+        return said
+    return say(
+        "{step} ({variant}, {workload})", step=said, variant=step.variant, workload=step.workload
+    )
+
+
+def _say(line: Message) -> None:
     with suppress(OSError):  # a full or broken stderr ends no run
-        print(line, file=sys.stderr, flush=True)
+        print(in_words(line), file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""How the help looks: its sections, its language, and how its lines are broken."""

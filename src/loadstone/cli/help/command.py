@@ -1,0 +1,243 @@
+"""Commands and options whose help is in the language of this process, under headings.
+
+`--help` shows the common options, `--help-all` all of them; `-h` is the same as `--help`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar, get_args
+
+import click
+
+from loadstone.cli.help.sections import Section
+from loadstone.cli.help.wrapping import Formatter
+from loadstone.cli.language import by_text, in_words
+from loadstone.model.language import Lang
+from loadstone.model.message import Joined, Message, say
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Example = tuple[Message, str]
+"""What it does, and the command line."""
+
+_ALL = "loadstone.help.all"
+_SHORT = "-h"
+_HELP_ALL = "--help-all"
+_FLAT = (Section.OPTIONS, Section.GENERAL)
+"""One heading is enough where a command has no others."""
+
+
+class Context(click.Context):
+    """Its help breaks lines as `Formatter` does."""
+
+    formatter_class = Formatter
+
+
+class Option(click.Option):
+    """An option with the heading that its command's help shows it under."""
+
+    def __init__(
+        self,
+        *names: Any,
+        section: Section = Section.OPTIONS,
+        rare: bool = False,
+        **more: Any,
+    ) -> None:
+        super().__init__(*names, **more)
+        self.section = section
+        self.rare = rare or section.rare
+        if self.metavar is None and isinstance(self.type, click.IntRange | click.FloatRange):
+            self.metavar = "N"
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Not the range of a number: an error says it to those who leave it."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Its spellings, and what it is for in the language of this process."""
+        record = super().get_help_record(ctx)
+        if record is None or not self.help:
+            return record
+        names, text = record
+        said, more = by_text(self.help), text.removeprefix(self.help)
+        # Click adds the default behind it; Chinese has no space after a full stop.
+        return names, said + (more.lstrip() if said.endswith("。") else more)
+
+
+def option(*names: str, **more: Any) -> Callable[[F], F]:
+    """`click.option`, with `section=` and `rare=`."""
+    return click.option(*names, cls=Option, **more)
+
+
+def options_in(section: Section) -> Callable[..., Callable[[Any], Any]]:
+    """`option` for several under one heading."""
+    return partial(option, section=section)
+
+
+def _show_all(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_GENERAL = (
+    Option(
+        ["--lang"],
+        type=click.Choice(get_args(Lang)),
+        expose_value=False,
+        section=Section.GENERAL,
+        help=say(
+            "Language of what people read: English or Chinese. [default: LOADSTONE_LANG, else the"
+            " locale]"
+        ),
+    ),
+    Option(
+        [_HELP_ALL],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_all,
+        section=Section.GENERAL,
+        help=say("Show the help with all options and exit."),
+    ),
+)
+
+
+class Explained(click.Command):
+    """What commands and groups of commands have in common."""
+
+    context_class = Context
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        params: Sequence[click.Parameter] | None = None,
+        examples: Sequence[Example] = (),
+        **more: Any,
+    ) -> None:
+        super().__init__(name, params=[*(params or ()), *_GENERAL], **more)
+        self.examples = tuple(examples)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`-h` without a value asks for help where it is short for `--host`, too."""
+        if any(_SHORT in each.opts for each in self.params):
+            args = [*_with_help(args)]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """`[OPTIONS] WORKLOAD...`."""
+        return [by_text(piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What it does in a paragraph, then examples, then the rest."""
+        first, _, rest = in_words(self.help or "").partition("\n\n")
+        for text in (first, rest):
+            if text:
+                formatter.write_paragraph()
+                with formatter.indentation():
+                    formatter.write_text(text)
+            if text is first and self.examples:
+                self._format_examples(formatter)
+
+    def _format_examples(self, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        formatter.write_heading(in_words(say("Examples")))
+        for about, line in self.examples:
+            formatter.write(f"  # {in_words(about)}\n  {line}\n")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Under their headings; without any if there is only one."""
+        complete = bool(ctx.meta.get(_ALL))
+        shown: dict[Section, list[tuple[str, str]]] = {each: [] for each in Section}
+        hidden: dict[Section, None] = {}
+        records = list(self._records(ctx))
+        if not any(rare for _, rare, _ in records):
+            # Then it shows what --help does.
+            records = [one for one in records if one[2][0] != _HELP_ALL]
+        for section, rare, record in records:
+            if rare and not complete:
+                hidden[section] = None
+            else:
+                shown[section].append(record)
+        if not any(shown[each] for each in Section if each not in _FLAT):
+            shown = {Section.OPTIONS: [*shown[Section.OPTIONS], *shown[Section.GENERAL]]}
+        for section, rows in shown.items():
+            if rows:
+                with formatter.section(in_words(section.title)):
+                    formatter.write_dl(rows)
+        if hidden:
+            formatter.write_paragraph()
+            formatter.write_text(in_words(_more_options(ctx, list(hidden))))
+
+    def _records(self, ctx: click.Context) -> Iterator[tuple[Section, bool, tuple[str, str]]]:
+        """Each option's heading, whether it is rare, and what is written about it."""
+        for param in self.get_params(ctx):
+            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
+            if record is None:
+                continue
+            if isinstance(param, Option):
+                yield param.section, param.rare, record
+            else:
+                yield Section.GENERAL, False, (record[0], by_text(record[1]))
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """The first sentence, however long: lines are broken."""
+        return first_sentence(in_words(self.help or ""))
+
+
+def _more_options(ctx: click.Context, hidden: Sequence[Section]) -> Message:
+    command = f"{ctx.command_path} {_HELP_ALL}"
+    sections = Joined([section.title for section in Section if section in hidden])
+    return say("{command} shows more options: {sections}", command=command, sections=sections)
+
+
+def _with_help(args: Sequence[str]) -> Iterator[str]:
+    for word, after in zip(args, (*args[1:], "-"), strict=False):
+        yield "--help" if word == _SHORT and after.startswith("-") else word
+
+
+def first_sentence(text: str) -> str:
+    """Without its full stop."""
+    return re.split(r"\.(?:\s|$)|。|\n\n", text, maxsplit=1)[0]
+
+
+class Command(Explained):
+    """A command."""
+
+
+class Group(Explained, click.Group):
+    """A group of commands."""
+
+    command_class = Command
+    group_class = type
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """After the commands."""
+        self.format_commands(ctx, formatter)
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A line for each command."""
+        rows = []
+        for name in self.list_commands(ctx):
+            if (found := self.get_command(ctx, name)) is not None:
+                rows.append((name, found.get_short_help_str()))
+        with formatter.section(in_words(say("Commands"))):
+            formatter.write_dl(rows)
+
+
+def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Command]:
+    """`click.command`; `help` is what people read, the docstring what developers do."""
+    return click.command(name, **({"cls": Command} | more))
+
+
+def group(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Group]:
+    """`click.group`, likewise."""
+    return click.group(name, **({"cls": Group} | more))

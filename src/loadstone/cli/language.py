@@ -1,0 +1,63 @@
+"""The language in which this process talks to people.
+
+It is chosen before click reads the command line, since help and usage errors are shown in it too.
+JSON, CSV and JUnit documents are English in every language.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import get_args
+
+from loadstone.model.language import ENGLISH, Lang, Language, named, of_environment
+
+_OPTION = "--lang"
+_AS_ANOTHER = ("sysbench",)
+"""Prints what sysbench prints, which scripts read."""
+
+_NO_OPTIONS_AFTER = ("--", "sysbench")
+"""Words after which `--lang` is no option of ours."""
+
+
+class _Spoken:
+    """One for the process, and not one per thread: progress is announced from several."""
+
+    language: Language = ENGLISH
+
+
+def current() -> Language:
+    """The language of this process."""
+    return _Spoken.language
+
+
+def in_words(message: str) -> str:
+    """A message in the language of this process; any other text as it is."""
+    return _Spoken.language(message)
+
+
+def by_text(text: str) -> str:
+    """A message whose type was lost on the way through click, looked up by its English text."""
+    return _Spoken.language.lookup(text)
+
+
+def choose(arguments: Sequence[str]) -> None:
+    """The language of `--lang`, else that of the environment; click refuses an unknown one."""
+    if tuple(arguments[:1]) == _AS_ANOTHER:
+        _Spoken.language = ENGLISH
+        return
+    wanted = _asked(arguments)
+    known = wanted in get_args(Lang)
+    _Spoken.language = named(wanted) if wanted and known else of_environment(os.environ)
+
+
+def _asked(arguments: Sequence[str]) -> str | None:
+    wanted = None
+    for place, word in enumerate(arguments):
+        if word in _NO_OPTIONS_AFTER:
+            break
+        if word == _OPTION and place + 1 < len(arguments):
+            wanted = arguments[place + 1]
+        elif word.startswith(f"{_OPTION}="):
+            wanted = word.removeprefix(f"{_OPTION}=")
+    return wanted
