@@ -14,6 +14,7 @@ from loadstone import engine
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.model.nearest import nearest_or_all
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import (
@@ -264,7 +265,8 @@ def _workload(asked: str | Path) -> tuple[WorkloadInfo, Template | None]:
         template = find_template(word, Path(), frozenset(known))
         return info_of(template), template
     if word not in known:
-        raise UnknownWorkload(f"there is no workload '{word}'", nearest_or_all(word, known))
+        said = say("there is no workload '{name}'", name=word)
+        raise UnknownWorkload(said, nearest_or_all(word, known))
     return known[word], None
 
 

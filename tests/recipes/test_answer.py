@@ -124,10 +124,10 @@ def test_what_a_line_carries_is_reckoned_from_the_bytes() -> None:
 
     slow, fast = answered(filled_of("network", "slow_rate=50Mbit", is_root=False), make)
     assert slow == (
-        "a line of 50Mbit, without what TCP and IP add: oltp_read_write, 32 users: "
-        "200 tps are 100 Mbit/s, so the line carries 100 tps at most"
+        "a network of 50Mbit, without what TCP and IP add: oltp_read_write, 32 users: "
+        "200 tps are 100 Mbit/s, so the network carries 100 tps at most"
     )
-    assert "the line carries 2,000 tps at most" in fast
+    assert "the network carries 2,000 tps at most" in fast
 
 
 def test_a_sale_tells_what_it_waits_for_and_each_factor_has_its_verdict() -> None:

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from loadstone.engine.native import EngineError, native, starting
 from loadstone.model.host_test import HOST_RECORD, HostBegun, HostEnd, HostSample, HostTestPlan
+from loadstone.model.message import say
 from loadstone.model.records import LOAD_RECORD, STEP_RECORD, AnyLoadRecord, AnyStepRecord
 
 if TYPE_CHECKING:
@@ -55,8 +56,11 @@ class Job(Sending[Record]):
             return self._record.validate_json(text)
         except ValidationError as error:
             raise EngineError(
-                f"the engine sent a record that docs/engine.md does not know: {text[:200]}",
-                "the engine and the Python package differ: run make build",
+                say(
+                    "the engine sent a record that docs/engine.md does not know: {record}",
+                    record=text[:200],
+                ),
+                say("the engine and the Python package differ: run make build"),
             ) from error
 
     def stop(self) -> None:

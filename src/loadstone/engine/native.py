@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone import _engine
@@ -55,7 +56,8 @@ def native() -> _EngineModule:
     try:
         module = import_module("loadstone._engine")
     except ImportError as error:
-        raise EngineError(f"the engine cannot be loaded: {error}", "run make build") from error
+        said = say("the engine cannot be loaded: {reason}", reason=str(error))
+        raise EngineError(said, say("run make build")) from error
     return cast("_EngineModule", module)
 
 
@@ -85,7 +87,7 @@ def starting() -> Iterator[None]:
         with planning():
             yield
     except OSError as error:
-        raise EngineError(f"the engine cannot start: {error}") from error
+        raise EngineError(say("the engine cannot start: {reason}", reason=str(error))) from error
 
 
 def build_info() -> dict[str, str]:

@@ -15,7 +15,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from loadstone.model.columns import Column
+from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.plan import Load, MixMember, Warmup, WarmupAuto, WorkloadSpec
 from loadstone.model.target import Compression, Target, TlsMode
 from loadstone.model.template import Template
@@ -197,7 +199,13 @@ class Experiment(Load):
         sizes = [len(factor.levels) for factor in self.factors]
         cells = prod([*sizes, len(self.workloads), len(self.ladder), max(len(self.rates), 1)])
         if cells > MOST_CELLS:
-            raise ValueError(f"{cells:,} steps in a round; at most {MOST_CELLS:,} are compared")
+            raise ValueError(
+                say(
+                    "{number} steps in a round; at most {most} are compared",
+                    number=Count(cells),
+                    most=Count(MOST_CELLS),
+                )
+            )
         return self
 
     @property

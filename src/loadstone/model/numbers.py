@@ -9,7 +9,10 @@
 
 from __future__ import annotations
 
-from loadstone.model.plan import Rate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # messages are written with these numbers, and plans refuse values by messages
+    from loadstone.model.plan import Rate
 
 NOTHING = "-"
 """Stands where there is no value; nought is written 0."""

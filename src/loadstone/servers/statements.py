@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from loadstone.model.message import Message
+
 
 @dataclass(frozen=True)
 class Access:
@@ -28,7 +30,7 @@ class Refusal:
     """What a server has against a statement."""
 
     kind: RefusalKind
-    said: str
+    said: Message
     """In the server's words, for a person."""
 
 

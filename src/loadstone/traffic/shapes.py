@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Literal, NamedTuple
 
+from loadstone.model.message import say
 from loadstone.mysql.tokens import NotSql, Token, meaning_of, name_of, tokens_of
 from loadstone.traffic.sql_keywords import BETWEEN_THEM, KEEP_COLUMN, KEYWORDS, TABLE_FOLLOWS
 
@@ -133,9 +134,9 @@ def frame_of(tokens: Sequence[Token]) -> Frame:
         NotSql: there is none, or more than one statement.
     """
     if not tokens:
-        raise NotSql("there is no statement")
+        raise NotSql(say("there is no statement"))
     if any(token.text == ";" for token in tokens):
-        raise NotSql("there is more than one statement")
+        raise NotSql(say("there is more than one statement"))
     return _Reader(tokens).frame()
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from loadstone.model.figure import Count
+from loadstone.model.message import say
 from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused
 from loadstone.traffic.general_log import CUT_OFF, LINES_BEFORE, TOO_LONG
@@ -33,7 +35,7 @@ _BANNER = re.compile(
     rb"(?:.*, Version: .* started with:|Tcp port: .*|Time\s+Id Command\s+Argument)\s*"
 )
 _TRIED_LINES = 1000
-NO_SESSION = "entries that name no session"
+NO_SESSION = say("entries that name no session")
 
 
 @dataclass
@@ -117,8 +119,12 @@ def entries_of(lines: Iterable[Line], stats: ReadStats, encoding: str = "utf-8")
 
 
 def _refused(file: str, lines: int) -> LogRefused:
-    said = f"no entry of a slow log in {lines} lines" if lines else "the file is empty"
-    hint = "give a file that slow_query_log_file names; a general log is for from-generallog"
+    said = (
+        say("no entry of a slow log in {lines} lines", lines=Count(lines))
+        if lines
+        else say("the file is empty")
+    )
+    hint = say("give a file that slow_query_log_file names; a general log is for from-generallog")
     return LogRefused(file, 1, said, hint)
 
 
