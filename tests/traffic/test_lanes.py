@@ -144,4 +144,4 @@ def test_what_users_have_told_is_put_together(tmp_path: Path) -> None:
     first, second, third, fourth = sentences(found)
     assert first == "replay: 100 statements were sent, and 1 were refused"
     assert "0.90 ms at most" in second and "5 ms at most" in third
-    assert fourth == "replay: 1 sessions were ended before they were through"
+    assert fourth == "replay: 1 session was ended before it had sent everything"

@@ -42,7 +42,7 @@ from loadstone.model.plan import (
 )
 from loadstone.model.protection import Condition, condition, max_load
 from loadstone.model.quantity import LONGEST_S
-from loadstone.model.refusals import message_of, place_of, reason_of
+from loadstone.model.refusals import message_of, reason_of
 from loadstone.model.search import Figure, Objective
 from loadstone.model.target import (
     Compression,
@@ -343,7 +343,7 @@ def distribution(value: object) -> Distribution:
             known=Joined(known),
         )
         raise InvalidValue(what, nearest(str(kind), known) or write_example(known[0]))
-    where, reason = place_of(first), reason_of(first)
+    where, reason = ": ".join(map(str, first["loc"])), reason_of(first)
     if where:
         what = say("{place}: {reason}", place=where, reason=reason)
     else:

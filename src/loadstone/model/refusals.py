@@ -76,8 +76,3 @@ def message_of(error: Exception) -> Message:
 
 def _number(limit: float) -> str:
     return f"{limit:,}"
-
-
-def place_of(error: ErrorDetails) -> str:
-    """The keys that lead to the value: `tls.mode`; empty for the whole."""
-    return ".".join(map(str, error["loc"]))

@@ -19,7 +19,7 @@ from loadstone.lab.step.order import steps_of
 from loadstone.lab.step.runner import Lab, drive_step
 from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
-from loadstone.model.message import Message, say
+from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Drive, Plan, ScriptSpec, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.result import StepResult
@@ -193,9 +193,10 @@ def sentences(found: Lateness) -> list[Message]:
         )
     if found.silent:
         said.append(
-            say(
+            counted(
+                "replay: 1 session was ended before it had sent everything",
                 "replay: {number} sessions were ended before they had sent everything",
-                number=Count(found.silent),
+                found.silent,
             )
         )
     return said
