@@ -11,6 +11,7 @@ from pydantic import Field
 from loadstone.config import values
 from loadstone.config.problems import ExperimentRefused
 from loadstone.config.written import Fault, Tables, Written, read, table
+from loadstone.model.language import in_language
 
 
 class Part(Written):
@@ -100,4 +101,18 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         ["3", "piece[1].count"],
         ["4", "piece[1].share"],
         ["7", "piece[3].is_on"],
+    ]
+
+
+def test_what_is_wrong_can_be_said_in_chinese() -> None:
+    text = f'{GOOD}ulr = 1\n[piece]\nnumber = 0\nword = "on"\nis_on = true\nas = ""\n'
+    with pytest.raises(ExperimentRefused) as refused:
+        read(File, text, "x.toml", ExperimentRefused)
+    chinese = in_language("zh")
+    assert chinese(refused.value.message) == "x.toml:2: ulr：没有这个键（另有 3 处问题）"
+    assert chinese(refused.value.hint or "") == "您是否想写 url？"
+    assert [chinese(fault.said) for fault in refused.value.faults[1:]] == [
+        "4: piece.number：0 小于 1",
+        '5: piece.word："on" 不在 "one"、"two" 之中',
+        '7: piece.as："" 不是文本',
     ]

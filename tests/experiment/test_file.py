@@ -255,7 +255,7 @@ BAD = [
     Bad("more memory than there is", 29, "factor.durability.relaxed.cgroup.memory", "on a machine",
         "what this machine has", 'compression = "zstd,zlib" }\n',
         'compression = "zstd,zlib" }\ncgroup = { memory = "900T" }\n'),
-    Bad("an address that is none", 28, "factor.durability.relaxed.client.hosts[1]", "not an address",
+    Bad("an address that is none", 28, "factor.durability.relaxed.client.hosts[1]", "not an addr",
         "db1:3306", 'tls = "disabled"', 'hosts = ["db1:x"]'),
     Bad("a sandbox and a target in a level", 22, "factor.pool.off.sandbox",
         "both a target and a sandbox", "leave one out", "[factor.pool.off]",

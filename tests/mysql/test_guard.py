@@ -1,5 +1,6 @@
 import pytest
 
+from loadstone.model.message import plain
 from loadstone.model.target import Target
 from loadstone.servers.errors import GuardError
 from loadstone.servers.facts import KNOWN_LAYOUTS, TableFacts, mark_for
@@ -68,7 +69,7 @@ def test_foreign_tables_beside_need_consent() -> None:
 
 def test_another_machine_needs_consent_and_a_sandbox_never_does() -> None:
     nobody_knows = Consent()
-    tunnel = Consent(elsewhere="where ssh listens, which may lead to another machine")
+    tunnel = Consent(elsewhere=plain("where ssh listens, which may lead to another machine"))
     for target, consent in ((REMOTE, nobody_knows), (LOCAL, tunnel)):
         with pytest.raises(GuardError, match=f"{target.place}, wh") as caught:
             decide_prepare(schema(), ["sbtest1"], target, consent)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from loadstone.model.message import plain
 from loadstone.model.target import (
     Credentials,
     Endpoint,
@@ -118,7 +119,9 @@ def test_no_error_repeats_the_password(url: str) -> None:
 def test_no_text_and_no_json_form_shows_a_password() -> None:
     target, password = parse_target_url(f"mysql://u:{SECRET}@h/db")
     assert password is not None
-    endpoint = Endpoint(target=target, credentials=Credentials(password=password, source="the URL"))
+    endpoint = Endpoint(
+        target=target, credentials=Credentials(password=password, source=plain("the URL"))
+    )
     shown = [
         str(target), repr(target), target.model_dump_json(), str(endpoint), repr(endpoint),
         endpoint.model_dump_json(), repr(endpoint.credentials), str(endpoint.model_dump()),

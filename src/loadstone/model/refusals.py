@@ -75,4 +75,4 @@ def message_of(error: Exception) -> Message:
 
 
 def _number(limit: float) -> str:
-    return f"{limit:,}"
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
