@@ -84,7 +84,7 @@ class RunOptions(TypedDict, total=False):
     name: str
     """Of the run; the workload's, where there is none."""
     yes: bool
-    """What `--yes` says: also beside tables of others, or on a server that serves others."""
+    """What `--yes` says: also next to other people's tables, or on a server that serves others."""
 
 
 def run(
@@ -113,7 +113,7 @@ def run(
         warmup_s: seconds before them.
         repeats: how often each step is measured.
         out: the folder of runs.
-        view: whoever is shown how it goes; nobody, where it is left out.
+        view: is shown the progress; nobody, where it is left out.
         more: see `RunOptions`.
 
     Raises:
@@ -152,7 +152,7 @@ def experiment(
         out: the folder of runs.
         observe: read the counters of servers and hosts.
         yes: what `--yes` says: tables may be dropped and variables set on a server of yours.
-        view: whoever is shown how it goes.
+        view: is shown the progress.
 
     Raises:
         ExperimentRefused: something in the file is wrong: each problem with its line.

@@ -264,7 +264,7 @@ def target(value: object) -> Target:
     if password is not None and password.get_secret_value():
         raise InvalidValue(
             say("the URL has a password, and files are copied and shown"),
-            say("leave it out, and keep it in LOADSTONE_PASSWORD or ~/.my.cnf"),
+            say("leave it out, and keep it in LOADSTONE_PASSWORD or {file}", file="~/.my.cnf"),
         )
     return found
 

@@ -21,7 +21,7 @@ class EngineError(LoadstoneError):
 
 
 class PlanRefused(LoadstoneError):
-    """The engine does not carry out such a plan."""
+    """The engine does not run such a plan."""
 
     exit_code = ExitCode.PLAN
 
@@ -66,7 +66,7 @@ def planning() -> Iterator[None]:
     """The module looks at a plan, or at settings, in here.
 
     Raises:
-        PlanRefused: they are not such that can be carried out.
+        PlanRefused: they cannot be run.
     """
     module = native()
     try:
@@ -77,10 +77,10 @@ def planning() -> Iterator[None]:
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """Something begins in here: what the module raises is told in our words.
+    """Something starts in here: what the module raises becomes our errors.
 
     Raises:
-        PlanRefused: the plan is not one that can be carried out.
+        PlanRefused: the plan cannot be run.
         EngineError: the system refused threads or descriptors.
     """
     try:

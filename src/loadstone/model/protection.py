@@ -24,7 +24,7 @@ from loadstone.model.target import Target
 
 Relation = Literal["<", "<=", ">", ">="]
 Kind = Literal["time", "share", "bytes", "rate", "count", "times"]
-"""Seconds, a share of 1, bytes, so many a second, things, how many times as much."""
+"""Seconds, a share of 1, bytes, a number a second, things, how many times as much."""
 
 FIGURES: Mapping[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("p50", "p90", "p95", "p99", "p999", "mean", "max"), ("time",)),
@@ -74,7 +74,7 @@ _EXAMPLES: dict[Kind, str] = {
 
 
 class ConditionError(LoadstoneError):
-    """A condition that cannot be understood, or that nobody can judge: told before any load."""
+    """A condition that cannot be understood, or that nobody can judge: reported before any load."""
 
     exit_code = ExitCode.USAGE
 
@@ -244,7 +244,7 @@ def unknown_row(asked: Condition, place: str, rows: Mapping[str, object]) -> Con
     hint = (
         say("did you mean {word}?", word=Joined(near, "choices"))
         if near
-        else say("SHOW GLOBAL STATUS has the names")
+        else say("{statement} has the names", statement="SHOW GLOBAL STATUS")
     )
     said = say(
         "'{text}': {place} has no status variable '{name}'",

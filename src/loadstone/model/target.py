@@ -164,8 +164,8 @@ class Credentials(Frozen):
     password: SecretStr = SecretStr("")
     source: Message = say("none given")
     may_go_in_clear: bool = False
-    """Whether the password itself may go to whoever asks for it within TLS. Never part of a target:
-    who names a server does not say that it is to be trusted."""
+    """Whether the password itself may go to any server that asks for it within TLS. Never part of a
+    target: who names a server does not say that it is to be trusted."""
 
     def reveal(self) -> str:
         """The password itself, for the moment of a login."""
@@ -279,11 +279,11 @@ def _split(url: str) -> SplitResult:
     url = url.strip()
     scheme, separator, _ = url.partition("://")
     if not separator:
-        raise _bad(say("it does not start with mysql://"))
+        raise _bad(say("it does not start with {url}", url="mysql://"))
     if scheme.lower() not in SCHEMES:
         if not scheme.isalnum():  # it may be a password
-            raise _bad(say("the scheme is not mysql"))
-        raise _bad(say("the scheme is '{scheme}', not mysql", scheme=scheme))
+            raise _bad(say("the scheme is not {known}", known="mysql"))
+        raise _bad(say("the scheme is '{scheme}', not {known}", scheme=scheme, known="mysql"))
     try:
         parts = urlsplit(_with_marks_in_the_login_quoted(url))
     except ValueError:  # its text may repeat the password

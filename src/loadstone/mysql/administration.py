@@ -57,9 +57,9 @@ class Trust:
     proven: bool
     """A unix socket; or TLS that comes to be is with the server that is meant."""
     believed: bool
-    """Whoever answers may send the key under which the password goes."""
+    """Any server that answers may send the key under which the password goes."""
     in_clear: bool
-    """Somebody allowed by name that it goes to whoever asks within TLS."""
+    """Somebody allowed by name that it goes to any server that asks within TLS."""
 
 
 class PasswordWithheld(pymysql.err.OperationalError):

@@ -146,7 +146,7 @@ def _tls_of(target: Target) -> ssl.SSLContext | None:
     """What TLS is spoken with; `None`: none is.
 
     With `preferred` on a unix socket nothing leaves the machine, and the field's clients do not
-    encrypt there unless told to.
+    encrypt there by default.
     """
     tls = target.tls
     if tls.mode == "disabled" or (tls.mode == "preferred" and target.socket is not None):

@@ -1,6 +1,6 @@
 """Drops tables, and makes sure at the last moment that they are the ones that were meant.
 
-Between the look at a schema and a DROP somebody may rename a table, or make one anew. A name alone
+Between the look at a schema and a DROP somebody may rename a table, or recreate one. A name alone
 is therefore not enough: each table is locked, which keeps everybody else's statements out, looked
 at once more, and dropped only if it is what it was. MySQL and MariaDB both let a session drop a
 table that it has locked for writing, and what information_schema says needs no lock.

@@ -1,4 +1,4 @@
-"""What a server says to a statement that is looked at, and not carried out."""
+"""What a server says to a statement that is examined, and not executed."""
 
 from __future__ import annotations
 

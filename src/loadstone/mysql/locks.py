@@ -1,4 +1,4 @@
-"""Locks that a server keeps for whoever asks, by a name: who comes second is told whose it is.
+"""Locks that a server keeps by name: the client that comes second learns who holds it.
 
 A lock goes with its connection, so that nothing is left of a program that was killed.
 """
@@ -25,7 +25,7 @@ from loadstone.servers.processes import Process
 from loadstone.servers.sanitize import plain
 
 IDLE_S = 2_147_483
-"""So long the connection that holds a lock may be silent: 24 days, the most that servers take."""
+"""How long the connection that holds a lock may be silent: 24 days, the most that servers take."""
 
 _GIVE_BACK_S = 2.0
 """Nobody waits at the end of a run for a server that stands still."""

@@ -5,7 +5,7 @@ tables, only where each of its words has its place in a form that is known here.
 there is (a CALL, a change of definitions, an executable comment, a quote that another `sql_mode`
 would end elsewhere) may write to anything. What a server does behind a statement that reads, in
 functions and views, no words can say: such statements run in read-only transactions besides, and
-beside statements that write somebody agrees to what they name.
+and somebody agrees to the tables that writing statements name.
 docs/decisions/0026 says why this is no parser of all of SQL.
 """
 
@@ -71,7 +71,7 @@ def administers(sql: str) -> str | None:
     try:
         tokens = with_code(tokens_of(sql))
     except NotSql:
-        return None  # what it is instead is told by whoever takes it apart
+        return None  # the code that parses it reports what it is instead
     return _administers(tokens)
 
 
@@ -238,7 +238,7 @@ def _tables(
         tokens: of the statement.
         begin: where the list begins.
         ends: words that end it.
-        may_use: before any join, USING begins the list of a DELETE anew.
+        may_use: before any join, USING starts the list of a DELETE again.
 
     Raises:
         _Unclear: something in it is no name of a table.

@@ -35,7 +35,7 @@ _OF_MARIADB = (
 def known_variables(connection: Connection, target: Target) -> dict[str, bool]:
     """All by their names in small letters, and whether each can be set with SET GLOBAL.
 
-    MySQL has no table that tells: there it is found out when the variable is set.
+    MySQL has no table that says so: there it is found out when the variable is set.
 
     Raises:
         TargetError: it refuses to say.
@@ -135,7 +135,7 @@ def literal_of(connection: Connection, value: Value) -> str:
 
 
 def persisted_variables(connection: Connection, target: Target) -> dict[str, str]:
-    """What the next start sets by SET PERSIST, which MySQL has; none where it is not told.
+    """What the next start sets by SET PERSIST, which MySQL has; none where it does not say.
 
     Raises:
         TargetError: the server refused, or the connection is gone.

@@ -85,7 +85,7 @@ class Parameter(Frozen):
 
 
 class Expectation(Frozen):
-    """What the field saw, and how to tell whether it is seen here."""
+    """What the field saw, and how to recognize whether it is seen here."""
 
     field: Message
     """A sentence with the field's figures."""

@@ -122,7 +122,8 @@ def _ladder(text: str) -> str:
 def _server(text: str) -> str:
     if text not in _SERVERS and not text.startswith("/"):
         raise InvalidValue(
-            say("it is not a server"), say("write mariadb, mysql or the path of a server program")
+            say("it is not a server"),
+            say("write {known} or the path of a server program", known=Joined(_SERVERS)),
         )
     return json.dumps(text)
 

@@ -4,7 +4,7 @@ Loadstone lists the tables that it makes in a table of its own, `loadstone_table
 schema. A table is
 
 - **ours** when it is listed there, still has the mark and the columns that were noted, and was not
-  made anew since; nor may another table bear its mark, unless it was made at another time;
+  recreated since; nor may another table bear its mark, unless it was made at another time;
 - **sysbench's** when it has sysbench's exact layout and name (`sbtestN` with id, k, c, pad);
 - **foreign** otherwise.
 
@@ -59,7 +59,7 @@ class ListedTable(Frozen):
     columns_hash: str | None = None
     """Of the table once it was loaded; until then its mark. A table that has others is not ours."""
     made_s: int | None = None
-    """`TableFacts.created_s` once the table was there; a table made anew since is not ours."""
+    """`TableFacts.created_s` once the table was there; a table recreated since is not ours."""
 
     def is_of(self, table: TableFacts) -> bool:
         """Whether the table is the one that was listed, and not a later one of the same name."""

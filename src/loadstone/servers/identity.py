@@ -11,7 +11,7 @@ from loadstone.model.message import Message, say
 Answer = Literal["same", "restarted", "other"]
 
 _NAMES = ("datadir", "hostname", "server_id")
-"""What tells MariaDB's servers apart, together with when they were started."""
+"""What distinguishes MariaDB's servers, together with when they were started."""
 
 
 class Identity(Frozen):
@@ -31,7 +31,7 @@ class Identity(Frozen):
 def compared(before: Identity, now: Identity, changed: Collection[str] = ()) -> Answer:
     """Whether it is the server of before, and whether that has been restarted since.
 
-    `changed`: variables that may have been set in between, and so tell nothing.
+    `changed`: variables that may have been set in between, and so say nothing.
     """
     if differences(before, now, changed):
         return "other"

@@ -39,8 +39,9 @@ class Holder(Frozen):
         """Who that is."""
         if self.user is None:
             return say(
-                "connection {connection}, which this account may not see (PROCESS)",
+                "connection {connection}, which this account may not see ({right})",
                 connection=self.connection,
+                right="PROCESS",
             )
         host = self.host or say("this host")
         if self.since_s is None:

@@ -1,4 +1,4 @@
-"""What a server says to a statement that is not carried out."""
+"""What a server says to a statement that is not executed."""
 
 from __future__ import annotations
 

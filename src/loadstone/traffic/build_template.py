@@ -84,7 +84,7 @@ def by_value(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
 def draft(
     groups: Iterable[Group], stats: ReadStats, most: int, estimator: Estimator = by_value
 ) -> Draft:
-    """The most frequent transactions, at most so many."""
+    """The most frequent transactions, at most `most` of them."""
     ordered = sorted(groups, key=lambda group: -group.count)
     names: set[str] = set()
     counted: list[tuple[int, DraftTransaction]] = []

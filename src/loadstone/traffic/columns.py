@@ -105,7 +105,7 @@ def _ends(
 
 
 class ByColumn:
-    """Estimates where no values are known but what a sample and the columns tell."""
+    """Estimates where no values are known but what a sample and the columns say."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts

@@ -57,7 +57,7 @@ def read_digests(
 
     Raises:
         TrafficRefused: the server counts nothing.
-        TargetError: it refused to tell.
+        TargetError: it refused to answer.
     """
     _check_counting(connection, target)
     found = _read(connection, target, stats)

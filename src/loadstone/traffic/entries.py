@@ -22,7 +22,7 @@ class Entry(NamedTuple):
     """An entry of a log."""
 
     at_s: float
-    """When it began, in seconds since 1970 as far as the log tells; its clock is the server's."""
+    """When it started, in seconds since 1970 as far as the log says; its clock is the server's."""
 
     session: int
     """The server's number of the connection."""

@@ -124,7 +124,7 @@ def _time(match: re.Match[bytes], before_s: float, stats: ReadStats) -> float:
 
 
 def old_time(text: str, before_s: float) -> float:
-    """`261122  9:00:01`, in a time zone that the log does not tell; else the time before."""
+    """`261122  9:00:01`, in a time zone that the log does not say; else the time before."""
     try:
         moment = datetime.strptime(" ".join(text.split()), "%y%m%d %H:%M:%S")
     except ValueError:

@@ -63,7 +63,7 @@ class ImportResult:
 
 
 def log_entries(path: Path, kind: LogKind, stats: ReadStats, encoding: str) -> Iterator[Entry]:
-    """The entries of a log, with times as near as it tells.
+    """The entries of a log, with times as exact as it has them.
 
     Raises:
         LogRefused: it is no such log, or cannot be read to its end.
@@ -156,7 +156,7 @@ def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None
 
     Raises:
         TrafficRefused: it counts nothing, or nothing that a template can have.
-        TargetError: it cannot be reached, or refuses to tell.
+        TargetError: it cannot be reached, or refuses to answer.
     """
     target = endpoint.target
     stats = ReadStats(target.place)

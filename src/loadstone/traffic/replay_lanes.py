@@ -87,7 +87,7 @@ class Dealer:
         self._lanes: list[_Lane] = []
         self._free: list[int] = []
         self._taken: OrderedDict[int, int] = OrderedDict()
-        """Lanes by session; whoever was heard of least lately comes first."""
+        """Lanes by session; the session that has been silent longest comes first."""
 
         self._schemas: dict[int, str] = {}
         self._from_s: float | None = None
@@ -127,7 +127,7 @@ class Dealer:
     def _enter(self, entry: Entry) -> None:
         self._schemas[entry.session] = entry.text
         if len(self._schemas) > _MOST_SCHEMAS:
-            # Sessions whose end the log does not tell: memory must not grow with it.
+            # Sessions whose end the log does not show: memory must not grow with it.
             self._schemas.pop(next(iter(self._schemas)))
 
     def _send(self, entry: Entry, encoding: str) -> None:

@@ -25,7 +25,7 @@ _TIME = re.compile(
     rb"|(?P<new>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)))\s*"
 )
 _USER = re.compile(rb"# User@Host: .*?\](?:\s+Id:\s*(?P<session>\d+))?\s*")
-# MariaDB has both; Percona Server's own has the schema here, and the session beside the user.
+# MariaDB has both; Percona Server's own has the schema here, and the session next to the user.
 _THREAD = re.compile(rb"# (?:Thread_id: (?P<session>\d+)\s+)?Schema: (?P<schema>\S*).*")
 _QUERY_TIME = re.compile(rb"# Query_time: (?P<seconds>[\d.]+)\s.*")
 _USE = re.compile(rb"use (?P<schema>.*);", re.IGNORECASE)
@@ -81,7 +81,7 @@ class _Clock:
 
 
 class _Sessions:
-    """The schema that each session is in, as far as it was told."""
+    """The schema that each session is in, as far as it was logged."""
 
     _MOST = 100_000
 
