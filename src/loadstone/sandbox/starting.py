@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 
 from loadstone.families import connect
+from loadstone.model.hints import write
+from loadstone.model.message import say
 from loadstone.sandbox import accounts, options, server
 from loadstone.sandbox.binaries import ServerBinary, find_server
 from loadstone.sandbox.certificates import make_certificates
@@ -46,7 +48,7 @@ def start_sandbox(spec: SandboxSpec = _WHATEVER_IS_THERE) -> Sandbox:
     """
     spec = spec.model_copy(update={"auth": accounts.canonical_methods(spec.auth)})
     if spec.semi_sync and not spec.replica:
-        raise SandboxError("semi-sync needs a replica", "--replica --semi-sync")
+        raise SandboxError(say("semi-sync needs a replica"), write("--replica --semi-sync"))
     binary = find_server(spec.server, spec.root)
     accounts.check_methods(binary, spec.auth)
     options.check_connections(spec)
@@ -131,7 +133,9 @@ def _start_on_a_free_port(
             return _start_server(spec, binary, folder, state)
         except server.PortTaken:
             (folder / "error.log").unlink(missing_ok=True)
-    raise SandboxError("no free port on 127.0.0.1", f"tried {_PORT_TRIES} of them")
+    raise SandboxError(
+        say("no free port on 127.0.0.1"), say("{number} of them were tried", number=_PORT_TRIES)
+    )
 
 
 def _start_server(

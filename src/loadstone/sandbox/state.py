@@ -25,6 +25,7 @@ from typing import Literal
 from pydantic import SecretStr, ValidationError, field_serializer
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.runs.state_folder import state_folder
 from loadstone.sandbox.binaries import Flavour
 from loadstone.sandbox.errors import SandboxError
@@ -102,8 +103,12 @@ def sandboxes_folder() -> Path:
         (folder / ".lock").touch(mode=0o600)
     except OSError as error:
         raise SandboxError(
-            f"cannot keep sandboxes in {folder}: {error.strerror}",
-            "set XDG_STATE_HOME to a folder on a real disk that you can write to",
+            say(
+                "cannot keep sandboxes in {folder}: {reason}",
+                folder=str(folder),
+                reason=error.strerror,
+            ),
+            say("set XDG_STATE_HOME to a folder on a real disk that you can write to"),
         ) from None
     return folder
 
@@ -150,12 +155,13 @@ def free_name(root: Path, wanted: str | None, flavour: Flavour) -> str:
         )
     if _NAME.fullmatch(wanted) is None:
         raise SandboxError(
-            f"{wanted!r} cannot be a sandbox's name",
-            "small letters, digits, - and _, at most 32 of them",
+            say("{value} cannot be a sandbox's name", value=repr(wanted)),
+            say("write at most 32 small letters, digits, - and _"),
         )
     if (root / wanted).exists():
         raise SandboxError(
-            f"there is a sandbox named {wanted} already", f"loadstone sandbox stop {wanted}"
+            say("there is a sandbox named {name} already", name=wanted),
+            say("`loadstone sandbox stop {name}` ends it", name=wanted),
         )
     return wanted
 
