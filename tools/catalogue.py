@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -46,7 +47,13 @@ def collected() -> Catalog:
     """All messages of the sources, without translations."""
     found = Catalog(domain="loadstone", fuzzy=False)
     for methods, keywords in (
-        ([("**.py", "python")], PYTHON),
+        (
+            [
+                ("**.py", "python"),
+                ("recipes/*.toml", "tools.catalogue:texts_of_a_recipe"),
+            ],
+            PYTHON,
+        ),
         (
             [
                 ("web/static/*.js", "javascript"),
@@ -70,6 +77,20 @@ def texts_of_a_page(
     for number, line in enumerate(file.read().decode().splitlines(), 1):
         for text in re.findall(r'data-text="([^"]+)"', line):
             yield number, "t", text, []
+
+
+def texts_of_a_recipe(
+    file: BinaryIO, _keywords: object, _tags: object, options: object
+) -> Iterator[tuple[int, str, str, list[str]]]:
+    """What a recipe says of itself, as the messages that `Recipe` makes of it."""
+    recipe = tomllib.loads(file.read().decode())
+    without_root = recipe.get("without_root", {})
+    texts = [recipe.get(key, "") for key in ("title", "question", "needs", "needs_root")]
+    texts += [each["about"] for each in recipe["parameter"].values()]
+    texts += [each["field"] for each in recipe["expect"] + without_root.get("expect", [])]
+    for text in (*texts, without_root.get("about", "")):
+        if text:
+            yield 1, "say", " ".join(text.split()), []
 
 
 def faults(path: Path, wanted: Catalog) -> Iterator[str]:

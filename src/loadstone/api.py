@@ -14,6 +14,7 @@ from loadstone import engine
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.model.nearest import nearest_or_all
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import (
@@ -83,7 +84,7 @@ class RunOptions(TypedDict, total=False):
     name: str
     """Of the run; the workload's, where there is none."""
     yes: bool
-    """What `--yes` says: also beside tables of others, or on a server that serves others."""
+    """What `--yes` says: also next to other people's tables, or on a server that serves others."""
 
 
 def run(
@@ -112,7 +113,7 @@ def run(
         warmup_s: seconds before them.
         repeats: how often each step is measured.
         out: the folder of runs.
-        view: whoever is shown how it goes; nobody, where it is left out.
+        view: is shown the progress; nobody, where it is left out.
         more: see `RunOptions`.
 
     Raises:
@@ -151,7 +152,7 @@ def experiment(
         out: the folder of runs.
         observe: read the counters of servers and hosts.
         yes: what `--yes` says: tables may be dropped and variables set on a server of yours.
-        view: whoever is shown how it goes.
+        view: is shown the progress.
 
     Raises:
         ExperimentRefused: something in the file is wrong: each problem with its line.
@@ -264,7 +265,8 @@ def _workload(asked: str | Path) -> tuple[WorkloadInfo, Template | None]:
         template = find_template(word, Path(), frozenset(known))
         return info_of(template), template
     if word not in known:
-        raise UnknownWorkload(f"there is no workload '{word}'", nearest_or_all(word, known))
+        said = say("there is no workload '{name}'", name=word)
+        raise UnknownWorkload(said, nearest_or_all(word, known))
     return known[word], None
 
 

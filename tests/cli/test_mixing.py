@@ -54,7 +54,7 @@ def test_one_that_says_neither_is_drawn_as_often_as_another() -> None:
         (["a", "b:tables=x"], "tables: 'x' is not a whole number"),
         (
             ["a", "b:distribution=normal"],
-            'distribution: "normal" is no distribution: there are uniform',
+            'distribution: "normal" is not a distribution: there are uniform',
         ),
         (["a", "b:as=my report"], "as=my report: a name consists of letters"),
         (["a", "a:users=2"], "a occurs twice: rename one, as in a:as=report"),
@@ -101,8 +101,8 @@ def test_a_rate_has_its_unit() -> None:
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("", "phase 1, '': a name, a time and a level are wanted"),
-        ("warm 60s", "phase 1, 'warm 60s': a name, a time and a level"),
+        ("", "phase 1, '': a phase is a name, a time and a level"),
+        ("warm 60s", "phase 1, 'warm 60s': a phase is a name, a time"),
         ("warm 5s 1, ramp 5s 1..2..3", "phase 2, 'ramp 5s 1..2..3': '1..2..3' is neither"),
         ("a 5s many", "'many' is neither users nor a rate"),
         ("a soon 5", "'soon' is not a time of whole seconds"),
@@ -113,7 +113,7 @@ def test_a_rate_has_its_unit() -> None:
         ("a/b 5s 1", "'a/b': a name has letters"),
         ("a 5s 1, b 5s 100/s", "phase 2, 'b 5s 100/s': users and events a second"),
         ("warm 5s 16", "nothing but warm-up"),
-        ("a 5s 0, b 5s 0", "nobody is ever at work"),
+        ("a 5s 0, b 5s 0", "no phase has any users or events"),
     ],
 )
 def test_what_cannot_be_a_phase_is_named_with_its_place(written: str, said: str) -> None:

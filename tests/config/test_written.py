@@ -11,6 +11,7 @@ from pydantic import Field
 from loadstone.config import values
 from loadstone.config.problems import ExperimentRefused
 from loadstone.config.written import Fault, Tables, Written, read, table
+from loadstone.model.language import in_language
 
 
 class Part(Written):
@@ -57,14 +58,18 @@ def test_a_table_is_read_and_knows_what_was_given() -> None:
         ("", "1: no url", 'write url = "x"'),
         (f"{GOOD}ulr = 1", "2: ulr: there is no such key", "did you mean url?"),
         (f"{GOOD}zzz = 1", "2: zzz: there is no such key", "there are url, piece, named, length"),
-        (f"{GOOD}piece = 3", "2: piece: 3 is no list of at least one", "docs/experiments.md"),
+        (f"{GOOD}piece = 3", "2: piece: 3 is not a list of at least one", "docs/experiments.md"),
         (f"{GOOD}[[piece]]\nass = 1", "3: piece[1].ass: there is no such key", "did you mean as?"),
         (f"{GOOD}[piece]\ncount = 0", "3: piece.count: 0 is not a number from 1", "1 or more"),
         (f"{GOOD}[piece]\nshare = 1", "3: piece.share: 1 is not below 1", "write share = 0.5"),
-        (f'{GOOD}[piece]\nshare = "1"', '3: piece.share: "1" is no number', "write share = 0.5"),
+        (f'{GOOD}[piece]\nshare = "1"', '3: piece.share: "1" is not a number', "write share = 0.5"),
         (f"{GOOD}[piece]\nnumber = 0", "3: piece.number: 0 is below 1", "write number = 3"),
         (f"{GOOD}[piece]\nnumber = 10", "3: piece.number: 10 is above 9", "write number = 3"),
-        (f"{GOOD}[piece]\nnumber = true", "3: piece.number: true is no whole", "write number = 3"),
+        (
+            f"{GOOD}[piece]\nnumber = true",
+            "3: piece.number: true is not a",
+            "write number = 3",
+        ),
         (f'{GOOD}[piece]\nword = "on"', '3: piece.word: "on" is not one of "one", "two"', "one?"),
         (
             f"{GOOD}[piece]\nis_on = 1",
@@ -77,7 +82,7 @@ def test_a_table_is_read_and_knows_what_was_given() -> None:
             "leave it out",
         ),
         (f'{GOOD}[named]\n" " = {{}}', '3: named. : " " is not a text', "between quotes"),
-        (f"{GOOD}named.a = 3", "2: named.a: 3 is no table", "keys with their values"),
+        (f"{GOOD}named.a = 3", "2: named.a: 3 is not a table", "keys with their values"),
         (f"{GOOD}length.cuont = 3", "2: length.cuont: there is no such key", "count?"),
         ("a = ", "1: it is not TOML: ", "write key = value"),
     ],
@@ -96,4 +101,18 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         ["3", "piece[1].count"],
         ["4", "piece[1].share"],
         ["7", "piece[3].is_on"],
+    ]
+
+
+def test_what_is_wrong_can_be_said_in_chinese() -> None:
+    text = f'{GOOD}ulr = 1\n[piece]\nnumber = 0\nword = "on"\nis_on = true\nas = ""\n'
+    with pytest.raises(ExperimentRefused) as refused:
+        read(File, text, "x.toml", ExperimentRefused)
+    chinese = in_language("zh")
+    assert chinese(refused.value.message) == "x.toml:2: ulr：没有这个键（另有 3 处问题）"
+    assert chinese(refused.value.hint or "") == "您是否想写 url？"
+    assert [chinese(fault.said) for fault in refused.value.faults[1:]] == [
+        "4: piece.number：0 小于 1",
+        '5: piece.word："on" 不在 "one"、"two" 之中',
+        '7: piece.as："" 不是文本',
     ]

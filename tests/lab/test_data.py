@@ -103,7 +103,7 @@ def test_a_table_made_anew_is_counted_and_not_prepared(
     assert found.table_size == 3
     assert any("sbtest1 has no index on k" in note for note in found.notes)
     state = schemas.read_schema(connection, target, "shop")
-    with pytest.raises(GuardError, match="made anew or changed"):
+    with pytest.raises(GuardError, match="recreated or changed"):
         decide_prepare(state, ["sbtest1"], target, Consent(yes=True))
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from loadstone.model.message import plain
 from loadstone.model.target import Target
 from loadstone.servers.errors import GuardError
 from loadstone.servers.facts import KNOWN_LAYOUTS, TableFacts, mark_for
@@ -68,7 +69,7 @@ def test_foreign_tables_beside_need_consent() -> None:
 
 def test_another_machine_needs_consent_and_a_sandbox_never_does() -> None:
     nobody_knows = Consent()
-    tunnel = Consent(elsewhere="where ssh listens, which may lead to another machine")
+    tunnel = Consent(elsewhere=plain("where ssh listens, which may lead to another machine"))
     for target, consent in ((REMOTE, nobody_knows), (LOCAL, tunnel)):
         with pytest.raises(GuardError, match=f"{target.place}, wh") as caught:
             decide_prepare(schema(), ["sbtest1"], target, consent)
@@ -185,7 +186,7 @@ def test_a_table_made_anew_since_is_not_ours(state_of_line: str) -> None:
     line = listed("sbtest1", was).model_copy(update={"state": state_of_line, "made_s": 1000})
     assert schema(was, lines=(line,)).of("ours") == ("sbtest1",)
     assert schema(anew, lines=(line,)).of("ours") == ()
-    with pytest.raises(GuardError, match="made anew or changed since Loadstone made them"):
+    with pytest.raises(GuardError, match="recreated or changed since Loadstone made them"):
         decide_prepare(schema(anew, lines=(line,)), ["sbtest1"], LOCAL, YES)
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from loadstone.model.message import plain
 from loadstone.model.target import (
     Credentials,
     Endpoint,
@@ -89,9 +90,9 @@ def test_parsing_what_was_displayed_gives_the_same_target(url: str) -> None:
         ("mysql://u@h/a/b", "one schema"),
         ("mysql://u@h/db?tls=maybe", "verify-identity"),
         ("mysql://u@h/db?colour=red", "colour"),
-        ("mysql://u@h/db?compression=lz4", "'lz4' is no compression"),
-        ("mysql://u@h/db?compression=zlib,", "'' is no compression"),
-        ("mysql://u@h/db?compression=off,zlib", "behind off"),
+        ("mysql://u@h/db?compression=lz4", "'lz4' is not a kind of compression"),
+        ("mysql://u@h/db?compression=zlib,", "'' is not a kind of compression"),
+        ("mysql://u@h/db?compression=off,zlib", "after off"),
         ("mysql://u@h/db?compression=zlib,zlib", "twice"),
         ("mysql://u@h/db?tls=required&tls=disabled", "twice"),
         ("mysql://u@h/db?socket=", "no value"),
@@ -118,7 +119,9 @@ def test_no_error_repeats_the_password(url: str) -> None:
 def test_no_text_and_no_json_form_shows_a_password() -> None:
     target, password = parse_target_url(f"mysql://u:{SECRET}@h/db")
     assert password is not None
-    endpoint = Endpoint(target=target, credentials=Credentials(password=password, source="the URL"))
+    endpoint = Endpoint(
+        target=target, credentials=Credentials(password=password, source=plain("the URL"))
+    )
     shown = [
         str(target), repr(target), target.model_dump_json(), str(endpoint), repr(endpoint),
         endpoint.model_dump_json(), repr(endpoint.credentials), str(endpoint.model_dump()),

@@ -11,6 +11,7 @@ from loadstone.analyse.comparison import compare
 from loadstone.experiments.checks import Machine
 from loadstone.experiments.file import parse_experiment
 from loadstone.experiments.schedule import PlannedStep, schedule
+from loadstone.model.language import in_language
 from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
 from loadstone.recipes.answer import Found, answer, answer_of
@@ -124,10 +125,10 @@ def test_what_a_line_carries_is_reckoned_from_the_bytes() -> None:
 
     slow, fast = answered(filled_of("network", "slow_rate=50Mbit", is_root=False), make)
     assert slow == (
-        "a line of 50Mbit, without what TCP and IP add: oltp_read_write, 32 users: "
-        "200 tps are 100 Mbit/s, so the line carries 100 tps at most"
+        "a network of 50Mbit, without what TCP and IP add: oltp_read_write, 32 users: "
+        "200 tps are 100 Mbit/s, so the network carries 100 tps at most"
     )
-    assert "the line carries 2,000 tps at most" in fast
+    assert "the network carries 2,000 tps at most" in fast
 
 
 def test_a_sale_tells_what_it_waits_for_and_each_factor_has_its_verdict() -> None:
@@ -198,3 +199,18 @@ def test_a_recipe_that_has_changed_since_gives_no_answer() -> None:
     asked = RecipeAsked(name="group-commit", quick=True, given=("gone=1",), as_root=True)
     lines = list(answer_of(asked, experiment, compare(experiment, [], {})))
     assert lines == ["note  no answer: the recipe group-commit has changed since"]
+
+
+def test_an_answer_can_be_said_in_chinese() -> None:
+    filled = filled_of("versions")
+    machine = Machine(is_root=True, cores=64)
+    experiment = parse_experiment(filled.text, filled.name, machine).experiment
+    make = by_variant(
+        dict.fromkeys(("server=a", "server=b"), 900.0), {"server=a": 1, "server=b": 1}
+    )
+    steps = [made(planned, make) for planned in schedule(experiment)]
+    lines = list(answer(filled, Found(experiment, compare(experiment, steps, {}))))
+    field, here, first, *_ = map(in_language("zh"), lines)
+    assert field == "实践  哪个更快取决于负载；b 与 a 比较。"
+    assert here == "这里  b 与第一个相比"
+    assert first.startswith("      oltp_point_select、32 并发：在 3% 以内没有差异")

@@ -11,6 +11,7 @@ from loadstone.experiments.checks import Machine
 from loadstone.experiments.file import parse_experiment
 from loadstone.experiments.schedule import plan_time, schedule
 from loadstone.model.experiment import Experiment
+from loadstone.model.language import in_language
 from loadstone.recipes.filling import Filled, fill_to_look_at
 from loadstone.recipes.recipe import NAMES, Expectation, recipe
 
@@ -150,3 +151,14 @@ def test_the_document_has_each_recipe_with_its_title() -> None:
     text = DOCUMENT.read_text()
     rows = dict(re.findall(r"^\| `([a-z-]+)` \| ([^|]+?) \|", text, re.MULTILINE))
     assert rows == {name: recipe(name).title for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_recipe_says_of_itself_can_be_said_in_chinese(name: str) -> None:
+    found = recipe(name)
+    other = found.without_root
+    expected = [*found.expect, *(other.expect if other else ())]
+    texts = [found.title, found.question, found.needs, found.needs_root, other and other.about]
+    texts += [each.about for each in found.parameter.values()]
+    texts += [each.field for each in expected]
+    assert [text for text in texts if text and not in_language("zh").knows(text)] == []

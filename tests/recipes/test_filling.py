@@ -53,13 +53,28 @@ def test_what_is_set_stands_in_the_file(given: str, line: str) -> None:
         ("group-commit", "tables=", "--set tables=: write key=value", None),
         ("group-commit", "tables=none", "--set tables=none: ", "write a whole number"),
         ("group-commit", "users=1,1", "--set users=1,1: 1 is there twice", "leave one out"),
-        ("group-commit", "duration=0", "--set duration=0: a time of nought", 'write "30s"'),
-        ("group-commit", "server=oracle", "--set server=oracle: it is no server", "write mariadb"),
-        ("group-commit", "workload=Drop;", "--set workload=Drop;: it is no workload", "write one"),
-        ("group-commit", "target=db1", "--set target=db1: it is no place", "write a URL"),
-        ("tls", "repeats=5", "--set repeats=5: variants take turns in both orders", "write 6"),
+        ("group-commit", "duration=0", "--set duration=0: a time of zero", 'write "30s"'),
+        (
+            "group-commit",
+            "server=oracle",
+            "--set server=oracle: it is not a server",
+            "write mariadb",
+        ),
+        (
+            "group-commit",
+            "workload=Drop;",
+            "--set workload=Drop;: it is not a workload",
+            "write oltp",
+        ),
+        ("group-commit", "target=db1", "--set target=db1: it names no server", "write a URL"),
+        ("tls", "repeats=5", "--set repeats=5: variants are interleaved in both orders", "write 6"),
         ("thread-pool", "server=/x", "--set server=/x: it is not one of mariadb, mysql", "write"),
-        ("network", "slow_rate=fast", '--set slow_rate=fast: "fast" is not a line', "write"),
+        (
+            "network",
+            "slow_rate=fast",
+            '--set slow_rate=fast: "fast" is not a network speed',
+            "write",
+        ),
         ("instance-size", "cores_small=-1", "--set cores_small=-1: ", "write"),
     ],
 )
@@ -94,7 +109,7 @@ def test_a_dollar_sign_in_a_url_is_one() -> None:
 
 def test_what_only_root_can_do_says_what_else_there_is() -> None:
     error = refused("instance-size", is_root=False)
-    assert error.message == "instance-size wants control groups, which only root can make"
+    assert error.message == "instance-size needs control groups, which only root can make"
     assert "--set small=mysql://" in (error.hint or "")
     ours = text_of("instance-size", f"small={URL}", f"large={URL}2", is_root=False)
     assert "cgroup" not in ours
@@ -104,7 +119,7 @@ def test_without_root_the_network_is_reckoned() -> None:
     filled = fill(recipe("network"), (), quick=True, is_root=False)
     assert "[factor" not in filled.text
     assert filled.note is not None
-    assert filled.note.startswith("without root no line is limited")
+    assert filled.note.startswith("without root no bandwidth is limited")
     assert {each.kind for each in filled.expect} == {"line"}
 
 

@@ -65,7 +65,7 @@ def test_a_controller_that_is_not_there_is_named(tmp_path: Path) -> None:
     )
     (tmp_path / "cgroup.controllers").unlink()
     said = why_not(memory, tmp_path, tmp_path)
-    assert said is not None and said.startswith(f"{tmp_path}/memory is not there")
+    assert said is not None and said.startswith(f"{tmp_path}/memory does not exist")
 
 
 def test_a_kernel_that_refuses_leaves_no_group(tmp_path: Path) -> None:

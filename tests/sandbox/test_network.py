@@ -181,4 +181,4 @@ def test_a_queue_that_the_kernel_has_not_is_named(monkeypatch: pytest.MonkeyPatc
     assert refused is not None
     assert refused[0] == "delay_s" and "qdisc kind is unknown" in refused[1]
     monkeypatch.setattr("shutil.which", lambda name: None)
-    assert why_not(FEW) == (None, "iproute2 and util-linux is not installed")
+    assert why_not(FEW) == (None, "not installed: iproute2, util-linux")

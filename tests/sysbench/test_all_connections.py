@@ -14,7 +14,7 @@ from pooled import KINDS, QUICK, Pool
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-LEFT = "has no connection left by which to tell others of this"
+LEFT = "has no connection left to announce this test to others"
 
 
 @pytest.mark.parametrize("kind", KINDS)

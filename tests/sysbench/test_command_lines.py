@@ -331,7 +331,7 @@ def test_a_path_that_is_not_there_is_served_and_said_once(
 ) -> None:
     assert program.main(["--test=/opt/none/select.lua", "--oltp-table-size=5", "help"]) == 0
     said = capsys.readouterr()
-    assert said.err.count("the built-in oltp_point_select serves it") == 1
+    assert said.err.count("the built-in oltp_point_select is used instead") == 1
     assert "--oltp-tables-count=N" in said.out
 
 

@@ -87,7 +87,7 @@ def test_secrets_are_lengths_at_most(column: str) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([*EVEN, "NULL"], "NULL, which 0.2 % of its values were"),
+        ([*EVEN, "NULL"], "NULL, which was 0.2 % of its values"),
         ([*EVEN, "'x'"], "values of other types: 0.2 %"),
         (["'a'", "'bc'"] * 2, "which texts: "),
     ],

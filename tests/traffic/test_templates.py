@@ -161,7 +161,7 @@ def test_what_is_left_out_is_counted_and_named_by_line(tmp_path: Path) -> None:
     made, template = made_of(did, tmp_path)
     assert [note for note in made.notes if note.startswith("left out")] == [
         "left out: 1 SET statements",
-        "left out: 1 what is no statement: what begins with ' has no end",
+        "left out: 1 texts that are not statements: what starts with ' has no end",
         "left out: 1 SHOW statements",
         "left out: 1 CREATE statements",
         "left out: 1 statements that a template cannot have: braces",
@@ -196,7 +196,7 @@ def test_only_the_most_frequent_are_taken_and_the_rest_is_counted(tmp_path: Path
     did += [(1, "Query", f"SELECT a FROM {table}") for table in ("u", "v")]
     made, template = made_of(did, tmp_path, ImportOptions(most=1))
     assert len(template.spec.transactions) == 1
-    assert "left out: 2 statements (2.0 %) of transactions beyond the 1 most frequent" in made.notes
+    assert "left out: 2 statements (2 %) of transactions beyond the 1 most frequent" in made.notes
 
 
 def test_only_one_schema_is_taken_where_that_is_asked(tmp_path: Path) -> None:

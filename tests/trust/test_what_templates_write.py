@@ -141,7 +141,7 @@ def test_what_is_for_the_whole_server_is_refused_whatever_is_said(
 ) -> None:
     before = one(author.server, "SELECT @@GLOBAL.max_connections")
     said = author.runs(statement, *words, code=ExitCode.PLAN).stderr
-    assert "is no load: it changes the server for everybody" in said
+    assert "is not load: it changes the server for everybody" in said
     assert one(author.server, "SELECT @@GLOBAL.max_connections") == before
 
 

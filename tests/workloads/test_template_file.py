@@ -139,7 +139,7 @@ def test_the_name_is_the_files_where_it_says_none(tmp_path: Path) -> None:
     path = tmp_path / "my-shop.toml"
     path.write_text(TABLE + SELL)
     assert read_template(path).name == "my_shop"
-    with pytest.raises(TemplateRefused, match=r"my_shop is a workload of the program's own"):
+    with pytest.raises(TemplateRefused, match=r"my_shop is the name of a built-in workload"):
         read_template(path, {"my_shop"})
 
 
@@ -152,7 +152,7 @@ BAD: tuple[tuple[str, str], ...] = (
     ),
     (
         TABLE + 'columns.other = { type = "INT", row = "item" }\n' + SELL,
-        "other.row: rows are chosen by parameters",
+        "other.row: only parameters choose rows",
     ),
     (TABLE, "own.toml:1: transaction: no transaction"),
     (
@@ -165,35 +165,35 @@ BAD: tuple[tuple[str, str], ...] = (
     ),
     (TABLE + SELL.replace("row", "rows"), "parameters.id.rows: there is no such key"),
     (TABLE + SELL.replace('row = "item"', "unifrom = [1, 2]"), "id.unifrom: there is no such key"),
-    (TABLE + SELL.replace('row = "item"', "integer = [9, 1]"), "id.integer: the least comes first"),
+    (TABLE + SELL.replace('row = "item"', "integer = [9, 1]"), "id.integer: the lowest value"),
     (
         TABLE + SELL.replace('row = "item"', 'row = "item", text = 4'),
-        "id.text: row says already what it is",
+        "id.text: row says already what its values are",
     ),
-    (TABLE + SELL + 'parameters.more = { text = 4 }\n', "more: no statement names it"),
+    (TABLE + SELL + 'parameters.more = { text = 4 }\n', "more: no statement uses it"),
     (
         TABLE + SELL + 'parameters.a = { from = "b" }\nparameters.b = { from = "a" }\n',
-        "a.from: it goes round in a circle: a from b from a",
+        "a.from: it depends on itself: a <- b <- a",
     ),
     (
         TABLE + SELL.replace('row = "item"', 'from = "t"') + "parameters.t = { text = 4 }\n",
-        "id.from: t is no whole number that is drawn",
+        "id.from: t is not a whole number that is drawn",
     ),
-    (TABLE + SELL.replace("SELECT 1", "SELECT ?"), "sql: ? stands for no value here"),
-    (TABLE + SELL.replace("SELECT 1", "SELECT 'a"), "sql: a text that begins with ' has no end"),
+    (TABLE + SELL.replace("SELECT 1", "SELECT ?"), "sql: ? is not a placeholder here"),
+    (TABLE + SELL.replace("SELECT 1", "SELECT 'a"), "sql: a text that starts with ' has no end"),
     (TABLE + SELL.replace("id = :id", "id = :id; DO 0"), "sql: there is more than one statement"),
-    (TABLE + SELL.replace("SELECT 1 FROM", "COMMIT AND"), "sql: COMMIT is not for statements"),
-    (TABLE + SELL.replace("FROM item", "FROM {item}"), "{item} is no table of the file that has"),
+    (TABLE + SELL.replace("SELECT 1 FROM", "COMMIT AND"), "sql: COMMIT: BEGIN and COMMIT are"),
+    (TABLE + SELL.replace("FROM item", "FROM {item}"), "{item} is not a table of the file"),
     (TABLE + SELL + "think = \"2h\"\n", "sell.think: \"2h\" is too long"),
     (TABLE + SELL + "weight = 0\n", "sell.weight: 0 is below 1"),
     (TABLE.replace("sequence = true", "integer = [1, 2]") + SELL, "0 columns count the rows"),
     (TABLE.replace("100", "5_000_000_000") + SELL, "table.item.rows: 5000000000 is not a number"),
     (TABLE + 'primary_key = "no"\n' + SELL, "table.item.primary_key: there is no column no"),
-    (TABLE.replace("INT NOT NULL", "INT); DROP TABLE x") + SELL, "is no type of a column"),
+    (TABLE.replace("INT NOT NULL", "INT); DROP TABLE x") + SELL, "is not a column type"),
     (TABLE.replace("[table.item]", '[table."it em"]') + SELL, '"it em" cannot be a name here'),
     (
         TABLE + "copies = 2\n" + TABLE.replace("item", "item2") + SELL,
-        "its table item2 is that of [table.item",
+        "its table item2 is also that of [table.item",
     ),
     (
         TABLE.replace("INT NOT NULL", "TINYINT").replace("100", "1000") + SELL,
@@ -258,7 +258,7 @@ def test_what_is_read_cannot_be_sent_before() -> None:
         '["SELECT :price", { sql = "SELECT price FROM item WHERE id = :id", read = "price" }]'
     )
     error = refused(TABLE + SELL.replace('["SELECT 1 FROM item WHERE id = :id"]', statements))
-    assert ":price is read by no statement before" in error.message
+    assert "no earlier statement reads :price" in error.message
 
 
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_what_changes_the_server_for_everybody_is_refused() -> None:
         parse_template(text, "a.toml")
     (fault,) = caught.value.faults
     assert fault.line == 2
-    assert "SET GLOBAL is no load: it changes the server for everybody" in fault.what
+    assert "SET GLOBAL is not load: it changes the server for everybody" in fault.what
 
 
 def test_a_bundled_template_is_found_where_the_folder_has_no_file_of_its_name(

@@ -1,4 +1,4 @@
-"""On which line of a TOML text each key stands: Python's own reader does not tell.
+"""On which line of a TOML text each key stands: Python's own reader does not say.
 
 The text has been read by tomllib before, so it is known to be TOML (1.0.0, https://toml.io), and
 what is done here is only to find keys: where they begin, and how far the value goes behind them.

@@ -6,7 +6,10 @@ import re
 from typing import Any
 
 from loadstone.model import quantity
+from loadstone.model.figure import Count
+from loadstone.model.message import Message, say
 from loadstone.model.plan import Phase, Rate, Warmup, WarmupSeconds
+from loadstone.model.refusals import message_of
 
 _WRITTEN = re.compile(r"(?P<name>\S+)\s+(?P<time>\S+)\s+(?P<level>\S+)")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -16,7 +19,7 @@ _MOST_USERS = 1_000_000
 HIGHEST_RATE = 10_000_000
 _DURATION_S = 30.0
 _WARMUP_S = 5.0
-_EXAMPLE = 'write "ramp 120s 16..256", or "ramp 120s 1k..8k/s"'
+_EXAMPLE = say('write "ramp 120s 16..256", or "ramp 120s 1k..8k/s"')
 
 
 def phases(text: str) -> tuple[Phase, ...]:
@@ -27,22 +30,32 @@ def phases(text: str) -> tuple[Phase, ...]:
     """
     words = [word.strip() for word in text.split(",")]
     if len(words) > _MOST_PHASES:
-        raise ValueError(f"{len(words)} phases are too many: at most {_MOST_PHASES:,}")
+        raise ValueError(
+            say(
+                "{number} phases are too many: at most {most}",
+                number=Count(len(words)),
+                most=Count(_MOST_PHASES),
+            )
+        )
     found: list[Phase] = []
     for number, word in enumerate(words, start=1):
         try:
             phase = _phase(word, is_warm=all(before.is_warmup for before in found))
         except ValueError as error:
-            raise ValueError(f"phase {number}, '{word}': {error}") from error
+            raise ValueError(_in_phase(number, word, message_of(error))) from error
         if found and (phase.users is None) != (found[0].users is None):
-            said = "users and events a second in one schedule: take one of the two"
-            raise ValueError(f"phase {number}, '{word}': {said}")
+            said = say("users and events a second in one schedule: use one of the two")
+            raise ValueError(_in_phase(number, word, said))
         found.append(phase)
     if all(phase.is_warmup for phase in found):
-        raise ValueError("nothing but warm-up: no second of it would be measured")
+        raise ValueError(say("nothing but warm-up: no second of it would be measured"))
     if all(max(phase.levels) == 0 for phase in found):
-        raise ValueError("nobody is ever at work")
+        raise ValueError(say("no phase has any users or events"))
     return tuple(found)
+
+
+def _in_phase(number: int, word: str, wrong: Message) -> Message:
+    return say("phase {number}, '{phase}': {wrong}", number=number, phase=word, wrong=wrong)
 
 
 def _phase(word: str, *, is_warm: bool) -> Phase:
@@ -53,10 +66,12 @@ def _phase(word: str, *, is_warm: bool) -> Phase:
     """
     found = _WRITTEN.fullmatch(word)
     if not found:
-        raise ValueError(f"a name, a time and a level are wanted: {_EXAMPLE}")
+        raise ValueError(say("a phase is a name, a time and a level: {write}", write=_EXAMPLE))
     name = found["name"]
     if not _NAME.fullmatch(name):
-        raise ValueError(f"'{name}': a name has letters, digits, dots, dashes and underscores")
+        raise ValueError(
+            say("'{name}': a name has letters, digits, dots, dashes and underscores", name=name)
+        )
     level = _level(found["level"])
     return Phase(
         name=name,
@@ -70,7 +85,10 @@ def _seconds(text: str) -> int:
     seconds = quantity.scaled(text, quantity.SECONDS)
     if seconds is None or not 1 <= seconds <= quantity.LONGEST_S or not seconds.is_integer():
         raise ValueError(
-            f"'{text}' is not a time of whole seconds, 1s or more: write 30s, 2m or 1h"
+            say(
+                "'{text}' is not a time of whole seconds, 1s or more: write 30s, 2m or 1h",
+                text=text,
+            )
         )
     return int(seconds)
 
@@ -81,16 +99,18 @@ def _level(text: str) -> dict[str, Any]:
     parts = text.removesuffix("/s").split("..")
     levels = [quantity.scaled(part.removesuffix("/s"), quantity.COUNTS) for part in parts]
     if len(levels) > 2 or None in levels:
-        raise ValueError(f"'{text}' is neither users nor a rate: {_EXAMPLE}")
-    begin, end = levels[0] or 0.0, levels[-1] or 0.0
+        raise ValueError(
+            say("'{text}' is neither users nor a rate: {write}", text=text, write=_EXAMPLE)
+        )
+    first, last = levels[0] or 0.0, levels[-1] or 0.0
     most = HIGHEST_RATE if is_rate else _MOST_USERS
-    if max(begin, end) > most:
-        raise ValueError(f"'{text}' is too much: at most {most:,}")
+    if max(first, last) > most:
+        raise ValueError(say("'{text}' is too much: at most {most}", text=text, most=Count(most)))
     if is_rate:
-        return {"rate": (begin, end)}
-    if not (begin.is_integer() and end.is_integer()):
-        raise ValueError(f"'{text}': users are whole numbers")
-    return {"users": (int(begin), int(end))}
+        return {"rate": (first, last)}
+    if not (first.is_integer() and last.is_integer()):
+        raise ValueError(say("'{text}': users are whole numbers", text=text))
+    return {"users": (int(first), int(last))}
 
 
 def seconds_of(
@@ -109,14 +129,14 @@ def seconds_of(
 
 
 def rates_of(phases: tuple[Phase, ...] | None, rates: tuple[Rate, ...] | None) -> tuple[Rate, ...]:
-    """Of a step by phases the highest: what is due at a time, the phases say."""
+    """With phases the highest rate, since the phases say what is due when."""
     if phases and phases[0].rate:
         return (Rate(rate=max(max(phase.levels) for phase in phases)),)
     return rates or ()
 
 
 def users_of(phases: tuple[Phase, ...]) -> tuple[int, ...] | None:
-    """The most users that are ever at work; `None` in an open loop."""
+    """The most users that are ever active; `None` in an open loop."""
     if not phases or not phases[0].users:
         return None
     return (int(max(max(phase.levels) for phase in phases)),)

@@ -10,6 +10,8 @@ from pathlib import Path as FilePath
 from loadstone.config.lines import Path
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.figure import Count
+from loadstone.model.message import Message, plain, say
 
 
 @dataclass(frozen=True)
@@ -25,29 +27,44 @@ class Problem:
 
     def __str__(self) -> str:
         """Line, key and what is wrong; the file's name stands before it."""
-        return f"{self.line}: {self.key}: {self.what}" if self.key else f"{self.line}: {self.what}"
+        return str(self.said)
+
+    @property
+    def said(self) -> Message:
+        """The same as a message."""
+        if not self.key:
+            return say("{line}: {wrong}", line=self.line, wrong=self.what)
+        return say("{line}: {key}: {wrong}", line=self.line, key=self.key, wrong=self.what)
 
 
 class ExperimentRefused(LoadstoneError):
-    """An experiment file that is not carried out; nothing was started for it."""
+    """An experiment file that is not run; nothing was started for it."""
 
     exit_code = ExitCode.PLAN
 
     def __init__(self, file: str, faults: Sequence[Problem]) -> None:
         first, *others = sorted(faults, key=lambda fault: fault.line)
-        more = f" (and {len(others)} more)" if others else ""
-        super().__init__(f"{file}:{first}{more}", first.write)
+        said = say("{file}:{problem}", file=file, problem=first.said)
+        if others:
+            said = say(
+                "{file}:{problem} (and {number} more)",
+                file=file,
+                problem=first.said,
+                number=Count(len(others)),
+            )
+        super().__init__(said, first.write)
         self.file = file
         self.faults = (first, *others)
 
 
 def not_toml(said: str, text: str) -> Problem:
-    """The fault of a text that tomllib refused with these words."""
+    """The fault of a text that tomllib refused with this message."""
     found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", said, re.DOTALL)
     line = int(found[2]) if found and found[2] else text.count("\n") + 1
     what = found[1] if found else said
-    write = 'write key = value, texts between quotes: duration = "30s"'
-    return Problem(line, "", f"it is not TOML: {what[:1].lower()}{what[1:]}", write)
+    reason = plain(f"{what[:1].lower()}{what[1:]}")
+    hint = say('write key = value, texts between quotes: duration = "30s"')
+    return Problem(line, "", say("it is not TOML: {reason}", reason=reason), hint)
 
 
 def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
@@ -57,13 +74,15 @@ def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
         ExperimentRefused: of the kind `refused`: it cannot be read, or is not UTF-8.
     """
     try:
-        # Some editors begin UTF-8 with a byte order mark, which TOML does not know.
+        # Some editors start UTF-8 with a byte order mark, which TOML does not know.
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        fault = Problem(1, "", f"cannot be read: {error.strerror}", "give the path of a TOML file")
+        said = say("cannot be read: {reason}", reason=error.strerror)
+        fault = Problem(1, "", said, say("give the path of a TOML file"))
         raise refused(str(path), [fault]) from error
     except UnicodeDecodeError as error:
-        raise refused(str(path), [Problem(1, "", "it is not UTF-8", "save it as UTF-8")]) from error
+        fault = Problem(1, "", say("it is not UTF-8"), say("save it as UTF-8"))
+        raise refused(str(path), [fault]) from error
 
 
 class Problems:

@@ -25,8 +25,12 @@ from loadstone.config.phases import phases as read_phases
 from loadstone.families import family_of
 from loadstone.model import quantity
 from loadstone.model.errors import LoadstoneError
+from loadstone.model.figure import Count as CountFigure
+from loadstone.model.hints import write as write_example
+from loadstone.model.hints import write_one_of
 from loadstone.model.levels import InvalidLevels
 from loadstone.model.levels import levels as read_levels
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.nearest import nearest
 from loadstone.model.plan import (
     Distribution,
@@ -39,6 +43,7 @@ from loadstone.model.plan import (
 )
 from loadstone.model.protection import Condition, condition, max_load
 from loadstone.model.quantity import LONGEST_S
+from loadstone.model.refusals import message_of, reason_of
 from loadstone.model.search import Figure, Objective
 from loadstone.model.target import (
     Compression,
@@ -58,7 +63,7 @@ class InvalidValue(ValueError):
     """A value that cannot be what is meant, and what to write instead."""
 
     def __init__(self, what: str, write: str) -> None:
-        super().__init__(f"{what}: {write}")
+        super().__init__(say("{wrong}: {write}", wrong=what, write=write))
         self.what = what
         self.write = write
 
@@ -66,70 +71,91 @@ class InvalidValue(ValueError):
 def text(value: object) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value.strip():
-        raise InvalidValue(f"{shown(value)} is not a text", 'write a text between quotes: "name"')
+        raise InvalidValue(
+            say("{value} is not a text", value=shown(value)),
+            say('write a text between quotes: "name"'),
+        )
     return value
 
 
 def seconds(value: object) -> float:
-    """`500ms`, `30s`, `2m`, `1h`; a bare number is seconds. Above nought, at most 366 days."""
+    """`500ms`, `30s`, `2m`, `1h`; a bare number is seconds. Above zero, at most 366 days."""
     return _seconds(value, zero=False)
 
 
 def seconds_or_none(value: object) -> float:
-    """The same, or nought."""
+    """The same, or zero."""
     return _seconds(value, zero=True)
 
 
 def _seconds(value: object, *, zero: bool) -> float:
-    found = _scaled(value, quantity.SECONDS, "a time", 'write "500ms", "30s", "2m" or "1h"')
+    example = say('write "500ms", "30s", "2m" or "1h"')
+    found = _scaled(value, quantity.SECONDS, say("a time"), example)
     if found == 0 and not zero:
-        raise InvalidValue(
-            "a time of nought measures nothing", 'write "30s", or whatever is wanted'
-        )
+        raise InvalidValue(say("a time of zero measures nothing"), write_example('"30s"'))
     if found > LONGEST_S:
-        raise InvalidValue(f"{shown(value)} is too long: at most 366 days", "write less")
+        raise InvalidValue(
+            say("{value} is too long: at most 366 days", value=shown(value)),
+            say("write a shorter time"),
+        )
     return found
 
 
 def count(value: object) -> int:
     """`1000`, `"10k"`, `"1m"`; at least 1."""
-    found = _scaled(value, quantity.COUNTS, "a number", 'write a whole number from 1 on, or "10k"')
+    example = say('write a whole number of 1 or more, or "10k"')
+    found = _scaled(value, quantity.COUNTS, say("a number"), example)
     if found < 1 or not found.is_integer() or found > _MOST:
-        raise InvalidValue(f"{shown(value)} is not a number from 1 to {_MOST:,}", "write 1 or more")
+        raise InvalidValue(
+            say(
+                "{value} is not a number from 1 to {most}",
+                value=shown(value),
+                most=CountFigure(_MOST),
+            ),
+            say("write 1 or more"),
+        )
     return int(found)
 
 
-def _above_nought(
-    units: Mapping[str, float], what: str, write: str, nought: str, kind: Callable[[float], T]
+def _above_zero(
+    units: Mapping[str, float],
+    what: Message,
+    write: Message,
+    zero: Message,
+    kind: Callable[[float], T],
 ) -> Callable[[object], T]:
     def read(value: object) -> T:
         found = kind(_scaled(value, units, what, write))
         if not found:
-            raise InvalidValue(nought, write)
+            raise InvalidValue(zero, write)
         return found
 
     return read
 
 
-cores = _above_nought(
+cores = _above_zero(
     {"": 1},
-    "a number of cores",
-    "write cores = 4, or 0.5",
-    "without any core a server does nothing",
+    say("a number of cores"),
+    say("write cores = 4, or 0.5"),
+    say("without any core a server does nothing"),
     float,
 )
 """Cores, a part of one too."""
 
-size_bytes = _above_nought(
-    quantity.BYTES, "a size", 'write "512M" or "8G"', "a size of nought leaves nothing", int
+size_bytes = _above_zero(
+    quantity.BYTES,
+    say("a size"),
+    say('write "512M" or "8G"'),
+    say("a size of zero leaves nothing"),
+    int,
 )
 """`"512M"`, `"8G"`, in steps of 1024."""
 
-bits_per_s = _above_nought(
+bits_per_s = _above_zero(
     quantity.BITS,
-    "a line's speed",
-    'write "100Mbit" or "1Gbit"',
-    "over a line without speed nothing arrives",
+    say("a network speed"),
+    say('write "100Mbit" or "1Gbit"'),
+    say("a network without speed carries nothing"),
     int,
 )
 """`"100Mbit"`, `"1Gbit"`, a second."""
@@ -154,7 +180,10 @@ def share(value: object) -> float:
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
         written = float(found[1]) / 100 if found else None
     if isinstance(written, bool) or not isinstance(written, int | float) or not 0 < written < 1:
-        raise InvalidValue(f"{shown(value)} is not a share between nought and all", 'write "2%"')
+        raise InvalidValue(
+            say("{value} is not a share above 0 % and below 100 %", value=shown(value)),
+            write_example('"2%"'),
+        )
     return float(written)
 
 
@@ -163,25 +192,29 @@ def once(values: list[T]) -> list[T]:
     twice = next((each for each in values if values.count(each) > 1), None)
     if twice is not None:
         raise InvalidValue(
-            f"{twice} is there twice", "leave one out: repeats says how often each is measured"
+            say("{value} is there twice", value=twice),
+            say("leave one out: repeats says how often each is measured"),
         )
     return values
 
 
 def rate(value: object) -> Rate:
     """Events a second: `1000`, or a ramp, `"1000..8000/60s"`."""
-    example = 'write 1000, or "1000..8000/60s"'
+    example = say('write 1000, or "1000..8000/60s"')
+    kind = say("a rate")
     ramp = isinstance(value, str) and re.fullmatch(r"(.+)\.\.(.+)/(.+)", value)
     if ramp:
-        first, to = (
-            _scaled(part, quantity.COUNTS, "a rate", example) for part in ramp.groups()[:2]
-        )
+        first, to = (_scaled(part, quantity.COUNTS, kind, example) for part in ramp.groups()[:2])
         made = Rate(rate=first, to=to, over_s=seconds(ramp[3]))
     else:
-        made = Rate(rate=_scaled(value, quantity.COUNTS, "a rate", example))
+        made = Rate(rate=_scaled(value, quantity.COUNTS, kind, example))
     if not 0 < made.highest <= HIGHEST_RATE:
-        said = f"a rate is above 0 and at most {HIGHEST_RATE:,} events a second"
-        raise InvalidValue(f"{shown(value)}: {said}", example)
+        said = say(
+            "{value}: a rate is above 0 and at most {most} events a second",
+            value=shown(value),
+            most=CountFigure(HIGHEST_RATE),
+        )
+        raise InvalidValue(said, example)
     return made
 
 
@@ -192,7 +225,7 @@ def warmup(value: object) -> Warmup:
     try:
         return WarmupSeconds(warmup_s=seconds_or_none(value))
     except InvalidValue as unfit:
-        raise InvalidValue(unfit.what, 'write "auto", or a time such as "10s"') from None
+        raise InvalidValue(unfit.what, say('write "auto", or a time such as "10s"')) from None
 
 
 def phases(value: object) -> tuple[Phase, ...]:
@@ -202,7 +235,7 @@ def phases(value: object) -> tuple[Phase, ...]:
         return read_phases(written)
     except ValueError as error:
         raise InvalidValue(
-            str(error), 'write "warm 60s 16, ramp 120s 16..256, spike 30s 1k"'
+            message_of(error), write_example('"warm 60s 16, ramp 120s 16..256, spike 30s 1k"')
         ) from error
 
 
@@ -210,11 +243,13 @@ def objective(value: object) -> Objective:
     """`"p99<10ms"`: a figure of the response times, and its limit."""
     found = re.fullmatch(r"\s*([a-z0-9.]+)\s*(<=?)\s*(.+?)\s*", text(value).lower())
     if not found:
-        raise InvalidValue(f"{shown(value)} is not an objective", 'write "p99<10ms"')
+        said = say("{value} is not an objective", value=shown(value))
+        raise InvalidValue(said, write_example('"p99<10ms"'))
     figure = found[1].replace(".", "")
     if figure not in get_args(Figure):
-        known = ", ".join(get_args(Figure))
-        raise InvalidValue(f'"{found[1]}" is not one of {known}', 'write "p99<10ms"')
+        known = Joined(get_args(Figure))
+        said = say("{value} is not one of {known}", value=shown(found[1]), known=known)
+        raise InvalidValue(said, write_example('"p99<10ms"'))
     given = {"figure": figure, "relation": found[2], "limit_ms": 1000 * seconds(found[3])}
     return Objective.model_validate(given)
 
@@ -225,16 +260,20 @@ def target(value: object) -> Target:
         found, password = parse_target_url(text(value))
     except LoadstoneError as error:
         raise InvalidValue(
-            error.message, error.hint or "write mysql://user@host:3306/schema"
+            error.message, error.hint or write_example("mysql://user@host:3306/schema")
         ) from None
     if password is not None and password.get_secret_value():
-        said = "the URL has a password, and files are copied and shown"
-        own = family_of(found).words.own_file
-        raise InvalidValue(said, f"leave it out, and keep it in LOADSTONE_PASSWORD or {own}")
+        raise InvalidValue(
+            say("the URL has a password, and files are copied and shown"),
+            say(
+                "leave it out, and keep it in LOADSTONE_PASSWORD or {file}",
+                file=family_of(found).words.own_file,
+            ),
+        )
     return found
 
 
-def _by(parse: Callable[[str], T], write: str = "") -> PlainValidator:
+def _by(parse: Callable[[str], T], write: Message | None = None) -> PlainValidator:
     """A text that a parser of the command line understands, too."""
 
     def read(value: object) -> T:
@@ -249,16 +288,19 @@ def _by(parse: Callable[[str], T], write: str = "") -> PlainValidator:
 def _host(value: object) -> str:
     host = text(value)
     if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", host):
-        raise InvalidValue(f"{host!r} is no address", 'write "db1:3306"')
+        raise InvalidValue(
+            say("{value} is not an address", value=repr(host)), write_example('"db1:3306"')
+        )
     return host
 
 
 def folder(value: object) -> Path:
-    """An absolute path: whoever carries the plan out may stand elsewhere."""
+    """An absolute path: the process that runs the plan may have another working directory."""
     found = Path(text(value))
     if not found.is_absolute():
         raise InvalidValue(
-            f"{shown(value)} is not a whole path", 'write it from the root on: "/srv/el7"'
+            say("{value} is not an absolute path", value=shown(value)),
+            say('write it from the root on: "/srv/el7"'),
         )
     return found
 
@@ -267,14 +309,19 @@ def _variable(name: object) -> str:
     """The server takes dashes and underscores alike; `--` is what people copy from my.cnf."""
     plain = str(name).removeprefix("--").replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_.]*", plain):
-        raise InvalidValue(f"{name!r} is not the name of a variable", "write { sync_binlog = 1 }")
+        raise InvalidValue(
+            say("{value} is not the name of a variable", value=repr(name)),
+            write_example("{ sync_binlog = 1 }"),
+        )
     return plain
 
 
 def _plain(value: object) -> bool | int | float | str:
     if not isinstance(value, bool | int | float | str):
-        write = "write a text, a number, true or false"
-        raise InvalidValue(f"{shown(value)} is no plain value", write)
+        raise InvalidValue(
+            say("{value} is not a plain value", value=shown(value)),
+            say("write a text, a number, true or false"),
+        )
     return value
 
 
@@ -294,32 +341,42 @@ def distribution(value: object) -> Distribution:
         first = error.errors()[0]
     if first["type"] == "union_tag_invalid":
         kind, known = first["ctx"]["tag"], ("uniform", "special", "gaussian", "pareto", "zipfian")
-        what = f"{shown(kind)} is no distribution: there are {', '.join(known)}"
-        raise InvalidValue(what, nearest(str(kind), known) or f"write {known[0]}")
-    where = ": ".join(map(str, first["loc"])) or f"{shown(value)} is no distribution"
-    what = f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}"
-    raise InvalidValue(what, 'write "uniform", or { kind = "zipfian", exponent = 0.8 }')
+        what = say(
+            "{value} is not a distribution: there are {known}",
+            value=shown(kind),
+            known=Joined(known),
+        )
+        raise InvalidValue(what, nearest(str(kind), known) or write_example(known[0]))
+    where, reason = ": ".join(map(str, first["loc"])), reason_of(first)
+    if where:
+        what = say("{place}: {reason}", place=where, reason=reason)
+    else:
+        what = say("{value} is not a distribution: {reason}", value=shown(value), reason=reason)
+    raise InvalidValue(what, say('write "uniform", or { kind = "zipfian", exponent = 0.8 }'))
 
 
 def shown(value: object) -> str:
     """What was written, short enough for a line; a password is not in it."""
+    if isinstance(value, dict):
+        return say("a table")
     said = f'"{value}"' if isinstance(value, str) else str(value)
     if isinstance(value, bool):
         said = said.lower()
-    if isinstance(value, dict):
-        said = "a table"
     return said if len(said) <= 60 else f"{said[:57]}..."
 
 
-def _scaled(value: object, units: Mapping[str, float], what: str, write: str) -> float:
-    """A number and its unit; a bare number stands for the unit without a name."""
+def _scaled(value: object, units: Mapping[str, float], what: Message, write: Message) -> float:
+    """A number and its unit; a bare number stands for the unit without a name.
+
+    `what`: what it should be.
+    """
     if isinstance(value, int | float) and not isinstance(value, bool) and "" in units:
         if not 0 <= value < float("inf"):
-            raise InvalidValue(f"{value} is not {what}", write)
+            raise InvalidValue(say("{value} is not {what}", value=value, what=what), write)
         return float(value)
     found = quantity.scaled(value, units) if isinstance(value, str) else None
     if found is None:
-        raise InvalidValue(f"{shown(value)} is not {what}", write)
+        raise InvalidValue(say("{value} is not {what}", value=shown(value), what=what), write)
     return found
 
 
@@ -338,12 +395,12 @@ Limit = Annotated[Objective, PlainValidator(objective)]
 Url = Annotated[Target, PlainValidator(target)]
 AbortIf = Annotated[Condition, _by(condition)]
 MaxLoad = Annotated[Condition, _by(max_load)]
-Tls = Annotated[TlsMode, _by(tls_mode, f"write one of {', '.join(get_args(TlsMode))}")]
+Tls = Annotated[TlsMode, _by(tls_mode, write_one_of(get_args(TlsMode)))]
 Host = Annotated[str, PlainValidator(_host)]
 Folder = Annotated[Path, PlainValidator(folder)]
 Spread = Annotated[Distribution, PlainValidator(distribution)]
 Compressions = Annotated[
-    tuple[Compression, ...], _by(compression, 'write "zlib", "zstd,zlib" or "off"')
+    tuple[Compression, ...], _by(compression, say('write "zlib", "zstd,zlib" or "off"'))
 ]
 Texts = Annotated[
     list[Text], BeforeValidator(lambda given: given if isinstance(given, list) else [given])

@@ -1,4 +1,4 @@
-"""Tables of a TOML file as types: pydantic reads them, and what it refuses is told in our words.
+"""Tables of a TOML file as types: pydantic reads them, and what it refuses is said in our words.
 
 A field is a key, its type says what may be written there, and its first example what to write where
 it is missing. All that is wrong with a file is found at once.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
@@ -25,7 +25,10 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from loadstone.config.lines import Path, lines_of
 from loadstone.config.problems import ExperimentRefused, Problem, Problems, not_toml
 from loadstone.config.values import InvalidValue, shown
+from loadstone.model.hints import write, write_one_of
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.nearest import nearest, nearest_or_all
+from loadstone.model.refusals import reason_of
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -38,19 +41,32 @@ _TOLD = "told"
 """The type of errors that are in our words."""
 
 _MANY = 10
-"""So many words are not told where one of them is near."""
+"""That many words are not listed."""
 
-_SAID = {
-    "int_type": "is no whole number",
-    "float_type": "is no number",
-    "greater_than_equal": "is below {ge:,}",
-    "less_than_equal": "is above {le:,}",
-    "greater_than": "is not above {gt:,}",
-    "less_than": "is not below {lt:,}",
-    "list_type": "is no list of at least one",
-    "too_short": "is no list of at least one",
+_SAID: Mapping[str, Callable[[str, Mapping[str, Any]], Message]] = {
+    "int_type": lambda value, _: say("{value} is not a whole number", value=value),
+    "float_type": lambda value, _: say("{value} is not a number", value=value),
+    "greater_than_equal": lambda value, limit: say(
+        "{value} is below {limit}", value=value, limit=f"{limit['ge']:,}"
+    ),
+    "less_than_equal": lambda value, limit: say(
+        "{value} is above {limit}", value=value, limit=f"{limit['le']:,}"
+    ),
+    "greater_than": lambda value, limit: say(
+        "{value} is not above {limit}", value=value, limit=f"{limit['gt']:,}"
+    ),
+    "less_than": lambda value, limit: say(
+        "{value} is not below {limit}", value=value, limit=f"{limit['lt']:,}"
+    ),
+    "list_type": lambda value, _: not_a_list(value),
+    "too_short": lambda value, _: not_a_list(value),
 }
-"""What pydantic has against a value, by the type of its error."""
+"""What is wrong with a value, by the type of pydantic's error; its context has the limits."""
+
+
+def not_a_list(value: str) -> Message:
+    """What was written is not a list, or an empty one."""
+    return say("{value} is not a list of at least one", value=value)
 
 
 class Written(BaseModel):
@@ -60,7 +76,7 @@ class Written(BaseModel):
 
     @property
     def given(self) -> dict[str, Any]:
-        """What stands in the file; the rest is left to the defaults of what is made of it."""
+        """What is in the file; the rest is left to the defaults of what is made of it."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
     def part(self, made: type[M], **more: object) -> M:
@@ -73,11 +89,12 @@ class Written(BaseModel):
         yield from ()
 
     def misplaced(
-        self, keys: Iterable[str], write: str, what: str = "there is no such key"
+        self, keys: Iterable[str], write: str, what: str | None = None
     ) -> Iterator[Fault]:
         """Those of the keys that are there, and are known elsewhere only."""
         given = {self._key(name) for name in self.model_fields_set}
-        yield from (((each,), what, write) for each in keys if each in given)
+        said = what or say("there is no such key")
+        yield from (((each,), said, write) for each in keys if each in given)
 
     @classmethod
     def _key(cls, name: str) -> str:
@@ -106,35 +123,43 @@ class Written(BaseModel):
             case "value_error" if isinstance(unfit := context["error"], InvalidValue):
                 return path, unfit.what, unfit.write
             case "missing":
-                return path[:-1], f"no {path[-1]}", cls._example(path)
+                return path[:-1], say("no {key}", key=str(path[-1])), cls._example(path)
             case "extra_forbidden":
-                return (
-                    path,
-                    "there is no such key",
-                    nearest_or_all(str(path[-1]), map(cls._key, cls.model_fields)),
-                )
+                known = map(cls._key, cls.model_fields)
+                return path, reason_of(error), nearest_or_all(str(path[-1]), known)
             case "too_short" if isinstance(given, dict):
-                return path, "nothing stands below it", cls._example(path)
+                return path, say("it is empty"), cls._example(path)
             case "model_type" | "dict_type":
-                return path, f"{shown(given)} is no table", "write a table: keys with their values"
+                said = say("{value} is not a table", value=shown(given))
+                return path, said, say("write a table: keys with their values")
             case "literal_error":
                 words = re.findall(r"'([^']*)'", context["expected"])
-                known = ", ".join(f'"{word}"' for word in words)
-                write = nearest(str(given), words) or f"write one of {known}"
-                some = known if len(words) < _MANY else f"{len(words)} that there are"
-                return path, f"{shown(given)} is not one of {some}", write
+                return path, *_not_one_of(given, words)
             case "bool_type":
-                return path, f"{shown(given)} is neither true nor false", "write true or false"
-        if said := _SAID.get(error["type"]):
-            return path, f"{shown(given)} {said.format(**context)}", cls._example(path)
-        return path, error["msg"].removeprefix("Value error, "), cls._example(path)
+                said = say("{value} is neither true nor false", value=shown(given))
+                return path, said, say("write true or false")
+        if made := _SAID.get(error["type"]):
+            return path, made(shown(given), context), cls._example(path)
+        return path, reason_of(error), cls._example(path)
 
     @classmethod
-    def _example(cls, path: Path) -> str:
+    def _example(cls, path: Path) -> Message:
         for name, field in cls.model_fields.items():
             if path[:1] == (cls._key(name),) and field.examples:
-                return f"write {field.examples[0]}"
-        return "docs/experiments.md and docs/templates.md say what may stand there"
+                return write(field.examples[0])
+        return say("docs/experiments.md and docs/templates.md say what may be there")
+
+
+def _not_one_of(given: object, words: list[str]) -> tuple[Message, Message]:
+    """What is wrong with a word that is none of these, and what to write."""
+    known = Joined(f'"{word}"' for word in words)
+    hint = nearest(str(given), words) or write_one_of(known.parts)
+    if len(words) < _MANY:
+        return say("{value} is not one of {known}", value=shown(given), known=known), hint
+    said = say(
+        "{value} is not one of the {number} that there are", value=shown(given), number=len(words)
+    )
+    return said, hint
 
 
 def refusal(faults: Iterable[Fault]) -> ValidationError:
@@ -176,7 +201,7 @@ def read(
     except tomllib.TOMLDecodeError as error:
         raise refused(file, [not_toml(str(error), text)]) from error
     except RecursionError:
-        fault = Problem(1, "", "it is nested too deeply", "write lists of values only")
+        fault = Problem(1, "", say("it is nested too deeply"), say("write lists of values only"))
         raise refused(file, [fault]) from None
     problems = Problems(lines_of(text))
     try:

@@ -23,7 +23,7 @@ class WorkloadInfo(Frozen):
 
 
 class Sample(Frozen):
-    """An event of a template as it would be carried out."""
+    """An event of a template as it would be executed."""
 
     transaction: str
     statements: tuple[str, ...]
@@ -37,7 +37,7 @@ def check_plan(plan: str) -> None:
     """Have the engine look at a plan without beginning anything.
 
     Raises:
-        PlanRefused: the plan is not one that can be carried out.
+        PlanRefused: the plan cannot be run.
     """
     with planning():
         native().check_plan(plan)
@@ -50,10 +50,10 @@ def workloads() -> dict[str, WorkloadInfo]:
 
 
 def samples(plan: str, count: int) -> tuple[Sample, ...]:
-    """So many events of a step's plan whose workload is a template.
+    """That many events of a step's plan whose workload is a template.
 
     Raises:
-        PlanRefused: the plan is not one that can be carried out.
+        PlanRefused: the plan cannot be run.
     """
     with planning():
         found = native().samples(plan, count)

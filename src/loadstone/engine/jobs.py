@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from loadstone.engine.native import EngineError, native, starting
 from loadstone.model.host_test import HOST_RECORD, HostBegun, HostEnd, HostSample, HostTestPlan
+from loadstone.model.message import say
 from loadstone.model.records import LOAD_RECORD, STEP_RECORD, AnyLoadRecord, AnyStepRecord
 
 if TYPE_CHECKING:
@@ -55,8 +56,11 @@ class Job(Sending[Record]):
             return self._record.validate_json(text)
         except ValidationError as error:
             raise EngineError(
-                f"the engine sent a record that docs/engine.md does not know: {text[:200]}",
-                "the engine and the Python package differ: run make build",
+                say(
+                    "the engine sent a record that docs/engine.md does not know: {record}",
+                    record=text[:200],
+                ),
+                say("the engine and the Python package differ: run make build"),
             ) from error
 
     def stop(self) -> None:
@@ -69,7 +73,7 @@ class Steerable(Sending[AnyStepRecord]):
 
     @abstractmethod
     def set_rate(self, rate: float) -> None:
-        """From now on so many events a second are due.
+        """From now on that many events a second are due.
 
         Raises:
             PlanRefused: the loop is closed, or nobody could drive such a rate.
@@ -77,7 +81,7 @@ class Steerable(Sending[AnyStepRecord]):
 
     @abstractmethod
     def set_users(self, users: int) -> None:
-        """From now on so many users begin events; the others rest, with their connections.
+        """From now on that many users start events; the others rest, with their connections.
 
         Raises:
             PlanRefused: more than the step has, or too few.
@@ -93,13 +97,13 @@ class Steerable(Sending[AnyStepRecord]):
 
 
 class _Driven:
-    """What a drive is told while it goes on."""
+    """What a drive is asked while it runs."""
 
     def __init__(self, native: _engine.Drive) -> None:
         self._drive = native
 
     def set_rate(self, rate: float) -> None:
-        """From now on so many events a second are due, of a part in the whole step.
+        """From now on that many events a second are due, of a part in the whole step.
 
         Raises:
             PlanRefused: the loop is closed, or nobody could drive such a rate.
@@ -108,7 +112,7 @@ class _Driven:
             self._drive.set_rate(rate)
 
     def set_users(self, users: int) -> None:
-        """From now on so many users begin events, of a part its own; the others rest.
+        """From now on that many users start events, of a part its own; the others rest.
 
         Raises:
             PlanRefused: more than there are, or too few.
@@ -136,7 +140,7 @@ class PartLoad:
         self._native = native
 
     def next(self, timeout_s: float) -> str | None:
-        """The next record as it came, for whoever merges it with others'."""
+        """The next record as it came, for the code that merges it with others'."""
         return self._native.next(timeout_s)
 
     def renew(self) -> None:
@@ -149,7 +153,7 @@ class PartLoad:
 
 
 class PartJob(_Driven, PartLoad):
-    """A part of a step: it is told when to begin, and ends without signs of life."""
+    """A part of a step: it starts when it is asked to, and ends without signs of life."""
 
     def __init__(self, native: _engine.Drive) -> None:
         _Driven.__init__(self, native)
@@ -170,7 +174,7 @@ def start(plan: str) -> StepJob:
     """Begin a step; returns at once.
 
     Raises:
-        PlanRefused: the plan is not one that can be carried out.
+        PlanRefused: the plan cannot be run.
         EngineError: the system refused threads or descriptors.
     """
     with starting():
@@ -181,7 +185,7 @@ def start_part(plan: str) -> PartJob:
     """Begin a part of a step; returns at once.
 
     Raises:
-        PlanRefused: the plan is not one that can be carried out.
+        PlanRefused: the plan cannot be run.
         EngineError: the system refused threads or descriptors.
     """
     with starting():
@@ -192,7 +196,7 @@ def load(plan: str) -> LoadJob:
     """Begin to load tables; returns at once.
 
     Raises:
-        PlanRefused: the plan is not one that can be carried out.
+        PlanRefused: the plan cannot be run.
         EngineError: the system refused threads or descriptors.
     """
     with starting():
@@ -203,7 +207,7 @@ def load_part(plan: str) -> PartLoad:
     """Begin a part of a load; returns at once.
 
     Raises:
-        PlanRefused: the plan is not one that can be carried out.
+        PlanRefused: the plan cannot be run.
         EngineError: the system refused threads or descriptors.
     """
     with starting():
@@ -214,7 +218,7 @@ def host_test(plan: HostTestPlan) -> HostTestJob:
     """Begin a test of this host, or make or remove its files; returns at once.
 
     Raises:
-        PlanRefused: the plan is not one that can be carried out.
+        PlanRefused: the plan cannot be run.
         EngineError: the system refused a thread.
     """
     with starting():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone import _engine
@@ -20,7 +21,7 @@ class EngineError(LoadstoneError):
 
 
 class PlanRefused(LoadstoneError):
-    """The engine does not carry out such a plan."""
+    """The engine does not run such a plan."""
 
     exit_code = ExitCode.PLAN
 
@@ -55,7 +56,8 @@ def native() -> _EngineModule:
     try:
         module = import_module("loadstone._engine")
     except ImportError as error:
-        raise EngineError(f"the engine cannot be loaded: {error}", "run make build") from error
+        said = say("the engine cannot be loaded: {reason}", reason=str(error))
+        raise EngineError(said, say("run make build")) from error
     return cast("_EngineModule", module)
 
 
@@ -64,7 +66,7 @@ def planning() -> Iterator[None]:
     """The module looks at a plan, or at settings, in here.
 
     Raises:
-        PlanRefused: they are not such that can be carried out.
+        PlanRefused: they cannot be run.
     """
     module = native()
     try:
@@ -75,17 +77,17 @@ def planning() -> Iterator[None]:
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """Something begins in here: what the module raises is told in our words.
+    """Something starts in here: what the module raises becomes our errors.
 
     Raises:
-        PlanRefused: the plan is not one that can be carried out.
+        PlanRefused: the plan cannot be run.
         EngineError: the system refused threads or descriptors.
     """
     try:
         with planning():
             yield
     except OSError as error:
-        raise EngineError(f"the engine cannot start: {error}") from error
+        raise EngineError(say("the engine cannot start: {reason}", reason=str(error))) from error
 
 
 def build_info() -> dict[str, str]:

@@ -47,7 +47,7 @@ class NullServer:
             return NullServerStats.model_validate_json(self._native.stats())
 
     def set_script(self, script: str) -> None:
-        """Another script from now on; its time begins anew.
+        """Another script from now on; its time starts again.
 
         Raises:
             PlanRefused: the script is wrong.
@@ -57,7 +57,7 @@ class NullServer:
             self._native.set_script(script)
 
     def flush(self) -> None:
-        """Counters, log and the script's time begin anew.
+        """Counters, log and the script's time start again.
 
         Raises:
             NullServerError: it runs no more.

@@ -93,7 +93,7 @@ class Script:
         """Give it the servers of this plan to ask, once.
 
         Raises:
-            PlanRefused: the plan is not one that can be carried out.
+            PlanRefused: the plan cannot be run.
             EngineError: the system refused descriptors.
         """
         with starting():
@@ -131,7 +131,7 @@ def script(spec: str) -> Script:
     """Load a script, to look at it.
 
     Raises:
-        PlanRefused: what it is told is not what docs/engine.md says.
+        PlanRefused: what it was given is not what docs/engine.md says.
         EngineError: the system refused a thread.
     """
     with starting():

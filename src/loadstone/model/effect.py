@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, plain
+from loadstone.model.with_messages import WithMessages
 
 
 class TableName(Frozen):
@@ -18,13 +20,13 @@ class TableName(Frozen):
         return f"{self.schema_name}.{self.name}" if self.schema_name else self.name
 
 
-class Effect(Frozen):
+class Effect(WithMessages):
     """What one statement would do; the defaults are those of one that only reads."""
 
     writes: tuple[TableName, ...] = ()
     """Tables whose rows it changes or locks, and perhaps more that stand beside them."""
 
-    unclear: str = ""
+    unclear: Message = plain("")
     """What in it may write to anything; empty where all of it is understood."""
 
     calls: tuple[str, ...] = ()

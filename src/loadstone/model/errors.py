@@ -4,7 +4,10 @@ from __future__ import annotations
 
 
 class LoadstoneError(Exception):
-    """One line for a person, a hint what to do, and the exit code that a program ends with."""
+    """One line for a person, a hint what to do, and the exit code that a program ends with.
+
+    Both are messages (`loadstone.model.message`), so that they can be shown in any language.
+    """
 
     exit_code: int = 1
 

@@ -15,7 +15,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from loadstone.model.columns import Column
+from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.plan import Load, MixMember, Warmup, WarmupAuto, WorkloadSpec
 from loadstone.model.target import Compression, Target, TlsMode
 from loadstone.model.template import Template
@@ -26,8 +28,8 @@ MOST_CELLS = 10_000
 """Variants x workloads x users x rates: a day of steps of ten seconds, each measured once."""
 
 Restore = Literal["auto", "none", "copy", "prepare"]
-"""How data comes back to the same state: a copied data folder, or loaded anew. `auto`: a copy for a
-sandbox, loading for a target, and neither where the workloads only read."""
+"""How data comes back to the same state: a copied data folder, or loaded again. `auto`: a copy for
+a sandbox, loading for a target, and neither where the workloads only read."""
 
 
 class ClientOptions(Frozen):
@@ -85,7 +87,7 @@ class Level(Frozen):
 
     @property
     def needs_restart(self) -> bool:
-        """Whether the server must be started anew for it: sizes are read at the start, too."""
+        """Whether the server must be restarted for it: sizes are read at the start, too."""
         return bool(self.startup or self.sandbox or self.cgroup)
 
     @property
@@ -156,7 +158,7 @@ class Until(Frozen):
 
 
 Manner = Literal["single", "parallel"]
-"""Who carries out a command of a script: one virtual user, or all of them."""
+"""Who runs a command of a script: one virtual user, or all of them."""
 
 
 class ScriptFile(Frozen):
@@ -180,12 +182,12 @@ class Experiment(Load):
     factors: tuple[Factor, ...] = ()
     warmup: Warmup = WarmupAuto()
     repeats: PositiveInt = 6
-    """How often each step is measured, or each search carried out; with `until` the least."""
+    """How often each step is measured, or each search run; with `until` the least."""
     until: Until | None = None
     rules: Rules = Rules()
     restore: Restore = "auto"
     columns: tuple[Column, ...] = ()
-    """Figures to show beside the rates."""
+    """Figures to show next to the rates."""
     templates: dict[str, Template] = {}
     """By the name of a workload, the file that it was read from."""
     scripts: dict[str, ScriptFile] = {}
@@ -197,7 +199,13 @@ class Experiment(Load):
         sizes = [len(factor.levels) for factor in self.factors]
         cells = prod([*sizes, len(self.workloads), len(self.ladder), max(len(self.rates), 1)])
         if cells > MOST_CELLS:
-            raise ValueError(f"{cells:,} steps in a round; at most {MOST_CELLS:,} are compared")
+            raise ValueError(
+                say(
+                    "{number} steps in a round; at most {most} are compared",
+                    number=Count(cells),
+                    most=Count(MOST_CELLS),
+                )
+            )
         return self
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from loadstone.model.figure import Count
+from loadstone.model.message import Message, say
 from loadstone.model.quantity import COUNTS, scaled
 
 MOST_USERS = 1_000_000
@@ -12,7 +14,7 @@ MOST_USERS = 1_000_000
 
 MOST_LEVELS = 100
 
-WRITE = "write 1,8,64, 1..128 (doubling), or 1..4000/10 (ten levels)"
+WRITE = say("write 1,8,64, 1..128 (doubling), or 1..4000/10 (ten levels)")
 
 _RANGE = re.compile(r"([^./]+)\.\.([^./]+)(?:/(\d+))?")
 
@@ -20,8 +22,8 @@ _RANGE = re.compile(r"([^./]+)\.\.([^./]+)(?:/(\d+))?")
 class InvalidLevels(ValueError):
     """A text that is no levels, and what to write instead."""
 
-    def __init__(self, what: str, write: str) -> None:
-        super().__init__(f"{what}: {write}")
+    def __init__(self, what: Message, write: Message) -> None:
+        super().__init__(say("{wrong}: {write}", wrong=what, write=write))
         self.what = what
         self.write = write
 
@@ -35,9 +37,14 @@ def levels(text: str) -> tuple[int, ...]:
     found = [level for word in text.split(",") for level in _of(word.strip())]
     twice = next((level for level in found if found.count(level) > 1), None)
     if twice is not None:
-        raise InvalidLevels(f"{twice} is there twice", "leave one out; repeats are asked for apart")
+        raise InvalidLevels(
+            say("{value} is there twice", value=twice),
+            say("leave one out; how often each is measured is an option of its own"),
+        )
     if len(found) > MOST_LEVELS:
-        raise InvalidLevels(f"{len(found)} levels are too many", f"at most {MOST_LEVELS}")
+        raise InvalidLevels(
+            say("{number} levels are too many", number=Count(len(found))), _at_most(MOST_LEVELS)
+        )
     return tuple(found)
 
 
@@ -48,7 +55,7 @@ def _of(word: str) -> Iterator[int]:
         return
     first, last = _users(match[1]), _users(match[2])
     if first >= last:
-        raise InvalidLevels(f"'{word}' does not rise", WRITE)
+        raise InvalidLevels(say("'{word}' does not rise", word=word), WRITE)
     yield from _doubled(first, last) if match[3] is None else _spread(word, first, last, match[3])
 
 
@@ -61,10 +68,13 @@ def _doubled(first: int, last: int) -> Iterator[int]:
 
 
 def _spread(word: str, first: int, last: int, number: str) -> Iterator[int]:
-    """So many levels. Where whole numbers lie too close for even ratios, fewer."""
+    """That many levels; fewer where whole numbers are too close for even ratios."""
     count = int(number)
     if not 2 <= count <= MOST_LEVELS:
-        raise InvalidLevels(f"'{word}' has too few or too many levels", f"write 2 to {MOST_LEVELS}")
+        raise InvalidLevels(
+            say("'{word}' has too few or too many levels", word=word),
+            say("write 2 to {most}", most=Count(MOST_LEVELS)),
+        )
     ratio = (last / first) ** (1 / (count - 1))
     yield from dict.fromkeys(round(first * ratio**each) for each in range(count))
 
@@ -72,7 +82,11 @@ def _spread(word: str, first: int, last: int, number: str) -> Iterator[int]:
 def _users(word: str) -> int:
     number = scaled(word, COUNTS)
     if number is None or number < 1 or not (number.is_integer() or number > MOST_USERS):
-        raise InvalidLevels(f"'{word}' is not a number of users", WRITE)
+        raise InvalidLevels(say("'{word}' is not a number of users", word=word), WRITE)
     if number > MOST_USERS:
-        raise InvalidLevels(f"'{word}' is too many", f"at most {MOST_USERS:,}")
+        raise InvalidLevels(say("'{word}' is too many", word=word), _at_most(MOST_USERS))
     return int(number)
+
+
+def _at_most(number: int) -> Message:
+    return say("at most {most}", most=Count(number))

@@ -112,12 +112,12 @@ class Message(str):
 
 
 class Joined:
-    """Several values in one place: `a, b`; `one; another`; sentence after sentence."""
+    """Several values in one place: `a, b`; `a or b`; `one; another`; sentence after sentence."""
 
     __slots__ = ("by", "parts")
 
     def __init__(self, parts: Iterable[Any], by: str = "list") -> None:
-        """`by`: `list`, `clauses` or `sentences`."""
+        """`by`: `list`, `choices`, `clauses` or `sentences`."""
         self.parts, self.by = tuple(parts), by
 
     def joined(self, text_of: Callable[[Any], str], said: Callable[[Message], str]) -> str:
@@ -154,6 +154,7 @@ def say_in(context: str, template: str, /, **values: Any) -> Message:
 
 _JOINS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {
     "list": lambda both: say_in("joined", "{first}, {second}", **both),
+    "choices": lambda both: say_in("joined", "{first} or {second}", **both),
     "clauses": lambda both: say_in("joined", "{first}; {second}", **both),
     "sentences": lambda both: say_in("joined", "{first} {second}", **both),
 }

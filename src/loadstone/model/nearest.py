@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from loadstone.model.message import Joined, Message, say
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+
+def nearest(word: str, known: Iterable[str]) -> Message | None:
     """`did you mean …?`, where one is near enough."""
     close = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else None
+    return say("did you mean {word}?", word=close[0]) if close else None
 
 
-def nearest_or_all(word: str, known: Iterable[str]) -> str:
+def nearest_or_all(word: str, known: Iterable[str]) -> Message:
     """The same; where none is near, all that there are."""
     words = list(known)
-    return nearest(word, words) or f"there are {', '.join(words)}"
+    return nearest(word, words) or say("there are {known}", known=Joined(words))

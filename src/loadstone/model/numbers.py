@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # messages are written with these numbers, and plans refuse values by messages
     from loadstone.model.plan import Rate
 
 NOTHING = "-"

@@ -17,12 +17,14 @@ from typing import Literal
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
+from loadstone.model.hints import write
+from loadstone.model.message import Joined, say
 from loadstone.model.nearest import nearest
 from loadstone.model.target import Target
 
 Relation = Literal["<", "<=", ">", ">="]
 Kind = Literal["time", "share", "bytes", "rate", "count", "times"]
-"""Seconds, a share of 1, bytes, so many a second, things, how many times as much."""
+"""Seconds, a share of 1, bytes, a number a second, things, how many times as much."""
 
 FIGURES: Mapping[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("p50", "p90", "p95", "p99", "p999", "mean", "max"), ("time",)),
@@ -72,7 +74,7 @@ _EXAMPLES: dict[Kind, str] = {
 
 
 class ConditionError(LoadstoneError):
-    """A condition that cannot be understood, or that nobody can judge: told before any load."""
+    """A condition that cannot be understood, or that nobody can judge: reported before any load."""
 
     exit_code = ExitCode.USAGE
 
@@ -158,12 +160,15 @@ def condition(text: str) -> Condition:
     """
     found = _FORM.fullmatch(text)
     if found is None:
-        raise ConditionError(f"'{text}' is no condition", "write 'threads_running>200 for 5s'")
+        said = say("'{text}' is not a condition", text=text)
+        raise ConditionError(said, write("'threads_running>200 for 5s'"))
     name = found[1].lower().replace("p99.9", "p999")
     kind, factor, is_growth = _measure(text, name, found[4])
     limit = float(found[3]) * factor
     if math.isinf(limit):
-        raise ConditionError(f"'{text}': nothing is as much as that", f"write {_EXAMPLES[kind]}")
+        raise ConditionError(
+            say("'{text}': no value is that large", text=text), write(_EXAMPLES[kind])
+        )
     return Condition(
         text=" ".join(text.split()),
         figure=name,
@@ -184,8 +189,11 @@ def max_load(text: str) -> Condition:
     found = condition(text)
     if found.figure in ("tps", "qps"):
         raise ConditionError(
-            f"'{text}': a load that is held back does nothing, so this never lets it go on",
-            "end it instead: --abort-if",
+            say(
+                "'{text}': a load that is held back does nothing, so it would never continue",
+                text=text,
+            ),
+            say("end it instead: --abort-if"),
         )
     return found
 
@@ -199,12 +207,23 @@ def _measure(text: str, name: str, unit: str) -> tuple[Kind, float, bool]:
     if name not in FIGURES and (factor := _GROWTH.get(unit.lower())) is not None:
         return "rate", factor, True
     if name not in FIGURES:
-        hint = nearest(name, FIGURES) or f"write {name}>200, or {name}>10/s"
-        raise ConditionError(f"'{text}': a row of the server's status has no unit '{unit}'", hint)
-    wrong = f"'{unit}' is no unit of {name}" if unit else f"{name} needs a unit"
-    known = ", ".join(each for kind in kinds for each in _UNITS[kind] if each)
-    hint = f"write {' or '.join(_EXAMPLES[kind] for kind in kinds)}; units: {known}"
-    raise ConditionError(f"'{text}': {wrong}", hint if known else f"write {_EXAMPLES[kinds[0]]}")
+        hint = nearest(name, FIGURES) or say("write {name}>200, or {name}>10/s", name=name)
+        raise ConditionError(
+            say("'{text}': a status variable has no unit '{unit}'", text=text, unit=unit), hint
+        )
+    wrong = (
+        say("'{text}': '{unit}' is not a unit of {name}", text=text, unit=unit, name=name)
+        if unit
+        else say("'{text}': {name} needs a unit", text=text, name=name)
+    )
+    known = [each for kind in kinds for each in _UNITS[kind] if each]
+    examples = Joined((_EXAMPLES[kind] for kind in kinds), "choices")
+    hint = (
+        say("write {examples}; units: {units}", examples=examples, units=Joined(known))
+        if known
+        else write(_EXAMPLES[kinds[0]])
+    )
+    raise ConditionError(wrong, hint)
 
 
 def _seconds(text: str, number: str | None, unit: str | None) -> float:
@@ -212,7 +231,9 @@ def _seconds(text: str, number: str | None, unit: str | None) -> float:
         return 0.0
     factor = _TIMES.get(unit or "")
     if factor is None:
-        raise ConditionError(f"'{text}': for how long?", "write for 5s; units: ms, s, m, h")
+        raise ConditionError(
+            say("'{text}': for how long?", text=text), say("write for 5s; units: ms, s, m, h")
+        )
     return float(number) * factor
 
 
@@ -225,6 +246,15 @@ def unknown_row(
     """
     known = [*FIGURES, *rows]
     near = get_close_matches(asked.figure, known, n=3, cutoff=0.6)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"{shows} has its names"
-    said = f"'{asked.text}': {place} has no status variable '{asked.figure}'"
+    hint = (
+        say("did you mean {word}?", word=Joined(near, "choices"))
+        if near
+        else say("{statement} has the names", statement=shows)
+    )
+    said = say(
+        "'{text}': {place} has no status variable '{name}'",
+        text=asked.text,
+        place=place,
+        name=asked.figure,
+    )
     return ConditionError(said, hint)

@@ -25,6 +25,8 @@ from loadstone.model.error_codes import Family as FamilyName
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
+from loadstone.model.hints import write
+from loadstone.model.message import Joined, Message, say
 
 TlsMode = Literal["disabled", "preferred", "required", "verify-ca", "verify-identity"]
 
@@ -169,10 +171,10 @@ class Credentials(Frozen):
     """The password and where it was found; its text and JSON forms are blank."""
 
     password: SecretStr = SecretStr("")
-    source: str = "none given"
+    source: Message = say("none given")
     may_go_in_clear: bool = False
-    """Whether the password itself may go to whoever asks for it within TLS. Never part of a target:
-    who names a server does not say that it is to be trusted."""
+    """Whether the password itself may go to any server that asks for it within TLS. Never part of a
+    target: who names a server does not say that it is to be trusted."""
 
     def reveal(self) -> str:
         """The password itself, for the moment of a login."""
@@ -227,7 +229,7 @@ def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
     user, password = _login_of(parts)
     database = unquote(parts.path.removeprefix("/"))
     if "/" in parts.path.removeprefix("/"):
-        raise _bad(f"one schema after the host is enough, not {parts.path!r}")
+        raise _bad(say("one schema after the host is enough, not {path}", path=repr(parts.path)))
     given = {
         "family": SCHEMES[parts.scheme.lower()],
         "host": _host_of(parts),
@@ -292,16 +294,28 @@ def _split(url: str) -> SplitResult:
     url = url.strip()
     scheme, separator, _ = url.partition("://")
     if not separator:
-        raise _bad(f"it does not begin with {' or '.join(f'{family}://' for family in PORTS)}")
+        raise _bad(
+            say(
+                "it does not start with {url}",
+                url=Joined((f"{family}://" for family in PORTS), "choices"),
+            )
+        )
     if scheme.lower() not in SCHEMES:
-        said = f"{scheme!r}, " if scheme.isalnum() else ""  # anything else may be a password
-        raise _bad(f"the scheme is {said}not {' or '.join(PORTS)}")
+        if not scheme.isalnum():  # it may be a password
+            raise _bad(say("the scheme is not {known}", known=Joined(PORTS, "choices")))
+        raise _bad(
+            say(
+                "the scheme is '{scheme}', not {known}",
+                scheme=scheme,
+                known=Joined(PORTS, "choices"),
+            )
+        )
     try:
         parts = urlsplit(_with_marks_in_the_login_quoted(url))
     except ValueError:  # its text may repeat the password
-        raise _bad("the part between // and the schema cannot be read") from None
+        raise _bad(say("the part between // and the schema cannot be read")) from None
     if parts.fragment:
-        raise _bad("a # must be written %23")
+        raise _bad(say("a # must be written as %23"))
     return parts
 
 
@@ -327,11 +341,13 @@ def _options_of(parts: SplitResult) -> dict[str, str]:
     for name, value in pairs:
         name = name.replace("_", "-")
         if name not in _URL_OPTIONS:
-            raise _bad(f"it has no option {name!r} (there are {', '.join(_URL_OPTIONS)})")
+            known = Joined(_URL_OPTIONS)
+            said = say("it has no option '{name}' (there are {known})", name=name, known=known)
+            raise _bad(said)
         if name in options:
-            raise _bad(f"{name} is given twice")
+            raise _bad(say("{name} is given twice", name=name))
         if not value:
-            raise _bad(f"{name} has no value")
+            raise _bad(say("{name} has no value", name=name))
         options[name] = value
     return options
 
@@ -348,12 +364,13 @@ def _host_of(parts: SplitResult) -> str | None:
 
 
 def _port_of(parts: SplitResult) -> int | None:
+    wrong = say("the port is not a number from 1 to 65535")
     try:
         port = parts.port
     except ValueError:
-        raise _bad("the port is not a number from 1 to 65535") from None
+        raise _bad(wrong) from None
     if port == 0:
-        raise _bad("the port is not a number from 1 to 65535")
+        raise _bad(wrong)
     return port
 
 
@@ -378,7 +395,8 @@ def tls_mode(text: str) -> TlsMode:
     for mode in get_args(TlsMode):
         if text.lower().replace("_", "-") == mode:
             return mode  # type: ignore[no-any-return]
-    raise _bad(f"tls is {text!r}, not one of {', '.join(get_args(TlsMode))}")
+    known = Joined(get_args(TlsMode))
+    raise _bad(say("tls is {value}, not one of {known}", value=repr(text), known=known))
 
 
 def fingerprint(text: str) -> str:
@@ -390,8 +408,11 @@ def fingerprint(text: str) -> str:
     digits = text.replace(":", "").lower()
     if re.fullmatch("[0-9a-f]{64}", digits) is None:
         raise TargetUrlError(
-            f"{text!r} is no SHA-256 of a certificate: 64 hexadecimal digits are",
-            "on the server: openssl x509 -noout -fingerprint -sha256 -in server-cert.pem",
+            say(
+                "{value} is not a certificate's SHA-256, which has 64 hexadecimal digits",
+                value=repr(text),
+            ),
+            say("on the server: openssl x509 -noout -fingerprint -sha256 -in server-cert.pem"),
         )
     return digits
 
@@ -408,15 +429,21 @@ def compression(text: str) -> tuple[Compression, ...]:
         name = {"uncompressed": "off"}.get(word.strip(), word.strip())
         known = next((kind for kind in get_args(Compression) if kind == name), None)
         if known is None:
-            names = ", ".join(get_args(Compression))
-            raise CompressionError(f"{word!r} is no compression: there are {names}", _LIST)
+            names = Joined(get_args(Compression))
+            said = say(
+                "{value} is not a kind of compression: there are {known}",
+                value=repr(word),
+                known=names,
+            )
+            raise CompressionError(said, _LIST)
         if known in kinds or "off" in kinds:
-            raise CompressionError(f"{text!r} names a kind twice, or one behind off", _LIST)
+            said = say("{value} names a kind twice, or one after off", value=repr(text))
+            raise CompressionError(said, _LIST)
         kinds.append(known)
     return tuple(kinds)
 
 
-_LIST = "write compression=zlib, or zstd,zlib for the first that the server has"
+_LIST = say("write compression=zlib, or zstd,zlib for the first one that the server supports")
 
 
 def _path(options: dict[str, str], name: str) -> Path | None:
@@ -431,7 +458,8 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _bad(what: str) -> TargetUrlError:
+def _bad(what: Message) -> TargetUrlError:
     return TargetUrlError(
-        f"not a target's URL: {what}", "write mysql://user@host:3306/schema?tls=required"
+        say("not a target's URL: {reason}", reason=what),
+        write("mysql://user@host:3306/schema?tls=required"),
     )

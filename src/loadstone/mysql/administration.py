@@ -25,6 +25,9 @@ import pymysql
 from pymysql import _auth
 from pymysql.constants import CLIENT, CR
 
+from loadstone.model.figure import Bytes
+from loadstone.model.message import Message, say
+
 if TYPE_CHECKING:
     from pymysql.protocol import MysqlPacket
 
@@ -42,12 +45,9 @@ _LONGEST_ANSWER = 5
 """How many times a statement's time limit its whole answer may take; between two of its bytes
 there may be no more than that limit."""
 
-_LOCAL_FILE = "the server asked for a file of this machine, which nobody had offered: refused"
-_ASKED = "the server asks for the password itself ({}), and {}: refused"
-_UNPROVEN = "nothing proves whose certificate this is"
-_OPEN = "others could read it on this line"
+_LOCAL_FILE = say("the server asked for a file of this machine, which nobody had offered: refused")
 _METHODS_TO_BEGIN_WITH = ("mysql_native_password", "caching_sha2_password")
-_KEY_NEEDED = "the server wants the password under a key of its own, which anybody could send"
+_KEY_NEEDED = say("the server asks for the password under its own key, which anybody could send")
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Trust:
     proven: bool
     """A unix socket; or TLS that comes to be is with the server that is meant."""
     believed: bool
-    """Whoever answers may send the key under which the password goes."""
+    """Any server that answers may send the key under which the password goes."""
     in_clear: bool
-    """Somebody allowed by name that it goes to whoever asks within TLS."""
+    """Somebody allowed by name that it goes to any server that asks within TLS."""
 
 
 class PasswordWithheld(pymysql.err.OperationalError):
@@ -151,9 +151,11 @@ class Administration(_Base):
         data = bytearray()
         while len(data) < num_bytes:
             if self._bytes_left < 0:
-                raise self._lost(f"the server's answer is longer than {MOST_BYTES} bytes")
+                raise self._lost(
+                    say("the server's answer is longer than {size}", size=Bytes(MOST_BYTES))
+                )
             if time.monotonic() > self._until:
-                raise self._lost("the server's answer timed out")
+                raise self._lost(say("the server's answer timed out"))
             try:
                 piece = self._rfile.read1(min(num_bytes - len(data), _READ_AT_ONCE))  # type: ignore[attr-defined]
             except OSError as error:
@@ -181,7 +183,10 @@ def _as_protocol_errors(connection: Administration) -> Iterator[None]:
             raise pymysql.err.OperationalError(CR.CR_MALFORMED_PACKET, _LOCAL_FILE) from error
         if isinstance(error, RuntimeError):  # a login method whose package is missing
             raise
-        why = f"what the server sent is not the protocol ({type(error).__name__})"
+        why = say(
+            "the server's answer does not follow the protocol ({error})",
+            error=type(error).__name__,
+        )
         raise pymysql.err.OperationalError(CR.CR_MALFORMED_PACKET, why) from error
 
 
@@ -220,10 +225,26 @@ class _Method:
             if not self.has_key:
                 raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_ERR, _KEY_NEEDED)
         elif not (self.trust.proven or self.trust.believed or self.trust.in_clear):
-            raise self.withheld(_UNPROVEN)
+            raise self.withheld(_unproven(self.name))
 
-    def withheld(self, why: str) -> PasswordWithheld:
-        return PasswordWithheld(CR.CR_AUTH_PLUGIN_ERR, _ASKED.format(self.name, why))
+    def withheld(self, why: Message) -> PasswordWithheld:
+        return PasswordWithheld(CR.CR_AUTH_PLUGIN_ERR, why)
+
+
+def _unproven(method: str) -> Message:
+    return say(
+        "the server asks for the password itself ({method}), and nothing proves whose certificate"
+        " this is: refused",
+        method=method,
+    )
+
+
+def _open(method: str) -> Message:
+    return say(
+        "the server asks for the password itself ({method}), and others could read it on this"
+        " connection: refused",
+        method=method,
+    )
 
 
 class _CachingSha2(_Method):
@@ -253,9 +274,9 @@ class _Clear(_Method):
 
     def authenticate(self, packet: MysqlPacket) -> Any:
         if not self.connection._secure:
-            raise self.withheld(_OPEN)
+            raise self.withheld(_open(self.name))
         if not (self.trust.proven or self.trust.in_clear):
-            raise self.withheld(_UNPROVEN)
+            raise self.withheld(_unproven(self.name))
         return _roundtrip(self.connection, self.connection.password + b"\0")
 
 
@@ -263,7 +284,7 @@ class _NotSpoken(_Method):
     """The engine has neither of these: one asks for the password in clear, the other nearly so."""
 
     def authenticate(self, packet: MysqlPacket) -> Any:
-        why = f"the login method {self.name} is not supported"
+        why = say("the login method {method} is not supported", method=self.name)
         raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, why)
 
 

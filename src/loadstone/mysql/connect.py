@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import pymysql
 
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import Endpoint, Target, Tls
 from loadstone.mysql.administration import Administration, PasswordWithheld, Trust
 from loadstone.mysql.errors import target_error
@@ -67,9 +68,8 @@ def connect(
     except pymysql.MySQLError as error:
         raise _login_error(error, endpoint, schema) from error
     except (RuntimeError, ValueError) as error:  # a login method whose package is missing
-        raise TargetError(
-            "not_supported", f"cannot log in to {target.place}: {error}", None
-        ) from error
+        said = say("cannot log in to {place}: {reason}", place=target.place, reason=str(error))
+        raise TargetError("not_supported", said, None) from error
 
 
 def _trust_in(endpoint: Endpoint) -> Trust:
@@ -102,7 +102,7 @@ def _unix_socket(target: Target, timeouts: Timeouts) -> socket.socket | None:
 
 @contextlib.contextmanager
 def answering_within(connection: Connection, seconds: float) -> Iterator[None]:
-    """Within it the server is lost when it does not answer for so long."""
+    """Within it the server is lost when it does not answer for that long."""
     # PyMySQL says of each on its socket how long it may take.
     known: Any = connection
     before = known._read_timeout, known._write_timeout
@@ -121,20 +121,24 @@ def statement_errors(target: Target) -> Iterator[None]:
     except pymysql.MySQLError as error:
         number, text = _number_and_text(error)
         kind: TargetErrorKind = "timed_out" if "timed out" in text else "statement_failed"
-        message = f"{target.place} refused a statement: {number} {text}"
+        message = say(
+            "{place} refused a statement: {number} {reason}",
+            place=target.place,
+            number=number,
+            reason=text,
+        )
         raise target_error(kind, message, _STATEMENT_HINTS.get(number), number) from error
 
 
 _MOST_TEXT = 1000
 
 _STATEMENT_HINTS = {
-    1044: "the user lacks the right: GRANT it, or take another --user",
-    1142: "the user lacks the right: GRANT it, or take another --user",
-    1227: "the user lacks the right: GRANT it, or take another --user",
-    1290: "the server is read-only: is this a replica?",
-    1836: "the server is read-only: is this a replica?",
-    1205: "another session holds a lock that this waits for: SHOW FULL PROCESSLIST says which",
-    1114: "the server's disk is full",
+    **dict.fromkeys(
+        (1044, 1142, 1227), say("the user lacks the privilege: GRANT it, or use another --user")
+    ),
+    **dict.fromkeys((1290, 1836), say("the server is read-only: is this a replica?")),
+    1205: say("another session holds a lock that this waits for: see SHOW FULL PROCESSLIST"),
+    1114: say("the server's disk is full"),
 }
 
 
@@ -142,7 +146,7 @@ def _tls_of(target: Target) -> ssl.SSLContext | None:
     """What TLS is spoken with; `None`: none is.
 
     With `preferred` on a unix socket nothing leaves the machine, and the field's clients do not
-    encrypt there unless told to.
+    encrypt there by default.
     """
     tls = target.tls
     if tls.mode == "disabled" or (tls.mode == "preferred" and target.socket is not None):
@@ -160,8 +164,8 @@ class _Pinned(ssl.SSLSocket):
         shown = hashlib.sha256(self.getpeercert(binary_form=True) or b"").hexdigest()
         if shown != self.fingerprint:
             error = ssl.SSLCertVerificationError("another fingerprint")
-            error.verify_message = (
-                f"it has another fingerprint than the one that was given: {shown}"
+            error.verify_message = say(
+                "its fingerprint is not the one that was given: {fingerprint}", fingerprint=shown
             )
             raise error
 
@@ -170,14 +174,17 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
     """What the connection must prove, as Python's TLS has it.
 
     Raises:
-        TargetError: a certificate or key cannot be read, or none says what is to be proved.
+        TargetError: a certificate or key cannot be read, or none says what must be proved.
     """
     if tls.mode in ("verify-ca", "verify-identity") and tls.ca is None:
         # Any of the system's would do for any host: that proves nothing of this server.
         raise TargetError(
             "tls_failed",
-            f"--tls {tls.mode} needs the authority that signed the server's certificate",
-            "--tls-ca with its PEM file; or --tls required with --tls-fingerprint",
+            say(
+                "--tls {mode} needs the authority that signed the server's certificate",
+                mode=tls.mode,
+            ),
+            say("--tls-ca with its PEM file; or --tls required with --tls-fingerprint"),
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = tls.mode == "verify-identity"
@@ -191,12 +198,15 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
         if tls.cert is not None:
             context.load_cert_chain(tls.cert, tls.key)
     except OSError as error:
-        files = ", ".join(str(path) for path in (tls.ca, tls.cert, tls.key) if path is not None)
-        what = error.strerror or str(error)
+        files = [str(path) for path in (tls.ca, tls.cert, tls.key) if path is not None]
         raise TargetError(
             "tls_failed",
-            f"cannot use the TLS files {files}: {what}",
-            "PEM files are needed: --tls-ca, --tls-cert and its --tls-key",
+            say(
+                "cannot use the TLS files {files}: {reason}",
+                files=Joined(files),
+                reason=error.strerror or str(error),
+            ),
+            say("PEM files are needed: --tls-ca, --tls-cert and its --tls-key"),
         ) from error
     return context
 
@@ -208,77 +218,84 @@ def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | No
         return _network_error(cause, endpoint.target, number)
     place = endpoint.target.place
     if isinstance(error, PasswordWithheld):
-        return target_error("password_withheld", f"{place}: {text} ({number})", NEEDS_PROOF, number)
+        said = say("{place}: {reason} ({number})", place=place, reason=text, number=number)
+        return target_error("password_withheld", said, NEEDS_PROOF, number)
     if number in (1045, 1698):
         return _refused(endpoint, text, number)
     if number in (1044, 1049):
         return target_error(
             "unknown_database",
-            f"{place} has no schema {schema!r} that this user may use",
-            "`loadstone prepare` makes it, or name another after the host in --target",
+            say(
+                "{place} has no schema '{schema}' that this user may use",
+                place=place,
+                schema=schema or "",
+            ),
+            say("`loadstone prepare` makes it, or name another after the host in --target"),
             number,
         )
     if number == 2013 and "timed out" in text:
         return _timed_out(endpoint.target)
     if number == 2059:
-        other = "take an account with another login method"
-        return target_error("not_supported", f"{place}: {text} (2059)", other, number)
-    kind, meaning, hint = _LOGIN_FAILURES.get(
-        number, ("protocol", f"the login failed: {number} {text}", None)
-    )
-    return target_error(kind, f"{place}: {meaning}", hint, number)
+        other = say("use an account with another login method")
+        said = say("{place}: {reason} ({number})", place=place, reason=text, number=number)
+        return target_error("not_supported", said, other, number)
+    kind, meaning, hint = _LOGIN_FAILURES.get(number, ("protocol", None, None))
+    if meaning is None:
+        meaning = say("the login failed: {number} {reason}", number=number, reason=text)
+    said = say("{place}: {reason}", place=place, reason=meaning)
+    return target_error(kind, said, hint, number)
 
 
-_LOGIN_FAILURES: dict[int, tuple[TargetErrorKind, str, str | None]] = {
+_LOGIN_FAILURES: dict[int, tuple[TargetErrorKind, Message | None, Message | None]] = {
     1040: (
         "too_many_connections",
-        "all of the server's max_connections are taken (1040)",
-        "raise max_connections on the server, or end other clients",
+        say("all of the server's max_connections are taken (1040)"),
+        say("raise max_connections on the server, or end other clients"),
     ),
     1203: (
         "too_many_connections",
-        "the user's max_user_connections are all taken (1203)",
-        "raise max_user_connections, or take another --user",
+        say("the user's max_user_connections are all taken (1203)"),
+        say("raise max_user_connections, or use another --user"),
     ),
     1226: (
         "too_many_connections",
-        "the user has used up a limit of its account (1226)",
-        "ALTER USER ... WITH MAX_USER_CONNECTIONS 0, or take another --user",
+        say("the user has used up a limit of its account (1226)"),
+        say("ALTER USER ... WITH MAX_USER_CONNECTIONS 0, or use another --user"),
     ),
     1129: (
         "host_blocked",
-        "the server blocks this host after too many failed connects (1129)",
-        "run FLUSH HOSTS on the server, and raise its max_connect_errors",
+        say("the server blocks this host after too many failed connection attempts (1129)"),
+        say("run FLUSH HOSTS on the server, and raise its max_connect_errors"),
     ),
     1130: (
         "host_blocked",
-        "the server lets no user in from this host (1130)",
-        "CREATE USER 'name'@'%' on the server, or take another way in",
+        say("the server accepts no user from this host (1130)"),
+        say("CREATE USER 'name'@'%' on the server, or connect from another host"),
     ),
     1862: (
         "login_refused",
-        "the password has expired (1862)",
-        "set a new one with the database's own client",
+        say("the password has expired (1862)"),
+        say("set a new one with the database's own client"),
     ),
     2013: (
         "protocol",
-        "the server closed the connection during the login (2013)",
-        "is it a MySQL server, and is it well? see its error log",
+        say("the server closed the connection during the login (2013)"),
+        say("is it a MySQL server, and is it healthy? see its error log"),
     ),
     2026: (
         "tls_refused",
-        "the server offers no TLS, and it is required (2026)",
-        "turn TLS on in the server, or take --tls disabled",
+        say("the server offers no TLS, and it is required (2026)"),
+        say("turn TLS on in the server, or use --tls disabled"),
     ),
     2061: (
         "public_key_needed",
-        "the login method needs the server's public key on an open line (2061)",
+        say("the login method needs the server's public key on an unencrypted connection (2061)"),
         NEEDS_KEY,
     ),
     3159: (
         "tls_refused",
-        "the server takes only encrypted connections (3159)",
-        "take --tls required",
+        say("the server accepts only encrypted connections (3159)"),
+        say("use --tls required"),
     ),
 }
 
@@ -287,10 +304,18 @@ def _refused(endpoint: Endpoint, text: str, number: int) -> TargetError:
     credentials = endpoint.credentials
     user, place = endpoint.target.user, endpoint.target.place
     if credentials.reveal():
-        hint = f"the password came from {credentials.source}"
+        hint = say("the password came from {source}", source=credentials.source)
     else:
-        hint = "no password was given: LOADSTONE_PASSWORD, ~/.my.cnf, --defaults-file or --password"
-    message = f"{place} refused user {user!r} ({number}: {text})"
+        hint = say(
+            "no password was given: LOADSTONE_PASSWORD, ~/.my.cnf, --defaults-file or --password"
+        )
+    message = say(
+        "{place} refused user '{user}' ({number}: {reason})",
+        place=place,
+        user=user or "",
+        number=number,
+        reason=text,
+    )
     return target_error("login_refused", message, hint, number)
 
 
@@ -299,51 +324,76 @@ def _network_error(cause: OSError, target: Target, number: int) -> TargetError:
     if isinstance(cause, ssl.SSLError):
         return _tls_error(cause, target)
     if isinstance(cause, socket.gaierror):
-        hint = "check the name in --target, or take the address"
-        return target_error("unknown_host", f"unknown host {target.host!r}", hint, 2005)
+        hint = say("check the name in --target, or use the address")
+        said = say("unknown host '{host}'", host=target.host)
+        return target_error("unknown_host", said, hint, 2005)
     if isinstance(cause, TimeoutError):
         return _timed_out(target)
     if cause.errno in (errno.EMFILE, errno.ENFILE):
-        message = f"no file descriptor left to connect to {place}"
-        return TargetError("descriptors", message, "raise it: ulimit -n 65536")
+        message = say("no file descriptor left to connect to {place}", place=place)
+        return TargetError("descriptors", message, say("raise the limit: ulimit -n 65536"))
     if target.socket is not None:
-        what = {
-            errno.ENOENT: f"there is no socket {place}",
-            errno.ECONNREFUSED: f"nothing listens on the socket {place}",
-            errno.EACCES: f"no right to use the socket {place}",
-        }.get(cause.errno or 0, f"cannot use the socket {place}: {cause.strerror}")
-        hint = "is the server running? 127.0.0.1 instead of localhost means TCP"
-        return target_error("no_socket", what, hint, 2002)
+        hint = say("is the server running? 127.0.0.1 instead of localhost means TCP")
+        return target_error("no_socket", _socket_fault(cause, place), hint, 2002)
     if isinstance(cause, ConnectionRefusedError):
-        hint = "is the server running, and is it the right port?"
-        return target_error("unreachable", f"nothing listens on {place}", hint, number)
-    message = f"cannot reach {place}: {cause.strerror or cause}"
-    return target_error("unreachable", message, "check host, port and firewall", number)
+        hint = say("is the server running, and is it the right port?")
+        said = say("nothing listens on {place}", place=place)
+        return target_error("unreachable", said, hint, number)
+    message = say(
+        "cannot reach {place}: {reason}", place=place, reason=cause.strerror or str(cause)
+    )
+    return target_error("unreachable", message, say("check host, port and firewall"), number)
+
+
+def _socket_fault(cause: OSError, place: str) -> Message:
+    match cause.errno:
+        case errno.ENOENT:
+            return say("there is no socket {path}", path=place)
+        case errno.ECONNREFUSED:
+            return say("nothing listens on the socket {path}", path=place)
+        case errno.EACCES:
+            return say("no permission to use the socket {path}", path=place)
+    return say("cannot use the socket {path}: {reason}", path=place, reason=cause.strerror)
 
 
 def _timed_out(target: Target) -> TargetError:
-    hint = "check host, port and firewall, or raise --connect-timeout"
-    return target_error("timed_out", f"{target.place} did not answer in time", hint, 110)
+    hint = say("check host, port and firewall, or raise --connect-timeout")
+    said = say("{place} did not answer in time", place=target.place)
+    return target_error("timed_out", said, hint, 110)
 
 
 def _tls_error(cause: ssl.SSLError, target: Target) -> TargetError:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return target_error(
             "tls_failed",
-            f"{target.place}: its certificate does not verify: {cause.verify_message}",
+            say(
+                "{place}: its certificate cannot be verified: {reason}",
+                place=target.place,
+                reason=cause.verify_message,
+            ),
             NEEDS_AUTHORITY,
             2026,
         )
     return target_error(
         "tls_failed",
-        f"{target.place}: TLS failed: {cause.reason or cause}",
-        "TLS 1.2 is the least; old 5.7 servers have only 1.0 and 1.1: take --tls disabled there",
+        say(
+            "{place}: TLS failed: {reason}",
+            place=target.place,
+            reason=cause.reason or str(cause),
+        ),
+        say(
+            "TLS 1.2 or later is needed; old 5.7 servers have only 1.0 and 1.1: use --tls disabled"
+            " there"
+        ),
         2026,
     )
 
 
 def _number_and_text(error: pymysql.MySQLError) -> tuple[int, str]:
+    """The server's words; or a message, where the error is our own."""
     arguments = error.args
     if len(arguments) >= 2 and isinstance(arguments[0], int):
+        if isinstance(arguments[1], Message):
+            return arguments[0], arguments[1]
         return arguments[0], plain(str(arguments[1]), _MOST_TEXT)
     return 0, plain(str(error), _MOST_TEXT)

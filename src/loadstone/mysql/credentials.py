@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Joined, plain, say
 from loadstone.model.target import (
     Credentials,
     Endpoint,
@@ -76,7 +77,7 @@ def resolve_endpoint(
     _check_key(target.server_public_key)
     if request.ask_password:
         password = SecretStr(prompt(f"Password of {target.user} at {target.place}: "))
-        credentials = Credentials(password=password, source="the prompt")
+        credentials = Credentials(password=password, source=say("the prompt"))
     else:
         credentials = _credentials(in_url, around, options, source)
     if request.enable_cleartext_plugin or may_go_in_clear(around):
@@ -98,8 +99,12 @@ def _check_key(path: Path | None) -> None:
     except OSError as error:
         raise TargetError(
             "public_key_needed",
-            f"cannot read the --server-public-key {path}: {error.strerror}",
-            "the server has it in public_key.pem; with --tls verify-ca there is no need of one",
+            say(
+                "cannot read the --server-public-key {path}: {reason}",
+                path=str(path),
+                reason=error.strerror,
+            ),
+            say("the server has it in public_key.pem; with --tls verify-ca it is not needed"),
         ) from error
 
 
@@ -200,11 +205,13 @@ def _located(target: Target, options: dict[str, str], around: Surroundings) -> T
     for place in places:
         if place.is_socket():
             return target.model_copy(update={"socket": place})
-    looked = ", ".join(str(place) for place in places)
     raise target_error(
         "no_socket",
-        f"localhost means the unix socket, and there is none (looked for {looked})",
-        "127.0.0.1 means TCP; another socket: mysql://user@localhost/schema?socket=PATH",
+        say(
+            "localhost means the unix socket, and there is none (looked for {paths})",
+            paths=Joined(map(str, places)),
+        ),
+        say("127.0.0.1 means TCP; another socket: mysql://user@localhost/schema?socket=PATH"),
         2002,
     )
 
@@ -228,19 +235,22 @@ def _credentials(
     in_url: SecretStr | None, around: Surroundings, options: dict[str, str], file: Path
 ) -> Credentials:
     if in_url is not None:
-        return Credentials(password=in_url, source="the URL")
+        return Credentials(password=in_url, source=say("the URL"))
     if PASSWORD_VARIABLE in around.environment:
         password = SecretStr(around.environment[PASSWORD_VARIABLE])
-        return Credentials(password=password, source=PASSWORD_VARIABLE)
+        return Credentials(password=password, source=plain(PASSWORD_VARIABLE))
     if "password" in options:
-        return Credentials(password=SecretStr(options["password"]), source=str(file))
+        return Credentials(password=SecretStr(options["password"]), source=plain(str(file)))
     return Credentials()
 
 
 def _port(text: str) -> int:
     if text.isdigit() and 0 < int(text) <= 65535:
         return int(text)
-    raise TargetUrlError(f"the option file's port is {text!r}", "a number from 1 to 65535")
+    raise TargetUrlError(
+        say("the option file's port is {value}", value=repr(text)),
+        say("it must be a number from 1 to 65535"),
+    )
 
 
 def _login_name() -> str:

@@ -1,6 +1,6 @@
 """Drops tables, and makes sure at the last moment that they are the ones that were meant.
 
-Between the look at a schema and a DROP somebody may rename a table, or make one anew. A name alone
+Between the look at a schema and a DROP somebody may rename a table, or recreate one. A name alone
 is therefore not enough: each table is locked, which keeps everybody else's statements out, looked
 at once more, and dropped only if it is what it was. MySQL and MariaDB both let a session drop a
 table that it has locked for writing, and what information_schema says needs no lock.
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import pymysql
 
+from loadstone.model.message import say
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.errors import number_in
@@ -56,9 +57,13 @@ def _drop(connection: Connection, target: Target, schema: str, table: TableFacts
         if tables_of(connection, target, schema, table.name) != (table,):
             raise GuardError(
                 "table_in_the_way",
-                f"table {table.name} of schema {schema} was made anew, changed or renamed while"
-                " cleanup was at work: it is left alone",
-                "look at it, then run cleanup again",
+                say(
+                    "table {table} of schema {schema} was recreated, changed or renamed while"
+                    " cleanup was running: it is left alone",
+                    table=table.name,
+                    schema=schema,
+                ),
+                say("look at it, then run cleanup again"),
             )
         with connection.cursor() as cursor:
             cursor.execute(f"DROP TABLE {place}")
@@ -75,14 +80,17 @@ def _locked(connection: Connection, target: Target, place: str) -> Iterator[bool
             yield False
             return
         if number_in(error) in _DENIED:
-            hint = "to drop what was looked at and nothing else: GRANT LOCK TABLES to this user"
+            hint = say(
+                "to drop exactly what was looked at and nothing else: GRANT LOCK TABLES to this"
+                " user"
+            )
             raise TargetError(error.kind, error.message, hint, error.code) from error
         if number_in(error) not in _NO_LOCKS_HERE:
             raise
     try:
         yield True
     finally:
-        # A connection that is gone holds no lock; what ended it is told already.
+        # A connection that is gone holds no lock; what ended it is reported already.
         with contextlib.suppress(pymysql.MySQLError), connection.cursor() as cursor:
             cursor.execute("UNLOCK TABLES")
 

@@ -1,4 +1,4 @@
-"""What a server says to a statement that is looked at, and not carried out."""
+"""What a server says to a statement that is examined, and not executed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pymysql
 
+from loadstone.model.message import say
 from loadstone.mysql.facts import quoted
 from loadstone.servers.connection import Connection
 from loadstone.servers.statements import Access, Refusal, RefusalKind, StatementRefused
@@ -52,7 +53,7 @@ def explained(connection: Connection, sql: str) -> tuple[Access, ...]:
 
 
 def refusal_of(connection: Connection, sql: str) -> Refusal | None:
-    """What the server has against a statement; it is not carried out."""
+    """Why the server refuses a statement; it is not executed."""
     with connection.cursor() as cursor:
         try:
             cursor.execute("PREPARE loadstone_trial FROM %s", (sql,))
@@ -63,11 +64,12 @@ def refusal_of(connection: Connection, sql: str) -> Refusal | None:
 
 
 def refusal_of_column(connection: Connection, name: str, kind: str) -> Refusal | None:
-    """What the server has against a column of a table; nothing is made."""
+    """Why the server refuses a column of a table; nothing is made."""
     return refusal_of(connection, f"CREATE TABLE loadstone_trial.t ({quoted(name)} {kind})")
 
 
 def _refusal(error: pymysql.MySQLError) -> Refusal:
     number, text = (*error.args, "")[:2]
     kinds = (kind for kind, numbers in _KINDS.items() if number in numbers)
-    return Refusal(next(kinds, "other"), f"the server refuses it: {number} {text}")
+    said = say("the server refuses it: {number} {reason}", number=number, reason=str(text))
+    return Refusal(next(kinds, "other"), said)

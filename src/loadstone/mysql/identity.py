@@ -26,7 +26,7 @@ def identity_of(variables: Mapping[str, str], times: tuple[int, int] | None = No
 
 
 def server_of(connection: Connection, target: Target) -> str:
-    """What tells a server from others at this moment, by its own words.
+    """What distinguishes a server from others at this moment, by its own words.
 
     Raises:
         TargetError: the connection was lost.
@@ -39,7 +39,7 @@ def server_of(connection: Connection, target: Target) -> str:
 def times_of(connection: Connection, target: Target) -> tuple[int, int] | None:
     """When a server was started and what its clock says, in seconds since 1970.
 
-    Its time up is reckoned by the clock of the statement that asks for it. Where that began within
+    Its uptime is computed by the clock of the statement that asks for it. Where that began within
     the same second as those around it, their difference is the second of the start, to which the
     server keeps also where its clock is set. `None`: it is too far away for that.
 

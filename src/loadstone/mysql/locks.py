@@ -1,4 +1,4 @@
-"""Locks that a server keeps for whoever asks, by a name: who comes second is told whose it is.
+"""Locks that a server keeps by name: the client that comes second learns who holds it.
 
 A lock goes with its connection, so that nothing is left of a program that was killed.
 """
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import pymysql
 
+from loadstone.model.message import say
 from loadstone.model.target import Target
 from loadstone.mysql.connect import answering_within, statement_errors
 from loadstone.mysql.errors import number_in
@@ -24,7 +25,7 @@ from loadstone.servers.processes import Process
 from loadstone.servers.sanitize import plain
 
 IDLE_S = 2_147_483
-"""So long the connection that holds a lock may be silent: 24 days, the most that servers take."""
+"""How long the connection that holds a lock may be silent: 24 days, the most that servers take."""
 
 _GIVE_BACK_S = 2.0
 """Nobody waits at the end of a run for a server that stands still."""
@@ -62,7 +63,8 @@ def take(
         if is_over and tries >= _TRIES:
             break
         time.sleep(common.TRY_EVERY_S)
-    raise TargetError("statement_failed", f"{target.place} does not give the lock {name!r}")
+    said = say("{place} does not give the lock '{name}'", place=target.place, name=name)
+    raise TargetError("statement_failed", said)
 
 
 def announce(connection: Connection, target: Target, name: str) -> None:
@@ -161,5 +163,6 @@ def _asked(
             raise
         raise NoLocks(error.kind, error.message, error.hint, error.code) from error
     if not all(one is None or isinstance(one, int) for one in row):
-        raise NoLocks("statement_failed", f"{target.place} has no locks by names")
+        said = say("{place} has no locks by name", place=target.place)
+        raise NoLocks("statement_failed", said)
     return row

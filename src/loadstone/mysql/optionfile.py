@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from loadstone.model.message import say
 from loadstone.servers.errors import TargetError
 
 _SECTIONS = ("client", "client-server", "client-mariadb", "loadstone")
@@ -24,9 +25,8 @@ def read_option_file(path: Path) -> dict[str, str]:
         return _read(path, _INCLUDES_DEEP)
     except (OSError, UnicodeDecodeError) as error:
         what = getattr(error, "strerror", None) or str(error)
-        raise TargetError(
-            "options", f"cannot read the option file {path}: {what}", "see --defaults-file"
-        ) from error
+        said = say("cannot read the option file {path}: {reason}", path=str(path), reason=what)
+        raise TargetError("options", said, say("see --defaults-file")) from error
 
 
 def parse_options(text: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The connections of a server, as it lists them for whoever asks."""
+"""The connections of a server, as it lists them for any client."""
 
 from __future__ import annotations
 

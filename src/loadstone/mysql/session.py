@@ -1,4 +1,4 @@
-"""What a session is told, beside the statements that it is there for."""
+"""What a session executes apart from the statements that it is there for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import pymysql
 
+from loadstone.model.message import say
 from loadstone.model.plan import Session
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
@@ -38,7 +39,7 @@ def bound_lock_waits(connection: Connection) -> None:
 
 def too_many_connections(message: str, most: int, instead: str) -> TargetError:
     """The server takes too few connections, as it would say itself."""
-    hint = f"SET GLOBAL max_connections = {most}; or {instead}"
+    hint = say("SET GLOBAL max_connections = {most}; or {instead}", most=most, instead=instead)
     return target_error("too_many_connections", message, hint, 1040)
 
 
@@ -53,7 +54,7 @@ def use_schema(connection: Connection, schema: str) -> None:
 
 
 def session_statements(session: Session) -> list[tuple[str, str, str]]:
-    """What each connection of a load is told first: option, its value, statement."""
+    """What each connection of a load executes first: option, its value, statement."""
     said = [("--charset", session.charset, f"SET NAMES '{session.charset}'")]
     if session.isolation:
         level = session.isolation.replace("-", " ").upper()

@@ -5,7 +5,7 @@ tables, only where each of its words has its place in a form that is known here.
 there is (a CALL, a change of definitions, an executable comment, a quote that another `sql_mode`
 would end elsewhere) may write to anything. What a server does behind a statement that reads, in
 functions and views, no words can say: such statements run in read-only transactions besides, and
-beside statements that write somebody agrees to what they name.
+and somebody agrees to the tables that writing statements name.
 docs/decisions/0026 says why this is no parser of all of SQL.
 """
 
@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from loadstone.model.effect import Effect, TableName
+from loadstone.model.message import plain, say
+from loadstone.model.refusals import message_of
 from loadstone.mysql.tokens import NotSql, Token, name_of, tokens_of, with_code
 
 _READS = frozenset({"SELECT", "VALUES", "TABLE"})
@@ -50,9 +52,9 @@ def effect_of(sql: str) -> Effect:
     try:
         tokens = _understood(sql)
     except NotSql as cut:
-        return Effect(unclear=str(cut))
+        return Effect(unclear=message_of(cut))
     except _Unclear as unclear:
-        return Effect(unclear=str(unclear))
+        return Effect(unclear=message_of(unclear))
     calls = tuple(sorted({name_of(tokens[at]).lower() for at in _calls(tokens)}))
     words = {name_of(each).lower() for each in tokens if each.kind in ("word", "name")}
     names = tuple(sorted(words))
@@ -60,7 +62,7 @@ def effect_of(sql: str) -> Effect:
         writes = _written(tokens)
         _refuse_calls_elsewhere(tokens)
     except _Unclear as unclear:
-        return Effect(unclear=str(unclear), calls=calls, names=names)
+        return Effect(unclear=message_of(unclear), calls=calls, names=names)
     return Effect(writes=tuple(dict.fromkeys(writes)), calls=calls, names=names)
 
 
@@ -69,7 +71,7 @@ def administers(sql: str) -> str | None:
     try:
         tokens = with_code(tokens_of(sql))
     except NotSql:
-        return None  # what it is instead is told by whoever takes it apart
+        return None  # the code that parses it reports what it is instead
     return _administers(tokens)
 
 
@@ -129,16 +131,16 @@ def _understood(sql: str) -> list[Token]:
         tokens.pop()
     for token, following in zip(tokens, [*tokens[1:], None], strict=False):
         if token.kind == "code":
-            raise _Unclear("an executable comment")
+            raise _Unclear(say("an executable comment"))
         if token.text == ";":
-            raise _Unclear("more than one statement")
+            raise _Unclear(say("more than one statement"))
         # NO_BACKSLASH_ESCAPES ends such a text at another quote.
         if token.kind == "text" and ("\\'" in token.text or '\\"' in token.text):
-            raise _Unclear("a quote behind a backslash")
+            raise _Unclear(say("a quote after a backslash"))
         # ANSI_QUOTES makes names of texts in double quotes.
         is_quoted = token.kind == "text" and token.text.endswith('"')
         if is_quoted and following and following.text in ("(", "."):
-            raise _Unclear(f"{token.text} before {following.text}")
+            raise _Unclear(say("{text} before {sign}", text=token.text, sign=following.text))
     return tokens
 
 
@@ -154,7 +156,7 @@ def _refuse_calls_elsewhere(tokens: Sequence[Token]) -> None:
     for at in _calls(tokens):
         names_rows = at > 2 and tokens[at - 3].text.upper() in ("INTO", "INSERT", "REPLACE")
         if at > 1 and tokens[at - 1].text == "." and not names_rows:
-            raise _Unclear(f"{name_of(tokens[at - 2])}.{name_of(tokens[at])}()")
+            raise _Unclear(plain(f"{name_of(tokens[at - 2])}.{name_of(tokens[at])}()"))
 
 
 def _written(tokens: Sequence[Token]) -> list[TableName]:
@@ -169,7 +171,7 @@ def _written(tokens: Sequence[Token]) -> list[TableName]:
         return _locked(tokens, at, words)
     if verb in _EXPLAINS:
         if "ANALYZE" in words and _CHANGES.intersection(words):
-            raise _Unclear(f"{verb} ANALYZE")
+            raise _Unclear(plain(f"{verb} ANALYZE"))
         return []
     if verb in _CHANGES and tokens[0].text != "(":
         return _changed(verb, tokens, at)
@@ -178,7 +180,7 @@ def _written(tokens: Sequence[Token]) -> list[TableName]:
         return [_name(tokens, first)[0]]
     if verb == "SET" and all(map(_is_own_variable, _settings(tokens))):
         return []
-    raise _Unclear(verb or "what is no statement")
+    raise _Unclear(plain(verb) if verb else say("a text that is not a statement"))
 
 
 def _changed(verb: str, tokens: Sequence[Token], at: int) -> list[TableName]:
@@ -187,12 +189,12 @@ def _changed(verb: str, tokens: Sequence[Token], at: int) -> list[TableName]:
     if verb == "UPDATE":
         found, end = _tables(tokens, _behind_words(tokens, at + 1), {"SET"})
         if end == len(tokens):
-            raise _Unclear("UPDATE without SET")
+            raise _Unclear(say("UPDATE without SET"))
         return found
     # What stands before FROM is also behind it, or an alias of what is.
     begin = _at_depth_0(tokens, at, {"FROM"})
     if begin is None:
-        raise _Unclear("DELETE without FROM")
+        raise _Unclear(say("DELETE without FROM"))
     return _tables(tokens, begin + 1, _BEHIND_TABLES, may_use=True)[0]
 
 
@@ -211,14 +213,14 @@ def _locked(tokens: Sequence[Token], at: int, words: Sequence[str]) -> list[Tabl
     """
     for word in ("OUTFILE", "DUMPFILE", "NEXTVAL", "SETVAL"):
         if word in words:
-            raise _Unclear(word)
+            raise _Unclear(plain(word))
     pairs = set(zip(words, words[1:], strict=False))
     if ("NEXT", "VALUE") in pairs:
-        raise _Unclear("NEXT VALUE")
+        raise _Unclear(plain("NEXT VALUE"))
     locking = {("FOR", "UPDATE"), ("FOR", "SHARE"), ("LOCK", "IN")} & pairs
     if not locking:
         return []
-    said = f"a locking read ({' '.join(min(locking))}) in another statement"
+    said = say("a locking read ({words}) within another statement", words=" ".join(min(locking)))
     begin = _at_depth_0(tokens, at, {"FROM"})
     if begin is None or tokens[0].text.upper() != "SELECT" or _SETS.intersection(words):
         raise _Unclear(said)
@@ -236,7 +238,7 @@ def _tables(
         tokens: of the statement.
         begin: where the list begins.
         ends: words that end it.
-        may_use: before any join, USING begins the list of a DELETE anew.
+        may_use: before any join, USING starts the list of a DELETE again.
 
     Raises:
         _Unclear: something in it is no name of a table.
@@ -262,12 +264,12 @@ def _tables(
         elif sign == "(":
             at = _behind_group(tokens, at)
         elif word in _QUERY or (sign == ")" and not depth):
-            raise _Unclear(f"{tokens[at].text} among tables")
+            raise _Unclear(say("{text} among tables", text=tokens[at].text))
         else:
             depth -= sign == ")"
             at += 1
     if is_name or depth:
-        raise _Unclear("a list of tables without an end")
+        raise _Unclear(say("a list of tables without an end"))
     return found, at
 
 
@@ -291,7 +293,7 @@ def _name(tokens: Sequence[Token], at: int) -> tuple[TableName, int]:
         parts.append(_part(tokens, at + 1))
         at += 2
     if len(parts) > 2:
-        raise _Unclear(f"the name {'.'.join(parts)}")
+        raise _Unclear(say("the name {name}", name=".".join(parts)))
     return TableName(schema_name=parts[0] if len(parts) == 2 else None, name=parts[-1]), at
 
 
@@ -306,7 +308,11 @@ def _part(tokens: Sequence[Token], at: int) -> str:
         )
     )
     if token is None or not is_name:
-        raise _Unclear(f"{token.text if token else 'nothing'} where a table is named")
+        raise _Unclear(
+            say("{text} in place of a table", text=token.text)
+            if token
+            else say("nothing in place of a table")
+        )
     return name_of(token)
 
 
@@ -327,7 +333,7 @@ def _behind_with(tokens: Sequence[Token]) -> int:
     """Where the statement begins that follows the named queries."""
     at = _at_depth_0(tokens, 1, _READS | _CHANGES)
     if at is None:
-        raise _Unclear("WITH without a statement")
+        raise _Unclear(say("WITH without a statement"))
     return at
 
 
@@ -348,4 +354,4 @@ def _behind_group(tokens: Sequence[Token], at: int) -> int:
         depth += (tokens[end].text == "(") - (tokens[end].text == ")")
         if not depth:
             return end + 1
-    raise _Unclear("a parenthesis without an end")
+    raise _Unclear(say("a parenthesis without an end"))

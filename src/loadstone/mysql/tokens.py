@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from loadstone.model.message import say
+
 Kind = Literal["word", "name", "number", "text", "bytes", "mark", "sign", "hint", "code"]
 
 # Possessive quantifiers: a text without an end fails at once instead of after all ways to cut it.
@@ -70,7 +72,7 @@ def _tokens(sql: str) -> Iterator[Token]:
             gap = True
             continue
         if kind == "open":
-            raise NotSql(f"what begins with {match[0]} has no end")
+            raise NotSql(say("what starts with {start} has no end", start=match[0]))
         yield Token(kind, match[0], gap)  # type: ignore[arg-type]
         gap = False
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from loadstone.model.hints import write
+from loadstone.model.message import Joined, say
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.errors import number_in
@@ -33,7 +35,7 @@ _OF_MARIADB = (
 def known_variables(connection: Connection, target: Target) -> dict[str, bool]:
     """All by their names in small letters, and whether each can be set with SET GLOBAL.
 
-    MySQL has no table that tells: there it is found out when the variable is set.
+    MySQL has no table that says so: there it is found out when the variable is set.
 
     Raises:
         TargetError: it refuses to say.
@@ -68,16 +70,20 @@ def read_variables(
         return {}
     for name in names:
         if not _NAME.fullmatch(name):
-            raise SettingsError(f"{name!r} is not the name of a variable", "write sync_binlog")
+            said = say("{value} is not the name of a variable", value=repr(name))
+            raise SettingsError(said, write("sync_binlog"))
     try:
         with statement_errors(target), connection.cursor() as cursor:
             cursor.execute(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in names)}")
             row = cursor.fetchone() or (None,) * len(names)
     except TargetError as error:
         if number_in(error) in (1193, 1238):  # unknown; a session's alone
-            hint = "SHOW GLOBAL VARIABLES has all that there are"
-            said = f"{target.place} has no global {' or no '.join(names)}"
-            raise SettingsError(said, hint) from error
+            said = say(
+                "{place} has no global variable {names}",
+                place=target.place,
+                names=Joined(names, "choices"),
+            )
+            raise SettingsError(said, say("SHOW GLOBAL VARIABLES lists them all")) from error
         raise
     return {name: _value(each) for name, each in zip(names, row, strict=True)}
 
@@ -103,12 +109,18 @@ def set_variable(connection: Connection, target: Target, name: str, value: str) 
     except TargetError as error:
         if number_in(error) is None or error.kind != "statement_failed":
             raise
-        hint = (
+        hint = say(
             "only variables that change while the server runs can be set: see docs/experiments.md"
         )
         if number_in(error) in (1044, 1227):
-            hint = "GRANT SYSTEM_VARIABLES_ADMIN (MySQL), SUPER or BINLOG ADMIN and the like"
-        raise SettingsError(f"cannot set {name} to {value}: {error.message}", hint) from error
+            hint = say("GRANT SYSTEM_VARIABLES_ADMIN (MySQL), SUPER, BINLOG ADMIN or the like")
+        said = say(
+            "cannot set {name} to {value}: {reason}",
+            name=name,
+            value=value,
+            reason=error.message,
+        )
+        raise SettingsError(said, hint) from error
 
 
 def literal_of(connection: Connection, value: Value) -> str:
@@ -123,7 +135,7 @@ def literal_of(connection: Connection, value: Value) -> str:
 
 
 def persisted_variables(connection: Connection, target: Target) -> dict[str, str]:
-    """What the next start sets by SET PERSIST, which MySQL has; none where it is not told.
+    """What the next start sets by SET PERSIST, which MySQL has; none where it does not say.
 
     Raises:
         TargetError: the server refused, or the connection is gone.

@@ -1,9 +1,9 @@
 """Whether what the field saw is seen here: shown, the opposite, or not shown.
 
-Nothing is inferred from a single step. Of rates the experiment's own verdicts are quoted. Of other
-figures one side must lie above the other in every repeat, by more than the experiment's margin:
-with three repeats of each side chance alone does that once in twenty times (R. A. Fisher's exact
-permutation test), with four once in seventy.
+Nothing is inferred from a single step. For rates the experiment's own verdicts are quoted. For
+other figures one side must be above the other in every repeat, by more than the experiment's
+margin: with three repeats of each side chance alone does that once in twenty times (R. A. Fisher's
+exact permutation test), with four once in seventy.
 """
 
 from __future__ import annotations
@@ -15,25 +15,27 @@ from statistics import median
 from loadstone.analyse import derived_figures
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
 from loadstone.analyse.ladder import quotable
+from loadstone.analyse.verdict import Verdict
 from loadstone.config.values import bits_per_s
 from loadstone.model.columns import Column
 from loadstone.model.experiment import Experiment
-from loadstone.model.numbers import digits, number_of, pct, rate, signed
+from loadstone.model.figure import Change, Count, Percent, Rate
+from loadstone.model.message import Joined, Message, counted, say, user_count
 from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import StepResult
 from loadstone.recipes.filling import Filled, fill
 from loadstone.recipes.recipe import Expectation, RecipeRefused, recipe
 from loadstone.report.columns import HEADS
 from loadstone.report.comparing import SWINGS, SWINGS_MORE
-from loadstone.report.experiment import cell_name
+from loadstone.report.names import VERDICT_WORDS
 
 LEAST_REPEATS = 3
 """With fewer a figure that is higher each time is higher by chance too often."""
 
-NOT_SHOWN = "not shown here"
-NOT_EVALUATED = "not evaluated"
-_NOTHING = "nothing was compared"
-_NO_STEP = "no step may be quoted"
+NOT_SHOWN = say("not shown here")
+NOT_EVALUATED = say("not evaluated")
+_NOTHING = say("nothing was compared")
+_NO_STEP = say("no step may be quoted")
 
 
 @dataclass(frozen=True)
@@ -49,31 +51,33 @@ class Found:
         return self.comparison.cells
 
 
-def answer_of(asked: RecipeAsked, experiment: Experiment, comparison: Comparison) -> Iterator[str]:
-    """The answer of a run that was carried out, now or long ago."""
+def answer_of(
+    asked: RecipeAsked, experiment: Experiment, comparison: Comparison
+) -> Iterator[Message]:
+    """The answer of a run, now or long after it."""
     try:
         filled = fill(recipe(asked.name), asked.given, quick=asked.quick, is_root=asked.as_root)
     except RecipeRefused:  # it was one of another version
-        yield f"note  no answer: the recipe {asked.name} has changed since"
+        yield say("note  no answer: the recipe {recipe} has changed since", recipe=asked.name)
         return
     yield from answer(filled, Found(experiment, comparison))
     if filled.note:
-        yield f"note  {filled.note}"
+        yield say("note  {text}", text=filled.note)
 
 
-def answer(filled: Filled, found: Found) -> Iterator[str]:
-    """What the field saw, and whether it is so here, with what that stands on."""
+def answer(filled: Filled, found: Found) -> Iterator[Message]:
+    """What the field saw, and whether it is so here, with the figures; a line each."""
     for expected in filled.expect:
-        yield f"field {expected.field}"
+        yield say("field {sentence}", sentence=expected.field)
         head, details = _said(expected, filled, found)
         if len(details) == 1:
-            yield f"here  {head}: {details[0]}"
+            yield say("here  {answer}: {figures}", answer=head, figures=details[0])
         else:
-            yield f"here  {head}"
-            yield from (f"      {line}" for line in details)
+            yield say("here  {answer}", answer=head)
+            yield from (say("      {figures}", figures=line) for line in details)
 
 
-Said = tuple[str, Sequence[str]]
+Said = tuple[Message, Sequence[Message]]
 """Whether it is so, and the figures, one for each comparison."""
 
 
@@ -94,7 +98,7 @@ def _said(expected: Expectation, filled: Filled, found: Found) -> Said:
 
 
 def _verdicts(expected: Expectation, found: Found) -> Said:
-    """The verdicts of one level against the factor's first, what was expected before the rest."""
+    """The verdicts on one level against the factor's first, the expected ones before the rest."""
     judged = [
         (each, cell) for cell in found.cells for each in cell.compared if _is_of(expected, each)
     ]
@@ -102,15 +106,19 @@ def _verdicts(expected: Expectation, found: Found) -> Said:
         return NOT_SHOWN, [_NOTHING]
     told = [_verdict(each, cell, found) for each, cell in judged]
     if expected.word is None:
-        return f"{expected.level} against the first", told
+        return say("{level} against the first", level=expected.level), told
     words = [each.verdict.word for each, _ in judged]
     shown = words.count(expected.word)
     opposite = {"faster": "slower", "slower": "faster"}[expected.word]
+    if shown == len(words):
+        return say("shown"), told
     if shown:
-        head = "shown" if shown == len(words) else f"shown in {shown} of {len(words)} comparisons"
-    else:
-        head = "the opposite" if opposite in words else NOT_SHOWN
-    return head, told
+        return _shown_in(shown, len(words)), told
+    return say("the opposite") if opposite in words else NOT_SHOWN, told
+
+
+def _shown_in(number: int, of: int) -> Message:
+    return say("shown in {number} of {all} comparisons", number=number, all=of)
 
 
 def _is_of(expected: Expectation, compared: Compared) -> bool:
@@ -118,30 +126,58 @@ def _is_of(expected: Expectation, compared: Compared) -> bool:
     return compared.contrast.factor == expected.factor and wanted in compared.contrast.b.split(",")
 
 
-def _verdict(each: Compared, cell: CellTable, found: Found) -> str:
+def _verdict(each: Compared, cell: CellTable, found: Found) -> Message:
     effect = each.verdict.effect
-    by = f", {signed(effect.relative)}" if effect else ""
-    return f"{_where(cell, each.contrast.b, found)}: {each.verdict}{by}"
+    where, verdict = _where(cell, each.contrast.b, found), _quoted(each.verdict)
+    if effect is None:
+        return say("{where}: {verdict}", where=where, verdict=verdict)
+    return say(
+        "{where}: {verdict}, {change}",
+        where=where,
+        verdict=verdict,
+        change=Change(effect.relative),
+    )
 
 
-def _where(cell: CellTable, variant: str, found: Found) -> str:
+def _quoted(verdict: Verdict) -> Message:
+    """The verdict with what it stands on."""
+    if verdict.word == "no difference":
+        return say("no difference within {margin}", margin=Percent(verdict.margin))
+    if verdict.word == "not enough evidence":
+        more = verdict.more
+        if more is None:
+            return say("not enough evidence: repeat it")
+        return counted(
+            "not enough evidence: 1 more repeat is needed",
+            "not enough evidence: {number} more repeats are needed",
+            more,
+        )
+    return VERDICT_WORDS[verdict.word]
+
+
+def _where(cell: CellTable, variant: str, found: Found) -> Joined:
     """The cell, and the variant where there is more than one factor."""
-    name = cell_name(cell.cell) if _workloads(found) > 1 else _users(cell)
-    return f"{variant}, {name}" if len(found.experiment.factors) > 1 else name
+    name = _cell(cell) if _workloads(found) > 1 else _users(cell)
+    return Joined((variant, name) if len(found.experiment.factors) > 1 else (name,))
 
 
 def _workloads(found: Found) -> int:
     return len({each.cell[0] for each in found.cells})
 
 
-def _users(cell: CellTable) -> str:
-    return number_of(cell.cell[1], "user")
+def _users(cell: CellTable) -> Message:
+    return user_count(cell.cell[1])
+
+
+def _cell(cell: CellTable) -> Joined:
+    """`oltp_read_write, 64 users`."""
+    return Joined((cell.cell[0], _users(cell)))
 
 
 def _columns(expected: Expectation, found: Found) -> Said:
     """A figure of one level against that of the factor's first."""
     assert expected.column is not None, "a test sees to it"
-    told: list[tuple[bool | None, str]] = []
+    told: list[tuple[bool | None, Message]] = []
     for cell in found.cells:
         rows = {row.variant: row for row in cell.rows}
         for each in cell.compared:
@@ -149,18 +185,22 @@ def _columns(expected: Expectation, found: Found) -> Said:
                 continue
             a, b = rows[each.contrast.a], rows[each.contrast.b]
             is_so = _differs(expected, a, b, found.experiment.rules.margin)
-            values = [_figure(expected.column, row) for row in (a, b)]
-            users = cell_name(cell.cell) if _workloads(found) > 1 else _users(cell)
-            told.append(
-                (is_so, f"{users}: {values[0]} with {a.variant}, {values[1]} with {b.variant}")
+            said = say(
+                "{where}: {first} with {a}, {second} with {b}",
+                where=_cell(cell) if _workloads(found) > 1 else _users(cell),
+                first=_figure(expected.column, a),
+                a=a.variant,
+                second=_figure(expected.column, b),
+                b=b.variant,
             )
+            told.append((is_so, said))
     return _together(expected, told)
 
 
 def _ladder(expected: Expectation, found: Found) -> Said:
     """A figure at the fewest users against that at the most."""
     assert expected.column is not None, "a test sees to it"
-    told: list[tuple[bool | None, str]] = []
+    told: list[tuple[bool | None, Message]] = []
     for workload in dict.fromkeys(cell.cell[0] for cell in found.cells):
         cells = sorted(
             (cell for cell in found.cells if cell.cell[0] == workload),
@@ -173,20 +213,29 @@ def _ladder(expected: Expectation, found: Found) -> Said:
                 continue
             end = ends[row.variant]
             is_so = _differs(expected, row, end, found.experiment.rules.margin)
-            who = f"{row.variant}: " if len(first.rows) > 1 else ""
-            values = [_figure(expected.column, each) for each in (row, end)]
-            said = f"{who}{values[0]} with {_users(first)}, {values[1]} with {_users(last)}"
-            told.append((is_so, said))
+            said = say(
+                "{first} with {few}, {second} with {many}",
+                first=_figure(expected.column, row),
+                few=_users(first),
+                second=_figure(expected.column, end),
+                many=_users(last),
+            )
+            told.append((is_so, _of_variant(row, said) if len(first.rows) > 1 else said))
     return _together(expected, told)
 
 
-def _together(expected: Expectation, told: Sequence[tuple[bool | None, str]]) -> Said:
+def _of_variant(row: Row, figures: Message) -> Message:
+    return say("{variant}: {figures}", variant=row.variant, figures=figures)
+
+
+def _together(expected: Expectation, told: Sequence[tuple[bool | None, Message]]) -> Said:
     if not told:
         return NOT_SHOWN, [_NOTHING]
     known = [is_so for is_so, _ in told if is_so is not None]
     head = _shown(known) if known else NOT_EVALUATED
     assert expected.column is not None, "a test sees to it"
-    return f"{head}: {named(expected.column)}", [line for _, line in told]
+    said = say("{answer}: {figure}", answer=head, figure=named(expected.column))
+    return said, [line for _, line in told]
 
 
 def named(column: Column) -> str:
@@ -194,12 +243,12 @@ def named(column: Column) -> str:
     return " ".join(HEADS[column].replace("-\n", "").split()).replace(" /", "/")
 
 
-def _figure(column: Column, row: Row) -> str:
-    return rate(derived_figures.value(column, _good(row)))
+def _figure(column: Column, row: Row) -> Rate:
+    return Rate(derived_figures.value(column, _good(row)))
 
 
 def _differs(expected: Expectation, a: Row, b: Row, margin: float) -> bool | None:
-    """Whether B lies beyond A in each repeat and by the margin; `None`: too little was seen."""
+    """Whether B is beyond A in each repeat and by the margin; `None`: too little was seen."""
     assert expected.column is not None, "a test sees to it"
     first, second = (_values(expected.column, row) for row in (a, b))
     if min(len(first), len(second)) < LEAST_REPEATS:
@@ -229,14 +278,22 @@ def _line(expected: Expectation, filled: Filled, found: Found) -> Said:
             if not mbit or row.mean is None:
                 continue
             most = row.mean.value * speed / (mbit * 1e6)
-            where = f"{row.variant}, " if len(cell.rows) > 1 else ""
             told.append(
-                f"{where}{cell_name(cell.cell)}: {digits(row.mean.value)} tps are "
-                f"{digits(mbit)} Mbit/s, so the line carries {digits(most)} tps at most"
+                say(
+                    "{where}: {tps} tps are {mbit} Mbit/s, so the network carries {most} tps at"
+                    " most",
+                    where=Joined(
+                        [row.variant, _cell(cell)] if len(cell.rows) > 1 else [_cell(cell)]
+                    ),
+                    tps=Rate(row.mean.value),
+                    mbit=Rate(mbit),
+                    most=Rate(most),
+                )
             )
     if not told:
         return NOT_SHOWN, [_NO_STEP]
-    return f"a line of {filled.values[expected.rate]}, without what TCP and IP add", told
+    speed_said = filled.values[expected.rate]
+    return say("a network of {speed}, without what TCP and IP add", speed=speed_said), told
 
 
 def _costs(found: Found) -> Said:
@@ -245,20 +302,24 @@ def _costs(found: Found) -> Said:
     told = [_cost(row) for row in last.rows if _good(row)] if last else []
     if not told or last is None:
         return NOT_SHOWN, [_NO_STEP]
-    return f"what an event takes with {_users(last)}", told
+    return say("what an event takes with {users}", users=_users(last)), told
 
 
-def _cost(row: Row) -> str:
-    return (
-        f"{row.variant}: {_figure('response_ms', row)} ms, of which {_figure('lock_ms', row)} wait "
-        f"for the row and {_figure('flush_ms', row)} for the log's flush; "
-        f"{_figure('server_us', row)} µs of the server's CPU"
+def _cost(row: Row) -> Message:
+    return say(
+        "{variant}: {response} ms, of which {lock} wait for the row and {flush} for the log's"
+        " flush; {cpu} µs of the server's CPU",
+        variant=row.variant,
+        response=_figure("response_ms", row),
+        lock=_figure("lock_ms", row),
+        flush=_figure("flush_ms", row),
+        cpu=_figure("server_us", row),
     )
 
 
 def _swings(expected: Expectation, found: Found) -> Said:
-    """How much the seconds within steps of a level vary, beside those of the factor's first."""
-    told: list[tuple[bool, str]] = []
+    """How much the seconds within steps of a level vary, compared with the factor's first."""
+    told: list[tuple[bool, Message]] = []
     for cell in found.cells:
         rows = {row.variant: row for row in cell.rows}
         for each in cell.compared:
@@ -272,17 +333,25 @@ def _swings(expected: Expectation, found: Found) -> Said:
             told.append(
                 (
                     is_so,
-                    f"{cell_name(cell.cell)}: seconds vary by {pct(even)} of the mean with "
-                    f"{a.variant}, by {pct(uneven)} with {b.variant}",
+                    say(
+                        "{where}: seconds vary by {even} of the mean with {a}, by {uneven} with"
+                        " {b}",
+                        where=_cell(cell),
+                        even=Percent(even),
+                        a=a.variant,
+                        uneven=Percent(uneven),
+                        b=b.variant,
+                    ),
                 )
             )
     if not told:
-        return NOT_EVALUATED, [f"no level has {LEAST_REPEATS} repeats that count"]
+        said = say("no level has {number} repeats that count", number=Count(LEAST_REPEATS))
+        return NOT_EVALUATED, [said]
     return _shown([is_so for is_so, _ in told]), [line for _, line in told]
 
 
-def _shown(known: Sequence[bool]) -> str:
+def _shown(known: Sequence[bool]) -> Message:
     """Of some comparisons."""
     if not any(known):
         return NOT_SHOWN
-    return "shown" if all(known) else f"shown in {sum(known)} of {len(known)}"
+    return say("shown") if all(known) else _shown_in(sum(known), len(known))

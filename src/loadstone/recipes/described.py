@@ -11,6 +11,8 @@ from rich.text import Text
 from loadstone.experiments.checks import Machine
 from loadstone.experiments.file import parse_experiment
 from loadstone.experiments.schedule import plan_time, schedule
+from loadstone.model.language import ENGLISH, Language
+from loadstone.model.message import Message, say, say_in
 from loadstone.model.numbers import NOTHING
 from loadstone.recipes.filling import Filled
 from loadstone.recipes.recipe import Recipe
@@ -18,11 +20,11 @@ from loadstone.report.experiment import head, time_lines
 from loadstone.report.table import Table, table_of
 
 _ANY_MACHINE = Machine(is_root=True, cores=10_000)
-"""What this one lacks is told when the recipe is carried out."""
+"""What this one lacks is reported when the recipe is run."""
 
 
-def described(filled: Filled) -> RenderableType:
-    """All that there is to know before it is carried out; its experiment file comes after it.
+def described(filled: Filled, words: Language = ENGLISH) -> RenderableType:
+    """All that there is to know before it is run; its experiment file comes after it.
 
     Raises:
         ExperimentRefused: what was set makes no experiment.
@@ -31,34 +33,45 @@ def described(filled: Filled) -> RenderableType:
     experiment = parse_experiment(filled.text, filled.name, _ANY_MACHINE).experiment
     steps = schedule(experiment)
     parts: list[RenderableType] = [
-        Text(f"{recipe.name}: {recipe.title}", style="bold"),
+        Text(f"{recipe.name}: {words(recipe.title)}", style="bold"),
         Text(),
-        Text(" ".join(recipe.question.split())),
+        Text(words(recipe.question)),
     ]
-    parts.append(Text(f"It wants {recipe.needs}"))
+    parts.append(Text(words(say("It needs {needs}", needs=recipe.needs))))
     if recipe.needs_root:
-        parts.append(Text(_of_root(recipe)))
-    parts += [Text(), Text("Seen in the field:")]
-    parts += [Text(f"- {each.field}") for each in filled.expect]
-    parts += [Text(), Text("Plan:")]
-    parts += [Text(line) for line in head(experiment)]
-    parts += [Text(line) for line in time_lines(experiment, steps, plan_time(experiment, steps))]
-    parts += [Text(), Text("Parameters, for --set:"), Padding(_parameters(filled), (0, 0, 1, 0))]
-    parts.append(Text("Experiment:"))
+        parts.append(Text(words(_of_root(recipe))))
+    parts += [Text(), Text(words(say("Seen in the field:")))]
+    parts += [Text(f"- {words(each.field)}") for each in filled.expect]
+    parts += [Text(), Text(words(say("Plan:")))]
+    parts += [Text(words(line)) for line in head(experiment)]
+    plan = time_lines(experiment, steps, plan_time(experiment, steps))
+    parts += [Text(words(line)) for line in plan]
+    parts += [
+        Text(),
+        Text(words(say("Parameters, for --set:"))),
+        Padding(_parameters(filled, words), (0, 0, 1, 0)),
+    ]
+    parts.append(Text(words(say("Experiment:"))))
     return Group(*parts)
 
 
-def _of_root(recipe: Recipe) -> str:
+def _of_root(recipe: Recipe) -> Message:
     other = recipe.without_root
-    instead = other.about if other else "otherwise give it targets"
-    return f"Only root can make {recipe.needs_root}; {instead}."
+    instead = other.about if other else say("otherwise give it targets")
+    return say("Only root can make {what}; {instead}.", what=recipe.needs_root, instead=instead)
 
 
-def _parameters(filled: Filled) -> Table:
+def _parameters(filled: Filled, words: Language) -> Table:
     rows = []
     for name, each in filled.recipe.parameter.items():
         full, quick = each.default(quick=False), each.default(quick=True)
         values = (value or NOTHING for value in (filled.values[name], full, quick))
-        rows.append((name, *values, each.about))
-    heads = ("parameter", "now", "full", "--quick", "is")
-    return replace(table_of(heads, rows, text=len(heads)), top=True)
+        rows.append((name, *values, words(each.about)))
+    heads = (
+        say("parameter"),
+        say("now"),
+        say_in("recipe", "full"),
+        say("--quick"),
+        say("meaning"),
+    )
+    return replace(table_of([words(each) for each in heads], rows, text=len(heads)), top=True)

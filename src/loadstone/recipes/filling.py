@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
+from loadstone.model.message import Message, say
 from loadstone.model.nearest import nearest_or_all
 from loadstone.recipes.recipe import Expectation, Recipe, RecipeRefused
 from loadstone.recipes.values import is_target, read
@@ -22,7 +23,7 @@ class Filled:
     text: str
     """The experiment file."""
     expect: tuple[Expectation, ...]
-    note: str | None = None
+    note: Message | None = None
     """What is done otherwise than the recipe says, and why."""
 
     @property
@@ -42,7 +43,11 @@ def fill(recipe: Recipe, given: Sequence[str], *, quick: bool, is_root: bool) ->
     if recipe.needs_root and not is_root and not _is_given(recipe, values):
         other = recipe.without_root
         if other is None:
-            said = f"{recipe.name} wants {recipe.needs_root}, which only root can make"
+            said = say(
+                "{recipe} needs {what}, which only root can make",
+                recipe=recipe.name,
+                what=recipe.needs_root,
+            )
             raise RecipeRefused(said, _spared(recipe))
         text = Template(other.experiment).substitute(parts)
         return Filled(recipe, quick, values, text.strip() + "\n", other.expect, other.about)
@@ -91,12 +96,13 @@ def _taken_apart(recipe: Recipe, given: Sequence[str]) -> dict[str, str]:
         key, equals, value = text.partition("=")
         name = key.strip().replace("-", "_")
         if not equals or not value.strip():
-            raise RecipeRefused(f"--set {text}: write key=value")
+            raise RecipeRefused(say("--set {text}: write key=value", text=text))
         if name not in recipe.parameter:
             hint = nearest_or_all(name, recipe.parameter)
-            raise RecipeRefused(f"{recipe.name} has no parameter {name}", hint)
+            said = say("{recipe} has no parameter {name}", recipe=recipe.name, name=name)
+            raise RecipeRefused(said, hint)
         if name in found:
-            raise RecipeRefused(f"--set {name} is there twice", "leave one out")
+            raise RecipeRefused(say("--set {name} is there twice", name=name), say("leave one out"))
         found[name] = value.strip()
     return found
 
@@ -107,7 +113,7 @@ def _is_given(recipe: Recipe, values: Mapping[str, str]) -> bool:
     return bool(places) and all(is_target(values[name]) for name in places)
 
 
-def _spared(recipe: Recipe) -> str:
+def _spared(recipe: Recipe) -> Message:
     places = [name for name, each in recipe.parameter.items() if each.kind == "place"]
     ways = " ".join(f"--set {name}=mysql://user@host/schema" for name in places)
-    return f"run it as root, or against servers that are there: {ways}"
+    return say("run it as root, or against existing servers: {options}", options=ways)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
 
 from loadstone.model.columns import Column
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, say
 from loadstone.model.nearest import nearest
 
 NAMES = (
@@ -28,7 +31,7 @@ NAMES = (
     "versions",
     "instance-size",
 )
-"""In the order of docs/recipes.md; each is a file beside this one."""
+"""In the order of docs/recipes.md; each is a file next to this one."""
 
 Kind = Literal[
     "bytes",
@@ -50,7 +53,7 @@ Kind = Literal[
 
 
 class RecipeRefused(LoadstoneError):
-    """A recipe or a value that there is not; nothing was started."""
+    """A recipe or a value that does not exist; nothing was started."""
 
     exit_code = ExitCode.USAGE
 
@@ -59,7 +62,7 @@ class Parameter(Frozen):
     """What may be set from outside; values are text, as `--set` has them."""
 
     kind: Kind
-    about: str
+    about: Message
     full: str
     """The default of the full form, which is the field study's."""
     quick: str | None = None
@@ -82,14 +85,14 @@ class Parameter(Frozen):
 
 
 class Expectation(Frozen):
-    """What the field saw, and how to tell whether it is seen here."""
+    """What the field saw, and how to recognize whether it is seen here."""
 
-    field: str
+    field: Message
     """A sentence with the field's figures."""
     kind: Literal["verdict", "column", "ladder", "line", "costs", "swings"]
     factor: str | None = None
     level: str | None = None
-    """The level that is held against the factor's first (`verdict`, `column`, `swings`)."""
+    """The level that is compared with the factor's first (`verdict`, `column`, `swings`)."""
     word: Literal["faster", "slower"] | None = None
     """The word that `verdict` expects; none: whatever it is."""
     column: Column | None = None
@@ -102,21 +105,25 @@ class Expectation(Frozen):
 class WithoutRoot(Frozen):
     """What is done where the user is not root."""
 
-    about: str
+    about: Message
     experiment: str
     expect: tuple[Expectation, ...] = ()
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 class Recipe(Frozen):
     """A question, and the experiment that answers it."""
 
     name: str
-    title: str
-    question: str
+    title: Message
+    question: Annotated[Message, BeforeValidator(_in_one_line)]
     """A paragraph."""
-    needs: str
+    needs: Message
     """What a machine must have, beyond the throwaway servers."""
-    needs_root: str | None = None
+    needs_root: Message | None = None
     """What only root can make; not where all of its places are targets."""
     experiment: str
     """The text of an experiment file with `${parameter}` for values."""
@@ -132,7 +139,7 @@ def recipe(name: str) -> Recipe:
         RecipeRefused: there is none.
     """
     if name not in NAMES:
-        hint = nearest(name, NAMES) or "loadstone recipes list"
-        raise RecipeRefused(f"there is no recipe {name}", hint)
+        hint = nearest(name, NAMES) or say("loadstone recipes list shows them")
+        raise RecipeRefused(say("there is no recipe {name}", name=name), hint)
     text = files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
     return Recipe.model_validate({"name": name, **tomllib.loads(text)})

@@ -1,4 +1,4 @@
-"""What people write behind `--set key=`, and how it stands in an experiment file."""
+"""What people write after `--set key=`, and what it becomes in an experiment file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from string import Template
 
 from loadstone.config import values as given
 from loadstone.config.values import InvalidValue
+from loadstone.model.hints import write, write_either, write_one_of
+from loadstone.model.message import Joined, say
 from loadstone.model.target import SCHEMES
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
 from loadstone.sandbox.programs import SERVERS
@@ -33,7 +35,11 @@ def read(name: str, parameter: Parameter, text: str) -> dict[str, str]:
             return {name: _place(parameter, text)}
         return {name: READERS[parameter.kind](text)}
     except InvalidValue as unfit:
-        said = f"--set {name}={text}: {unfit.what}" if text else f"{name} is not set: {unfit.what}"
+        said = (
+            say("--set {name}={text}: {wrong}", name=name, text=text, wrong=unfit.what)
+            if text
+            else say("{name} is not set: {wrong}", name=name, wrong=unfit.what)
+        )
         raise RecipeRefused(said, unfit.write) from None
 
 
@@ -44,8 +50,10 @@ def is_target(text: str) -> bool:
 
 def _choice(parameter: Parameter, text: str) -> Mapping[str, str]:
     if text not in parameter.choices:
-        known = ", ".join(parameter.choices)
-        raise InvalidValue(f"it is not one of {known}", f"write one of {known}")
+        known = Joined(parameter.choices)
+        raise InvalidValue(
+            say("it is not one of {known}", known=known), write_one_of(parameter.choices)
+        )
     return parameter.choices[text]
 
 
@@ -57,17 +65,21 @@ def _place(parameter: Parameter, text: str) -> str:
     if text == SANDBOX and parameter.sandbox:
         return parameter.sandbox.strip()
     if parameter.root is not None and _is_folder(text):
-        # Whoever resumes the run may stand elsewhere.
+        # The run may be resumed from another working directory.
         whole = Path(text).expanduser().absolute()
         folder = _literally(json.dumps(str(given.folder(str(whole)))))
         return Template(parameter.root).safe_substitute(folder=folder).strip()
     ways = [
-        'a URL, "mysql://user@host:3306/schema"',
-        *(["the folder of another system (tools/get-debian)"] if parameter.root else []),
+        say('a URL, "mysql://user@host:3306/schema"'),
+        *([say("the folder of another system (tools/get-debian)")] if parameter.root else []),
         *([SANDBOX] if parameter.sandbox else []),
     ]
-    what = f"it is {parameter.about}, and has no default" if not text else "it is no place"
-    raise InvalidValue(what, f"write {' or '.join(ways)}")
+    what = (
+        say("it names no server")
+        if text
+        else say("it is {what}, and has no default", what=parameter.about)
+    )
+    raise InvalidValue(what, write_either(ways))
 
 
 def _is_folder(text: str) -> bool:
@@ -97,7 +109,10 @@ def _count(text: str) -> str:
 def _even(text: str) -> str:
     found = given.count(text)
     if found % 2:
-        raise InvalidValue("variants take turns in both orders, AB and BA", f"write {found + 1}")
+        raise InvalidValue(
+            say("variants are interleaved in both orders, AB and BA, so it must be even"),
+            write(str(found + 1)),
+        )
     return str(found)
 
 
@@ -107,14 +122,16 @@ def _ladder(text: str) -> str:
 
 def _server(text: str) -> str:
     if text not in SERVERS and not text.startswith("/"):
-        known = ", ".join(SERVERS)
-        raise InvalidValue("it is no server", f"write {known} or the path of a server program")
+        raise InvalidValue(
+            say("it is not a server"),
+            say("write {known} or the path of a server program", known=Joined(SERVERS)),
+        )
     return json.dumps(text)
 
 
 def _workload(text: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", text):
-        raise InvalidValue("it is no workload", "write one such as oltp_read_write")
+        raise InvalidValue(say("it is not a workload"), write("oltp_read_write"))
     return json.dumps(text)
 
 

@@ -8,10 +8,12 @@ import shutil
 from pathlib import Path
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.sandbox.errors import SandboxError
 
 _IN_MEMORY = ("tmpfs", "ramfs")
 _NEEDED_BYTES = 512 * 2**20
+_MAKE_ROOM = say("make room, or set XDG_STATE_HOME to a folder on another disk")
 
 
 class Disk(Frozen):
@@ -68,20 +70,28 @@ def check_room(folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < _NEEDED_BYTES:
         raise SandboxError(
-            f"{free // 2**20} MiB are free in {folder}, a sandbox needs {_NEEDED_BYTES // 2**20}",
-            "make room, or set XDG_STATE_HOME to a folder on another disk",
+            say(
+                "{free} MiB are free in {folder}, a sandbox needs {needed}",
+                free=free // 2**20,
+                folder=str(folder),
+                needed=_NEEDED_BYTES // 2**20,
+            ),
+            _MAKE_ROOM,
         )
 
 
 def disk_error(error: OSError, folder: Path) -> SandboxError:
-    """An operating system's refusal, told as what to do."""
+    """An operating system's refusal, with what to do."""
     hints = {
-        errno.ENOSPC: "make room, or set XDG_STATE_HOME to a folder on another disk",
-        errno.EROFS: "it is read-only: set XDG_STATE_HOME to a folder that you can write to",
-        errno.EACCES: "set XDG_STATE_HOME to a folder that you can write to",
+        errno.ENOSPC: _MAKE_ROOM,
+        errno.EROFS: say("it is read-only: set XDG_STATE_HOME to a folder that you can write to"),
+        errno.EACCES: say("set XDG_STATE_HOME to a folder that you can write to"),
     }
-    place = error.filename or folder
     return SandboxError(
-        f"cannot write {place}: {error.strerror}",
-        hints.get(error.errno or 0, "see whether the folder and its disk are well"),
+        say(
+            "cannot write {path}: {reason}",
+            path=str(error.filename or folder),
+            reason=error.strerror,
+        ),
+        hints.get(error.errno or 0, say("check the folder and its disk")),
     )

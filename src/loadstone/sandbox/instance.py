@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.model.experiment import CgroupLimit
+from loadstone.model.message import Message, say
 from loadstone.sandbox.errors import SandboxError
 
 _ROOT = Path("/sys/fs/cgroup")
@@ -42,22 +43,35 @@ class Instance:
                 except OSError as error:
                     if time.monotonic() > deadline:
                         raise SandboxError(
-                            f"cannot remove {group}: {error.strerror}",
-                            f"when nothing is in it any more: rmdir {group}",
+                            say(
+                                "cannot remove {path}: {reason}",
+                                path=str(group),
+                                reason=error.strerror,
+                            ),
+                            say("when it is empty: rmdir {path}", path=str(group)),
                         ) from error
                     time.sleep(0.02)
 
 
-def why_not(limit: CgroupLimit, folder: Path, root: Path = _ROOT) -> str | None:
-    """What stands in the way of such limits on this machine; `None`: nothing."""
+def why_not(limit: CgroupLimit, folder: Path, root: Path = _ROOT) -> Message | None:
+    """What prevents such limits on this machine; `None`: nothing."""
     if (limit.read_iops or limit.write_iops) and _disk(folder) is None:
-        return f"{folder} lies on no disk of its own whose rate the kernel could limit"
+        return say(
+            "{folder} is not on a disk whose rate the kernel could limit", folder=str(folder)
+        )
     controllers = _controllers(root)
     for controller in _wanted(limit, "0:0", is_v2=controllers is not None):
         if controllers is None and not (root / controller / "cgroup.procs").exists():
-            return f"{root / controller} is not there: the kernel has no such controller"
+            return say(
+                "{path} does not exist: the kernel has no such controller",
+                path=str(root / controller),
+            )
         if controllers is not None and controller not in controllers:
-            return f"the control groups of {root} have no controller {controller}"
+            return say(
+                "the control groups of {path} have no controller {controller}",
+                path=str(root),
+                controller=controller,
+            )
     return None
 
 
@@ -84,10 +98,12 @@ def make_instance(name: str, limit: CgroupLimit, folder: Path, root: Path = _ROO
                 (group / file).write_text(value)
     except OSError as error:
         Instance(tuple(made)).remove()
-        what = f"{error.filename}: {error.strerror}"
-        raise SandboxError(
-            f"cannot limit the server: {what}", "is this root, and cgroups writable?"
-        ) from error
+        said = say(
+            "cannot limit the server: {path}: {reason}",
+            path=str(error.filename),
+            reason=error.strerror,
+        )
+        raise SandboxError(said, say("is this root, and are cgroups writable?")) from error
     return Instance(tuple(made))
 
 

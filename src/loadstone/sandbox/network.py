@@ -18,6 +18,7 @@ from pathlib import Path
 
 from loadstone.model.experiment import NetworkLimit
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Joined, say
 from loadstone.sandbox.errors import SandboxError
 
 _NAMED = Path("/run/netns")
@@ -186,13 +187,13 @@ def queues(limit: NetworkLimit) -> list[tuple[str, ...]]:
 
 
 def why_not(limit: NetworkLimit) -> tuple[str | None, str] | None:
-    """What stands in the way of such a line here: which part of it, and why; `None`: nothing.
+    """What prevents such a network here: which part of it, and why; `None`: nothing.
 
     A namespace is made and taken away again, as only the kernel knows which queues it has.
     """
     missing = {package for name, package in _PROGRAMS.items() if shutil.which(name) is None}
     if missing:
-        return None, f"{' and '.join(sorted(missing))} is not installed"
+        return None, say("not installed: {programs}", programs=Joined(sorted(missing)))
     try:
         with namespace() as made:
             for part in ("bits_per_s", "delay_s"):
@@ -200,7 +201,9 @@ def why_not(limit: NetworkLimit) -> tuple[str | None, str] | None:
                 try:
                     limit_line(made, only)
                 except SandboxError as error:
-                    return part, f"this kernel has no queue for it: {error.message}"
+                    return part, say(
+                        "this kernel has no queue for it: {reason}", reason=error.message
+                    )
     except SandboxError as error:
         return None, error.message
     return None
@@ -229,23 +232,25 @@ def _free_addresses(begin: int) -> tuple[str, str]:
         here, there = f"10.255.{high}.{low + 1}", f"10.255.{high}.{low + 2}"
         if f" {here}/" not in taken and f" {there}/" not in taken:
             return here, there
-    raise SandboxError("no address in 10.255.0.0/16 is free", "ip address shows who has them")
+    raise SandboxError(
+        say("no address in 10.255.0.0/16 is free"), say("`ip address` shows who has them")
+    )
 
 
 def _run(*words: str) -> str:
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=_COMMAND_S)
     except subprocess.CalledProcessError as error:
-        raise SandboxError(f"{_called(words)}: {_said(error.stderr)}", None) from error
+        raise _failed(words, _said(error.stderr)) from error
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SandboxError(f"{_called(words)}: {error}", None) from error
+        raise _failed(words, str(error)) from error
     return done.stdout
 
 
-def _called(words: Sequence[str]) -> str:
-    return " ".join(words)
+def _failed(words: Sequence[str], why: str) -> SandboxError:
+    return SandboxError(say("{command}: {reason}", command=" ".join(words), reason=why))
 
 
 def _said(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return lines[0] if lines else "it failed without a word"
+    return lines[0] if lines else say("it failed without an error message")

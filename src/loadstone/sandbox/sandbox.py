@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from loadstone.families import connect
+from loadstone.model.figure import General
+from loadstone.model.message import Joined, say
 from loadstone.model.target import Credentials, Endpoint, Target, Tls
 from loadstone.sandbox import server
 from loadstone.sandbox.account import Account
@@ -179,7 +181,13 @@ class Sandbox:
         self._keep(self.state.model_copy(update={"phase": "killed"}))
         mark.signal(signal.SIGTERM)
         if not mark.wait_until_gone(timeout_s):
-            raise SandboxError(f"sandbox {self.name} did not end within {timeout_s:g} s", None)
+            raise SandboxError(
+                say(
+                    "sandbox {name} did not end within {seconds} s",
+                    name=self.name,
+                    seconds=General(timeout_s),
+                )
+            )
         server.reap(mark.pid)
         self._keep(self.state.model_copy(update={"server": None}))
 
@@ -190,7 +198,7 @@ class Sandbox:
             SandboxError: it does not start, with the end of its error log.
         """
         if self.is_running():
-            raise SandboxError(f"sandbox {self.name} is running already", None)
+            raise SandboxError(say("sandbox {name} is running already", name=self.name))
         place = place_of(self.folder, self.state)
         place.error_log.rename(self.folder / "error.log.before")
         namespace = self.state.namespace
@@ -205,7 +213,7 @@ class Sandbox:
         try:
             mark = server.wait_until_ready(process, place, lambda: answers(self.state), timeout_s)
         except server.PortTaken:
-            raise SandboxError(f"port {self.port} was taken meanwhile", None) from None
+            raise SandboxError(say("port {port} was taken meanwhile", port=self.port)) from None
         self._keep(self.state.model_copy(update={"phase": "running", "server": mark}))
 
     def stop(self) -> None:
@@ -227,7 +235,8 @@ class Sandbox:
         for account in self.state.accounts[1:]:
             if account.method == name:
                 return account
-        raise SandboxError(f"sandbox {self.name} has no user for {method}", f"--auth {method}")
+        said = say("sandbox {name} has no user for {method}", name=self.name, method=method)
+        raise SandboxError(said, say("start it with --auth {method}", method=method))
 
     def _keep(self, state: SandboxState) -> None:
         self.state = state
@@ -282,12 +291,18 @@ def find_sandbox(name: str | None = None) -> Sandbox:
         chosen = [sandbox for sandbox in running if sandbox.state.role == "primary"]
     if len(chosen) == 1:
         return chosen[0]
-    names = ", ".join(sandbox.name for sandbox in running)
+    names = Joined(sandbox.name for sandbox in running)
     if not running:
-        raise SandboxError("no sandbox is running", "loadstone sandbox start")
+        raise SandboxError(
+            say("no sandbox is running"), say("`loadstone sandbox start` starts one")
+        )
     if name is not None:
-        raise SandboxError(f"no sandbox is named {name}", f"running: {names}")
-    raise SandboxError("more than one sandbox is running", f"name one of {names}")
+        raise SandboxError(
+            say("no sandbox is named {name}", name=name), say("running: {names}", names=names)
+        )
+    raise SandboxError(
+        say("more than one sandbox is running"), say("name one of {names}", names=names)
+    )
 
 
 def place_of(folder: Path, state: SandboxState) -> Place:
@@ -308,7 +323,7 @@ def endpoint_of(
         family=state.family,
         tls=tls,
     )
-    source = f"sandbox {state.name}"
+    source = say("sandbox {name}", name=state.name)
     return Endpoint(
         target=target,
         credentials=Credentials(password=account.password, source=source),
@@ -329,5 +344,6 @@ def answers(state: SandboxState) -> bool:
     except TargetError as error:
         if error.kind in _NOT_YET:
             return False
-        raise SandboxError(f"the server is up, but {error.message}", error.hint) from error
+        said = say("the server is up, but {reason}", reason=error.message)
+        raise SandboxError(said, error.hint) from error
     return True

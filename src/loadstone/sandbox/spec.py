@@ -7,6 +7,8 @@ from pathlib import Path
 from pydantic import Field, PositiveInt, field_validator
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.hints import write
+from loadstone.model.message import say
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.network import Namespace
 
@@ -54,7 +56,9 @@ def parse_setting(text: str) -> tuple[str, str]:
     """
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise SandboxError(f"--set {text!r} is not name=value", "--set sync_binlog=0")
+        raise SandboxError(
+            say("--set {value} is not name=value", value=repr(text)), write("--set sync_binlog=0")
+        )
     return _variable(name.strip()), value.strip()
 
 

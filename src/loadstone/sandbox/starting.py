@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 
 from loadstone.families import connect
+from loadstone.model.hints import write
+from loadstone.model.message import say
 from loadstone.sandbox import server
 from loadstone.sandbox.account import Account
 from loadstone.sandbox.binaries import find_server
@@ -45,7 +47,7 @@ def start_sandbox(spec: SandboxSpec = _WHATEVER_IS_THERE) -> Sandbox:
     """
     spec = spec.model_copy(update={"auth": canonical_methods(spec.auth)})
     if spec.semi_sync and not spec.replica:
-        raise SandboxError("semi-sync needs a replica", "--replica --semi-sync")
+        raise SandboxError(say("semi-sync needs a replica"), write("--replica --semi-sync"))
     binary = find_server(spec.server, spec.root)
     programs = PROGRAMS[binary.family]
     programs.check(binary, spec)
@@ -130,7 +132,9 @@ def _start_on_a_free_port(
             return _start_server(spec, binary, folder, state)
         except server.PortTaken:
             (folder / "error.log").unlink(missing_ok=True)
-    raise SandboxError("no free port on 127.0.0.1", f"tried {_PORT_TRIES} of them")
+    raise SandboxError(
+        say("no free port on 127.0.0.1"), say("{number} of them were tried", number=_PORT_TRIES)
+    )
 
 
 def _start_server(

@@ -26,6 +26,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from loadstone.model.error_codes import MYSQL
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.target import is_first
 from loadstone.runs.state_folder import state_folder
 from loadstone.sandbox.account import Account
@@ -101,8 +102,12 @@ def sandboxes_folder() -> Path:
         (folder / ".lock").touch(mode=0o600)
     except OSError as error:
         raise SandboxError(
-            f"cannot keep sandboxes in {folder}: {error.strerror}",
-            "set XDG_STATE_HOME to a folder on a real disk that you can write to",
+            say(
+                "cannot keep sandboxes in {folder}: {reason}",
+                folder=str(folder),
+                reason=error.strerror,
+            ),
+            say("set XDG_STATE_HOME to a folder on a real disk that you can write to"),
         ) from None
     return folder
 
@@ -149,12 +154,13 @@ def free_name(root: Path, wanted: str | None, flavour: str) -> str:
         )
     if _NAME.fullmatch(wanted) is None:
         raise SandboxError(
-            f"{wanted!r} cannot be a sandbox's name",
-            "small letters, digits, - and _, at most 32 of them",
+            say("{value} cannot be a sandbox's name", value=repr(wanted)),
+            say("write at most 32 small letters, digits, - and _"),
         )
     if (root / wanted).exists():
         raise SandboxError(
-            f"there is a sandbox named {wanted} already", f"loadstone sandbox stop {wanted}"
+            say("there is a sandbox named {name} already", name=wanted),
+            say("`loadstone sandbox stop {name}` ends it", name=wanted),
         )
     return wanted
 

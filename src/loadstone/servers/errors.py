@@ -1,9 +1,9 @@
-"""Everything that can go wrong between Loadstone and a database, told as what, where, what to do.
+"""Everything that can go wrong between Loadstone and a database: what, where, and what to do.
 
 LoadstoneError
 ├── TargetError        the target could not be reached, or refused; `kind` says how
 │   └── GuardError     Loadstone itself refused, because it could have harmed data
-└── SettingsError      its variables could not be set, or not be put back
+└── SettingsError      its variables could not be set, or not be restored
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Literal
 from loadstone.model.error_codes import ErrorCode
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 
 # The engine's words (docs/engine.md, `end.error.kind`), then those that only Python needs.
 TargetErrorKind = Literal[
@@ -44,23 +45,24 @@ TargetErrorKind = Literal[
 ]
 
 
-NEEDS_PROOF = (
-    "let the server prove who it is: --tls verify-ca with --tls-ca, or --tls-fingerprint; take a "
-    "unix socket; or send it to whoever answers within TLS: --enable-cleartext-plugin"
+NEEDS_PROOF = say(
+    "let the server prove its identity: --tls verify-ca with --tls-ca, or --tls-fingerprint; use a"
+    " unix socket; or send the password to any server that answers within TLS:"
+    " --enable-cleartext-plugin"
 )
 """What to do where a password was withheld."""
 
-NEEDS_KEY = (
-    "give the server's key with --server-public-key; or take --tls verify-ca with --tls-ca, or "
-    "--tls-fingerprint"
+NEEDS_KEY = say(
+    "give the server's key with --server-public-key; or use --tls verify-ca with --tls-ca, or"
+    " --tls-fingerprint"
 )
 """What to do where it would have gone under a key that anybody could have sent."""
 
-NEEDS_AUTHORITY = (
-    "give the --tls-ca that signed it, or the --tls-fingerprint of the certificate that the server "
-    "has"
+NEEDS_AUTHORITY = say(
+    "give the --tls-ca that signed it, or the --tls-fingerprint of the certificate that the server"
+    " has"
 )
-"""What to do where a certificate is not the one that is wanted."""
+"""What to do where a certificate is not the expected one."""
 
 
 class TargetError(LoadstoneError):
@@ -88,6 +90,6 @@ class GuardError(TargetError):
 
 
 class SettingsError(LoadstoneError):
-    """A target's variables could not be set, or not be put back."""
+    """A target's variables could not be set, or not be restored."""
 
     exit_code = ExitCode.TARGET

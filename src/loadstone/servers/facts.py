@@ -64,7 +64,7 @@ class ServerFacts(Frozen):
     read_only: bool = False
     """Whether it refuses writes, as a replica does."""
     thread_pool: str | None = None
-    """The kind of pool that is at work, if one is."""
+    """The kind of pool that is active, if one is."""
 
     @property
     def encrypted(self) -> bool:
@@ -84,7 +84,7 @@ class TableFacts(Frozen):
     """What `comment_of` wrote into its comment."""
     created_s: int | None = None
     """When it was made or last rebuilt, in seconds since 1970: making an index, TRUNCATE and
-    OPTIMIZE count on both MariaDB and MySQL, rows and ANALYZE do not. `None`: not told."""
+    OPTIMIZE count on both MariaDB and MySQL, rows and ANALYZE do not. `None`: not known."""
 
     @property
     def layout(self) -> Layout | None:

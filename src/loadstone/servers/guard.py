@@ -4,7 +4,7 @@ Loadstone lists the tables that it makes in a table of its own, `loadstone_table
 schema. A table is
 
 - **ours** when it is listed there, still has the mark and the columns that were noted, and was not
-  made anew since; nor may another table bear its mark, unless it was made at another time;
+  recreated since; nor may another table bear its mark, unless it was made at another time;
 - **sysbench's** when it has sysbench's exact layout and name (`sbtestN` with id, k, c, pad);
 - **foreign** otherwise.
 
@@ -24,7 +24,9 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Literal
 
+from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import Target
 from loadstone.servers.errors import GuardError
 from loadstone.servers.facts import TableFacts, mark_for
@@ -35,6 +37,10 @@ Origin = Literal["ours", "sysbench", "foreign"]
 LoadState = Literal["loading", "ready"]
 
 _NAMES_SHOWN = 5
+_ANOTHER_SCHEMA = say("they are never touched: use another schema")
+_SCHEMA_OF_ITS_OWN = say(
+    "use a schema of its own, or, if this one is intended (they are left alone): --yes"
+)
 LIST_COLUMNS = (
     "table_name", "layout", "row_count", "seed", "created_at", "state", "columns_hash",
 )  # fmt: skip
@@ -53,7 +59,7 @@ class ListedTable(Frozen):
     columns_hash: str | None = None
     """Of the table once it was loaded; until then its mark. A table that has others is not ours."""
     made_s: int | None = None
-    """`TableFacts.created_s` once the table was there; a table made anew since is not ours."""
+    """`TableFacts.created_s` once the table was there; a table recreated since is not ours."""
 
     def is_of(self, table: TableFacts) -> bool:
         """Whether the table is the one that was listed, and not a later one of the same name."""
@@ -139,7 +145,7 @@ class Consent(Frozen):
 
     yes: bool = False
     sandbox: bool = False
-    elsewhere: str | None = "which nobody has looked for on this machine"
+    elsewhere: Message | None = say("which nobody has looked for on this machine")
     """Why the server counts as another machine's; `None`: it runs on this one."""
 
     @property
@@ -233,16 +239,26 @@ def check_writes(
     if wrong := [one.name for one in used if one.layout is None and one.name not in ours]:
         raise GuardError(
             "table_in_the_way",
-            f"schema {state.schema_name} has tables that are neither Loadstone's nor in sysbench's"
-            f" layout, and {workload} would write to them: {_some(wrong)}",
-            "they are never touched: take another schema",
+            say(
+                "schema {schema} has tables that are neither Loadstone's nor in sysbench's layout,"
+                " and {workload} would write to them: {tables}",
+                schema=state.schema_name,
+                workload=workload,
+                tables=_some(wrong),
+            ),
+            _ANOTHER_SCHEMA,
         )
     if (strangers := state.strangers) and not consent.is_given:
         raise GuardError(
             "foreign_tables",
-            f"schema {state.schema_name} has tables that are neither Loadstone's nor in sysbench's"
-            f" layout, and {workload} writes: {_some(strangers)}",
-            "take a schema of its own, or, if this one is meant (they are left alone): --yes",
+            say(
+                "schema {schema} has tables that are neither Loadstone's nor in sysbench's layout,"
+                " and {workload} writes: {tables}",
+                schema=state.schema_name,
+                workload=workload,
+                tables=_some(strangers),
+            ),
+            _SCHEMA_OF_ITS_OWN,
         )
 
 
@@ -262,9 +278,15 @@ def _refuse_foreign_list(state: SchemaState) -> None:
     if state.list_is_foreign:
         raise GuardError(
             "table_in_the_way",
-            f"schema {state.schema_name} has a table {LIST_TABLE} that is not Loadstone's",
-            "Loadstone keeps its list under that name, and never touches this one:"
-            " take another schema",
+            say(
+                "schema {schema} has a table {table} that is not Loadstone's",
+                schema=state.schema_name,
+                table=LIST_TABLE,
+            ),
+            say(
+                "Loadstone keeps its list under that name, and never touches this one: use another"
+                " schema"
+            ),
         )
 
 
@@ -274,42 +296,69 @@ def _ask_for_consent(state: SchemaState, target: Target, consent: Consent, what:
     if consent.elsewhere is not None:
         raise GuardError(
             "not_loopback",
-            f"{what} would change the server at {target.place}, {consent.elsewhere}",
-            "if that is meant: --yes",
+            say(
+                "{command} would change the server at {place}, {where}",
+                command=what,
+                place=target.place,
+                where=consent.elsewhere,
+            ),
+            say("if that is intended: --yes"),
         )
     if foreign := state.of("foreign"):
         raise GuardError(
             "foreign_tables",
-            f"schema {state.schema_name} has tables that are not Loadstone's: {_some(foreign)}",
-            "take a schema of its own, or, if this one is meant (they are left alone): --yes",
+            say(
+                "schema {schema} has tables that are not Loadstone's: {tables}",
+                schema=state.schema_name,
+                tables=_some(foreign),
+            ),
+            _SCHEMA_OF_ITS_OWN,
         )
 
 
 def _in_the_way(state: SchemaState, origin: Origin, names: Sequence[str]) -> GuardError:
     schema = state.schema_name
-    if anew := [line.name for line in state.listed if line.name in names]:
+    if changed := [line.name for line in state.listed if line.name in names]:
         return GuardError(
             "table_in_the_way",
-            f"schema {schema} has tables that were made anew or changed since Loadstone made"
-            f" them: {_some(anew)}",
-            "take another schema; what has sysbench's exact layout goes with "
-            "`loadstone cleanup --sysbench-tables`",
+            say(
+                "schema {schema} has tables that were recreated or changed since Loadstone made"
+                " them: {tables}",
+                schema=schema,
+                tables=_some(changed),
+            ),
+            say(
+                "use another schema; what has sysbench's exact layout goes with `loadstone cleanup"
+                " --sysbench-tables`"
+            ),
         )
     if origin == "sysbench":
         return GuardError(
             "table_in_the_way",
-            f"schema {schema} has tables that sysbench made: {_some(names)}",
-            "`loadstone run` can use them as they are; `loadstone cleanup --sysbench-tables` drops "
-            "them",
+            say(
+                "schema {schema} has tables that sysbench made: {tables}",
+                schema=schema,
+                tables=_some(names),
+            ),
+            say(
+                "`loadstone run` can use them as they are; `loadstone cleanup --sysbench-tables`"
+                " drops them"
+            ),
         )
     return GuardError(
         "table_in_the_way",
-        f"schema {schema} has tables of these names that are not Loadstone's: {_some(names)}",
-        "they are never touched: take another schema",
+        say(
+            "schema {schema} has tables of these names that are not Loadstone's: {tables}",
+            schema=schema,
+            tables=_some(names),
+        ),
+        _ANOTHER_SCHEMA,
     )
 
 
-def _some(names: Iterable[str]) -> str:
+def _some(names: Iterable[str]) -> Message:
     every = list(names)
-    more = len(every) - _NAMES_SHOWN
-    return ", ".join(every[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    shown, more = Joined(every[:_NAMES_SHOWN]), len(every) - _NAMES_SHOWN
+    if more <= 0:
+        return say("{list}", list=shown)
+    return say("{list} and {number} more", list=shown, number=Count(more))

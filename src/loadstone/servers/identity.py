@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator
 from typing import Literal
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, say
 
 Answer = Literal["same", "restarted", "other"]
 
 _NAMES = ("datadir", "hostname", "server_id")
-"""What tells MariaDB's servers apart, together with when they were started."""
+"""What distinguishes MariaDB's servers, together with when they were started."""
 
 
 class Identity(Frozen):
@@ -30,7 +31,7 @@ class Identity(Frozen):
 def compared(before: Identity, now: Identity, changed: Collection[str] = ()) -> Answer:
     """Whether it is the server of before, and whether that has been restarted since.
 
-    `changed`: variables that may have been set in between, and so tell nothing.
+    `changed`: variables that may have been set in between, and so say nothing.
     """
     if differences(before, now, changed):
         return "other"
@@ -39,19 +40,24 @@ def compared(before: Identity, now: Identity, changed: Collection[str] = ()) -> 
     return "restarted"
 
 
-def differences(before: Identity, now: Identity, changed: Collection[str] = ()) -> list[str]:
+def differences(before: Identity, now: Identity, changed: Collection[str] = ()) -> list[Message]:
     """What shows that it is another server: `hostname is db2, not db1`."""
     if before.server_uuid or now.server_uuid:
         names: Iterator[str] = iter(("server_uuid",))
     else:
         names = (name for name in _NAMES if name not in changed)
     found = [
-        f"{name} is {getattr(now, name)}, not {getattr(before, name)}"
+        say(
+            "{variable} is {value}, not {before}",
+            variable=name,
+            value=getattr(now, name),
+            before=getattr(before, name),
+        )
         for name in names
         if getattr(now, name) != getattr(before, name)
     ]
     if not found and _ran_beside(before, now):
-        found = ["it was started before, and at another time"]
+        found = [say("it was started before, and at another time")]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Locks that a server keeps for whoever asks, by a name: who comes second is told whose it is.
+"""Locks that a server keeps by name: the client that comes second learns who holds it.
 
 A lock goes with its connection, so that nothing is left of a program that was killed.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, say
 from loadstone.servers.errors import TargetError
 
 GRACE_S = 5.0
@@ -33,10 +34,29 @@ class Holder(Frozen):
     """What this account must be granted to see whose it is."""
 
     def __str__(self) -> str:
+        return str(self.said)
+
+    @property
+    def said(self) -> Message:
+        """Who that is."""
         if self.user is None:
-            return f"connection {self.connection}, which this account may not see ({self.right})"
-        said = f"{self.user} from {self.host or 'this host'} (connection {self.connection}"
+            return say(
+                "connection {connection}, which this account may not see ({right})",
+                connection=self.connection,
+                right=self.right,
+            )
+        host = self.host or say("this host")
         if self.since_s is None:
-            return f"{said})"
-        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since_s))
-        return f"{said}, since {since})"
+            return say(
+                "{user} from {host} (connection {connection})",
+                user=self.user,
+                host=host,
+                connection=self.connection,
+            )
+        return say(
+            "{user} from {host} (connection {connection}, since {time})",
+            user=self.user,
+            host=host,
+            connection=self.connection,
+            time=time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since_s)),
+        )

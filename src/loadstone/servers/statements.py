@@ -1,9 +1,11 @@
-"""What a server says to a statement that is not carried out."""
+"""What a server says to a statement that is not executed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+from loadstone.model.message import Message
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Refusal:
     """What a server has against a statement."""
 
     kind: RefusalKind
-    said: str
+    said: Message
     """In the server's words, for a person."""
 
 

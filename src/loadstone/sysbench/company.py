@@ -10,6 +10,7 @@ import pymysql
 
 from loadstone.families import connect
 from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.model.message import say
 from loadstone.mysql.connect import statement_errors
 from loadstone.observe import presence
 from loadstone.observe.clients import Clients
@@ -40,7 +41,12 @@ def beside_others(places: Sequence[Place], threads: int) -> Iterator[None]:
                 connection = own.enter_context(connect(place.endpoint, _SHORT, database=None))
                 _warn_of_clients(connection, place)
                 if share >= _free(connection, place):
-                    aside(f"{target.place} has no connection left by which to tell others of this")
+                    aside(
+                        say(
+                            "{place} has no connection left to announce this test to others",
+                            place=target.place,
+                        )
+                    )
                     continue
                 presence.announce(connection, target, target.database or "")
                 stack.push(own.pop_all())
@@ -61,16 +67,22 @@ def _free(connection: Connection, place: Place) -> int:
 
 
 def warn_of_others(connection: Connection, place: Place) -> None:
-    """A line for each that is at work on the same tables, and one of all others."""
+    """A line for each run that is active on the same tables, and one about all other clients."""
     target = place.endpoint.target
     with contextlib.suppress(*_NOT_TOLD):
         for one in presence.at_work(connection, target, target.database or ""):
-            aside(f"warning: at work in schema {target.database} as well: {one}")
+            aside(
+                say(
+                    "warning: also running in schema {schema}: {client}",
+                    schema=target.database,
+                    client=str(one),
+                )
+            )
         _warn_of_clients(connection, place)
 
 
 def _clients(connection: Connection, place: Place) -> Clients:
-    """In one look: a test that is to begin does not wait."""
+    """In one look: a test that is about to start does not wait."""
     return samplers_of(place.endpoint.target).other_clients(
         connection, place.endpoint.target, between_s=0.0
     )
@@ -78,4 +90,10 @@ def _clients(connection: Connection, place: Place) -> Clients:
 
 def _warn_of_clients(connection: Connection, place: Place) -> None:
     if not is_throwaway(place.endpoint) and (clients := _clients(connection, place)):
-        aside(f"warning: {place.endpoint.target.place} {clients}: a load may slow them down")
+        aside(
+            say(
+                "warning: {place} {clients}: a load may slow them down",
+                place=place.endpoint.target.place,
+                clients=str(clients),
+            )
+        )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from enum import IntEnum
 
+from loadstone.model.language import of_environment
+from loadstone.model.message import say
+
 
 class Level(IntEnum):
     """As `--verbosity` counts them."""
@@ -18,7 +21,7 @@ class Level(IntEnum):
 
 
 class Log:
-    """Writes lines at once: whoever reads a pipe sees the second that has just passed."""
+    """Writes lines at once: the reader of a pipe sees the second that has just passed."""
 
     def __init__(self, verbosity: int = Level.NOTICE) -> None:
         self.verbosity = verbosity
@@ -40,7 +43,7 @@ class Log:
         self._say(Level.DEBUG, f"DEBUG: {text}")
 
     def fatal(self, text: str) -> None:
-        """`FATAL: …`, which nothing keeps back."""
+        """`FATAL: …`, which no verbosity hides."""
         self._say(Level.FATAL, f"FATAL: {text}")
 
     def _say(self, level: Level, text: str) -> None:
@@ -49,5 +52,8 @@ class Log:
 
 
 def aside(text: str) -> None:
-    """A remark of our own: on stderr, so that no parser of the report meets it."""
-    print(f"loadstone: {text}", file=sys.stderr, flush=True)
+    """A remark of our own: on stderr, so that no parser of the report meets it.
+
+    In the language of the environment, as sysbench has no such line; its own lines stay English.
+    """
+    print(of_environment()(say("loadstone: {text}", text=text)), file=sys.stderr, flush=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from loadstone import __version__
 from loadstone.model.errors import LoadstoneError
+from loadstone.model.message import say
 from loadstone.sysbench import usage
 from loadstone.sysbench.cmdline import CommandLine, parse
 from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
@@ -140,7 +141,13 @@ def _test_of(line: CommandLine) -> Bundled:
     test = find_bundled(word)
     if test is None:
         raise Fatal(f"Cannot find benchmark '{word}': no such built-in test, file or module")
-    aside(f"there is no script {word}: the built-in {test.workload} serves it")
+    aside(
+        say(
+            "there is no script {script}: the built-in {workload} is used instead",
+            script=word,
+            workload=test.workload,
+        )
+    )
     return test
 
 

@@ -12,6 +12,7 @@ from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.order import steps_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import Message, say
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import (
     Complaint,
@@ -93,11 +94,13 @@ def announce_settings(settings: Settings, log: Log) -> None:
     log.notice()
 
 
-def stuck(record: Stuck) -> str:
+def stuck(record: Stuck) -> Message:
     """A script that does not come back, in words."""
-    return (
-        f"{record.place} has run for {record.seconds:.0f} s without a statement;"
-        " other threads may have to wait for it"
+    return say(
+        "{place} has run for {seconds} s without a statement; other threads may have to wait for"
+        " it",
+        place=record.place,
+        seconds=f"{record.seconds:.0f}",
     )
 
 
@@ -130,7 +133,7 @@ def drive(run: Run) -> int:
             if run.keeper:
                 run.keeper.end(run.step, watched.end)
     if interrupts.asked:
-        aside("interrupted")
+        aside(say("interrupted"))
         return ExitCode.INTERRUPTED
     return watched.report_end()
 

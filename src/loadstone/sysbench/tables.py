@@ -15,6 +15,7 @@ from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.engine_plan import LoadPlan, load_document
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadProgress, LoadStalled
 from loadstone.mysql.facts import tables_of
 from loadstone.report.stalls import stalled_line
@@ -163,7 +164,7 @@ def _load(tables: _Tables, command: str) -> int:
     with Interrupts() as interrupts:
         follow(engine.load(load_document(tables.load, tables.place.endpoint)), take, interrupts)
     if not ends or ends[0].reason == "stopped":
-        aside("interrupted")
+        aside(say("interrupted"))
         return ExitCode.INTERRUPTED
     if ends[0].error:
         raise messages.of_load(ends[0].error, command)

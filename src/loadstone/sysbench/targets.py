@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from loadstone.lab.protection.whereabouts import with_listener
+from loadstone.model.message import plain
 from loadstone.model.target import Compression, Credentials, Endpoint, Target, Tls, compression
 from loadstone.mysql.credentials import Surroundings, local_sockets, may_go_in_clear
 from loadstone.sysbench.errors import Fatal
@@ -80,7 +81,7 @@ def _endpoint(given: Values, compat: Compat, **place: object) -> Endpoint:
             target=Target.model_validate(known | place),
             credentials=Credentials(
                 password=SecretStr(given.text("mysql_password")),
-                source="--mysql-password",
+                source=plain("--mysql-password"),
                 may_go_in_clear=may_go_in_clear(Surroundings.here()),
             ),
         )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from loadstone.config.values import InvalidValue
+from loadstone.model.message import Message, say
 from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.group_transactions import Group, Pair, Place, Run
 from loadstone.traffic.shapes import Hole, Number, Several
@@ -26,7 +27,7 @@ _MOST_LISTED = 1_000
 _DOTS = "..."
 _LONGEST_NAME = 48
 _NOT_PLAIN = re.compile(r"[^a-z0-9_]+")
-NOT_A_TEMPLATES = "statements that a template cannot have"
+NOT_A_TEMPLATES = say("statements that a template cannot have")
 
 Estimator = Callable[[Sketch, Hole, bool], Estimate]
 """What stands for the values of a place; the last: they are those of new rows."""
@@ -46,7 +47,7 @@ class DraftParameter:
 
     name: str
     keys: dict[str, object]
-    unknown: str | None = None
+    unknown: Message | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def by_value(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
 def draft(
     groups: Iterable[Group], stats: ReadStats, most: int, estimator: Estimator = by_value
 ) -> Draft:
-    """The most frequent transactions, at most so many."""
+    """The most frequent transactions, at most `most` of them."""
     ordered = sorted(groups, key=lambda group: -group.count)
     names: set[str] = set()
     counted: list[tuple[int, DraftTransaction]] = []
@@ -97,7 +98,8 @@ def draft(
         try:
             made = [_transaction(group, one, names, estimator) for one in variants]
         except InvalidValue as unfit:
-            stats.left_out[f"{NOT_A_TEMPLATES}: {unfit.what}"] += sent
+            why = say("{kind}: {reason}", kind=NOT_A_TEMPLATES, reason=unfit.what)
+            stats.left_out[why] += sent
             continue
         counted += [(one.count, one) for one in made]
     top = max((count for count, _ in counted), default=1)
@@ -197,15 +199,16 @@ def _check(sql: str, parameters: Iterable[str]) -> None:
     try:
         sql.encode("utf-8")
     except UnicodeEncodeError:
-        raise InvalidValue("text outside of values that is not of the character set", "") from None
+        said = say("text outside of values that is not of the character set")
+        raise InvalidValue(said, "") from None
     parts = parts_of(sql)
     named = {part.name for part in parts if isinstance(part, Named)}
     if not named <= set(parameters):
-        raise InvalidValue("a colon before a word", "")
+        raise InvalidValue(say("a colon before a word"), "")
     if any(isinstance(part, CopyOf) for part in parts):
-        raise InvalidValue("braces", "")
+        raise InvalidValue(say("braces"), "")
     if any(isinstance(part, Text) and _DOTS in part.text for part in parts):
-        raise InvalidValue("values that a digest does not tell apart", "")
+        raise InvalidValue(say("values that a digest does not tell apart"), "")
 
 
 def _sql(writing: _Writing, at: int, run: Run, number: int | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from loadstone.model.figure import Count
+from loadstone.model.message import Message, say
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.facts import quoted
@@ -103,7 +105,7 @@ def _ends(
 
 
 class ByColumn:
-    """Estimates where no values are known but what a sample and the columns tell."""
+    """Estimates where no values are known but what a sample and the columns say."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -129,31 +131,45 @@ def _by_sample(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
     # One value of one execution says only of which type it was.
     if sketch.numbers.count:
         low, high = _ASSUMED
-        return Drawn({"integer": [low, high]}, f"its values; {low} to {high} stand for them")
+        return Drawn({"integer": [low, high]}, _assumed(low, high))
     if sketch.texts:
         size = min(max(sketch.texts.longest, 1), _MOST_TEXT)
-        return Drawn({"text": [size, size]}, "its values; letters and digits stand for them")
+        return Drawn({"text": [size, size]}, _LETTERS)
     return found
+
+
+_LETTERS = say("its values; the template draws letters and digits")
+
+
+def _assumed(low: int, high: int) -> Message:
+    return say("its values; the template draws {low} to {high}", low=Count(low), high=Count(high))
 
 
 def _of_column(facts: ColumnFacts, hole: Hole, *, inserts: bool) -> Drawn:
     name = f"{hole.table}.{hole.column}"
     if facts.ends and inserts and facts.is_unique:
-        return Drawn({"sequence": facts.ends[1] + 1}, "the order of new keys; they are counted up")
+        said = say("the order of new keys; the template counts up")
+        return Drawn({"sequence": facts.ends[1] + 1}, said)
     if facts.ends:
         low, high = facts.ends
-        said = f"how its values were spread; evenly from {low} to {high}, as {name} has them"
+        said = say(
+            "how its values were spread; the template draws evenly from {low} to {high}, the range"
+            " of {column}",
+            low=Count(low),
+            high=Count(high),
+            column=name,
+        )
         return Drawn({"integer": [low, high]}, said)
     if facts.data_type in _INTEGERS:
         low, high = _ASSUMED if facts.data_type != "tinyint" else (0, 1)
-        return Drawn({"integer": [low, high]}, f"its values; {low} to {high} stand for them")
+        return Drawn({"integer": [low, high]}, _assumed(low, high))
     if facts.data_type in _DECIMALS:
         places = min(facts.scale or 2, 4)
         ends = [f"{end:.{places}f}" for end in (0, 100)]
-        return Drawn({"decimal": ends}, "its values; 0 to 100 stand for them")
+        return Drawn({"decimal": ends}, _assumed(0, 100))
     if facts.data_type in _MOMENTS:
         key = _MOMENTS[facts.data_type]
         days = _RECENT_DAYS if key == "date" else [f"{day} 00:00:00" for day in _RECENT_DAYS]
-        return Drawn({key: days}, "which days; those of some years stand for them")
+        return Drawn({key: days}, say("which days; the template draws from a few years"))
     size = max(min(facts.length or 10, _MOST_TEXT), 1)
-    return Drawn({"text": [size, size]}, "its values; letters and digits stand for them")
+    return Drawn({"text": [size, size]}, _LETTERS)

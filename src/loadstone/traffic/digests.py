@@ -13,11 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from loadstone.model.message import plain, say
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.tokens import NotSql, Token, tokens_of
 from loadstone.servers.connection import Connection
-from loadstone.traffic.entries import ReadStats
+from loadstone.traffic.entries import ReadStats, clauses, left_out
 from loadstone.traffic.errors import TrafficRefused
 from loadstone.traffic.group_transactions import Group, Run
 from loadstone.traffic.kinds import kind_of
@@ -26,14 +27,14 @@ from loadstone.traffic.sql_keywords import KEYWORDS
 from loadstone.traffic.value_sketches import Sketch
 
 _TABLE = "performance_schema.events_statements_summary_by_digest"
-CUT_SHORT = "statements whose digest was cut short (performance_schema_max_digest_length)"
-NOT_KEPT = "statements without a digest of their own (performance_schema_digests_size)"
-WITHOUT_DIGEST = (
+CUT_SHORT = say("statements whose digest was cut short (performance_schema_max_digest_length)")
+NOT_KEPT = say("statements without a digest of their own (performance_schema_digests_size)")
+WITHOUT_DIGEST = say(
     "executions of prepared statements, in all schemas: MariaDB has no digests of them, while"
     " from-slowlog and from-generallog see them"
 )
 _EXECUTE = "statement/com/Execute"
-BOUNDS = "BEGIN, COMMIT and ROLLBACK: which statements stood between them, digests do not tell"
+BOUNDS = say("BEGIN, COMMIT and ROLLBACK: digests do not say which statements were between them")
 _BOUNDS = ("begin", "commit", "rollback")
 
 
@@ -52,11 +53,11 @@ class Digest:
 def read_digests(
     connection: Connection, target: Target, over_s: float | None, stats: ReadStats
 ) -> list[Digest]:
-    """What was counted in the target's schema: since the table was emptied, or in so many seconds.
+    """What was counted in the target's schema: since the table was emptied, or in `over_s`.
 
     Raises:
         TrafficRefused: the server counts nothing.
-        TargetError: it refused to tell.
+        TargetError: it refused to answer.
     """
     _check_counting(connection, target)
     found = _read(connection, target, stats)
@@ -67,7 +68,7 @@ def read_digests(
         time.sleep(over_s)
         later = _read(connection, target, stats)
         executed = max(_without_digest(connection, target) - executed, 0)
-        # The table may have been emptied meanwhile: then it counts from nought.
+        # The table may have been emptied meanwhile: then it counts from zero.
         differences = [(one, one.count - before.get(one.name, 0)) for one in later]
         found = [
             Digest(one.name, one.text, one.sample, count if count >= 0 else one.count)
@@ -77,11 +78,16 @@ def read_digests(
     if executed:
         stats.left_out[WITHOUT_DIGEST] += executed
     if not found:
-        said = f"{target.place} has counted no statement in schema {target.database}"
-        hint = "name the schema behind the host in --target"
-        raise TrafficRefused(
-            said, f"{hint}; left out: {executed} {WITHOUT_DIGEST}" if executed else hint
+        said = say(
+            "{place} has counted no statement in schema {schema}",
+            place=target.place,
+            schema=target.database,
         )
+        hint = say("name the schema after the host in --target")
+        if executed:
+            left = left_out(WITHOUT_DIGEST, executed)
+            raise TrafficRefused(said, clauses([hint, left]))
+        raise TrafficRefused(said, hint)
     return found
 
 
@@ -107,8 +113,11 @@ def _check_counting(connection: Connection, target: Target) -> None:
         cursor.execute("SELECT @@performance_schema")
         row = cursor.fetchone()
         if row is None or not int(row[0]):
-            said = f"{target.place} runs without performance_schema, so it counts no digests"
-            hint = "set performance_schema=ON and restart it, or take from-slowlog"
+            said = say(
+                "{place} runs without performance_schema, so it counts no digests",
+                place=target.place,
+            )
+            hint = say("set performance_schema=ON and restart it, or use from-slowlog")
             raise TrafficRefused(said, hint)
         cursor.execute(
             "SELECT ENABLED FROM performance_schema.setup_consumers"
@@ -116,8 +125,11 @@ def _check_counting(connection: Connection, target: Target) -> None:
         )
         row = cursor.fetchone()
     if row is None or row[0] != "YES":
-        said = f"{target.place} does not count digests: the consumer statements_digest is off"
-        hint = "set ENABLED = 'YES' for it in performance_schema.setup_consumers"
+        said = say(
+            "{place} does not count digests: the consumer statements_digest is off",
+            place=target.place,
+        )
+        hint = say("set ENABLED = 'YES' for it in performance_schema.setup_consumers")
         raise TrafficRefused(said, hint)
 
 
@@ -188,7 +200,7 @@ def _sentence(digest: Digest, stats: ReadStats) -> Sentence | None:
         stats.noted[BOUNDS] += digest.count
         return None
     if kind != "data":
-        stats.left_out[kind] += digest.count
+        stats.left_out[plain(kind)] += digest.count
         return None
     try:
         return sentence_of(digest.sample) if digest.sample else _whole(tokens)

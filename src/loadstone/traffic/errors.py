@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 
 
 class TrafficRefused(LoadstoneError):
@@ -16,4 +17,4 @@ class LogRefused(TrafficRefused):
     """A file that is no log of the kind that was named, or that cannot be read to its end."""
 
     def __init__(self, file: str, line: int, what: str, hint: str) -> None:
-        super().__init__(f"{file}:{line}: {what}", hint)
+        super().__init__(say("{file}:{line}: {wrong}", file=file, line=line, wrong=what), hint)

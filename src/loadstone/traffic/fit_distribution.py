@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 _HOT_PERCENTS = (0.1, 0.5, 1, 2, 5, 10, 20, 30)
 _EXPONENTS = tuple(step / 20 for step in range(4, 41))
 _FEWEST = 50
-"""Values below which no distribution is told from an even one."""
+"""Values below which no distribution can be distinguished from an even one."""
 
 _KOLMOGOROV = 1.63
 """The statistic by the root of the sample's size: an even sample is above it once in 100."""

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from loadstone.model.figure import Count
+from loadstone.model.message import say
 from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused
 from loadstone.traffic.logfile import LONGEST_LINE, Line
@@ -35,11 +37,11 @@ _BANNER = re.compile(
 )
 _CONNECTED = re.compile(r" on (\S*)")
 _TRIED_LINES = 1000
-"""So many lines without an entry, and it is no such log."""
+"""That many lines without an entry, and it is not such a log."""
 
-LINES_BEFORE = "lines before the first entry"
-CUT_OFF = "entries that were cut off"
-TOO_LONG = "statements of more than 64 MiB"
+LINES_BEFORE = say("lines before the first entry")
+CUT_OFF = say("entries that were cut off")
+TOO_LONG = say("statements of more than 64 MiB")
 
 
 @dataclass
@@ -93,8 +95,12 @@ def entries_of(lines: Iterable[Line], stats: ReadStats, encoding: str = "utf-8")
 
 
 def _refused(file: str, lines: int) -> LogRefused:
-    said = f"no entry of a general log in {lines} lines" if lines else "the file is empty"
-    hint = "give a file that general_log_file names; a slow log is for from-slowlog"
+    said = (
+        say("no entry of a general log in {lines} lines", lines=Count(lines))
+        if lines
+        else say("the file is empty")
+    )
+    hint = say("give a file that general_log_file names; a slow log is for from-slowlog")
     return LogRefused(file, 1, said, hint)
 
 
@@ -118,7 +124,7 @@ def _time(match: re.Match[bytes], before_s: float, stats: ReadStats) -> float:
 
 
 def old_time(text: str, before_s: float) -> float:
-    """`261122  9:00:01`, in a time zone that the log does not tell; else the time before."""
+    """`261122  9:00:01`, in a time zone that the log does not say; else the time before."""
     try:
         moment = datetime.strptime(" ".join(text.split()), "%y%m%d %H:%M:%S")
     except ValueError:

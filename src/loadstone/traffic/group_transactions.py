@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from loadstone.model.figure import Count
+from loadstone.model.message import say
 from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.shapes import Sentence, Shape, Value
 from loadstone.traffic.transactions import Transaction
@@ -15,17 +17,20 @@ from loadstone.traffic.value_sketches import Sketch
 MOST_GROUPS = 1_000
 _MOST_SHAPES = 5_000
 _PAIRED = 2_000
-"""Transactions of a group in which values are held against each other."""
+"""Transactions of a group in which values are compared with each other."""
 
 _MOST_PLACES = 40
 _MISSES = 0.05
 """The share of transactions in which a value may differ from the one that it is said to be."""
 
 _FIRST, _FIRST_MISSES = 20, 2
-"""Among the first few a share means little: so many may differ there."""
+"""Among the first few a share means little: that many may differ there."""
 
-SPLIT = f"transactions beyond the first {MOST_GROUPS:,} shapes: taken statement by statement"
-TOO_MANY = f"statements beyond the first {_MOST_SHAPES:,} shapes"
+SPLIT = say(
+    "transactions beyond the first {most} shapes: taken statement by statement",
+    most=Count(MOST_GROUPS),
+)
+TOO_MANY = say("statements beyond the first {most} shapes", most=Count(_MOST_SHAPES))
 Place = tuple[int, int]
 """A run of the transaction, and a hole of its statement."""
 

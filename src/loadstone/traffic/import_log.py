@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Literal
 
 from loadstone.families import connect
+from loadstone.model.figure import Count, Percent
+from loadstone.model.message import Joined, Message, counted, say
 from loadstone.model.target import Endpoint
 from loadstone.traffic import general_log, slow_log
 from loadstone.traffic.build_template import Draft, draft
 from loadstone.traffic.columns import ByColumn, read_columns
 from loadstone.traffic.digests import groups_of, read_digests
-from loadstone.traffic.entries import Entry, ReadStats
+from loadstone.traffic.entries import Entry, ReadStats, clauses, left_out, noted
 from loadstone.traffic.errors import LogRefused, TrafficRefused
 from loadstone.traffic.group_transactions import Collected
 from loadstone.traffic.logfile import Line, lines_of
@@ -53,15 +55,15 @@ class ImportResult:
     text: str
     transactions: int
     statements: int
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
     """What it was made of, and what of that is not in it."""
 
-    unknown: tuple[str, ...]
-    """What could not be known of values."""
+    unknown: tuple[Message, ...]
+    """What could not be known of their values."""
 
 
 def log_entries(path: Path, kind: LogKind, stats: ReadStats, encoding: str) -> Iterator[Entry]:
-    """The entries of a log, with times as near as it tells.
+    """The entries of a log, with times as exact as it has them.
 
     Raises:
         LogRefused: it is no such log, or cannot be read to its end.
@@ -108,33 +110,45 @@ def from_log(path: Path, kind: LogKind, wanted: ImportOptions) -> ImportResult:
     collected.take(grouping.transactions(entries))
     found = draft(collected.groups.values(), stats, wanted.most)
     if not found.transactions:
-        said = f"{stats.entries} entries, and no statement that a template can have"
-        raise LogRefused(str(path), 1, said, "; ".join(_left_out(stats)) or "give another log")
+        said = say(
+            "{number} entries, and no statement that a template can have",
+            number=Count(stats.entries),
+        )
+        raise LogRefused(str(path), 1, said, _left_out(stats) or say("give another log"))
     span = grouping.span
     about = f"made of {path.name}, a {kind} log"
     notes = [
-        f"Made by loadstone of {path.name} ({kind} log): {_counted(found.statements, 'statement')}"
-        f" of {_counted(len(span.sessions), 'session')} in {span.seconds:.0f} s.",
+        say(
+            "Made by loadstone of {file} ({kind} log): {statements} of {sessions} in {seconds} s.",
+            file=path.name,
+            kind=kind,
+            statements=counted("1 statement", "{number} statements", found.statements),
+            sessions=counted("1 session", "{number} sessions", len(span.sessions)),
+            seconds=f"{span.seconds:.0f}",
+        ),
         *_rates(found, span.seconds, len(span.sessions)),
     ]
     return _made(found, stats, wanted, about, notes)
 
 
-def _rates(found: Draft, seconds: float, sessions: int) -> list[str]:
+def _rates(found: Draft, seconds: float, sessions: int) -> list[Message]:
     """How to drive it as it was driven."""
     if seconds < 1:
         return []
     events = sum(one.count for one in found.transactions)
     # Three digits say enough, and a log of few events a minute has a rate below one.
-    return [f"As often as there: --rate {_digits(events / seconds)} --concurrency {sessions}"]
+    rate = _digits(events / seconds)
+    return [
+        say(
+            "As often as there: --rate {rate} --concurrency {users}",
+            rate=rate,
+            users=sessions,
+        )
+    ]
 
 
 def _digits(rate: float) -> str:
     return f"{rate:.0f}" if rate >= 100 else f"{rate:.3g}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None) -> ImportResult:
@@ -142,7 +156,7 @@ def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None
 
     Raises:
         TrafficRefused: it counts nothing, or nothing that a template can have.
-        TargetError: it cannot be reached, or refuses to tell.
+        TargetError: it cannot be reached, or refuses to answer.
     """
     target = endpoint.target
     stats = ReadStats(target.place)
@@ -153,28 +167,48 @@ def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None
         facts = read_columns(connection, target, target.database or "", tables)
     found = draft(groups, stats, wanted.most, ByColumn(facts))
     if not found.transactions:
-        said = f"no digest of schema {target.database} at {target.place} is for a template"
-        raise TrafficRefused(said, "; ".join(_left_out(stats)) or None)
-    since = "since its digests were last emptied" if over_s is None else f"in {over_s:.0f} s"
+        said = say(
+            "a template can have no digest of schema {schema} at {place}",
+            schema=target.database,
+            place=target.place,
+        )
+        raise TrafficRefused(said, _left_out(stats))
     about = f"made of the digests of schema {target.database}"
+    schema, number = target.database, Count(found.statements)
     notes = [
-        f"Made by loadstone of performance_schema's digests, schema {target.database}:"
-        f" {found.statements} statements {since}.",
-        "Digests know no sessions: each statement is a transaction of its own.",
+        say(
+            "Made by loadstone of performance_schema's digests, schema {schema}: {number}"
+            " statements since its digests were last emptied.",
+            schema=schema,
+            number=number,
+        )
+        if over_s is None
+        else say(
+            "Made by loadstone of performance_schema's digests, schema {schema}: {number}"
+            " statements in {seconds} s.",
+            schema=schema,
+            number=number,
+            seconds=f"{over_s:.0f}",
+        ),
+        say("Digests know no sessions: each statement is a transaction of its own."),
     ]
     return _made(found, stats, wanted, about, notes)
 
 
 def _made(
-    found: Draft, stats: ReadStats, wanted: ImportOptions, about: str, notes: list[str]
+    found: Draft, stats: ReadStats, wanted: ImportOptions, about: str, notes: list[Message]
 ) -> ImportResult:
-    said = [*notes, *_left_out(stats)]
-    said += [f"{count} {what}" for what, count in stats.noted.most_common()]
+    said = [*notes, *_all_left_out(stats)]
+    said += [noted(what, count) for what, count in stats.noted.most_common()]
     if found.left_statements:
-        share = 100 * found.left_statements / (found.statements + found.left_statements)
         said.append(
-            f"left out: {found.left_statements} statements ({share:.1f} %) of transactions beyond"
-            f" the {wanted.most} most frequent"
+            say(
+                "left out: {number} statements ({share}) of transactions beyond the {most} most"
+                " frequent",
+                number=Count(found.left_statements),
+                share=Percent(found.left_statements / (found.statements + found.left_statements)),
+                most=Count(wanted.most),
+            )
         )
     return ImportResult(
         text=text_of(found, wanted.name, about, [*said, *_last_note(stats)]),
@@ -185,22 +219,23 @@ def _made(
     )
 
 
-def _last_note(stats: ReadStats) -> list[str]:
-    return [f"the first of them: {', '.join(_without_folder(stats))}"] if stats.examples else []
+def _last_note(stats: ReadStats) -> list[Message]:
+    if not stats.examples:
+        return []
+    return [say("the first of them: {list}", list=Joined(stats.examples))]
 
 
-def _without_folder(stats: ReadStats) -> list[str]:
-    """A template is handed on: whose folder the log lay in is nobody's business."""
-    name = Path(stats.file).name
-    return [name + one.removeprefix(stats.file) for one in stats.examples]
+def _all_left_out(stats: ReadStats) -> list[Message]:
+    return [left_out(why, count) for why, count in stats.left_out.most_common()]
 
 
-def _left_out(stats: ReadStats) -> list[str]:
-    return [f"left out: {count} {what}" for what, count in stats.left_out.most_common()]
+def _left_out(stats: ReadStats) -> Message | None:
+    found = _all_left_out(stats)
+    return clauses(found) if found else None
 
 
 _LOOKED_AT = 200
-"""Lines of a log by which its kind is told."""
+"""Lines of a log by which its kind is recognized."""
 
 
 def kind_of_log(path: Path) -> LogKind:
@@ -215,5 +250,6 @@ def kind_of_log(path: Path) -> LogKind:
         with contextlib.suppress(LogRefused):
             if next(read(head, stats, "utf-8"), None) is not None or stats.entries:
                 return kind
-    said = "neither a slow nor a general log, as far as its first lines tell"
-    raise LogRefused(str(path), 1, said, "say which it is with --log, or give another file")
+    said = say("neither a slow nor a general log, as far as its first lines show")
+    hint = say("say which it is with --log, or give another file")
+    raise LogRefused(str(path), 1, said, hint)

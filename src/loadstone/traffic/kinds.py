@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from loadstone.model.message import Message, say
 from loadstone.mysql.tokens import Token, name_of, with_code
 
 StatementKind = Literal["data", "begin", "commit", "rollback", "autocommit on", "autocommit off"]
 """What a template is made of; any other statement is named by what it is instead."""
 
-SECRET = "statements that may hold a password"
-OWN_TABLES = "statements about the server itself"
+SECRET = say("statements that may hold a password")
+OWN_TABLES = say("statements about the server itself")
 
 _DATA = frozenset("SELECT INSERT UPDATE DELETE REPLACE WITH VALUES TABLE DO CALL".split())
 _ACCOUNTS = frozenset("IDENTIFIED PASSWORD USER ROLE MASTER SOURCE SERVER REPLICA SLAVE".split())
@@ -48,7 +49,7 @@ def is_secret_column(name: str | None) -> bool:
     return name is not None and bool(_SECRET_COLUMN.search(name))
 
 
-def kind_of(tokens: Sequence[Token]) -> StatementKind | str:
+def kind_of(tokens: Sequence[Token]) -> StatementKind | Message:
     """What it is; of a kind that no template has, the words that it is counted under.
 
     Raises:
@@ -64,7 +65,7 @@ def kind_of(tokens: Sequence[Token]) -> StatementKind | str:
     if verb == "SET":
         return _setting(seen, words)
     if verb not in _DATA:
-        return f"{verb} statements" if verb.isalpha() else "what is no statement"
+        return _named(verb) if verb.isalpha() else say("texts that are not statements")
     if names_own_schema(seen):
         return OWN_TABLES
     return "data"
@@ -127,9 +128,13 @@ def _end_of_transaction(verb: str, words: Sequence[str]) -> StatementKind | None
     return None
 
 
-def _setting(tokens: Sequence[Token], words: Sequence[str]) -> StatementKind | str:
+def _named(verb: str) -> Message:
+    return say("{verb} statements", verb=verb)
+
+
+def _setting(tokens: Sequence[Token], words: Sequence[str]) -> StatementKind | Message:
     if "AUTOCOMMIT" not in [word.rpartition(".")[2].lstrip("@") for word in words]:
-        return "SET statements"
+        return _named("SET")
     value = tokens[-1].text.upper()
     return "autocommit off" if value in ("0", "OFF", "FALSE") else "autocommit on"
 

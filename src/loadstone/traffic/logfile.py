@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from loadstone.model.figure import Bytes
+from loadstone.model.message import say
 from loadstone.traffic.errors import LogRefused
 
 _GZIP = b"\x1f\x8b"
@@ -42,15 +44,20 @@ def lines_of(path: Path) -> Iterator[Line]:
                 number += 1
                 is_whole = content.endswith(b"\n")
                 if not is_whole and len(content) >= LONGEST_LINE:
-                    said = f"a line of more than {LONGEST_LINE >> 20} MiB: this is no log"
-                    raise LogRefused(str(path), number, said, "give a slow or a general log")
+                    said = say(
+                        "a line of more than {size}: this is not a log", size=Bytes(LONGEST_LINE)
+                    )
+                    raise LogRefused(str(path), number, said, say("give a slow or a general log"))
                 yield Line(number, content.rstrip(b"\r\n") if is_whole else content, is_whole)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        said = f"the gzip file is damaged or was cut off behind this line: {error}"
-        raise LogRefused(str(path), max(number, 1), said, "copy it again") from error
+        said = say(
+            "the gzip file is damaged or was cut off after this line: {reason}", reason=str(error)
+        )
+        raise LogRefused(str(path), max(number, 1), said, say("copy it again")) from error
     except OSError as error:
-        said = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        raise LogRefused(str(path), number + 1, said, "give the path of a log") from error
+        reason = (error.strerror or str(error)).lower()
+        said = say("cannot be read: {reason}", reason=reason)
+        raise LogRefused(str(path), number + 1, said, say("give the path of a log")) from error
 
 
 @contextlib.contextmanager

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loadstone.model.message import Message, say
 from loadstone.mysql.tokens import NotSql, name_of, tokens_of, with_code
 from loadstone.runs.errors import StoreError
-from loadstone.traffic.entries import Entry, ReadStats
+from loadstone.traffic.entries import Entry, ReadStats, not_a_statement
 from loadstone.traffic.kinds import is_read, is_secret, names_own_schema
 
 _MOST_SCHEMAS = 100_000
@@ -23,11 +24,11 @@ _MOST_SCHEMAS = 100_000
 _BUFFER_BYTES = 64 << 10
 """Bytes of a lane that are held before they go to its file."""
 
-NOT_READ = "statements that do not only read (--writes sends them too)"
-PASSWORDS = "statements that may hold a password"
-SERVER = "statements that change the server or its sessions"
-PREPARED = "PREPARE, EXECUTE and DEALLOCATE: the log has what they carried out as well"
-SHARED = "sessions that had to give their connection to another and got a new one later"
+NOT_READ = say("statements that do not only read (--writes sends them too)")
+PASSWORDS = say("statements that may hold a password")
+SERVER = say("statements that change the server or its sessions")
+PREPARED = say("PREPARE, EXECUTE and DEALLOCATE: the log also has what they executed")
+SHARED = say("sessions that had to give their connection to another and got a new one later")
 _NEVER = frozenset("SHUTDOWN KILL RESTART RESET PURGE INSTALL UNINSTALL CHANGE CLONE STOP".split())
 _PREPARED = frozenset("PREPARE EXECUTE DEALLOCATE".split())
 _SERVER_WIDE = frozenset({"GLOBAL", "PERSIST", "PERSIST_ONLY"})
@@ -86,7 +87,7 @@ class Dealer:
         self._lanes: list[_Lane] = []
         self._free: list[int] = []
         self._taken: OrderedDict[int, int] = OrderedDict()
-        """Lanes by session; whoever was heard of least lately comes first."""
+        """Lanes by session; the session that has been silent longest comes first."""
 
         self._schemas: dict[int, str] = {}
         self._from_s: float | None = None
@@ -126,7 +127,7 @@ class Dealer:
     def _enter(self, entry: Entry) -> None:
         self._schemas[entry.session] = entry.text
         if len(self._schemas) > _MOST_SCHEMAS:
-            # Sessions whose end the log does not tell: memory must not grow with it.
+            # Sessions whose end the log does not show: memory must not grow with it.
             self._schemas.pop(next(iter(self._schemas)))
 
     def _send(self, entry: Entry, encoding: str) -> None:
@@ -174,12 +175,12 @@ class Dealer:
         try:
             why = self._why_not(entry.text)
         except NotSql as unfit:
-            why = f"what is no statement: {unfit}"
+            why = not_a_statement(unfit)
         if why:
             self._heard.leave_out(entry.line, why)
         return why is None
 
-    def _why_not(self, text: str) -> str | None:
+    def _why_not(self, text: str) -> Message | None:
         """Raises NotSql where it was cut off."""
         tokens = tokens_of(text)
         seen = with_code(tokens)

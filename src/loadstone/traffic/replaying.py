@@ -17,7 +17,9 @@ from pathlib import Path
 from loadstone.lab.step.loop import Measured
 from loadstone.lab.step.order import steps_of
 from loadstone.lab.step.runner import Lab, drive_step
+from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Drive, Plan, ScriptSpec, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.result import StepResult
@@ -160,20 +162,41 @@ def lateness_of(folder: Path, lanes: int) -> Lateness:
     )
 
 
-def sentences(found: Lateness) -> list[str]:
+def sentences(found: Lateness) -> list[Message]:
     """What a reader of the run should know of it."""
-    said = [f"replay: {found.sent} statements were sent, and {found.refused} were refused"]
+    said = [
+        say(
+            "replay: {sent} statements were sent, and {refused} were refused",
+            sent=Count(found.sent),
+            refused=Count(found.refused),
+        )
+    ]
     p50, p99 = found.quantile_us(0.5), found.quantile_us(0.99)
     if p50 is not None and p99 is not None:
         said.append(
-            f"replay: behind its time each was sent at the median {p50 / 1e3:.2f} ms, at the 99th"
-            f" percentile {p99 / 1e3:.2f} ms and at most {found.late_max_us / 1e3:.2f} ms late"
+            say(
+                "replay: statements were sent {median} ms late at the median, {p99} ms at the 99th"
+                " percentile, and {most} ms at most",
+                median=f"{p50 / 1e3:.2f}",
+                p99=f"{p99 / 1e3:.2f}",
+                most=f"{found.late_max_us / 1e3:.2f}",
+            )
         )
     if found.held:
         said.append(
-            f"replay: {found.held} statements waited for the answer to their session's last one,"
-            f" at most {found.held_max_us / 1e3:.0f} ms: that is the server's lateness"
+            say(
+                "replay: {number} statements waited for the answer to their session's last one,"
+                " {most} ms at most: the server was late",
+                number=Count(found.held),
+                most=f"{found.held_max_us / 1e3:.0f}",
+            )
         )
     if found.silent:
-        said.append(f"replay: {found.silent} sessions were ended before they were through")
+        said.append(
+            counted(
+                "replay: 1 session was ended before it had sent everything",
+                "replay: {number} sessions were ended before they had sent everything",
+                found.silent,
+            )
+        )
     return said

@@ -4,7 +4,7 @@ Statements that differ only in literals, in how many rows or listed values they 
 blanks, the case of keywords or backticks have one shape, as they have one digest on a server
 (https://dev.mysql.com/doc/refman/8.4/en/performance-schema-statement-digests.html). Tables whose
 names differ only in a number at their end (`sbtest1`, `sbtest2`) share a shape too; the number is
-kept beside it.
+kept next to it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Literal, NamedTuple
 
+from loadstone.model.message import say
 from loadstone.mysql.tokens import NotSql, Token, meaning_of, name_of, tokens_of
 from loadstone.traffic.sql_keywords import BETWEEN_THEM, KEEP_COLUMN, KEYWORDS, TABLE_FOLLOWS
 
@@ -43,7 +44,7 @@ class Hole(NamedTuple):
     """Where a literal stood."""
 
     column: str | None
-    """What it is held against or becomes, as far as the text tells."""
+    """What it is compared with or becomes, as far as the text says."""
 
     table: str | None
     """The statement's first table."""
@@ -133,9 +134,9 @@ def frame_of(tokens: Sequence[Token]) -> Frame:
         NotSql: there is none, or more than one statement.
     """
     if not tokens:
-        raise NotSql("there is no statement")
+        raise NotSql(say("there is no statement"))
     if any(token.text == ";" for token in tokens):
-        raise NotSql("there is more than one statement")
+        raise NotSql(say("there is more than one statement"))
     return _Reader(tokens).frame()
 
 
@@ -145,7 +146,7 @@ def skeleton_of(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def merged(tokens: Sequence[Token]) -> list[Token]:
-    """Signs go to the numbers behind them, texts beside each other are one.
+    """Signs go to the numbers behind them, texts next to each other are one.
 
     Prefixes of texts go, and so do semicolons at the end.
     """
@@ -291,7 +292,7 @@ class _Reader:
         self._at += 1
 
     def _see(self, token: Token) -> None:
-        """Keep what tells of the values behind it."""
+        """Keep what says something about the values behind it."""
         place = self._place
         before = self._tokens[self._at - 1] if self._at else None
         if token.kind == "name" or (token.kind == "word" and token.text.upper() not in KEYWORDS):

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from loadstone.model.figure import Count
+from loadstone.model.message import say
 from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused
 from loadstone.traffic.general_log import CUT_OFF, LINES_BEFORE, TOO_LONG
@@ -23,7 +25,7 @@ _TIME = re.compile(
     rb"|(?P<new>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)))\s*"
 )
 _USER = re.compile(rb"# User@Host: .*?\](?:\s+Id:\s*(?P<session>\d+))?\s*")
-# MariaDB has both; Percona Server's own has the schema here, and the session beside the user.
+# MariaDB has both; Percona Server's own has the schema here, and the session next to the user.
 _THREAD = re.compile(rb"# (?:Thread_id: (?P<session>\d+)\s+)?Schema: (?P<schema>\S*).*")
 _QUERY_TIME = re.compile(rb"# Query_time: (?P<seconds>[\d.]+)\s.*")
 _USE = re.compile(rb"use (?P<schema>.*);", re.IGNORECASE)
@@ -33,7 +35,7 @@ _BANNER = re.compile(
     rb"(?:.*, Version: .* started with:|Tcp port: .*|Time\s+Id Command\s+Argument)\s*"
 )
 _TRIED_LINES = 1000
-NO_SESSION = "entries that name no session"
+NO_SESSION = say("entries that name no session")
 
 
 @dataclass
@@ -79,7 +81,7 @@ class _Clock:
 
 
 class _Sessions:
-    """The schema that each session is in, as far as it was told."""
+    """The schema that each session is in, as far as it was logged."""
 
     _MOST = 100_000
 
@@ -117,8 +119,12 @@ def entries_of(lines: Iterable[Line], stats: ReadStats, encoding: str = "utf-8")
 
 
 def _refused(file: str, lines: int) -> LogRefused:
-    said = f"no entry of a slow log in {lines} lines" if lines else "the file is empty"
-    hint = "give a file that slow_query_log_file names; a general log is for from-generallog"
+    said = (
+        say("no entry of a slow log in {lines} lines", lines=Count(lines))
+        if lines
+        else say("the file is empty")
+    )
+    hint = say("give a file that slow_query_log_file names; a general log is for from-generallog")
     return LogRefused(file, 1, said, hint)
 
 

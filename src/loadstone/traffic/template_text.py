@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from loadstone.model.message import Message, say
 from loadstone.traffic.build_template import Draft, DraftParameter, DraftTransaction
 from loadstone.workloads.templates.file import parse_template
 
@@ -21,10 +22,15 @@ def text_of(draft: Draft, name: str, about: str, notes: Iterable[str]) -> str:
     return text
 
 
-def unknown_of(draft: Draft) -> tuple[str, ...]:
+def unknown_of(draft: Draft) -> tuple[Message, ...]:
     """What could not be known, each once."""
     found = [
-        f"{one.name}, :{each.name}: not known: {each.unknown}"
+        say(
+            "{transaction}, :{parameter}: not known: {what}",
+            transaction=one.name,
+            parameter=each.name,
+            what=each.unknown,
+        )
         for one in draft.transactions
         for each in one.parameters
         if each.unknown
@@ -61,7 +67,7 @@ def _transaction(one: DraftTransaction) -> Iterator[str]:
 
 def _parameter(each: DraftParameter) -> Iterator[str]:
     if each.unknown:
-        yield from _comment(f"not known: {each.unknown}")
+        yield from _comment(say("not known: {what}", what=each.unknown))
     yield f"{each.name} = {toml(each.keys)}"
 
 

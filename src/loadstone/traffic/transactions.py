@@ -6,16 +6,22 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from loadstone.model.figure import Count
+from loadstone.model.message import plain, say
 from loadstone.mysql.tokens import NotSql, tokens_of
-from loadstone.traffic.entries import Entry, ReadStats
+from loadstone.traffic.entries import Entry, ReadStats, not_a_statement
 from loadstone.traffic.kinds import kind_of
 from loadstone.traffic.shapes import Frame, Sentence, frame_of, merged, skeleton_of
 
 _MOST_STATEMENTS = 1_000
 _MOST_SESSIONS = 50_000
-LONG = f"transactions of more than {_MOST_STATEMENTS} statements: taken one by one"
-FORGOTTEN = f"transactions open in more than {_MOST_SESSIONS} sessions: taken as ended"
-ROLLED_BACK = "transactions that were rolled back: the template commits them"
+LONG = say(
+    "transactions of more than {most} statements: taken one by one", most=Count(_MOST_STATEMENTS)
+)
+FORGOTTEN = say(
+    "transactions open in more than {most} sessions: taken as ended", most=Count(_MOST_SESSIONS)
+)
+ROLLED_BACK = say("transactions that were rolled back: the template commits them")
 
 
 @dataclass(frozen=True)
@@ -84,8 +90,8 @@ class _Known:
             # What is set by SET is a literal, and says what it is for.
             if skeleton and skeleton[0].upper() != "SET":
                 self._keep(skeleton, found)
-        kind, frame = found
-        return kind, frame.fill(whole) if frame else None
+        purpose, frame = found
+        return purpose, frame.fill(whole) if frame else None
 
     def _keep(self, skeleton: tuple[str, ...], found: tuple[str, Frame | None]) -> None:
         if len(self._found) >= self._MOST:
@@ -125,12 +131,13 @@ class Grouping:
 
     def _statement(self, entry: Entry) -> Iterator[Transaction]:
         if self._schema and self._schemas.get(entry.session) != self._schema:
-            self._heard.left_out[f"statements outside of the schema {self._schema}"] += 1
+            why = say("statements outside of the schema {schema}", schema=self._schema)
+            self._heard.left_out[why] += 1
             return
         try:
             kind, sentence = self._known.read(entry.text)
         except NotSql as unfit:
-            self._heard.leave_out(entry.line, f"what is no statement: {unfit}")
+            self._heard.leave_out(entry.line, not_a_statement(unfit))
             return
         session = self._session(entry.session)
         if sentence:
@@ -139,7 +146,7 @@ class Grouping:
         elif kind in ("begin", "commit", "rollback", "autocommit on", "autocommit off"):
             yield from self._bound(session, kind)
         else:
-            self._heard.leave_out(entry.line, kind)
+            self._heard.leave_out(entry.line, plain(kind))
         if len(self._sessions) > _MOST_SESSIONS:
             _, oldest = self._sessions.popitem(last=False)
             if oldest.sentences:

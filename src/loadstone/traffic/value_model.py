@@ -10,7 +10,10 @@ from decimal import Decimal
 from functools import reduce
 from math import gcd
 
+from loadstone.model.figure import Count, Percent
+from loadstone.model.message import Message, say
 from loadstone.mysql.tokens import meaning_of
+from loadstone.traffic.entries import clauses
 from loadstone.traffic.fit_distribution import Spread, fitted
 from loadstone.traffic.kinds import is_secret_column
 from loadstone.traffic.shapes import Hole
@@ -42,10 +45,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A value that is drawn anew for each execution."""
+    """A value that is drawn again for each execution."""
 
     keys: Keys
-    unknown: str | None = None
+    unknown: Message | None = None
     """What could not be known of it; `None`: nothing."""
 
 
@@ -68,9 +71,12 @@ def estimate(sketch: Sketch, hole: Hole, *, inserts: bool) -> Estimate:
 def _unknown(hole: Hole) -> Drawn:
     """Only that there is a value: what a statement's text says of it."""
     if hole.function == "LIMIT":
-        return Drawn({"integer": [10, 10]}, "how many rows; 10 stand for them")
+        return Drawn({"integer": [10, 10]}, say("how many rows; the template reads 10"))
     low, high = _DEFAULT_INTEGER
-    return Drawn({"integer": [low, high]}, f"all of its values; {low} to {high} stand for them")
+    said = say(
+        "all of its values; the template draws {low} to {high}", low=Count(low), high=Count(high)
+    )
+    return Drawn({"integer": [low, high]}, said)
 
 
 def _constant(sketch: Sketch) -> Constant:
@@ -84,7 +90,7 @@ def _constant(sketch: Sketch) -> Constant:
 
 def _hidden(sketch: Sketch, hole: Hole) -> Drawn:
     """A column whose name says that its values are secret: lengths, and nothing more."""
-    said = f"left out: {hole.column} looks like a secret"
+    said = say("left out: {column} looks like a secret", column=hole.column)
     if sketch.texts:
         return Drawn({"text": _lengths(sketch.texts)}, said)
     return Drawn({"integer": list(_DEFAULT_INTEGER)}, said)
@@ -94,12 +100,12 @@ def _without_nulls(sketch: Sketch, found: Estimate) -> Estimate:
     nulls = sketch.kinds["null"]
     if not nulls or isinstance(found, Constant) or "choice" in found.keys:
         return found
-    said = f"NULL, which {100 * nulls / sketch.count:.1f} % of its values were"
+    said = say("NULL, which was {share} of its values", share=Percent(nulls / sketch.count))
     return Drawn(found.keys, _both(found.unknown, said))
 
 
-def _both(first: str | None, second: str) -> str:
-    return f"{first}; {second}" if first else second
+def _both(first: Message | None, second: Message) -> Message:
+    return clauses([first, second]) if first else second
 
 
 def _of_kind(sketch: Sketch, hole: Hole, *, inserts: bool) -> Estimate:
@@ -109,8 +115,8 @@ def _of_kind(sketch: Sketch, hole: Hole, *, inserts: bool) -> Estimate:
     (kind, often), *_ = kinds.most_common(1)
     found = _most_common(kind, sketch, inserts=inserts)
     if often < kinds.total():
-        share = 100 * (1 - often / kinds.total())
-        return Drawn(found.keys, _both(found.unknown, f"values of other types: {share:.1f} %"))
+        said = say("values of other types: {share}", share=Percent(1 - often / kinds.total()))
+        return Drawn(found.keys, _both(found.unknown, said))
     return found
 
 
@@ -123,10 +129,11 @@ def _most_common(kind: str, sketch: Sketch, *, inserts: bool) -> Drawn:
         return _text(sketch.texts, sketch.kinds["text"])
     if kind == "bytes":
         size = min(max(sketch.longest_bytes, 1), _LONGEST_TEXT)
-        return Drawn({"text": [1, size]}, "binary values; letters and digits stand for them")
+        said = say("binary values; the template draws letters and digits")
+        return Drawn({"text": [1, size]}, said)
     if kind == "flag":
         return Drawn({"choice": [0, 1]})
-    return Drawn({"integer": list(_DEFAULT_INTEGER)}, "all of its values")
+    return Drawn({"integer": list(_DEFAULT_INTEGER)}, say("all of its values"))
 
 
 def _choice(sketch: Sketch) -> Drawn | None:
@@ -168,14 +175,14 @@ def _integer(numbers: Numbers, *, inserts: bool) -> Drawn:
     if steps >= _FEWEST_OF_SEQUENCE and all_new and numbers.rising >= _RISING * steps:
         return Drawn({"sequence": high + 1 if inserts else low})
     if high - low >= _WIDEST:
-        return Drawn({"unique": True}, "negative numbers; positive ones stand for them")
+        return Drawn({"unique": True}, say("negative numbers; the template draws positive ones"))
     if inserts and all_new and low > 2**48:
         return Drawn({"unique": True})
     spread = fitted(numbers.sample, low, high)
     keys: dict[str, object] = {"integer": [low, high]}
     if spread.kind != "uniform":
         keys["spread"] = _written(spread)
-    said = "which numbers are hot: they lay anywhere, and are the lowest here"
+    said = say("which numbers are hot: they were anywhere, and are the lowest here")
     return Drawn(keys, said if spread.scattered else None)
 
 
@@ -189,7 +196,8 @@ def _decimal(low: Decimal, high: Decimal, places: int) -> Drawn:
     places = min(places, _MOST_PLACES)
     ends = [low, high]
     if any(abs(one.scaleb(places)) > _WIDEST for one in ends):
-        return Drawn({"choice": [float(low), float(high)]}, "all but its least and its greatest")
+        said = say("all but its lowest and its highest value")
+        return Drawn({"choice": [float(low), float(high)]}, said)
     return Drawn({"decimal": [f"{one:.{places}f}" for one in ends]})
 
 
@@ -203,7 +211,7 @@ def _text(texts: Texts, count: int) -> Drawn:
         return _decimal(texts.numbers.low, texts.numbers.high, texts.numbers.places)
     if pattern := _pattern(texts.shape or ""):
         return Drawn({"pattern": pattern})
-    said = "which texts: letters and digits of the same lengths stand for them"
+    said = say("which texts: the template draws letters and digits of the same lengths")
     return Drawn({"text": _lengths(texts)}, said)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadstone.model.message import say
 from loadstone.sysbench import usage
 from loadstone.sysbench.cmdline import CommandLine, Given
 from loadstone.sysbench.errors import Refused
@@ -40,7 +41,7 @@ def run_host_test(line: CommandLine, given: Values, settings: Settings, log: Log
 
     given = given.with_more(test.known_options(), of_test)
     if settings.out:
-        aside("--loadstone-out keeps nothing of a test of the host")
+        aside(say("--loadstone-out keeps nothing of a test of the host"))
     try:
         return start.start(test.name, line.command, settings, given, log)
     except ModeMissing as error:

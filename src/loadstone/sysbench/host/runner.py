@@ -18,6 +18,7 @@ from loadstone.model.host_test import (
     MemoryTest,
     MutexTest,
 )
+from loadstone.model.message import say
 from loadstone.sysbench import messages, reporting, running
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import values_of
@@ -43,7 +44,7 @@ def drive(plan: HostTestPlan, settings: Settings, log: Log) -> int:
         except _OutOfPatience:
             return watched.report_forced()
     if interrupts.asked:
-        aside("interrupted")
+        aside(say("interrupted"))
         return ExitCode.INTERRUPTED
     watched.report_end()
     return ExitCode.OK

@@ -7,6 +7,7 @@ import mmap
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.host_test import FileioTest, HostTest, MemoryTest
+from loadstone.model.message import say
 from loadstone.sysbench import running
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.host import files, plan, report, runner
@@ -41,7 +42,7 @@ def _prepare(test: FileioTest, settings: Settings, log: Log) -> int:
         is_made = files.prepare(test, log, lambda: interrupts.asked)
     if is_made:
         return ExitCode.OK
-    aside("interrupted")
+    aside(say("interrupted"))
     return ExitCode.INTERRUPTED
 
 

@@ -10,6 +10,7 @@ from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.script_command import run_command
 from loadstone.lab.tables.inspect import check_descriptors
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.records import AnyStepRecord, End, FirstError, Printed, Stuck
 from loadstone.sysbench import planning, running, starting
@@ -53,7 +54,7 @@ def run_command_of_script(
         with Interrupts() as interrupts:
             run_command(plan, endpoints, watched.take, interrupts)
     if interrupts.asked:
-        aside("interrupted")
+        aside(say("interrupted"))
         return ExitCode.INTERRUPTED
     return ExitCode.OK
 

@@ -1,4 +1,4 @@
-"""What a script finds in `sysbench.opt` beside its own options."""
+"""What a script finds in `sysbench.opt` in addition to its own options."""
 
 from __future__ import annotations
 

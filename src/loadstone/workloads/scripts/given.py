@@ -42,5 +42,5 @@ class Values:
         return values.words(self.text(key))
 
     def with_more(self, known: Mapping[str, Option], given: Mapping[str, str]) -> Values:
-        """These, with the options of a test beside them."""
+        """These, together with the options of a test."""
         return Values({**self._known, **known}, {**self._given, **given})

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from loadstone.config.written import Fault
+from loadstone.model.figure import Count
+from loadstone.model.message import Message, say
 from loadstone.model.template import (
     ChoiceValue,
     ColumnValue,
@@ -57,17 +59,21 @@ def check_names(tables: Mapping[str, Table]) -> Iterator[Fault]:
         path = ("table", each)
         for one in table.names:
             if one in taken:
-                said = f"its table {one} is that of [table.{taken[one]}] too"
-                yield path, said, "give it another name"
+                said = say(
+                    "its table {table} is also that of [table.{other}]",
+                    table=one,
+                    other=taken[one],
+                )
+                yield path, said, say("give it another name")
             if one == LIST_TABLE:
-                said = f"Loadstone keeps its own list in a table {one}"
-                yield path, said, "give it another name"
+                said = say("Loadstone keeps its own list in the table {table}", table=one)
+                yield path, said, say("give it another name")
             taken[one] = each
         # Indexes are named after it, with their number.
         longest = max(map(len, table.names)) + len(f"_{len(table.indexes)}")
         if longest > _LONGEST_NAME:
-            said = f"with its numbers the name has more than {_LONGEST_NAME} letters"
-            yield path, said, "give it a shorter one"
+            said = say("with its numbers the name has more than {most} letters", most=_LONGEST_NAME)
+            yield path, said, say("give it a shorter name")
 
 
 def check_columns(table: Table) -> Iterator[Fault]:
@@ -76,14 +82,14 @@ def check_columns(table: Table) -> Iterator[Fault]:
     for one in table.columns:
         path = ("columns", one.name)
         if one.name.lower() in known:
-            said = "there is such a column: servers take no notice of capitals"
-            yield path, said, "give it another name"
+            said = say("there is such a column already: servers ignore case in column names")
+            yield path, said, say("give it another name")
         known.add(one.name.lower())
         if said_of_it := misfit(one.type, one.value, table.rows):
-            yield path, said_of_it, "take another type, or other values"
+            yield path, said_of_it, say("use another type, or other values")
 
 
-def misfit(written: str, value: ColumnValue, rows: int) -> str | None:
+def misfit(written: str, value: ColumnValue, rows: int) -> Message | None:
     """What does not fit into a column of the type `written`; `None` where nothing is seen.
 
     `rows`: how many there are, as a sequence goes up to that.
@@ -96,8 +102,8 @@ def misfit(written: str, value: ColumnValue, rows: int) -> str | None:
         found["name"].upper(), int(size) if size else None, int(places or 0), found["more"].upper()
     )
     if None in _scalars(value) and re.search(r"\bNOT\s+NULL\b", kind.more):
-        return "NULL is among its values, and it is NOT NULL"
-    check: Callable[[_Type, ColumnValue, int], str | None] | None = None
+        return say("NULL is among its values, and it is NOT NULL")
+    check: Callable[[_Type, ColumnValue, int], Message | None] | None = None
     if kind.name in _BITS:
         check = _of_integer
     elif kind.name in _CHARACTERS:
@@ -107,9 +113,9 @@ def misfit(written: str, value: ColumnValue, rows: int) -> str | None:
     return check(kind, value, rows) if check else None
 
 
-def _of_integer(kind: _Type, value: ColumnValue, rows: int) -> str | None:
+def _of_integer(kind: _Type, value: ColumnValue, rows: int) -> Message | None:
     if isinstance(value, TextValue):
-        return f"{kind.name} takes numbers, and its values are letters and digits"
+        return say("{type} takes numbers, and its values are letters and digits", type=kind.name)
     limits = _limits(value, rows)
     if limits is None:
         return None
@@ -117,21 +123,38 @@ def _of_integer(kind: _Type, value: ColumnValue, rows: int) -> str | None:
     least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     if "UNSIGNED" in kind.more or "ZEROFILL" in kind.more:
         least, most = 0, 2**bits - 1
-    return _beyond(limits, (least, most), f"{kind.name} holds {least:,} to {most:,}")
+    if _is_within(limits, (least, most)):
+        return None
+    return say(
+        "{type} holds {least} to {most}, and its values go from {lowest} to {highest}",
+        type=kind.name,
+        least=Count(least),
+        most=Count(most),
+        lowest=Count(limits[0]),
+        highest=Count(limits[1]),
+    )
 
 
-def _of_decimal(kind: _Type, value: ColumnValue, rows: int) -> str | None:
+def _of_decimal(kind: _Type, value: ColumnValue, rows: int) -> Message | None:
     limits = _limits(value, rows)
     if limits is None:
         return None
     whole_digits = (kind.size or _DIGITS_UNSAID) - kind.places
     most = 10**whole_digits - 1
     least = 0 if "UNSIGNED" in kind.more else -most
-    said = f"{kind.name} holds {whole_digits} digits before the point here"
-    return _beyond(limits, (least, most), said)
+    if _is_within(limits, (least, most)):
+        return None
+    return say(
+        "{type} holds {digits} digits before the point here, and its values go from {lowest} to"
+        " {highest}",
+        type=kind.name,
+        digits=whole_digits,
+        lowest=Count(limits[0]),
+        highest=Count(limits[1]),
+    )
 
 
-def _of_characters(kind: _Type, value: ColumnValue, rows: int) -> str | None:
+def _of_characters(kind: _Type, value: ColumnValue, rows: int) -> Message | None:
     lengths = [len(one) for one in _scalars(value) if isinstance(one, str)]
     if isinstance(value, TextValue):
         lengths = [value.most]
@@ -140,13 +163,16 @@ def _of_characters(kind: _Type, value: ColumnValue, rows: int) -> str | None:
     size = kind.size or 1
     if not lengths or max(lengths) <= size:
         return None
-    return f"{kind.name} holds {size:,} characters here, and its values have up to {max(lengths):,}"
+    return say(
+        "{type} holds {most} characters here, and its values have up to {longest}",
+        type=kind.name,
+        most=Count(size),
+        longest=Count(max(lengths)),
+    )
 
 
-def _beyond(limits: tuple[int, int], held: tuple[int, int], said: str) -> str | None:
-    if limits[0] >= held[0] and limits[1] <= held[1]:
-        return None
-    return f"{said}, and its values go from {limits[0]:,} to {limits[1]:,}"
+def _is_within(limits: tuple[int, int], held: tuple[int, int]) -> bool:
+    return limits[0] >= held[0] and limits[1] <= held[1]
 
 
 def _limits(value: ColumnValue, rows: int) -> tuple[int, int] | None:

@@ -10,6 +10,7 @@ from loadstone import engine
 from loadstone.config.problems import Problem
 from loadstone.families import connect, family_of
 from loadstone.model.engine_plan import step_document
+from loadstone.model.message import say
 from loadstone.model.plan import Drive, Plan, Step, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.model.template import Piece, Statement, Template, TemplateSpec, TextPiece
@@ -33,7 +34,7 @@ class Explained:
 
 
 def samples(template: Template, count: int, seed: int = 0) -> tuple[engine.Sample, ...]:
-    """So many events of a user.
+    """That many events of a user.
 
     Raises:
         PlanRefused: the engine does not take the template.
@@ -42,7 +43,7 @@ def samples(template: Template, count: int, seed: int = 0) -> tuple[engine.Sampl
 
 
 def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
-    """See that the tables can be made and filled, before any is; nothing is carried out.
+    """See that the tables can be made and filled, before any is; nothing is changed.
 
     Raises:
         TargetError: the server cannot be reached.
@@ -60,7 +61,7 @@ def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
                 if refusal is not None and refusal.kind in ("grammar", "no_such_type"):
                     line = template.table_lines[table.name][column.name]
                     key = f"table.{table.name}.columns.{column.name}.type"
-                    write = "write what CREATE TABLE takes behind a column's name"
+                    write = say("write what CREATE TABLE takes after a column's name")
                     faults.append(Problem(line, key, refusal.said, write))
     if faults:
         raise TemplateRefused(file, faults)
@@ -73,12 +74,14 @@ def _check_room(template: Template, file: str, sandbox: Sandbox) -> None:
     if sum(sizes.values()) <= free:
         return
     largest = max(sizes, key=lambda name: sizes[name])
-    said = (
-        f"all rows take about {_gb(sum(sizes.values()))} with their binary log, and {_gb(free)} are"
-        f" free in {sandbox.folder}"
+    said = say(
+        "all rows take about {needed} with their binary log, and {free} are free in {folder}",
+        needed=_gb(sum(sizes.values())),
+        free=_gb(free),
+        folder=str(sandbox.folder),
     )
     line = template.table_lines[largest][""]
-    fault = Problem(line, f"table.{largest}.rows", said, "write fewer rows, or make room")
+    fault = Problem(line, f"table.{largest}.rows", said, say("write fewer rows, or make room"))
     raise TemplateRefused(file, [fault])
 
 
@@ -87,7 +90,7 @@ def _gb(size: int) -> str:
 
 
 def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Explained]:
-    """What the server says to EXPLAIN of each statement, of each once; nothing is carried out.
+    """What the server says to EXPLAIN of each statement, of each once; nothing is executed.
 
     Raises:
         TargetError: the server cannot be reached.
@@ -109,10 +112,10 @@ def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Expla
 def check_statements(
     template: Template, file: str, endpoint: Endpoint, init_sql: Sequence[str] = ()
 ) -> None:
-    """See that the server knows what each statement means, before any is carried out.
+    """See that the server knows what each statement means, before any is executed.
 
-    `init_sql`: what each session is told before, as it may change what SQL means. Tables are not
-    asked for: a statement may make the one that the next one reads.
+    `init_sql`: what each session executes first, as it may change what SQL means. Tables need not
+    be there: a statement may make the one that the next one reads.
 
     Raises:
         TargetError: the server cannot be reached.
@@ -173,9 +176,9 @@ def _with_placeholders(statement: Statement) -> str:
 def _fault(template: Template, one: _Sent, refusal: Refusal) -> Problem:
     line = template.lines[one.transaction][one.number - 1]
     key = f"transaction.{one.transaction}.statements[{one.number}]"
-    write = f"it was sent as: {one.sql}"
+    write = say("it was sent as: {sql}", sql=one.sql)
     if refusal.kind == "no_such_table" and template.tables:
-        write = "loadstone prepare makes the tables of the file there, with the same --target"
+        write = say("loadstone prepare makes the tables of the file there, with the same --target")
     return Problem(line, key, refusal.said, write)
 
 

@@ -7,7 +7,7 @@ columns, only a server can say: `loadstone workload check FILE --target URL` ask
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -21,6 +21,8 @@ from loadstone.config.written import Fault, Written, read
 from loadstone.engine import WorkloadInfo
 from loadstone.model.distribution import Distribution, Uniform
 from loadstone.model.effect import StatementEffect
+from loadstone.model.hints import write
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.template import (
     ChoiceValue,
     Column,
@@ -62,7 +64,7 @@ _KINDS = (
 
 
 class TemplateRefused(ExperimentRefused):
-    """A template file that is not carried out; nothing was started for it."""
+    """A template file that is not run; nothing was started for it."""
 
 
 def info_of(template: Template) -> WorkloadInfo:
@@ -107,8 +109,11 @@ def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Templat
     made = [_Maker(name, one, written, faults).made() for name, one in written.transaction.items()]
     name = written.name or "".join(sign if sign.isalnum() else "_" for sign in Path(file).stem)
     if name in taken:
-        said = f"{name} is a workload of the program's own"
-        faults.add(("name",), said, 'write name = "another", or rename the file')
+        faults.add(
+            ("name",),
+            say("{name} is the name of a built-in workload", name=name),
+            say('write name = "another", or rename the file'),
+        )
     if faults.found:
         raise TemplateRefused(file, faults.found)
     tables = tuple(table.made(each) for each, table in written.table.items())
@@ -170,13 +175,13 @@ class _Values(Written):
 
     def unfit(self) -> Iterator[Fault]:
         for kind in self.kinds[:1]:
-            said = f"{kind} says already what it is"
-            yield from self.misplaced(self.kinds[1:], "leave one of the two out", said)
+            said = say("{key} says already what its values are", key=kind)
+            yield from self.misplaced(self.kinds[1:], say("leave one of the two out"), said)
             if kind not in ("integer", "row"):
-                said = f"nothing is spread over {kind}"
-                yield from self.misplaced(["spread"], "leave it out", said)
+                said = say("{key} has no spread", key=kind)
+                yield from self.misplaced(["spread"], say("leave it out"), said)
         if not self.kinds:
-            yield (), "nothing says what its values are", f"write {self.example}"
+            yield (), say("nothing says what its values are"), write(self.example)
 
     def value(self, limits: tuple[int, int] | None) -> ColumnValue:
         """The value; `limits` are those of a number."""
@@ -190,7 +195,7 @@ class _Values(Written):
 
 
 def _no_row(_: object) -> str:
-    raise InvalidValue("rows are chosen by parameters", "write integer = [1, 100]")
+    raise InvalidValue(say("only parameters choose rows"), write("integer = [1, 100]"))
 
 
 class _Column(_Values):
@@ -210,12 +215,12 @@ class _Parameter(_Values):
 
     def unfit(self) -> Iterator[Fault]:
         if self.after:
-            said = "from says already what it is"
-            yield from self.misplaced(self.kinds, "leave one of the two out", said)
+            said = say("{key} says already what its values are", key="from")
+            yield from self.misplaced(self.kinds, say("leave one of the two out"), said)
             return
         yield from super().unfit()
         yield from self.misplaced(
-            ["add"], 'write from = "other" beside it', "there is nothing to add to"
+            ["add"], say('write from = "other" next to it'), say("there is nothing to add to")
         )
 
 
@@ -231,12 +236,14 @@ class _Table(Written):
     def unfit(self) -> Iterator[Fault]:
         numbers = [name for name, one in self.columns.items() if one.sequence]
         if len(numbers) != 1:
-            said = f"{len(numbers)} columns count the rows, and one has to"
-            yield ("columns",), said, "write sequence = true for one column, as for an id"
+            said = say("{number} columns count the rows, and exactly one must", number=len(numbers))
+            yield ("columns",), said, say("write sequence = true for one column, such as an id")
         keys = [("primary_key", each) for each in self.primary_key or ()]
         for where, each in keys + [("indexes", each) for index in self.indexes for each in index]:
             if each not in self.columns:
-                yield (where,), f"there is no column {each}", f"there are {', '.join(self.columns)}"
+                known = Joined(self.columns)
+                said = say("there is no column {name}", name=each)
+                yield (where,), said, say("there are {known}", known=known)
         yield from check_columns(self.made(""))
 
     def made(self, name: str) -> Table:
@@ -291,13 +298,13 @@ class _File(Written):
 
     def unfit(self) -> Iterator[Fault]:
         if not self.transaction:
-            example = 'write [transaction.buy] and statements = ["SELECT …"]'
-            yield ("transaction",), "no transaction", example
+            example = say('write [transaction.buy] and statements = ["SELECT …"]')
+            yield ("transaction",), say("no transaction"), example
         yield from check_names({name: table.made(name) for name, table in self.table.items()})
 
 
 class _Maker:
-    """Makes a transaction of what was written, and tells what does not go together."""
+    """Makes a transaction of what was written, and reports what does not go together."""
 
     def __init__(self, name: str, written: _Transaction, file: _File, faults: Problems) -> None:
         self._name = name
@@ -331,7 +338,7 @@ class _Maker:
         )
         return found, effects
 
-    def _wrong(self, path: KeyPath, what: str, write: str) -> None:
+    def _wrong(self, path: KeyPath, what: Message, write: Message) -> None:
         self._faults.add(("transaction", self._name, *path), what, write)
 
     def _read_names(self) -> list[str]:
@@ -340,9 +347,9 @@ class _Maker:
         for at, one in enumerate(self._written.statements):
             for name in one.read:
                 if name in self._drawn:
-                    said = f"{name} is a parameter that is drawn"
-                    write = "give what is read a name of its own"
-                    self._wrong(("statements", at, "read"), said, write)
+                    said = say("{name} is a parameter that is drawn", name=name)
+                    hint = say("give what is read a name of its own")
+                    self._wrong(("statements", at, "read"), said, hint)
                 found[name] = None
         return [name for name in found if name not in self._drawn]
 
@@ -355,9 +362,9 @@ class _Maker:
             while current is not None and current in self._drawn and current not in order:
                 if current in chain:
                     links = [*chain, current]
-                    circle = " from ".join(links[links.index(current) :])
-                    said = f"it goes round in a circle: {circle}"
-                    self._wrong(("parameters", name, "from"), said, "draw one of them")
+                    circle = " <- ".join(links[links.index(current) :])
+                    said = say("it depends on itself: {circle}", circle=circle)
+                    self._wrong(("parameters", name, "from"), said, say("draw one of them"))
                     break
                 chain[current] = None
                 current = self._drawn[current].after
@@ -373,10 +380,10 @@ class _Maker:
             value = one.value(self._limits(name, one))
         else:
             if not self._is_whole(one.after):
-                said = f"{one.after} is no whole number that is drawn"
+                said = say("{name} is not a whole number that is drawn", name=one.after)
                 whole = [each for each, other in self._drawn.items() if not other.after]
-                known = ", ".join(filter(self._is_whole, whole)) or "none"
-                self._wrong(("parameters", name, "from"), said, f"there are {known}")
+                known = list(filter(self._is_whole, whole))
+                self._wrong(("parameters", name, "from"), said, _there_are(known))
             value = OffsetValue(of=self._places.get(one.after, 0), add=one.add)
         return Parameter(name=name, value=value, per=one.per)
 
@@ -391,9 +398,18 @@ class _Maker:
         table = self._tables.get(one.row)
         if table and table.rows:
             return 1, table.rows
-        said = f"{one.row} begins without rows" if table else f"there is no table {one.row}"
-        known = ", ".join(each for each, other in self._tables.items() if other.rows) or "none"
-        self._wrong(("parameters", name, "row"), said, f"tables with rows: {known}")
+        said = (
+            say("{table} starts without rows", table=one.row)
+            if table
+            else say("there is no table {table}", table=one.row)
+        )
+        known = [each for each, other in self._tables.items() if other.rows]
+        hint = (
+            say("tables with rows: {known}", known=Joined(known))
+            if known
+            else say("no table has rows")
+        )
+        self._wrong(("parameters", name, "row"), said, hint)
         return 1, 1
 
     def _statement(self, at: int, written: _Statement) -> Statement:
@@ -407,15 +423,16 @@ class _Maker:
                 case Named(name) if name in self._places and name not in later:
                     pieces.append(ParameterPiece(parameter=self._places[name]))
                 case Named(name):
-                    there = ", ".join(f":{each}" for each in self._places) or "none"
-                    said = f"there is no parameter :{name}"
+                    said = say("there is no parameter :{name}", name=name)
                     if name in self._places:
-                        said = f":{name} is read by no statement before"
-                    self._wrong((*path, "sql"), said, f"there are {there}")
+                        said = say("no earlier statement reads :{name}", name=name)
+                    known = [f":{each}" for each in self._places]
+                    self._wrong((*path, "sql"), said, _there_are(known))
                 case CopyOf(table):
                     pieces += [TextPiece(text=table), "copy"]
         if written.same_copy and not any(_has_copies(one) for one in before):
-            self._wrong((*path, "same_copy"), "no statement before has a copy", "leave it out")
+            said = say("no earlier statement has a copy")
+            self._wrong((*path, "same_copy"), said, say("leave it out"))
         return Statement(
             pieces=tuple(pieces),
             repeat=written.repeat,
@@ -431,17 +448,23 @@ class _Maker:
         named = [part.table for part in written.sql if isinstance(part, CopyOf)]
         for table in named:
             if table not in known:
-                said = f"{{{table}}} is no table of the file that has copies"
-                there = f"there are {', '.join(known) or 'none'}"
-                self._wrong(path, said, f"{there}; tables without copies: write {table}")
+                said = say(
+                    "{table} is not a table of the file that has copies", table=f"{{{table}}}"
+                )
+                hint = say(
+                    "{known}; for a table without copies write {table}",
+                    known=_there_are(list(known)),
+                    table=table,
+                )
+                self._wrong(path, said, hint)
         copies = dict.fromkeys(known[table] for table in named if table in known)
         if len(copies) > 1:
-            said = "its tables have different numbers of copies"
-            self._wrong(path, said, "write copies = the same number for both")
+            said = say("its tables have different numbers of copies")
+            self._wrong(path, said, say("write copies = the same number for both"))
         return next(reversed(copies), 0)
 
     def _check_use(self) -> None:
-        """A name that nothing stands for is most often a slip."""
+        """A name that no statement uses is most often a slip."""
         used = {
             part.name
             for one in self._written.statements
@@ -451,8 +474,12 @@ class _Maker:
         used |= {one.after for one in self._drawn.values() if one.after}
         for name in self._drawn:
             if name not in used and not self._faults.found:
-                write = f"write :{name} in one, or leave it out"
-                self._wrong(("parameters", name), "no statement names it", write)
+                hint = say("write :{name} in one, or leave it out", name=name)
+                self._wrong(("parameters", name), say("no statement uses it"), hint)
+
+
+def _there_are(known: Sequence[str]) -> Message:
+    return say("there are {known}", known=Joined(known)) if known else say("there are none")
 
 
 def _has_copies(one: _Statement) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from loadstone.config.values import InvalidValue
+from loadstone.model.hints import write
+from loadstone.model.message import say
 from loadstone.mysql.statements import administers
 
 # In this order: a comment and a text hide whatever is in them.
@@ -64,16 +66,16 @@ def parts_of(sql: str) -> tuple[Part, ...]:
     found = tuple(_joined(_tokens(sql.strip().rstrip(";"))))
     word = first_word(sql)
     if not word:
-        raise InvalidValue("there is no statement", 'write sql = "SELECT …"')
+        raise InvalidValue(say("there is no statement"), write('sql = "SELECT …"'))
     if word in _TRANSACTIONS:
         raise InvalidValue(
-            f"{word} is not for statements: BEGIN and COMMIT are sent around them",
-            "leave it out; without a transaction: autocommit = true",
+            say("{word}: BEGIN and COMMIT are sent around the statements anyway", word=word),
+            say("leave it out; without a transaction: autocommit = true"),
         )
     if what := administers(sql):
         raise InvalidValue(
-            f"{what} is no load: it changes the server for everybody",
-            "leave it out; experiments set variables, and put them back",
+            say("{statement} is not load: it changes the server for everybody", statement=what),
+            say("leave it out; experiments set variables, and restore them"),
         )
     return found
 
@@ -103,14 +105,21 @@ def _tokens(sql: str) -> Iterator[Part]:
     for match in _TOKEN.finditer(sql):
         match match.lastgroup:
             case "open":
-                kind = "a comment" if match[0] == "/*" else f"a text that begins with {match[0]}"
-                raise InvalidValue(f"{kind} has no end", "close it")
+                said = (
+                    say("a comment has no end")
+                    if match[0] == "/*"
+                    else say("a text that starts with {quote} has no end", quote=match[0])
+                )
+                raise InvalidValue(said, say("close it"))
             case "mark":
                 raise InvalidValue(
-                    "? stands for no value here", "write :name, and name a parameter so"
+                    say("? is not a placeholder here"),
+                    say("write :name, and define a parameter of that name"),
                 )
             case "end":
-                raise InvalidValue("there is more than one statement", "write each for itself")
+                raise InvalidValue(
+                    say("there is more than one statement"), say("write each on its own")
+                )
             case "parameter":
                 yield Named(match["parameter"])
             case "table":

@@ -12,7 +12,11 @@ from pydantic import Field, PlainValidator
 
 from loadstone.config import values
 from loadstone.config.values import InvalidValue, shown
+from loadstone.config.written import not_a_list
 from loadstone.model.distribution import Distribution
+from loadstone.model.figure import Count
+from loadstone.model.hints import write
+from loadstone.model.message import say
 from loadstone.model.template import (
     ChoiceValue,
     ConstantValue,
@@ -40,9 +44,9 @@ def name(value: object) -> str:
     """A name of a table, column, index, transaction or parameter."""
     written = values.text(value)
     if not _NAME.fullmatch(written):
-        said = f"{shown(value)} cannot be a name here"
         raise InvalidValue(
-            said, "write letters, digits and underscores, a letter first, 64 at most"
+            say("{value} cannot be a name here", value=shown(value)),
+            say("write up to 64 letters, digits and underscores, a letter first"),
         )
     return written
 
@@ -51,10 +55,10 @@ def names(value: object) -> tuple[str, ...]:
     """`"id"`, or `["shop", "id"]`."""
     listed = value if isinstance(value, list) else [value]
     if not listed:
-        raise InvalidValue("there is no column", 'write ["id"]')
+        raise InvalidValue(say("there is no column"), write('["id"]'))
     found = tuple(name(each) for each in listed)
     if len(set(found)) < len(found):
-        raise InvalidValue("a column is there twice", "leave one out")
+        raise InvalidValue(say("a column is there twice"), say("leave one out"))
     return found
 
 
@@ -74,12 +78,13 @@ def column_type(value: object) -> str:
         if not depth and "--" not in written and "/*" not in written:
             return written
     raise InvalidValue(
-        f"{shown(value)} is no type of a column", 'write "INT NOT NULL", "VARCHAR(60)"'
+        say("{value} is not a column type", value=shown(value)),
+        say('write "INT NOT NULL" or "VARCHAR(60)"'),
     )
 
 
 def rows_loaded(value: object) -> int:
-    """`10000`, `"10k"`, or 0 for a table that begins empty."""
+    """`10000`, `"10k"`, or 0 for a table that starts empty."""
     if value == 0 and not isinstance(value, bool):
         return 0
     return values.count(value)
@@ -89,10 +94,12 @@ def rows_expected(value: object) -> tuple[int, int]:
     """`1`, or `[0, 10]`."""
     listed = value if isinstance(value, list) else [value, value]
     if len(listed) != 2:
-        raise InvalidValue(f"{shown(value)} is no number of rows", "write 1, or [0, 10]")
+        raise InvalidValue(
+            say("{value} is not a number of rows", value=shown(value)), say("write 1, or [0, 10]")
+        )
     fewest, most = (_whole(each, 0, _MOST) for each in listed)
     if fewest > most:
-        raise InvalidValue("the fewest rows come first", f"write [{most}, {fewest}]")
+        raise InvalidValue(say("the smaller number comes first"), write(f"[{most}, {fewest}]"))
     return fewest, most
 
 
@@ -100,7 +107,9 @@ def think_s(value: object) -> float:
     """A time to think: at most an hour."""
     found = values.seconds_or_none(value)
     if found > 3600:
-        raise InvalidValue(f"{shown(value)} is too long", 'write "1h" or less')
+        raise InvalidValue(
+            say("{value} is too long", value=shown(value)), say('write "1h" or less')
+        )
     return found
 
 
@@ -114,7 +123,8 @@ Whole = Annotated[int, Field(ge=_LEAST, le=_MOST)]
 def _whole(value: object, least: int = _LEAST, most: int = _MOST) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidValue(
-            f"{shown(value)} is no whole number here", f"write one of {least:,} to {most:,}"
+            say("{value} is not a whole number here", value=shown(value)),
+            say("write one from {least} to {most}", least=Count(least), most=Count(most)),
         )
     return value
 
@@ -123,7 +133,10 @@ def integer(value: object) -> tuple[int, int]:
     """`[1, 100]`."""
     low, high = _two(value, _whole, "[1, 100]")
     if high - low >= _MOST:
-        raise InvalidValue(f"{shown(value)} is too wide", "write a range of less than 2^63 numbers")
+        raise InvalidValue(
+            say("{value} is too wide", value=shown(value)),
+            say("write a range of less than 2^63 numbers"),
+        )
     return low, high
 
 
@@ -135,7 +148,7 @@ def spread(value: object) -> Distribution | Hot:
         shares = {"percent": 1, "hits": 90} | value
         if set(shares) != {"kind", "percent", "hits"}:
             raise InvalidValue(
-                "a hot set has percent and hits", 'write { kind = "hot", percent = 1 }'
+                say("a hot set has percent and hits"), write('{ kind = "hot", percent = 1 }')
             )
         return _percent(shares["percent"]), _percent(shares["hits"])
     return values.distribution(value)
@@ -149,14 +162,16 @@ def sequence(value: object) -> SequenceValue:
 def row_number(value: object) -> SequenceValue:
     """Of a column: `true`."""
     if value is not True:
-        raise InvalidValue("rows are counted from 1", "write sequence = true")
+        raise InvalidValue(say("rows are counted from 1"), write("sequence = true"))
     return SequenceValue()
 
 
 def unique(value: object) -> UniqueValue:
     """`true`."""
     if value is not True:
-        raise InvalidValue(f"{shown(value)} says nothing here", "write unique = true")
+        raise InvalidValue(
+            say("{value} means nothing here", value=shown(value)), write("unique = true")
+        )
     return UniqueValue()
 
 
@@ -171,14 +186,16 @@ def pattern(value: object) -> PatternValue:
     """`"###-@@"`."""
     written = values.text(value)
     if any(sign in "'\\" or ord(sign) < 32 for sign in written):
-        raise InvalidValue("a pattern has no quotes, backslashes and line ends", 'write "##-@@"')
+        raise InvalidValue(
+            say("a pattern cannot have quotes, backslashes or line ends"), write('"##-@@"')
+        )
     return PatternValue(pattern=written)
 
 
 def choice(value: object) -> ChoiceValue:
     """A list of values; one that is there twice is twice as likely."""
     if not isinstance(value, list) or not value:
-        raise InvalidValue(f"{shown(value)} is no list of at least one", 'write ["new", "paid"]')
+        raise InvalidValue(not_a_list(shown(value)), write('["new", "paid"]'))
     return ChoiceValue(values=tuple(_scalar(each) for each in value))
 
 
@@ -193,10 +210,15 @@ def decimal(value: object) -> DecimalValue:
     places = max(-int(each.as_tuple().exponent) for each in (first, last))
     places = max(places, 0)
     if places > _MOST_PLACES:
-        raise InvalidValue(f"{shown(value)} has too many places", f"write {_MOST_PLACES} at most")
+        raise InvalidValue(
+            say("{value} has too many decimal places", value=shown(value)),
+            say("write {most} at most", most=_MOST_PLACES),
+        )
     low, high = (int(each.scaleb(places)) for each in (first, last))
     if low < _LEAST or high > _MOST:
-        raise InvalidValue(f"{shown(value)} is too large", "write fewer digits")
+        raise InvalidValue(
+            say("{value} is too large", value=shown(value)), say("write fewer digits")
+        )
     return DecimalValue(low=low, high=high, places=places)
 
 
@@ -214,17 +236,18 @@ def datetime_(value: object) -> MomentValue:
 
 def _two(value: object, convert: Callable[[object], T], example: str) -> tuple[T, T]:
     if not isinstance(value, list) or len(value) != 2:
-        raise InvalidValue(f"{shown(value)} is no range", f"write {example}")
+        raise InvalidValue(say("{value} is not a range", value=shown(value)), write(example))
     low, high = (convert(each) for each in value)
     if low > high:
-        raise InvalidValue("the least comes first", f"write {example}")
+        raise InvalidValue(say("the lowest value comes first"), write(example))
     return low, high
 
 
 def _percent(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 100:
         raise InvalidValue(
-            f"{shown(value)} is no percentage", "write a number above 0 and below 100"
+            say("{value} is not a percentage", value=shown(value)),
+            say("write a number above 0 and below 100"),
         )
     return float(value)
 
@@ -240,7 +263,10 @@ def _scalar(value: object) -> Scalar:
         return value
     if isinstance(value, datetime.date | datetime.time):
         return str(value)
-    raise InvalidValue(f"{shown(value)} is no value of SQL", 'write a text, a number or "NULL"')
+    raise InvalidValue(
+        say("{value} is not an SQL value", value=shown(value)),
+        say('write a text, a number or "NULL"'),
+    )
 
 
 def _decimal(value: object) -> Decimal:
@@ -249,7 +275,9 @@ def _decimal(value: object) -> Decimal:
     except InvalidOperation:
         found = Decimal("NaN")
     if isinstance(value, bool) or not found.is_finite():
-        raise InvalidValue(f"{shown(value)} is no decimal number", 'write "12.34"')
+        raise InvalidValue(
+            say("{value} is not a decimal number", value=shown(value)), write('"12.34"')
+        )
     return found
 
 
@@ -257,7 +285,9 @@ def _day(value: object) -> int:
     try:
         day = value if isinstance(value, datetime.date) else datetime.date.fromisoformat(str(value))
     except ValueError:
-        raise InvalidValue(f"{shown(value)} is no day", 'write "2026-12-31"') from None
+        raise InvalidValue(
+            say("{value} is not a date", value=shown(value)), write('"2026-12-31"')
+        ) from None
     return _unix_s(datetime.datetime(day.year, day.month, day.day))
 
 
@@ -269,9 +299,14 @@ def _second(value: object) -> int:
             else datetime.datetime.fromisoformat(str(value))
         )
     except ValueError:
-        raise InvalidValue(f"{shown(value)} is no time", 'write "2026-12-31 23:59:59"') from None
+        raise InvalidValue(
+            say("{value} is not a date with a time", value=shown(value)),
+            write('"2026-12-31 23:59:59"'),
+        ) from None
     if found.tzinfo is not None:
-        raise InvalidValue("times are the server's own", "leave the time zone out")
+        raise InvalidValue(
+            say("times are in the server's own time zone"), say("leave the time zone out")
+        )
     return _unix_s(found)
 
 
