@@ -516,7 +516,7 @@ def test_a_seal_of_before_is_named_with_the_way_out(left: Path) -> None:
     (left / "seals").write_text("\n".join(seals))
     code, said = resumed(left)
     assert code == 7, said
-    assert "or of an older Loadstone, counts for nothing" in said and "--trust-folder" in said
+    assert "or of an older Loadstone, does not count" in said and "--trust-folder" in said
 
 
 @pytest.mark.parametrize("is_ours_first", [True, False])
