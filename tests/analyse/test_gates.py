@@ -23,6 +23,7 @@ from loadstone.analyse.gates import (
 )
 from loadstone.analyse.intervals import Interval
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import plain
 from loadstone.model.plan import Rate
 from loadstone.model.result import GeneratorCost, StepResult
 from loadstone.model.search import Level, Objective, SearchOutcome
@@ -159,13 +160,13 @@ def interval(low: float, high: float) -> Interval:
 @pytest.mark.parametrize(
     ("change_seen", "state"),
     [
-        (Change("here", -0.10, interval(-0.12, -0.08)), "broken"),
-        (Change("here", -0.06, interval(-0.09, -0.03)), "not decided"),
-        (Change("here", -0.01, interval(-0.03, 0.01)), "held"),
-        (Change("here", 0.20, interval(0.10, 0.30)), "held"),
-        (Change("here", -0.06, None), "broken"),
-        (Change("here", -0.04, None), "held"),
-        (Change("here", None, None, "client-bound"), "no evidence"),
+        (Change(plain("here"), -0.10, interval(-0.12, -0.08)), "broken"),
+        (Change(plain("here"), -0.06, interval(-0.09, -0.03)), "not decided"),
+        (Change(plain("here"), -0.01, interval(-0.03, 0.01)), "held"),
+        (Change(plain("here"), 0.20, interval(0.10, 0.30)), "held"),
+        (Change(plain("here"), -0.06, None), "broken"),
+        (Change(plain("here"), -0.04, None), "held"),
+        (Change(plain("here"), None, None, plain("client-bound")), "no evidence"),
     ],
 )
 def test_a_change_fails_where_all_of_its_interval_is_beyond_the_limit(

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from loadstone.analyse.gates import Check, State
 from loadstone.analyse.intervals import Interval
 from loadstone.analyse.metrics import CLASSES, METRICS
+from loadstone.model.language import in_language
+from loadstone.model.message import plain, say
 from loadstone.report.gates import lines, sentence
 from loadstone.report.junit import as_junit
 
@@ -47,7 +49,7 @@ HOSTILE = '<x a="1">&amp;]]>\x00\x1b[31m\ud800\ufffe"\'é\n'
 
 
 def a_check(state: State, where: str = "oltp_read_write, 64 users") -> Check:
-    return Check("p99<20ms", METRICS["p99"], where, state, 31.2)
+    return Check("p99<20ms", METRICS["p99"], plain(where), state, 31.2)
 
 
 def test_each_state_has_its_place_in_the_document() -> None:
@@ -90,13 +92,16 @@ def test_what_held_is_a_line_a_gate_and_what_failed_is_for_stderr() -> None:
 
 def test_a_change_is_told_with_its_interval() -> None:
     interval = Interval(-0.12, -0.08, 0.9875, "Welch's t")
-    check = Check("tps<-5%", METRICS["tps"], "here", "broken", -0.1, interval, None, True)
+    check = Check("tps<-5%", METRICS["tps"], plain("here"), "broken", -0.1, interval, None, True)
     assert sentence(check) == "tps<-5% broken: tps -10.0 % (98.8 %: -12.0 % to -8.0 %) at here"
 
 
 def test_what_could_not_be_judged_says_why() -> None:
-    check = Check("tps<-5%", METRICS["tps"], "here", "no evidence", why="client-bound")
-    assert sentence(check) == "tps<-5% no evidence: here (client-bound)"
+    check = Check(
+        "tps<-5%", METRICS["tps"], plain("here"), "no evidence", why=say("it was not run")
+    )
+    assert sentence(check) == "tps<-5% no evidence: here (it was not run)"
+    assert sentence(check, in_language("zh")) == "tps<-5% 没有依据：here（没有执行）"
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if not name.startswith(CLASSES)])

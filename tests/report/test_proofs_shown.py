@@ -11,7 +11,7 @@ from loadstone.cli.errors import exit_code_of
 from loadstone.diagnosis.no_trial import WHY
 from loadstone.diagnosis.trials import client
 from loadstone.model.finding import Diagnosis, Finding, Proof, ProofVerdict
-from loadstone.model.message import say
+from loadstone.model.message import plain
 from loadstone.report.opened import Run
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
@@ -28,11 +28,11 @@ def a_finding(cause: str) -> Finding:
     finding = Finding(
         cause=cause,
         group="setting",
-        sentence=say("It is {cause}.", cause=cause),
+        sentence=plain(f"It is {cause}."),
         evidence=(),
         share=0.3,
         confidence=0.6,
-        remedy=say("Change it."),
+        remedy=plain("Change it."),
     )
     if cause not in SAID:
         return finding.model_copy(update={"untried": WHY[cause]})
@@ -58,7 +58,7 @@ def run(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> Path
     found = Diagnosis(
         variant="default",
         workload="oltp_read_write",
-        answer=say("It is."),
+        answer=plain("It is."),
         findings=tuple(map(a_finding, causes)),
         not_evaluated=(),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from loadstone.model.language import in_language
 from loadstone.model.numbers import digits, duration, number_of, pct, signed
 from loadstone.model.plan import Rate
 from loadstone.model.result import HostFigures, Result, ServerFigures
@@ -192,3 +193,16 @@ def test_durations_are_in_the_unit_that_fits() -> None:
     written = [duration(seconds) for seconds in (0.4, 12, 200, 120, 3600 * 4 + 300)]
     assert written == ["0.4 s", "12 s", "3 min 20 s", "2 min", "4 h 05 min"]
     assert (number_of(1, "user"), number_of(2, "user")) == ("1 user", "2 users")
+
+
+def test_a_ladder_in_chinese_has_chinese_around_its_figures(tmp_path: Path, script: Script) -> None:
+    rates = {1: 100, 4: 350, 16: 920, 64: 1002, 256: 850}
+    said = as_text(result_of(tmp_path, script, rates), words=in_language("zh"))
+    lines = said.splitlines()
+    assert (
+        lines[0]
+        == "oltp_read_write、2 张表 × 100 行、prepared 语句、每步 4 s，预热 1 s、随机种子 0"
+    )
+    assert "峰值：64 并发时 1,002 TPS；16 并发 已达到其 92%。256 并发时降到 850。" in lines
+    heads = next(line for line in lines if "并发" in line and "TPS" in line)
+    assert heads.split() == ["并发", "TPS", "QPS", "ms", "ms", "ms", "ms", "/秒", "重连", "µs/查询"]
