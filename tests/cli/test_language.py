@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from called import called
+from loadstone.cli.language import current
 
 ENGLISH = (
     "error: no such option '--nope'\nhint:  loadstone runs list --help-all shows all options\n"
@@ -71,6 +72,7 @@ def test_json_is_english_in_every_language(tmp_path: Path) -> None:
 
 def test_one_call_leaves_no_language_to_the_next(tmp_path: Path) -> None:
     chinese = called("runs", "list", "--lang", "zh", folder=tmp_path, environment={})
+    assert current().code == "en"
     english = called("runs", "list", folder=tmp_path, environment={})
     assert chinese.stderr == "runs 中没有运行\n"
     assert english.stderr == "no runs in runs\n"

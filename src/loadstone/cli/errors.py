@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import click
 
-from loadstone.cli.language import choose, in_words
+from loadstone.cli.language import in_words, spoken_for
 from loadstone.lab.step.interrupts import ending_signals
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
@@ -35,7 +35,11 @@ _GIVEN = frozenset(
 
 def exit_code_of(arguments: Sequence[str]) -> int:
     """Run the command line; whatever goes wrong is one line and its own number."""
-    choose(arguments)
+    with spoken_for(arguments):
+        return _exit_code_of(arguments)
+
+
+def _exit_code_of(arguments: Sequence[str]) -> int:
     from loadstone.cli.app import app
 
     # Also where a shell started us in the background with SIGINT ignored.

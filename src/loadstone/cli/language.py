@@ -7,7 +7,8 @@ JSON, CSV and JUnit documents are English in every language.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import get_args
 
 from loadstone.model.language import ENGLISH, Lang, Language, named, of_environment
@@ -41,14 +42,23 @@ def by_text(text: str) -> str:
     return _Spoken.language.lookup(text)
 
 
-def choose(arguments: Sequence[str]) -> None:
+@contextmanager
+def spoken_for(arguments: Sequence[str]) -> Iterator[None]:
+    """Speak the language that a command line asks for, then English again."""
+    _Spoken.language = _chosen(arguments)
+    try:
+        yield
+    finally:
+        _Spoken.language = ENGLISH
+
+
+def _chosen(arguments: Sequence[str]) -> Language:
     """The language of `--lang`, else that of the environment; click refuses an unknown one."""
     if tuple(arguments[:1]) == _AS_ANOTHER:
-        _Spoken.language = ENGLISH
-        return
+        return ENGLISH
     wanted = _asked(arguments)
     known = wanted in get_args(Lang)
-    _Spoken.language = named(wanted) if wanted and known else of_environment(os.environ)
+    return named(wanted) if wanted and known else of_environment(os.environ)
 
 
 def _asked(arguments: Sequence[str]) -> str | None:
