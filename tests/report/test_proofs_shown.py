@@ -16,7 +16,7 @@ from loadstone.report.opened import Run
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
 
-TLS = client("tls", "disabled", "TLSv1.3", say("TLS"))
+TLS = client("tls", "disabled", "TLSv1.3", plain("TLS"))
 SAID: dict[str, tuple[ProofVerdict, str]] = {
     "tls": ("proven", "TLS costs 31 % ± 4 % of the rate."),
     "line-full": ("refuted", "compression=zlib has no effect within 3 %."),

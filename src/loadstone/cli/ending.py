@@ -107,7 +107,7 @@ def show(result: Result, path: Path, *, as_json: bool) -> None:
         click.echo(run_folder.to_json(result), nl=False)
         return
     compared = _compared(result, path)
-    parts, answered = compared or (as_renderable(result), ())
+    parts, answered = compared or (as_renderable(result, current()), ())
     if sys.stdout.isatty():
         Console(highlight=False).print(parts)
     else:
@@ -132,4 +132,4 @@ def _compared(result: Result, path: Path) -> tuple[RenderableType, Sequence[str]
     unfair = warnings(variables_of_variants(experiment, environment_of(path).get("targets", ())))
     found = compare(experiment, result.steps, rates_by_step(path))
     answered = tuple(answer_of(asked.recipe, experiment, found)) if asked.recipe else ()
-    return outcome(experiment, result, found, unfair), answered
+    return outcome(experiment, result, found, unfair, current()), answered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from loadstone.cli.help.command import command, option
-from loadstone.cli.language import in_words
+from loadstone.cli.language import current, in_words
 from loadstone.cli.options.types import DURATION, SIZE, json_option
 from loadstone.model.message import say
 
@@ -64,7 +64,7 @@ def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
     if as_json:
         click.echo(found.model_dump_json(indent=2))
     else:
-        Console(highlight=False).print(as_renderable(found))
+        Console(highlight=False).print(as_renderable(found, current()))
         if not show:
             click.echo(in_words(say("saved  {path}", path=str(path))))
     return 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.help.command import command, option
+from loadstone.cli.language import current
 from loadstone.cli.options.types import FILE, Parsed, json_option, out_option
 from loadstone.model import quantity
 from loadstone.model.message import Joined, say
@@ -108,8 +109,8 @@ def ceilings(
     if output:
         from loadstone.runs import atomic
 
-        atomic.write_bytes(output, as_page(result, found).encode(), atomic.SHARED)
-    click.echo(as_text(result, found), nl=False)
+        atomic.write_bytes(output, as_page(result, found, current()).encode(), atomic.SHARED)
+    click.echo(as_text(result, found, current()), nl=False)
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.help.command import command
+from loadstone.cli.language import current
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.types import json_option
 from loadstone.model.message import say
@@ -48,7 +49,7 @@ def check(connection: Connection, as_json: bool) -> int:
 
     said = f"{looked.endpoint.target.place}: {looked.facts.comment} {looked.facts.version}"
     click.echo("".join(mark for mark in said if mark.isprintable()))
-    click.echo(as_text(found, text, machine), nl=False)
+    click.echo(as_text(found, text, machine, current()), nl=False)
     return 0
 
 

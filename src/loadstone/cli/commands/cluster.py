@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from loadstone.cli.help.command import group, option
+from loadstone.cli.language import current
 from loadstone.cli.options.types import WORD, json_option
 from loadstone.model.message import Message, say
 
@@ -84,5 +85,5 @@ def check(
     if as_json:
         click.echo(found.model_dump_json(indent=2))
     else:
-        Console(highlight=False).print(as_renderable(found))
+        Console(highlight=False).print(as_renderable(found, current()))
     return 0

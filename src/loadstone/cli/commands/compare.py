@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from loadstone.cli.help.command import command, option
-from loadstone.cli.language import in_words
+from loadstone.cli.language import current, in_words
 from loadstone.cli.options.gates import Gates, comparison_gate_options, conclude
 from loadstone.cli.options.types import FILE, WORD, out_option
 from loadstone.model.message import Joined, say, say_in
@@ -122,12 +122,12 @@ def _text(compared: Compared, checks: Sequence[Check], form: Form) -> str:
     if form == "html":
         from loadstone.report.comparison_page import as_page
 
-        return as_page(title, found, differing)
+        return as_page(title, found, differing, current())
     from loadstone.report.comparing import sections
     from loadstone.report.table_section import as_markdown, as_text
 
-    made = sections(found, differing)
-    return as_markdown(title, made) if form == "markdown" else as_text(made)
+    made = sections(found, differing, current())
+    return as_markdown(in_words(title), made) if form == "markdown" else as_text(made)
 
 
 def _show(text: str, asked: Asked) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.help.command import command, option
-from loadstone.cli.language import in_words
+from loadstone.cli.language import current, in_words
 from loadstone.cli.options.cluster import cluster_options
 from loadstone.cli.options.gates import Gates, gate_options
 from loadstone.cli.options.live import Beside, beside_options
@@ -98,7 +98,7 @@ def show_plan(planned: Experiment) -> None:
     from loadstone.runner.experiment import changes_of
 
     steps = schedule(planned)
-    click.echo(as_plain(plan_of(planned, steps, plan_time(planned, steps))), nl=False)
+    click.echo(as_plain(plan_of(planned, steps, plan_time(planned, steps), current())), nl=False)
     changes, unasked = changes_of(planned)
     if unasked:
         announce(say("note: existing tables could not be listed: {why}", why=unasked))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from loadstone.cli.help.command import group, option
+from loadstone.cli.language import current
 from loadstone.cli.options.types import (
     BYTES,
     DURATION,
@@ -354,7 +355,7 @@ def _run_test(command: str, kind: type[Frozen], asked: dict[str, Any]) -> int:
     if asked["as_json"]:
         click.echo(end.model_dump_json(indent=2))
     else:
-        Console(highlight=False).print(as_renderable(plan, end))
+        Console(highlight=False).print(as_renderable(plan, end, current()))
     return ExitCode.INTERRUPTED if end.reason == "stopped" else ExitCode.OK
 
 

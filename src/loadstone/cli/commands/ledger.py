@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.help.command import group, option
-from loadstone.cli.language import in_words
+from loadstone.cli.language import current, in_words
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.types import json_option, out_option
 from loadstone.model.message import Joined, say
@@ -66,7 +66,7 @@ def check(run: str, connection: Connection, step: int | None, as_json: bool, out
         found.append((book.step, verdict))
         if not as_json:
             click.echo(in_words(say("step {number}", number=book.step)))
-            click.echo("\n".join(map(in_words, verdict_lines(verdict))))
+            click.echo("\n".join(verdict_lines(verdict, current())))
     if as_json:
         steps = [{"step": number} | verdict.model_dump(mode="json") for number, verdict in found]
         click.echo(json.dumps({"version": 1, "run": str(path), "steps": steps}, indent=2))

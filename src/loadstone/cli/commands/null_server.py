@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.help.command import command, option
-from loadstone.cli.language import in_words
+from loadstone.cli.language import current, in_words
 from loadstone.cli.options.types import DURATION, FILE, SIZE, TABLES, WORD
 from loadstone.model.figure import Seconds
 from loadstone.model.message import Message, say
@@ -142,7 +142,7 @@ def null_server(as_json: bool, **asked: Any) -> None:
 
     from loadstone.report.null_server import counters
 
-    Console(highlight=False).print(counters(stats))
+    Console(highlight=False).print(counters(stats, current()))
 
 
 def _script(given: str | None) -> str | None:

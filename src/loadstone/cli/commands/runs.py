@@ -10,7 +10,7 @@ import click
 
 from loadstone.cli.commands.trend import trend
 from loadstone.cli.help.command import group, option
-from loadstone.cli.language import in_words
+from loadstone.cli.language import current, in_words
 from loadstone.cli.options.types import json_option, out_option, result_json_option
 from loadstone.model.message import say
 
@@ -55,7 +55,7 @@ def list_(out: Path, as_json: bool) -> None:
     else:
         rows = ((each.folder.name, each.result, each.problem) for each in found)
         # Names of runs are there to be copied: better wider than the terminal than cut off.
-        Console(highlight=False, width=_LIST_WIDTH).print(runs_table(rows))
+        Console(highlight=False, width=_LIST_WIDTH).print(runs_table(rows, current()))
 
 
 @runs.command(

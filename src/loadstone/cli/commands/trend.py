@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.help.command import command, option
+from loadstone.cli.language import current
 from loadstone.cli.options.gates import Gates, conclude, trend_gate_options
 from loadstone.cli.options.types import Parsed, json_option, out_option
 from loadstone.model.message import say
@@ -90,7 +91,7 @@ def trend(
 
         click.echo(json.dumps(trend_document(found, checks), indent=2, allow_nan=False))
     else:
-        click.echo(as_text(sections(found)), nl=False)
+        click.echo(as_text(sections(found, current())), nl=False)
     passed = conclude("loadstone runs trend", checks, gates.junit, quiet=as_json)
     return ExitCode.OK if passed else ExitCode.THRESHOLD
 

@@ -11,7 +11,7 @@ import click
 
 from loadstone.cli.help.command import options_in
 from loadstone.cli.help.sections import Section
-from loadstone.cli.language import in_words
+from loadstone.cli.language import current
 from loadstone.cli.options.types import FILE, Parsed, gathered
 from loadstone.model.message import Message, counted, say
 
@@ -162,9 +162,9 @@ def conclude(name: str, checks: Sequence[Check], junit: Path | None, *, quiet: b
     from loadstone.report.gates import lines, sentence
 
     if not quiet:
-        for line in lines(checks):
-            click.echo(in_words(line))
+        for line in lines(checks, current()):
+            click.echo(line)
     failed = [check for check in checks if check.fails]
     for check in failed:
-        tell(sentence(check))
+        tell(sentence(check, current()))
     return not failed

@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import suppress
 
-from loadstone.cli.language import in_words
+from loadstone.cli.language import current, in_words
 from loadstone.model.figure import Count, Rate, Seconds
 from loadstone.model.message import Message, say
 from loadstone.model.records import LoadProgress, LoadStalled
@@ -55,7 +55,7 @@ class LoadLines:
 
     def on_stalled(self, stalled: LoadStalled) -> None:
         """What it waits for: a warning, which is shown even if progress is not."""
-        announce(stalled_line(stalled))
+        announce(stalled_line(stalled, current()))
 
     def close(self) -> None:
         """Leave the terminal's line clean."""

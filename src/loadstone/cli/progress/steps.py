@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from loadstone.cli.language import by_text, in_words
+from loadstone.cli.language import by_text, current, in_words
 from loadstone.lab.step.listener import Observer
 from loadstone.model.figure import Count, Rate, Seconds
 from loadstone.model.message import Joined, Message, counted, plain, say, say_in, user_count
@@ -170,7 +170,7 @@ class LiveTable(Silence):
         rows = [tuple(step_cells(result, rates=rates)) for result in self._done]
         if self._step:
             rows.append(tuple(self._running(self._step)))
-        columns = step_columns(repeats=False, rates=rates)
+        columns = step_columns(repeats=False, rates=rates, words=current())
         table = Table(columns, tuple(rows), styles={len(self._done): "dim"})
         notes = [Text(in_words(say("note  {note}", note=text)), "dim") for text in self._notes]
         members = [
