@@ -6,14 +6,14 @@ use loadstone_script::Parameters;
 use loadstone_workload::{Catalogue, Params, Piece, StatementRef, Template};
 use std::collections::HashMap;
 
-/// By the script's numbers of them.
+/// Indexed by the script's statement number.
 #[derive(Default)]
 pub(super) struct Statements(HashMap<u32, Statement>);
 
 enum Statement {
-    /// The server knows it by this id; `kinds` are those of the parameters that it was told of last.
+    /// The server's id; `kinds` are the parameter types that it was last sent.
     Prepared { id: u32, kinds: Option<Vec<u8>> },
-    /// It goes as text, with its parameters in place.
+    /// Sent as text, with its parameters in place.
     Text(Box<Catalogue>),
 }
 
@@ -27,7 +27,7 @@ impl Statements {
         self.0.insert(number, Statement::Text(Box::new(Catalogue::new(vec![template]))));
     }
 
-    /// Forgets it; the server's id of it, if it has one.
+    /// Forgets it; returns the server's id of it, if there is one.
     pub(super) fn forget(&mut self, number: u32) -> Option<u32> {
         match self.0.remove(&number)? {
             Statement::Prepared { id, .. } => Some(id),
@@ -35,8 +35,8 @@ impl Statements {
         }
     }
 
-    /// Appends the command that executes it, where there is a connection; what answer it has. `None`: there is no
-    /// such statement.
+    /// Appends the command that executes it, if there is a connection; returns what answer to
+    /// expect. `None`: there is no such statement.
     pub(super) fn write(
         &mut self,
         number: u32,
@@ -92,7 +92,7 @@ fn owned(parameters: Parameters<'_>) -> Params {
     params
 }
 
-/// The parts of a statement; a question mark in quotes is no placeholder.
+/// The parts of a statement; a question mark in quotes is not a placeholder.
 fn pieces(sql: &str) -> Vec<Piece> {
     let (mut pieces, mut text, mut quote) = (Vec::new(), String::new(), None);
     for sign in sql.chars() {

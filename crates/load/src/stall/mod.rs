@@ -1,4 +1,5 @@
-//! Stalls: what a load does about a statement of which nothing moves. It is reported, ended, or an error.
+//! Stalls: what a load does about a statement that makes no progress. It is reported, killed, or an
+//! error.
 //!
 //! Each worker lets a watchdog see what it waits for and when a byte went last. A statement that has been silent
 //! for some seconds is looked at over another connection: its own figures, what it waits for, and who holds that.
