@@ -1,4 +1,4 @@
-//! All statements of a workload, each written for the prepared or for the text protocol.
+//! All statements of a workload, in the form of the prepared or of the text protocol.
 
 use std::io::Write as _;
 
@@ -8,26 +8,26 @@ use crate::Params;
 use crate::dialect::{Dialect, usual_dialect};
 use crate::text::push_decimal;
 
-/// What a statement is in the catalogue: its kind and the table it goes to.
+/// A statement in the catalogue: its kind and its table.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StatementRef {
-    /// Which template, from zero.
+    /// The template's index.
     pub kind: u16,
-    /// Which table, from one; zero where the statement has none.
+    /// The table's number, from one; zero if the statement has none.
     pub table: u32,
 }
 
 /// A part of a statement's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Written as it stands.
+    /// Written as it is.
     Text(String),
     /// The table's number.
     TableNumber,
     /// A placeholder, or the parameter as a literal.
     Parameter,
-    /// The parameter's text as it is, not as a literal: for SQL that the machine writes itself. A
-    /// statement with one cannot be prepared.
+    /// The parameter's text as it is, not as a literal: for SQL that the machine generates itself.
+    /// A statement with one cannot be prepared.
     Verbatim,
 }
 
@@ -41,7 +41,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// From its pieces.
+    /// A template of these pieces.
     #[must_use]
     pub fn new(pieces: Vec<Piece>) -> Self {
         let is_parameter = |piece: &&Piece| matches!(piece, Piece::Parameter | Piece::Verbatim);
@@ -51,8 +51,9 @@ impl Template {
         Self { pieces, parameters, text_only, types_vary: false }
     }
 
-    /// From SQL in which `{table}` stands for the table's number, `?` for a parameter and `{verbatim}`
-    /// for a verbatim one. For the built-in statements, none of which has these signs in a literal.
+    /// Parses SQL in which `{table}` stands for the table's number, `?` for a parameter and
+    /// `{verbatim}` for a verbatim one. Only for the built-in statements, none of which has these
+    /// characters in a literal.
     #[must_use]
     pub(crate) fn parse(sql: &str) -> Self {
         const SIGNS: [(&str, Piece); 3] = [
@@ -76,14 +77,14 @@ impl Template {
         Self::new(pieces)
     }
 
-    /// A parameter may be of one type now and of another, or NULL, the next time.
+    /// A parameter's type may change, or it may be NULL, from one execution to the next.
     #[must_use]
     pub fn types_vary(mut self) -> Self {
         self.types_vary = true;
         self
     }
 
-    /// Never to be prepared, although it could be.
+    /// Never prepared, although it could be.
     #[must_use]
     pub fn text_only(mut self) -> Self {
         self.text_only = true;
@@ -99,7 +100,7 @@ pub struct Catalogue {
     dialect: &'static dyn Dialect,
 }
 
-/// Without a statement, in the dialect of plans that name no family.
+/// Without statements, in the dialect of plans that name no family.
 impl Default for Catalogue {
     fn default() -> Self {
         Self::new(Vec::new())
@@ -107,26 +108,27 @@ impl Default for Catalogue {
 }
 
 impl Catalogue {
-    /// Of these templates; a kind is a template's index. In the dialect of plans that name no family.
+    /// A catalogue of these templates; a kind is a template's index. In the dialect of plans that
+    /// name no family.
     #[must_use]
     pub fn new(templates: Vec<Template>) -> Self {
         Self::in_dialect(templates, usual_dialect())
     }
 
-    /// The same in another dialect.
+    /// A catalogue of these templates in another dialect.
     #[must_use]
     pub fn in_dialect(templates: Vec<Template>, dialect: &'static dyn Dialect) -> Self {
         Self { templates, dialect }
     }
 
-    /// How it is written.
+    /// Its dialect.
     #[must_use]
     pub fn dialect(&self) -> &'static dyn Dialect {
         self.dialect
     }
 
-    /// Adds those of another; returns the kind that its first one has here. `None`, and nothing is
-    /// added, where kinds run out of numbers.
+    /// Adds another catalogue's statements; returns the kind that its first one has here. `None`,
+    /// with nothing added, if there are too many kinds.
     pub(crate) fn append(&mut self, other: &Self) -> Option<u16> {
         let first = u16::try_from(self.templates.len()).ok()?;
         u16::try_from(self.templates.len() + other.templates.len()).ok()?;
@@ -134,33 +136,33 @@ impl Catalogue {
         Some(first)
     }
 
-    /// How many kinds there are: `0..kinds()`.
+    /// The number of kinds: `0..kinds()`.
     #[must_use]
     pub fn kinds(&self) -> usize {
         self.templates.len()
     }
 
-    /// How many parameters a statement of this kind has.
+    /// The number of parameters of a statement of this kind.
     #[must_use]
     pub fn parameter_count(&self, kind: u16) -> u16 {
         self.template(kind).parameters
     }
 
-    /// Whether statements of this kind go as text even where the rest is prepared: bulk inserts, and
-    /// `oltp_insert`, which sysbench never prepares.
+    /// Whether statements of this kind are sent as text even if the rest is prepared: bulk inserts,
+    /// and `oltp_insert`, which sysbench never prepares.
     #[must_use]
     pub fn is_text_only(&self, kind: u16) -> bool {
         self.template(kind).text_only
     }
 
-    /// Whether the types of parameters go along with each execution of such a statement, and not only with the
-    /// first one: the server reads values by the types that it was told last.
+    /// Whether the types of parameters are sent with each execution of such a statement, and not
+    /// only with the first one: the server reads values by the types that it received last.
     #[must_use]
     pub fn types_vary(&self, kind: u16) -> bool {
         self.template(kind).types_vary
     }
 
-    /// Append the statement with placeholders for its parameters, to prepare it.
+    /// Appends the statement with placeholders for its parameters, for preparing it.
     pub fn write_prepared(&self, statement: StatementRef, out: &mut Vec<u8>) {
         let mut number = 0;
         for piece in &self.template(statement.kind).pieces {
@@ -175,7 +177,7 @@ impl Catalogue {
         }
     }
 
-    /// Append the statement with its parameters as literals. Parameters that are missing are NULL.
+    /// Appends the statement with its parameters as literals. Missing parameters are NULL.
     pub fn write_text(&self, statement: StatementRef, params: &Params, out: &mut Vec<u8>) {
         let mut values = params.iter();
         for piece in &self.template(statement.kind).pieces {
@@ -191,7 +193,7 @@ impl Catalogue {
         }
     }
 
-    /// Numbers and texts that are plain are written alike by all families.
+    /// Numbers and plain texts are written alike by all families.
     fn push_literal(&self, value: Param<'_>, out: &mut Vec<u8>) {
         match value {
             Param::Null => out.extend_from_slice(b"NULL"),
@@ -217,8 +219,8 @@ impl Catalogue {
     }
 }
 
-/// Whether a text certainly has nothing to escape, whatever the server's mode. Looks at all bytes at once
-/// instead of stopping at the first: the texts of the built-in workloads are all plain.
+/// Whether a text certainly has nothing to escape, whatever the server's mode. Checks all bytes at
+/// once instead of stopping at the first: the texts of the built-in workloads are all plain.
 fn is_plain(text: &[u8]) -> bool {
     text.iter().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (*byte == b'-')))
 }
@@ -250,7 +252,8 @@ mod tests {
         assert_eq!(text, r"CALL p42(-7, 'it\'s', NULL, 2.0, NULL)");
     }
 
-    /// MySQL's but for its placeholders and texts, to see that a catalogue asks its dialect.
+    /// MySQL's dialect except for placeholders and texts, to show that a catalogue asks its
+    /// dialect.
     #[derive(Debug)]
     struct Numbered;
 
