@@ -1,4 +1,4 @@
-//! A connection, opened and prepared with blocking calls before the load begins.
+//! A connection, opened and prepared with blocking calls before the load starts.
 
 use crate::options::Options;
 use crate::rounds::{Rounds, params};

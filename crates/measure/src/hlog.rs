@@ -49,7 +49,7 @@ pub enum HlogError {
 pub struct Interval {
     /// The distribution's tag; empty for a line without one.
     pub tag: String,
-    /// When the interval began, in seconds since the log's start time.
+    /// When the interval started, in seconds since the log's start time.
     pub from_s: f64,
     /// How long it was, in seconds.
     pub length_s: f64,

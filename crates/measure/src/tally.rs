@@ -33,7 +33,7 @@ impl Tally {
         self.waiting += 1;
     }
 
-    /// A waiting event begins.
+    /// A waiting event starts.
     ///
     /// # Panics
     /// If none waits: that is a bug in the caller, and counting on would hide it.

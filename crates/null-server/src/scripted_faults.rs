@@ -27,7 +27,7 @@ struct Window {
 #[derive(Debug)]
 pub(crate) struct ScriptedFaults {
     pub(crate) script: Script,
-    /// When the script's time began, on the monotonic clock.
+    /// When the script's time started, on the monotonic clock.
     origin: Option<u64>,
     /// Soonest first; known once the time has started.
     windows: Vec<Window>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Stretch {
     /// Its length in seconds.
     pub seconds: f64,
-    /// The level at its begin.
+    /// The level at its start.
     pub from: f64,
     /// The level at its end.
     pub to: f64,

@@ -10,7 +10,7 @@ const SECOND: u64 = 1_000_000_000;
 /// The index of the drain's interval: it comes after all others, on every shard.
 pub(crate) const DRAIN_INDEX: u64 = u64::MAX;
 
-/// An interval; times are since the load began.
+/// An interval; times are since the load started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) index: u64,

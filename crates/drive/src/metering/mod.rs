@@ -175,7 +175,7 @@ impl Meter {
         }
     }
 
-    /// When the current interval ends, since the load began.
+    /// When the current interval ends, since the load started.
     pub(crate) fn next_boundary(&self) -> Nanos {
         self.boundaries.next()
     }
@@ -381,7 +381,7 @@ impl Meter {
         *users = users.saturating_sub(1);
     }
 
-    /// The load begins, and this user has lost its connection again.
+    /// The load starts, and this user has lost its connection again.
     pub(crate) fn user_missing(&mut self, at: Nanos) {
         self.down += 1;
         let reason = Some("lost before the load began".to_owned());

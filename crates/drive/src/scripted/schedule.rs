@@ -7,7 +7,7 @@ use crate::shard::{Alarm, ShardContext, Stage};
 use loadstone_measure::Nanos;
 
 impl Scripted {
-    /// The load begins at `at`.
+    /// The load starts at `at`.
     pub(crate) fn begin(&mut self, shard: &mut ShardContext, at: Nanos) {
         if !self.waits_for_event() {
             return;

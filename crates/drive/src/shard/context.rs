@@ -38,7 +38,7 @@ pub(crate) struct Settings {
     pub(crate) connect: ConnectPlan,
     /// After this many events a user closes its connection and opens another.
     pub(crate) reconnect_after: Option<NonZeroU32>,
-    /// When the window begins, since the load began.
+    /// When the window starts, since the load started.
     pub(crate) window_begins: Nanos,
     /// How long a user of a closed loop thinks between two events.
     pub(crate) think: Nanos,
@@ -119,7 +119,7 @@ pub(crate) struct ShardContext {
     /// The shard's index in the step.
     shard: usize,
     coordinator: ShardSender,
-    /// When the load began, on the step's clock.
+    /// When the load started, on the step's clock.
     began: Nanos,
     /// When the meter's interval ends, on the step's clock.
     next_cut: Nanos,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 /// What the coordinator sets and the shards read.
 #[derive(Debug)]
 pub(crate) struct Control {
-    /// When the load begins, on the step's clock; 0 while users are still connecting.
+    /// When the load starts, on the step's clock; 0 while users are still connecting.
     begin_at: AtomicU64,
     stop: AtomicBool,
     /// When no more events may start unless the process that started the step renews its lease, on

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct OpenLoop {
     schedule: OpenSchedule,
-    /// When the load began, on the step's clock.
+    /// When the load started, on the step's clock.
     began: Nanos,
     /// Waiting events, oldest first.
     waiting: VecDeque<Due>,

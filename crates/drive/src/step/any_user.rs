@@ -40,7 +40,7 @@ impl AnyUser {
         }
     }
 
-    /// The load begins.
+    /// The load starts.
     pub(crate) fn begin(&mut self, shard: &mut ShardContext, at: Nanos) {
         match self {
             Self::Native(user) => user.begin(shard, at),
@@ -56,7 +56,7 @@ impl AnyUser {
         }
     }
 
-    /// It may begin events again.
+    /// It may start events again.
     pub(crate) fn go_on_after_rest(&mut self, shard: &mut ShardContext) {
         match self {
             Self::Native(user) => user.go_on_after_rest(shard),

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// An order from the process that started the step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Order {
-    /// The load begins at this instant of CLOCK_MONOTONIC.
+    /// The load starts at this instant of CLOCK_MONOTONIC.
     BeginAt(Nanos),
     /// The step is still needed.
     Renew,
@@ -96,7 +96,7 @@ pub(crate) struct Coordinator {
     records: Sender<Record>,
     /// When the load is to start, on the step's clock, once that is known.
     begin_at: Option<Nanos>,
-    /// When the load began, on the step's clock.
+    /// When the load started, on the step's clock.
     began: Option<Nanos>,
     /// When the lease was last renewed, on the step's clock.
     renewed: Nanos,

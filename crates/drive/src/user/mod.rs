@@ -50,7 +50,7 @@ pub(crate) struct User {
     pub(crate) refused: usize,
     /// Since when the queue of the server's unix socket is full.
     pub(crate) queued_since: Option<Nanos>,
-    /// When the attempt that is under way began.
+    /// When the attempt that is under way started.
     pub(crate) attempt_began: Nanos,
     /// Events completed on this connection.
     pub(crate) served: u32,

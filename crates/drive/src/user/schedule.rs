@@ -7,7 +7,7 @@ use crate::shard::{Alarm, Due, ShardContext};
 use loadstone_measure::Nanos;
 
 impl User {
-    /// The load begins at `at`; it may take a while until all users' turns have come.
+    /// The load starts at `at`; it may take a while until all users' turns have come.
     pub(crate) fn begin(&mut self, shard: &mut ShardContext, at: Nanos) {
         self.attempt = 0;
         if self.is_idle {

@@ -20,8 +20,8 @@ pub(super) struct NewOrder {
     price: i64,
 }
 
-/// The statement sent last, whose answer comes next. Each is followed by the next, and the last one
-/// by `Item` as long as there are lines.
+/// The statement sent last, whose answer comes next. Each variant is followed by the next one;
+/// `Line` goes back to `Item` as long as there are lines.
 #[derive(Copy, Clone, Debug)]
 enum Awaits {
     Begin,
