@@ -60,7 +60,7 @@ pub(super) fn for_each<T: Copy + Sync>(
 
 /// Retries after deadlocks and lock waits; a lost connection is reopened, and so is one whose
 /// statement had to be killed because it stalled. The work checks what exists already and is then
-/// repeated; it is told whether it stalled.
+/// repeated; it learns whether it stalled.
 pub(super) fn with_retries(
     job: &Job,
     client: &mut Client,
