@@ -59,7 +59,7 @@ APART: dict[str, BenchApart] = {
 
 
 def main() -> int:
-    """Measure the named benches, or all except those that must be named; 1 if a promise is broken."""
+    """Measure the named benches, by default most of them; 1 if a promise is broken."""
     asked = _arguments()
     names = asked.names or list(BENCHES)
     time_for_it = Asked(
@@ -115,7 +115,7 @@ def _keep(path: Path, kept: dict[str, Any]) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benches", description="What Loadstone costs, beside sysbench."
+        prog="python -m benches", description="Loadstone's own cost, compared with sysbench."
     )
     known = [*BENCHES, *APART]
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""Ceilings predicted from a run without a cap, compared with the throughput reached under the cap."""
+"""Ceilings predicted from a run without a cap, and the throughput reached under it."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def measure(place: Place) -> Report:
                 f"Not evaluated: {trials.__name__.strip('_').replace('_', ' ')}: {error}"
             )
     return Report(
-        title="Ceilings: foretold from a run without the cap, and reached under it",
+        title="Ceilings: predicted from a run without the cap, and measured under it",
         tables=(ceilings_table(readings),),
         readings=[asdict(one) | {"ratio": one.ratio} for one in readings],
         notes=(
             f"{counted(place.asked.pairs, 'pair')} of runs of {place.asked.seconds[0]:g} s; median"
-            " (least–greatest) of reached by foretold within each pair.",
+            " (least–greatest) of measured / predicted within each pair.",
             *(f"{one.cap}: {one.proof}" for one in readings if one.pair == 0),
             *missing,
         ),
@@ -211,5 +211,5 @@ def ceilings_table(readings: Sequence[Reading]) -> str:
                 "; ".join(sorted({one.by for one in mine})),
             ]
         )
-    heads = ["cap", "events/s before", "foretold", "reached", "of foretold", "wanted", "ceiling"]
+    heads = ["cap", "events/s before", "predicted", "measured", "of predicted", "goal", "ceiling"]
     return table(heads, rows)

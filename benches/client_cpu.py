@@ -63,8 +63,8 @@ def measure(place: Place) -> Report:
         notes=(
             f"{TABLES} tables of {TABLE_SIZE:,} rows, uniform keys; "
             + how_measured(place.asked.pairs, place.asked.seconds),
-            "The floor has one thread, and so has the engine beside it; loadstone run has as many"
-            " event loops as it takes by itself.",
+            "The floor has one thread, and so has the engine compared with it; loadstone run has"
+            " its default number of event loops.",
             *failed,
         ),
     )

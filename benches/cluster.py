@@ -142,7 +142,7 @@ def _samples(job: PartJob, all_jobs: Sequence[PartJob]) -> Iterator[dict[str, An
         if text is None:
             silent_s += _LOOK_S
             if silent_s > _PATIENCE_S:
-                raise ProgramFailed("a generator told nothing")
+                raise ProgramFailed("a generator sent nothing")
             continue
         record: dict[str, Any] = json.loads(text)
         if record["kind"] == "end":

@@ -53,8 +53,7 @@ def measure(place: Place) -> Report:
         readings=[reading.as_json() for reading in text + mixed],
         notes=(
             how_measured(place.asked.pairs, place.asked.seconds),
-            "errors of oltp_read_write: deadlocks and lock waits, after which the event began"
-            " anew.",
+            "errors of oltp_read_write: deadlocks and lock waits, after which the event restarted.",
             *failed_text,
             *failed_mixed,
         ),

@@ -227,7 +227,7 @@ def _break_each_minute(
     for minute in range(minutes):
         _sleep_until(began + minute * _MINUTE_S + _FAULT_AT_S)
         if process.poll() is not None:
-            break  # it is told with what else there is to tell
+            break  # reported with the other problems
         if not ground.server.is_running():
             words = _last_words(ground.server)
             raise ProgramFailed(f"the server ended, which was none of the soak's faults: {words}")

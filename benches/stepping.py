@@ -27,7 +27,7 @@ _SILENT_S = 20.0
 
 
 class Stepping:
-    """Drives the steps of an experiment on one event loop, and observes this host in the meantime."""
+    """Drives the steps of an experiment on one event loop, and observes this host."""
 
     def __init__(self, experiment: Experiment, endpoints: Mapping[str, Endpoint]) -> None:
         """`endpoints`: where each variant is measured."""

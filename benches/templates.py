@@ -82,7 +82,7 @@ def measure(place: Place) -> Report:
     finally:
         null.stop()
     return Report(
-        title="Templates beside built-in workloads: oltp_read_write",
+        title="Templates compared with built-in workloads: oltp_read_write",
         tables=(cost_table(driven),),
         readings=[asdict(one) for one in driven],
         notes=(

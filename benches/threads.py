@@ -54,7 +54,7 @@ class Threads:
 
 
 def shares(first: Seen, last: Seen) -> dict[str, float]:
-    """The difference between two readings; a thread that appeared after the first started at zero."""
+    """The difference between two readings; a thread missing in the first started at zero."""
     span_ns = (last.at_s - first.at_s) * 1e9
     found: dict[str, float] = {}
     for thread, cpu_ns in last.cpu_ns.items():
