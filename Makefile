@@ -45,7 +45,7 @@ build: $(ENGINE) ## make .venv with the program and its engine (release mode)
 
 test: test-server test-rust test-quick ## run the tests that each change needs: 8 minutes
 
-test-all: test-servers test-rust ## run every test but the long second ones of make nightly, on all servers and on Ray: 25 minutes
+test-all: test-servers test-rust ## run every test except the long ones of make nightly, on all servers and on Ray: 25 minutes
 	@$(MAKE) --no-print-directory test-python
 
 test-rust: $(ENVIRONMENT) ## run the engine's tests
@@ -67,7 +67,7 @@ test-cluster: build $(NULL_SERVER) ## run the tests of many machines, on real Ra
 	@tools/setup cluster
 	$(BIN)/pytest -m ray tests/cluster
 
-coverage: ## how much of src and of the crates the tests entered that ran with COVERAGE=1
+coverage: ## show how much of src and of the crates is covered by the tests run with COVERAGE=1
 	@tools/coverage report
 
 # First of all, so that a missing package is named before anything takes minutes.
@@ -103,32 +103,32 @@ fmt: $(ENVIRONMENT) ## format Python and Rust
 	$(BIN)/ruff format
 	cargo fmt --all
 
-bench: build ## measure the program itself, beside sysbench
+bench: build ## measure the program's own cost, compared with sysbench
 	@tools/setup packages mariadb-server-core sysbench
 	$(BIN)/python -m benches
 
-trials: build ## compare servers whose difference is known, hundreds of times: half an hour
+trials: build ## compare servers with a known difference, hundreds of times: half an hour
 	@tools/setup packages mariadb-server-core
 	$(BIN)/python -m benches trials
 
-proofs: build test-servers ## find three field causes on real servers and measure what each costs: 15 minutes
+proofs: build test-servers ## find three field causes on real servers and measure the cost of each: 15 minutes
 	$(BIN)/python -m benches proofs
 
 recipes: build test-servers ## run every recipe with --quick (or NAMES="tls os-upgrade") and keep the folders: an hour
 	@tools/run-recipes $(if $(OLD),--old "$(OLD)") $(NAMES)
 
-faults: build test-servers ## inject faults into real servers and see which the diagnosis names
+faults: build test-servers ## inject faults into real servers and check which ones the diagnosis names
 	$(BIN)/python -m faults
 
-trust: build test-servers ## run what holds the promises of docs/reliability.md, and print them with their figures (JSON=1: for programs)
+trust: build test-servers ## test the promises of docs/reliability.md, and print them with their figures (JSON=1: for programs)
 	@tools/setup cluster || echo "without Ray what it keeps and shows is not evaluated" >&2
 	@$(BIN)/python -m tools.trust $(if $(JSON),--json)
 
-soak: build ## an hour at 2,000 users with a fault every minute (or MINUTES=10)
+soak: build ## run an hour at 2,000 users with a fault every minute (or MINUTES=10)
 	@tools/setup packages mariadb-server-core
 	$(BIN)/python -m benches soak --minutes $(or $(MINUTES),60)
 
-nightly: build test-servers $(NULL_SERVER) ## the long forms of what make test-all has in short, and a soak of ten minutes: three quarters of an hour
+nightly: build test-servers $(NULL_SERVER) ## run the long forms of the tests of make test-all, and a soak of ten minutes: three quarters of an hour
 	$(PYTEST) -m nightly
 	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py \
 		tests/null_server/test_ten_thousand.py
@@ -138,16 +138,16 @@ nightly: build test-servers $(NULL_SERVER) ## the long forms of what make test-a
 docs: build ## build the site of the documentation into site/, and check its links
 	@tools/docs
 
-dist: $(ENVIRONMENT) ## make dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare)
+dist: $(ENVIRONMENT) ## build dist/: a wheel for Linux with glibc 2.17, and a bundle for hosts without a network (CHECK=1: twice, and compare)
 	@tools/setup rust
 	@tools/setup dist
 	@tools/dist $(if $(CHECK),--check) $(if $(CLUSTER),--cluster) $(if $(FOR),--python $(FOR))
 	$(BIN)/pytest tests/shipping
 
-lock: $(ENVIRONMENT) ## compile requirements/*.txt anew from pyproject.toml and requirements/*.in
+lock: $(ENVIRONMENT) ## compile requirements/*.txt again from pyproject.toml and requirements/*.in
 	@tools/lock
 
-clean: ## remove what was built; fetched servers in .cache and runs stay
+clean: ## remove build results; keeps fetched servers in .cache and runs
 	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	rm -rf dist site docs/reference LICENSE-THIRD-PARTY.txt
 	rm -f src/loadstone/_engine*.so

@@ -1,1 +1,3 @@
-"""What Loadstone costs, beside sysbench and beside the least that a client can cost."""
+"""Benchmarks of Loadstone's own cost, compared with sysbench and with the least that a client can
+cost.
+"""

@@ -1,4 +1,4 @@
-"""`python -m benches [name...]`: measure, print, keep every reading."""
+"""`python -m benches [name...]`: measures, prints, and keeps every reading."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from benches import (
 )
 from benches.place import RESULTS, ROOT, Asked, Place, conditions, open_place
 from benches.processes import ProgramFailed
-from benches.progress import hush, announce
+from benches.progress import announce, hush
 from benches.report import Bench, BenchApart
 from loadstone.sandbox import SandboxError
 
@@ -55,11 +55,11 @@ APART: dict[str, BenchApart] = {
     "cluster": cluster.measure,
     "soak": soak.measure,
 }
-"""Measured only where they are named: they take long, or bring servers of their own."""
+"""Only measured when named: they take long, or start servers of their own."""
 
 
 def main() -> int:
-    """Measure what was named, or all but those apart; 1 where a promise does not hold."""
+    """Measure the named benches, by default most of them; 1 if a promise is broken."""
     asked = _arguments()
     names = asked.names or list(BENCHES)
     time_for_it = Asked(
@@ -85,7 +85,7 @@ def main() -> int:
 
 
 def _measure(names: list[str], place: Place | None, apart: tuple[Asked, Path]) -> list[str]:
-    """Returns the promises that did not hold."""
+    """Return the broken promises."""
     begun = time.monotonic()
     kept: dict[str, Any] = {"command": sys.argv[1:], "conditions": conditions(place)}
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -99,7 +99,7 @@ def _measure(names: list[str], place: Place | None, apart: tuple[Asked, Path]) -
         print(f"\n{report.text()}", flush=True)
         broken += report.broken
         kept[name] = {"title": report.title, "readings": report.readings}
-        # After each bench: one that fails later takes none of the others along.
+        # After each bench: if a later one fails, the earlier readings are kept.
         _keep(path, kept | {"load_average_after": os.getloadavg()[0]})
     seconds = time.monotonic() - begun
     load = os.getloadavg()[0]
@@ -115,7 +115,7 @@ def _keep(path: Path, kept: dict[str, Any]) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benches", description="What Loadstone costs, beside sysbench."
+        prog="python -m benches", description="Loadstone's own cost, compared with sysbench."
     )
     known = [*BENCHES, *APART]
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)}")

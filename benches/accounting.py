@@ -1,4 +1,4 @@
-"""Whether a step has lost anything: events that came to no end, seconds without a record."""
+"""Checks whether a step has lost anything: events without an outcome, seconds without a record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from loadstone.model.records import Tally
 from loadstone.runs.steplog import StepLog
 
 _LONGEST_S = 1.5
-"""A record that stands for more seconds than one hides what happened in each of them."""
+"""A record that covers more seconds than this hides what happened in each of them."""
 
 _SLACK_S = 1e-6
 """Times are written to the microsecond."""
@@ -17,20 +17,20 @@ _SLACK_S = 1e-6
 
 @dataclass(frozen=True)
 class Account:
-    """What a step's records say of its events and of its seconds."""
+    """What a step's records say about its events and seconds."""
 
     due: int
-    """Events whose time had come."""
+    """Events that became due."""
     unaccounted: int
-    """Of these and of what became of them: by how many the records contradict each other."""
+    """By how many events and outcomes the records contradict each other."""
     seconds: int
-    """That have a record, without the drain."""
+    """Seconds with a record, without the drain."""
     missing_s: float
-    """Between the load's begin and its last record, without a record of their own."""
+    """Seconds between the start of the load and its last record, without a record of their own."""
 
 
 def account_of(step: StepLog) -> Account:
-    """Add up each second's counts, and hold them against the tally that was kept all along."""
+    """Add up each second's counts, and compare them with the running tally."""
     counted: Counter[str] = Counter()
     seconds = 0
     missing_s = at_s = 0.0
@@ -53,7 +53,9 @@ def account_of(step: StepLog) -> Account:
 
 
 def _unaccounted(tally: Tally, counted: Counter[str]) -> int:
-    """Both laws of the tally, and each of its terms against the sum of the seconds."""
+    """Check both invariants of the tally, and compare each of its terms with the sum of the
+    seconds.
+    """
     laws = (
         tally.due - tally.waiting - tally.started - tally.skipped,
         tally.started - tally.in_flight - tally.succeeded - tally.failed,

@@ -1,4 +1,4 @@
-"""Caps that are really there: a cgroup's CPU quota and write IOPS, a line's rate. Root only."""
+"""Real caps: a cgroup's CPU quota and write IOPS, a line's rate. Root only."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _CGROUPS = Path("/sys/fs/cgroup")
 _STEPS = 8
 _TRIES = 20
 _BETWEEN_TRIES_S = 0.1
-"""Of bringing a group's memory down: steps, and tries of each."""
+"""For lowering a group's memory: steps, and attempts at each."""
 
 GROUPS = "loadstone-bench-"
-"""Begin of the names of groups that are made here; then comes the id of the process that did."""
+"""The prefix of the groups created here; the id of the creating process follows."""
 
 HERE, THERE = "10.255.78.1", "10.255.78.2"
 """Both ends of a bench's line."""
 
 _RANDOM = 0xFFFFF000 + 56
-"""SKF_AD_OFF + SKF_AD_RANDOM of linux/filter.h: a load from there gives 32 random bits."""
+"""SKF_AD_OFF + SKF_AD_RANDOM of linux/filter.h: a load from there returns 32 random bits."""
 
 _PASS, _DROP = 0, 2
 """TC_ACT_OK and TC_ACT_SHOT of linux/pkt_cls.h."""
@@ -44,16 +44,16 @@ _PASS, _DROP = 0, 2
 
 @dataclass(frozen=True)
 class Cap:
-    """One that is in force; `proof` says by its own counters that it has bitten."""
+    """A cap in force; `proof` shows by its own counters that it took effect."""
 
     proof: Callable[[], str]
     count: Callable[[], int] = lambda: 0
-    """Of what was held back, or went through where that is all that is counted."""
+    """What was held back, or what passed if only that is counted."""
 
 
 @contextmanager
 def cpu_cap(pid: int, cores: float, period_s: float = 0.1) -> Iterator[Cap]:
-    """The process may use so many cores: in each period it stands still once it has had them."""
+    """Limit the process to this many cores: in each period it stops once it has used them."""
     period_us = round(period_s * 1_000_000)
     with _group("cpu", pid) as group:
         (group / "cpu.cfs_period_us").write_text(str(period_us))
@@ -73,14 +73,16 @@ def _throttled(group: Path) -> int:
 
 @contextmanager
 def disk_cap(pid: int, folder: Path, write_iops: int) -> Iterator[Cap]:
-    """The process may write so often a second to the disk under the folder."""
+    """Limit how often per second the process may write to the disk under the folder."""
     with _operations(pid, folder, "write", write_iops) as cap:
         yield cap
 
 
 @contextmanager
 def read_cap(pid: int, folder: Path, read_iops: int) -> Iterator[Cap]:
-    """The process may read so often a second from it; what the page cache answers is no read."""
+    """Limit how often per second the process may read from it; the page cache's answers do not
+    count.
+    """
     with _operations(pid, folder, "read", read_iops) as cap:
         yield cap
 
@@ -100,7 +102,7 @@ def _operations(pid: int, folder: Path, kind: str, iops: int) -> Iterator[Cap]:
 
 
 def _disk_of(folder: Path) -> str:
-    """Caps are on whole disks: of a partition, the disk's number."""
+    """Caps apply to whole disks: for a partition, the disk's number."""
     number = folder.stat().st_dev
     link = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
     whole = link.parent if (link / "partition").exists() else link
@@ -114,17 +116,19 @@ def _served(served: Path, device: str, kind: str) -> int:
 
 @dataclass(frozen=True)
 class MemoryGroup:
-    """A group whose processes may be left with less memory; pages go where they are made."""
+    """A group whose processes can be left with less memory; pages are charged where they are
+    allocated.
+    """
 
     folder: Path
 
     def limit(self, most_bytes: int) -> None:
-        """They may have no more; what is above it goes to swap, in steps.
+        """Lower the limit; memory above it is swapped out, in steps.
 
-        The kernel refuses a limit (EBUSY) where some tries did not bring the group below it.
+        The kernel refuses a limit (EBUSY) if some attempts did not bring the group below it.
 
         Raises:
-            OSError: it cannot be brought so low.
+            OSError: the limit cannot be reached.
         """
         (self.folder / "memory.swappiness").write_text("100")
         used = int((self.folder / "memory.usage_in_bytes").read_text())
@@ -145,10 +149,10 @@ class MemoryGroup:
 
 @contextmanager
 def memory_group() -> Iterator[MemoryGroup]:
-    """One without a limit, for a server that is to be started in it.
+    """A group without a limit, for a server to be started in it.
 
     Raises:
-        ProgramFailed: this machine does not let us.
+        ProgramFailed: this machine does not allow it.
     """
     root = _CGROUPS / "memory"
     if not (root / "memory.limit_in_bytes").exists():
@@ -166,10 +170,10 @@ def memory_group() -> Iterator[MemoryGroup]:
 
 @contextmanager
 def swap(folder: Path, mib: int) -> Iterator[None]:
-    """A file to swap to, for as long as the block lasts; this machine may have none.
+    """A swap file for the duration of the block; this machine may have no swap.
 
     Raises:
-        ProgramFailed: this machine does not let us.
+        ProgramFailed: this machine does not allow it.
     """
     path = folder / f"{GROUPS}{os.getpid()}-swap"
     with path.open("wb") as file:
@@ -188,7 +192,7 @@ def swap(folder: Path, mib: int) -> Iterator[None]:
 
 @contextmanager
 def _group(controller: str, pid: int) -> Iterator[Path]:
-    """A group of its own for one process, which goes back where it was."""
+    """A group for one process, which returns to its previous group afterwards."""
     root = _CGROUPS / controller
     if not (root / "cgroup.procs").exists():
         raise ProgramFailed(f"no cgroup controller {controller} (version 1) is mounted")
@@ -219,12 +223,12 @@ class Network:
     namespace: Namespace
 
     def command(self, *words: str) -> list[str]:
-        """The words as a command in there."""
+        """The words as a command inside the namespace."""
         return [*self.namespace.launcher, *words]
 
     @contextmanager
     def line(self, mbit: int) -> Iterator[Cap]:
-        """What leaves either end goes at that rate.
+        """Limit what either end sends to this rate.
 
         Raises:
             ProgramFailed: the kernel has no such queue.
@@ -238,10 +242,10 @@ class Network:
 
     @contextmanager
     def loss(self, share: float) -> Iterator[Cap]:
-        """Of the packets that leave it so many are thrown away, by chance.
+        """Drop this share of the packets that leave the namespace, at random.
 
-        The kernel's own means (netem) is not in every kernel; a filter of four instructions is:
-        load a random number, go on from `share` of its range, drop, pass (tc-bpf(8)).
+        The usual tool (netem) is not in every kernel; a filter of four instructions is: load a
+        random number, compare it with `share` of its range, drop, pass (tc-bpf(8)).
         """
         least = round(share * 2**32)
         filtered = f"4,32 0 0 {_RANDOM},53 1 0 {least},6 0 0 {_DROP},6 0 0 {_PASS}"
@@ -265,10 +269,10 @@ class Network:
 
 @contextmanager
 def network() -> Iterator[Network]:
-    """Make it, and take it away.
+    """Create it, and remove it afterwards.
 
     Raises:
-        ProgramFailed: this machine does not let us.
+        ProgramFailed: this machine does not allow it.
     """
     with _as_a_bench_says():
         made = make_namespace((HERE, THERE))
@@ -287,7 +291,7 @@ def _as_a_bench_says() -> Iterator[None]:
 
 
 def _run(*words: str) -> str:
-    """A command of the system's; what it printed."""
+    """Run a system command; return its output."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20)
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,4 +1,4 @@
-"""Ceilings foretold from a run without a cap, beside what is reached under the cap."""
+"""Ceilings predicted from a run without a cap, and the throughput reached under it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benches.report import Report
 from benches.tables import counted, table, with_spread
 
 WANTED = 0.15
-"""How far the throughput under a cap may lie from what was foretold."""
+"""How far the throughput under a cap may be from the prediction."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Reading:
     cap: str
     pair: int
     before: float
-    """Events a second without the cap."""
+    """Events per second without the cap."""
     foretold: float
     reached: float
     by: str
@@ -40,25 +40,25 @@ class Reading:
 
     @property
     def ratio(self) -> float:
-        """Reached by foretold."""
+        """Measured throughput divided by the prediction."""
         return self.reached / self.foretold
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One kind of cap: how load is driven, what is foretold, and what is done."""
+    """One kind of cap: how load is driven, what is predicted, and how the cap is applied."""
 
     name: str
     words: tuple[str, ...]
     limit: str
-    """As `loadstone ceilings --if` takes it."""
+    """In the form of `loadstone ceilings --if`."""
     cap: Callable[[], AbstractContextManager[Cap]]
     words_under_cap: tuple[str, ...] | None = None
-    """Where the cap is another server."""
+    """Used if the cap is a different server."""
 
 
 def measure(place: Place) -> Report:
-    """Each cap in pairs: without it, then with it."""
+    """Measure each cap in pairs: without it, then with it."""
     prepare(place)
     readings: list[Reading] = []
     missing: list[str] = []
@@ -71,12 +71,12 @@ def measure(place: Place) -> Report:
                 f"Not evaluated: {trials.__name__.strip('_').replace('_', ' ')}: {error}"
             )
     return Report(
-        title="Ceilings: foretold from a run without the cap, and reached under it",
+        title="Ceilings: predicted from a run without the cap, and measured under it",
         tables=(ceilings_table(readings),),
         readings=[asdict(one) | {"ratio": one.ratio} for one in readings],
         notes=(
             f"{counted(place.asked.pairs, 'pair')} of runs of {place.asked.seconds[0]:g} s; median"
-            " (least–greatest) of reached by foretold within each pair.",
+            " (least–greatest) of measured / predicted within each pair.",
             *(f"{one.cap}: {one.proof}" for one in readings if one.pair == 0),
             *missing,
         ),
@@ -95,7 +95,7 @@ def _pairs(place: Place, trial: Trial) -> Iterator[Reading]:
 
 
 def _drive(place: Place, words: Sequence[str]) -> tuple[float, str]:
-    """Events a second, and the run's name."""
+    """Events per second, and the run's name."""
     seconds = f"{place.asked.seconds[0]:g}s"
     ran = run(
         [LOADSTONE, "run", *words, "--duration", seconds, "--warmup", "2s"]
@@ -140,7 +140,7 @@ def _on_the_sandbox(place: Place) -> Iterator[list[Trial]]:
 
 @contextmanager
 def _over_a_line(place: Place) -> Iterator[list[Trial]]:
-    """A server in a namespace of its own, whose answers go over a line with a rate."""
+    """A server in a namespace of its own, whose answers travel over a rate-limited line."""
     words = ["sandbox", "start", "--name", "there", "--server", "mariadb"]
     with network() as there:
         env = {**os.environ, "XDG_STATE_HOME": str(place.folder / "there")}
@@ -169,7 +169,7 @@ def _over_a_line(place: Place) -> Iterator[list[Trial]]:
 
 @contextmanager
 def _on_the_null_server(place: Place) -> Iterator[list[Trial]]:
-    """One that answers at once, and one that takes its time."""
+    """Two null servers: one answers at once, the other slowly."""
     slow_script = json.dumps({"service": {"kind": "constant", "us": 4000}})
     with _null_server() as fast, _null_server("--script", slow_script) as slow:
         words = ("oltp_read_only", "--concurrency", "32", "--target")
@@ -184,7 +184,7 @@ def _waits() -> Iterator[Cap]:
 
 @contextmanager
 def _null_server(*options: str) -> Iterator[str]:
-    """Its address."""
+    """Start a null server; its address."""
     command = [LOADSTONE, "null-server", "--json", "--duration", "30min", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -196,7 +196,7 @@ def _null_server(*options: str) -> Iterator[str]:
 
 
 def ceilings_table(readings: Sequence[Reading]) -> str:
-    """A row a cap."""
+    """One row per cap."""
     rows = []
     for name in dict.fromkeys(one.cap for one in readings):
         mine = [one for one in readings if one.cap == name]
@@ -211,5 +211,5 @@ def ceilings_table(readings: Sequence[Reading]) -> str:
                 "; ".join(sorted({one.by for one in mine})),
             ]
         )
-    heads = ["cap", "events/s before", "foretold", "reached", "of foretold", "wanted", "ceiling"]
+    heads = ["cap", "events/s before", "predicted", "measured", "of predicted", "goal", "ceiling"]
     return table(heads, rows)

@@ -1,4 +1,4 @@
-"""CPU of the generator for one query, and the rate it reaches: beside sysbench and the floor."""
+"""The generator's CPU per query and the rate it reaches, compared with sysbench and the floor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from benches.tables import how_measured
 from benches.workload import TABLE_SIZE, TABLES, Step
 
 USERS = (8, 64, 512, 4000)
-# Thousands of users need some seconds until each has met each table.
+# Thousands of users need some seconds until each has used each table.
 _MANY, _WARMUP_S = 1000, 5.0
 OF_FLOOR = Ratio(
     "of the floor's",
@@ -42,7 +42,7 @@ RATE = Ratio("of sysbench's rate", SYSBENCH, rate, at_least([RUN], {8: 1.0, 512:
 
 
 def steps(place: Place, *, tls: bool = False) -> list[Step]:
-    """Prepared point selects at each number of users."""
+    """Prepared point selects for each number of users."""
     return [
         Step(users, 0.0, warmup_s=_WARMUP_S if users >= _MANY else 0.0, tls=tls)
         for users in place.asked.users or USERS
@@ -50,7 +50,7 @@ def steps(place: Place, *, tls: bool = False) -> list[Step]:
 
 
 def measure(place: Place) -> Report:
-    """All contestants, against a server without TLS."""
+    """Measure all contestants against a server without TLS."""
     prepare(place)
     readings, failed = contest(place, "client-cpu", steps(place), [SYSBENCH, RUN, ENGINE, FLOOR])
     return Report(
@@ -63,8 +63,8 @@ def measure(place: Place) -> Report:
         notes=(
             f"{TABLES} tables of {TABLE_SIZE:,} rows, uniform keys; "
             + how_measured(place.asked.pairs, place.asked.seconds),
-            "The floor has one thread, and so has the engine beside it; loadstone run has as many"
-            " event loops as it takes by itself.",
+            "The floor has one thread, and so has the engine compared with it; loadstone run has"
+            " its default number of event loops.",
             *failed,
         ),
     )

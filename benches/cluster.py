@@ -1,10 +1,10 @@
-"""What the head of a cluster costs: the messages of many generators, replayed into its own code.
+"""The cost of a cluster's head: the messages of many generators, replayed into its own code.
 
-The messages are recorded: generators of this process drive a null server, and what they tell is
-kept. Each simulated generator then tells seconds of different recordings, restamped, so that no
-two tell the same histograms in one second. Counted is all that the head does with an answer once
-it has arrived: unpacking, parsing, adding histograms, writing the merged interval into a journal's
-line. What carries the answers (Ray) has a column of its own.
+The messages are recorded: generators in this process drive a null server, and their messages are
+kept. Each simulated generator then sends seconds of different recordings, with new timestamps, so
+that no two send the same histograms in one second. The measurement covers everything that the head
+does with an answer once it has arrived: unpacking, parsing, adding histograms, writing the merged
+interval into a journal's line. The transport of the answers (Ray) has a column of its own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RECORDED_BY, _USERS = 8, 256
 _THINK_S = 0.1
 _CALLS = 3000
 _CALLS_A_SECOND = 1.0
-"""Of one generator: an answer has the interval that has just ended."""
+"""Per generator: an answer has the interval that has just ended."""
 
 _HOST = "127.0.0.1"
 _BEGIN_NS = 500_000_000
@@ -51,19 +51,19 @@ _CONNECTED = Connected(seconds=0.1, users=1, encrypted_users=0)
 
 @dataclass(frozen=True)
 class Reading:
-    """So many generators for so many seconds."""
+    """This many generators for this many seconds."""
 
     generators: int
     seconds: int
     cpu_share: float
-    """Of one core."""
+    """Share of one core."""
     bytes_per_s: float
     kept_bytes_per_s: float
     events: int
 
 
 def measure(asked: Asked, folder: Path) -> Report:
-    """Each number of generators in turn; nothing is written to the folder."""
+    """Measure each number of generators in turn; nothing is written to the folder."""
     recorded = _record(5.0 if asked.quick else 20.0)
     seconds = 2 if asked.quick else 10
     readings = []
@@ -117,7 +117,7 @@ def _note_on_calls(call_s: float | None) -> str:
 
 
 def _record(seconds: float) -> list[dict[str, Any]]:
-    """Whole seconds of the window, as generators tell them."""
+    """Record whole seconds of the window, as generators send them."""
     announce(f"recording {seconds:g} s of {_RECORDED_BY} generators")
     server = engine.null_server(NullServerSettings())
     try:
@@ -133,7 +133,7 @@ def _record(seconds: float) -> list[dict[str, Any]]:
 
 
 def _samples(job: PartJob, all_jobs: Sequence[PartJob]) -> Iterator[dict[str, Any]]:
-    """To its end; what the others tell meanwhile waits in their queues."""
+    """Follow a job to its end; the others' messages wait in their queues."""
     silent_s = 0.0
     while True:
         text = job.next(_LOOK_S)
@@ -142,7 +142,7 @@ def _samples(job: PartJob, all_jobs: Sequence[PartJob]) -> Iterator[dict[str, An
         if text is None:
             silent_s += _LOOK_S
             if silent_s > _PATIENCE_S:
-                raise ProgramFailed("a generator told nothing")
+                raise ProgramFailed("a generator sent nothing")
             continue
         record: dict[str, Any] = json.loads(text)
         if record["kind"] == "end":
@@ -170,7 +170,7 @@ def _plan(port: int, seconds: float) -> str:
 
 
 def _replay(recorded: Sequence[dict[str, Any]], generators: int, seconds: int) -> Reading:
-    """As the head takes them in: a second of all, then the next."""
+    """Process messages as the head does: one second of all generators, then the next."""
     members = [Member(number, f"node-{number}", users=1) for number in range(generators)]
     collector = Collector(members, "continue", engine.sum_hlog)
     for member in members:
@@ -203,8 +203,8 @@ def _replay(recorded: Sequence[dict[str, Any]], generators: int, seconds: int) -
 
 
 def _answer(recorded: Sequence[dict[str, Any]], number: int, second: int) -> bytes:
-    """What a generator answers in a second of the step, as it goes over the network."""
-    # A step without a common factor: neighbours tell different intervals in the same second.
+    """A generator's answer for a second of the step, as sent over the network."""
+    # A step without a common factor: neighbours send different intervals in the same second.
     chosen = recorded[(number * _STRIDE + second) % len(recorded)]
     record = chosen | {"from_s": float(second), "to_s": float(second + 1)}
     text = json.dumps(record, separators=(",", ":"))

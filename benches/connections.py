@@ -1,4 +1,4 @@
-"""Ten thousand connections from one process, and the memory that each of them takes."""
+"""Ten thousand connections from one process, and the memory of each."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from benches.workload import Outcome, Step
 FEW, MANY, MOST = 100, 1_000, 10_000
 TARGET_KB = 16
 SETTINGS = {"thread_handling": "pool-of-threads"}
-# The readings' own, and what a login that is being given up still holds.
+# The readings' own connection, and what a login that is being aborted still holds.
 _SPARE = 200
 _SECONDS, _QUICK_SECONDS = 5.0, 2.0
 _HELD_S, _QUICK_HELD_S = 60.0, 3.0
 
 _DRIVERS: dict[str, tuple[Callable[[Place, Step], Outcome], tuple[int, ...]]] = {
-    # A thread a connection, some 300 KB each: more of them would say no more.
+    # A thread per connection, some 300 KB each: more of them would show nothing new.
     SYSBENCH: (sysbench.drive, (FEW, MANY)),
     "engine alone": (loadstone.drive_engine, (FEW, MANY, MOST)),
     RUN: (loadstone.drive, (FEW, MANY, MOST)),
@@ -40,7 +40,7 @@ class Reading:
 
 
 def measure(place: Place) -> Report:
-    """A server with a thread pool: it does not need a thread a connection either."""
+    """Use a server with a thread pool: it does not need a thread per connection either."""
     with other_server(place, SETTINGS, MOST + _SPARE) as inner:
         prepare(inner)
         readings = [
@@ -73,7 +73,7 @@ def _read(
 
 
 def held_table(readings: Sequence[Reading]) -> str:
-    """What became of the greatest number."""
+    """The outcome for the highest number of connections."""
     rows = [
         [
             one.contestant,
@@ -92,7 +92,7 @@ def held_table(readings: Sequence[Reading]) -> str:
 
 
 def memory_table(readings: Sequence[Reading]) -> str:
-    """A row for each contestant."""
+    """One row per contestant."""
     levels = (FEW, MANY, MOST)
     head = ["", *(f"{users:,} users, MB" for users in levels), "KB a connection", "wanted"]
     rows = []

@@ -1,4 +1,4 @@
-"""Programs that do the same in turn: what a query costs each of them, and how many they do."""
+"""Programs that do the same work in turn: what a query costs each of them, and their rates."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _SCRIPTS = Path("/usr/share/sysbench")
 
 
 def script_of(step: Step) -> str:
-    """The field's own script of a workload."""
+    """sysbench's own script of a workload."""
     return str(_SCRIPTS / f"{step.workload}.lua")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One contestant in one pair: a short and a long run, one after the other."""
+    """One contestant in one pair: a short run followed by a long one."""
 
     pair: int
     step: Step
@@ -54,47 +54,47 @@ class Reading:
 
     @property
     def rate(self) -> float:
-        """Queries a second of the long run."""
+        """Queries per second of the long run."""
         return self.long.queries_per_s
 
     def as_json(self) -> dict[str, Any]:
-        """For the file."""
+        """The reading as saved to the file."""
         return {**asdict(self), "cost_us": self.cost_us}
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A column: a figure beside another contestant's, taken within each pair."""
+    """A column: a figure relative to another contestant's, computed within each pair."""
 
     title: str
     base: str
     of: Callable[[Reading], float]
     wanted: Mapping[tuple[str, int], str]
-    """By contestant and users."""
+    """The goals, by contestant and users."""
 
 
 def cost(reading: Reading) -> float:
-    """CPU microseconds a query."""
+    """CPU microseconds per query."""
     return reading.cost_us
 
 
 def rate(reading: Reading) -> float:
-    """Queries a second."""
+    """Queries per second."""
     return reading.rate
 
 
 def at_most(contestants: Sequence[str], limits: Mapping[int, float]) -> dict[tuple[str, int], str]:
-    """What is wanted of these contestants, by users."""
+    """Upper limits for these contestants, by users."""
     return {(one, users): f"≤ {most:g}" for one in contestants for users, most in limits.items()}
 
 
 def at_least(contestants: Sequence[str], limits: Mapping[int, float]) -> dict[tuple[str, int], str]:
-    """What is wanted of these contestants, by users."""
+    """Lower limits for these contestants, by users."""
     return {(one, users): f"≥ {least:g}" for one in contestants for users, least in limits.items()}
 
 
 def prepare(place: Place, *, tls: bool = False) -> None:
-    """The tables of the load, made by Loadstone."""
+    """Create the tables of the load with Loadstone."""
     place.empty_schema()
     layout = ["--tables", str(TABLES), "--table-size", str(TABLE_SIZE)]
     target = ["--target", place.url(tls=tls)]
@@ -104,7 +104,7 @@ def prepare(place: Place, *, tls: bool = False) -> None:
 def contest(
     place: Place, name: str, steps: Sequence[Step], contestants: Sequence[str]
 ) -> tuple[list[Reading], list[str]]:
-    """At each step, pairs in the order A B B A; and where there is no figure, why."""
+    """At each step, pairs in the order A B B A; also returns why figures are missing."""
     readings: list[Reading] = []
     failed: list[str] = []
     for step in steps:
@@ -117,7 +117,7 @@ def contest(
                 try:
                     readings.append(_read(place, step, pair, contestant))
                 except ProgramFailed as error:
-                    # Ours must not fail; sysbench may, where its threads do not start in time.
+                    # Ours must not fail; sysbench may, if its threads do not start in time.
                     if contestant != SYSBENCH:
                         raise
                     failed.append(f"{what}, pair {pair + 1}: {str(error)[-200:]}")
@@ -141,7 +141,7 @@ def _drive(place: Place, step: Step, contestant: str) -> Outcome:
 
 
 def cost_table(readings: Sequence[Reading], ratios: Sequence[Ratio]) -> str:
-    """A row for each number of users and contestant; behind each ratio what is wanted of it."""
+    """One row for each number of users and contestant; each ratio is followed by its goal."""
     groups: dict[tuple[int, str], list[Reading]] = {}
     for reading in sorted(readings, key=lambda reading: reading.pair):
         groups.setdefault((reading.step.users, reading.contestant), []).append(reading)
@@ -177,7 +177,7 @@ def _ratio_cells(ratio: Ratio, mine: Sequence[Reading], base: Sequence[Reading])
 
 
 def own_clock_table(readings: Sequence[Reading]) -> str:
-    """The generators' own CPU clock beside the difference of two runs."""
+    """The generators' own CPU clock compared with the difference of two runs."""
     groups: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for one in readings:
         if one.long.own_cpu_us is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Spread:
-    """A median with the least and the greatest value beside it."""
+    """A median with the least and the greatest value."""
 
     median: float
     least: float
@@ -25,15 +25,16 @@ class Spent:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """The median of some values, and how far they lie apart."""
+    """The median of some values, with their range."""
     return Spread(statistics.median(values), min(values), max(values))
 
 
 def steady_cost_us(short: Spent, long: Spent) -> float:
-    """CPU microseconds a query, without what start-up and end cost: both runs have those once.
+    """CPU microseconds per query, without the cost of start and end, which both runs have once.
 
     Raises:
-        ValueError: the long run did not do more than the short one; there is nothing to divide by.
+        ValueError: the long run did not do more than the short one, so there is nothing to divide
+            by.
     """
     queries = long.queries - short.queries
     if queries <= 0:
@@ -48,6 +49,6 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
 
 
 def mirrored(contestants: Sequence[str], pairs: int) -> list[tuple[str, ...]]:
-    """The order in each pair, A B then B A: a drift of the machine hits all alike."""
+    """The order in each pair, A B then B A: a drift of the machine affects all alike."""
     forth = tuple(contestants)
     return [forth if pair % 2 == 0 else forth[::-1] for pair in range(pairs)]

@@ -22,17 +22,17 @@ def drive(place: Place, step: Step) -> Outcome:
         "--mode": mode(step),
     }
     words = [word for option in options.items() for word in option]
-    # Scheduled as the engine's event loops are, so that what is left between them is their work.
+    # Scheduled as the engine's event loops are, so that the remaining difference is their work.
     command = ["chrt", "--batch", "0", place.floor, *words]
     ran = run(command, environment={"LOADSTONE_PASSWORD": place.password})
     return outcome_of_report(json.loads(ran.stdout), ran.cpu_s)
 
 
 def mode(step: Step) -> str:
-    """What the floor calls the step.
+    """The floor's name for the step.
 
     Raises:
-        ValueError: it has nothing like it.
+        ValueError: it has no equivalent.
     """
     match (step.workload, step.protocol, step.tls):
         case ("oltp_point_select", protocol, False):
@@ -43,7 +43,7 @@ def mode(step: Step) -> str:
 
 
 def outcome_of_report(report: dict[str, Any], cpu_s: float) -> Outcome:
-    """Read what it prints. Its clock starts when all have connected and prepared."""
+    """Parse its output. Its clock starts when all users have connected and prepared."""
     load = report["load"]
     return Outcome(
         queries=load["queries"],

@@ -1,4 +1,4 @@
-"""A process looked at while it runs: the memory that is its own, and its open files."""
+"""Watches a running process: its private memory and its open files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Look:
     at: float
     """On the monotonic clock."""
     own_kb: int
-    """`RssAnon`: resident memory that no file stands behind."""
+    """`RssAnon`: resident memory that is not backed by a file."""
     descriptors: int
 
 
@@ -33,7 +33,7 @@ class Watch:
     looks: list[Look] = field(default_factory=list)
 
     def between(self, from_s: float, to_s: float) -> list[Look]:
-        """By the monotonic clock."""
+        """The readings between two times of the monotonic clock."""
         return [look for look in self.looks if from_s <= look.at < to_s]
 
 
@@ -70,7 +70,7 @@ def look(pid: int) -> Look:
 
 
 def own_kb(status: str) -> int:
-    """`RssAnon` of a `/proc/PID/status`; 0 for a process that has given up its memory."""
+    """`RssAnon` of a `/proc/PID/status`; 0 for a process that has released its memory."""
     for line in status.splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1])
@@ -79,7 +79,7 @@ def own_kb(status: str) -> int:
 
 @dataclass(frozen=True)
 class Slope:
-    """How much y grows with x, at the least and at the most with 95 % confidence."""
+    """How much y grows with x, with the bounds of the 95 % confidence interval."""
 
     value: float
     low: float
@@ -87,10 +87,10 @@ class Slope:
 
 
 def steady_slope(points: Sequence[tuple[float, float]]) -> Slope:
-    """The median of the slopes between all pairs of points (Theil-Sen): few points hardly move it.
+    """The median of the slopes between all pairs of points (Theil-Sen): outliers hardly affect it.
 
     Raises:
-        ValueError: there are no two points.
+        ValueError: there are fewer than two points.
     """
     if len(points) < 2:
         raise ValueError(f"{len(points)} points have no slope")

@@ -1,4 +1,4 @@
-"""Other processes that take more and more of the processor: a drift that is known."""
+"""Other processes that use a growing share of the processor: a known drift."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 _TURN_S = 0.02
 _A_CORE = 2
-"""Hogs: a server that shares its core with two of them keeps a third of it."""
+"""Hogs per core: a server that shares its core with two of them keeps a third of it."""
 
 _HOG = """
 import sys, time
@@ -27,7 +27,7 @@ while True:
 
 @contextmanager
 def growing(lasts_s: float, most: float) -> Iterator[None]:
-    """Two processes a core that want more of it, evenly, from nothing to `most` in this time."""
+    """Two processes per core whose demand grows evenly from zero to `most` in this time."""
     words = [sys.executable, "-c", _HOG, str(lasts_s), str(most), str(_TURN_S)]
     hogs = [subprocess.Popen(words) for _ in range(_A_CORE * len(os.sched_getaffinity(0)))]
     try:

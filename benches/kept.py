@@ -1,4 +1,4 @@
-"""What earlier calls have measured here: on this machine, with this version."""
+"""Readings of earlier calls on this machine, with this version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from benches.place import conditions
 
 _SAME = ("machine", "kernel", "programs")
-"""The conditions without which a reading says nothing of here and now."""
+"""The conditions that must match for a reading to be comparable."""
 
 
 def kept(bench: str, results: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:

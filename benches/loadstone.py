@@ -11,9 +11,10 @@ from benches.place import LOADSTONE, Place
 from benches.processes import Memory, run
 from benches.workload import Outcome, Step
 
-# Resident while the load is on: what comes after it (polars, for the run's tables) is no user's.
+# Resident memory during the load: what follows (polars, for the run's tables) does not depend on
+# users.
 _WHILE = "shard-0"
-# On a machine that a server shares, thousands of logins take their time.
+# On a machine shared with a server, thousands of logins take their time.
 CONNECT_TIMEOUT_S = 60.0
 
 
@@ -25,7 +26,9 @@ def drive(
     *,
     observe: bool = True,
 ) -> Outcome:
-    """Drive a step with `loadstone run`, run folder and all; on a terminal with its live table."""
+    """Drive a step with `loadstone run`, including its run folder; on a terminal with its live
+    table.
+    """
     options = {
         "--target": place.url(tls=step.tls),
         "--concurrency": str(step.users),
@@ -52,7 +55,7 @@ def drive(
 def outcome_of_result(result: dict[str, Any], cpu_s: float, memory_kb: int) -> Outcome:
     """Read `result.json` of a run of one step.
 
-    The queries are those of the whole step, also of what the window's end found in flight: the
+    The queries are those of the whole step, including those in flight at the window's end: the
     process paid for them.
     """
     (step,) = result["steps"]
@@ -83,7 +86,7 @@ def drive_engine(place: Place, step: Step) -> Outcome:
 
 
 def drive_engine_with_one_shard(place: Place, step: Step) -> Outcome:
-    """The same on one event loop, as the floor is one thread."""
+    """Drive a step with one event loop, as the floor has one thread."""
     return drive_engine(place, replace(step, shards=1))
 
 
@@ -109,7 +112,7 @@ def outcome_of_records(records: list[dict[str, Any]], cpu_s: float, memory_kb: i
 
 
 def plan(place: Place, step: Step) -> dict[str, Any]:
-    """The same step as `drive`'s, as the engine is given it."""
+    """The same step as `drive`'s, as a plan for the engine."""
     target = {
         "host": "127.0.0.1",
         "port": place.sandbox.port,
@@ -149,7 +152,7 @@ def plan(place: Place, step: Step) -> dict[str, Any]:
 
 
 def environment(place: Place) -> dict[str, str]:
-    """What `loadstone` is given: never a password on the command line."""
+    """The environment of `loadstone`: never a password on the command line."""
     return {"LOADSTONE_PASSWORD": place.password}
 
 

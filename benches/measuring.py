@@ -1,4 +1,4 @@
-"""What measuring costs while the load is on: journal and live table, in CPU and in rate."""
+"""The cost of measuring during the load: journal and live table, in CPU and in rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USERS = 64
 TARGET_PERCENT = 1.0
 EVENT_LOOPS = "shard"
 _WITH, _WITHOUT = "loadstone run, live table", "engine alone"
-# Of the long run: connecting is over by then, and modules are loaded.
+# Share of the long run: connecting is over by then, and modules are loaded.
 _SETTLE_SHARE = 0.2
 
 
@@ -33,11 +33,11 @@ class Reading:
     contestant: str
     outcome: Outcome
     shares: dict[str, float]
-    """Of a core, by the threads' names."""
+    """Shares of a core, by thread name."""
 
     @property
     def beside(self) -> float:
-        """Of a core: all threads that are no event loop."""
+        """The share of a core of all threads other than event loops."""
         return sum(share for name, share in self.shares.items() if name != EVENT_LOOPS)
 
 
@@ -75,7 +75,7 @@ def _read(place: Place, step: Step, pair: int, contestant: str) -> Reading:
 
 
 def threads_table(readings: Sequence[Reading]) -> str:
-    """What each thread takes; the sum of those that are no event loop is what measuring costs."""
+    """Each thread's share; the sum without the event loops is the cost of measuring."""
     measured = [reading for reading in readings if reading.shares]
     names = sorted({name for reading in measured for name in reading.shares})
     rows = [
@@ -88,7 +88,7 @@ def threads_table(readings: Sequence[Reading]) -> str:
 
 
 def rate_table(readings: Sequence[Reading]) -> str:
-    """The rates with and without, and their ratio within each pair."""
+    """The rates with and without measuring, and their ratio within each pair."""
     by_contestant = {
         name: sorted((one for one in readings if one.contestant == name), key=lambda one: one.pair)
         for name in (_WITH, _WITHOUT)
@@ -105,7 +105,7 @@ def rate_table(readings: Sequence[Reading]) -> str:
 
 
 def as_json(reading: Reading) -> dict[str, Any]:
-    """For the file."""
+    """The reading as saved to the file."""
     return {**asdict(reading), "beside": reading.beside}
 
 

@@ -1,4 +1,4 @@
-"""What looking at server and host costs: CPU on both sides, and whether the rate falls."""
+"""The cost of observing server and host: CPU on both sides, and whether the rate falls."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Idle:
-    """A server without load, watched and left alone; CPU in shares of one core."""
+    """A server without load, observed and not observed; CPU in shares of one core."""
 
     pair: int
     server_watched: float
     server_alone: float
     generator: float
-    """Of the watching program's threads that read, by their own count."""
+    """The observing program's reading threads, by their own count."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Driven:
 
 
 def measure(place: Place) -> Report:
-    """Both: CPU without load, where nothing hides it, and the rate with and without."""
+    """Measure CPU without load, where nothing hides it, and the rate with and without observing."""
     prepare(place)
     seconds = place.asked.seconds[1]
     idle = []
@@ -91,7 +91,7 @@ def _idle(place: Place, pair: int, seconds: float) -> Idle:
 
 
 def _share(place: Place, what: Any) -> float:
-    """The server process's CPU by second while something happens."""
+    """The server process's CPU per second while something happens."""
     begun, before = time.monotonic(), _cpu_s(place)
     what()
     return (_cpu_s(place) - before) / (time.monotonic() - begun)
@@ -116,7 +116,7 @@ def cpu_table(readings: Sequence[Idle]) -> str:
 
 
 def rate_table(readings: Sequence[Driven]) -> str:
-    """The rates with and without, and their ratio within each pair."""
+    """The rates with and without observing, and their ratio within each pair."""
     rates = {
         name: [
             one.queries_per_s

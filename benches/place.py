@@ -1,4 +1,4 @@
-"""Where it is measured: the machine, the throwaway server, the programs."""
+"""The place of a measurement: the machine, the throwaway server, the programs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ RESULTS = ROOT / "bench-results"
 """Every reading is kept there."""
 
 CONNECTIONS = 4200
-# Beside the interpreter that runs this: what a user of this checkout types.
+# Next to the running interpreter: what a user of this checkout types.
 LOADSTONE = str(Path(sys.executable).with_name("loadstone"))
-# As cargo finds it.
+# Where cargo finds it.
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
 
 
 _PATIENCE_S = 30.0
-# Ourselves, and one that is on its way out.
+# Ourselves, and a connection that is being closed.
 _ALONE = 2
 
 
@@ -39,14 +39,14 @@ class Asked:
 
     pairs: int
     seconds: tuple[float, float]
-    """Of a short and of a long run; the steady cost is their difference."""
+    """The duration of a short and of a long run; the steady cost is their difference."""
     quick: bool
     users: tuple[int, ...] | None = None
-    """Of the levels of each bench, only these."""
+    """Restricts each bench to these levels."""
     part: float = 1.0
-    """Of the trials, where there are hundreds."""
+    """The part of the trials to run, if there are hundreds."""
     minutes: float = 60.0
-    """Of a soak."""
+    """The length of a soak."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class Place:
     engine: str
     floor: str
     folder: Path
-    """For run folders; gone afterwards."""
+    """For run folders; removed afterwards."""
     asked: Asked
 
     @property
     def password(self) -> str:
-        """Of the server's main user."""
+        """The main user's password."""
         return self.sandbox.tcp.credentials.reveal()
 
     @property
@@ -78,13 +78,13 @@ class Place:
 
     @property
     def cores(self) -> int:
-        """Those that may be used."""
+        """The number of usable cores."""
         return len(os.sched_getaffinity(0))
 
     def wait_until_alone(self) -> None:
-        """Until the server is rid of the connections of whoever was here before.
+        """Wait until the server has closed all earlier connections.
 
-        It needs its time for thousands, and refuses others meanwhile.
+        That takes time for thousands, during which it refuses others.
         """
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
@@ -96,7 +96,7 @@ class Place:
             time.sleep(0.1)
 
     def empty_schema(self) -> None:
-        """Begin anew; the binary logs of what was there go as well."""
+        """Recreate the schema; the binary logs of the old one are removed as well."""
         with self.sandbox.connect() as connection, connection.cursor() as cursor:
             for statement in ("DROP DATABASE sbtest", "CREATE DATABASE sbtest", "RESET MASTER"):
                 cursor.execute(statement)
@@ -104,7 +104,7 @@ class Place:
 
 @contextmanager
 def open_place(asked: Asked, folder: Path) -> Iterator[Place]:
-    """A durable sandbox, and the programs, built where they are not."""
+    """A durable sandbox, and the programs, built if missing."""
     _build("-p", "loadstone-drive", "--example", "step")
     _build("-p", "loadstone-floor")
     engine, floor = TARGET / "release/examples/step", TARGET / "release/loadstone-floor"
@@ -118,20 +118,20 @@ def open_place(asked: Asked, folder: Path) -> Iterator[Place]:
 
 @contextmanager
 def other_server(place: Place, settings: dict[str, str], connections: int) -> Iterator[Place]:
-    """The same place with a sandbox of other settings; the first one is idle meanwhile."""
+    """The same place with a sandbox of other settings; the first one is idle in the meantime."""
     spec = SandboxSpec(server="mariadb", settings=settings, max_connections=connections)
     with start_sandbox(spec) as sandbox:
         yield replace(place, sandbox=sandbox)
 
 
 def allow_descriptors() -> None:
-    """As many open files as this process may have: sysbench and the floor inherit it."""
+    """Allow as many open files as possible: sysbench and the floor inherit the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _build(*what: str) -> None:
-    """Of the sources as they are."""
+    """Build from the current sources."""
     manifest = ["--manifest-path", str(ROOT / "Cargo.toml")]
     run(["cargo", "build", "--release", "--quiet", *manifest, *what])
 

@@ -1,7 +1,7 @@
-"""LOAD DATA LOCAL of a file that is there already: the least that filling a table takes.
+"""LOAD DATA LOCAL of an existing file: the least time that filling a table takes.
 
-The client is the `mariadb` or `mysql` of this machine where there is one, else PyMySQL: its wall
-time is wanted, and that is the server's.
+The client is this machine's `mariadb` or `mysql` if there is one, otherwise PyMySQL: only its wall
+time counts, and that is the server's.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _INDEX = "CREATE INDEX k_{table} ON {table}(k)"
 
 
 def statements(file: Path, table: str) -> list[str]:
-    """Table, rows and index, as `prepare` makes them."""
+    """Table, rows and index, as `prepare` creates them."""
     return [text.format(file=file, table=table) for text in (_CREATE, _LOAD, _INDEX)]
 
 
 def command(place: Place, file: Path, table: str) -> tuple[list[str], dict[str, str]]:
-    """What to run, and its environment."""
+    """The command to run, and its environment."""
     port, user = str(place.sandbox.port), place.user
     if NAME == "PyMySQL":
         words = [sys.executable, "-m", "benches.plain_client", port, user, str(file), table]
@@ -46,7 +46,7 @@ def command(place: Place, file: Path, table: str) -> tuple[list[str], dict[str, 
 
 
 def write_file(file: Path, rows: int) -> None:
-    """Rows of the sbtest layout, tab-separated, with the lengths that `prepare` gives them."""
+    """Write rows of the sbtest layout, tab-separated, with the same lengths as `prepare`."""
     source = random.Random(rows)
     with file.open("w") as out:
         out.writelines(_lines(source, rows))

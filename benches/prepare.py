@@ -1,4 +1,6 @@
-"""Making and filling tables, beside `sysbench prepare` and LOAD DATA LOCAL of a ready file."""
+"""Creating and filling tables, compared with `sysbench prepare` and LOAD DATA LOCAL of a ready
+file.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,16 @@ _OF_READY_FILE_WANTED = 1.1
 
 @dataclass(frozen=True)
 class Layout:
-    """Tables to make."""
+    """Tables to create."""
 
     tables: int
     table_size: int
     faster_wanted: float | None = None
-    """So many times as fast as sysbench."""
+    """The required speed as a multiple of sysbench's."""
 
     @property
     def rows(self) -> int:
-        """In all tables."""
+        """Rows in all tables."""
         return self.tables * self.table_size
 
     def __str__(self) -> str:
@@ -41,7 +43,7 @@ class Layout:
 
 LAYOUTS = (Layout(1, 1_000_000, 1.7), Layout(10, 100_000, 1.15))
 START = Layout(1, 10)
-"""Next to no rows: what is left is the program's start."""
+"""Almost no rows: measures the program's start."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def _sysbench(place: Place, layout: Layout) -> Ran:
 
 
 def _ready_file(place: Place, layout: Layout) -> Ran:
-    """All tables at once; its wall time is that of the slowest."""
+    """Load all tables at once; the wall time is that of the slowest."""
     file = _file(place, layout.table_size)
 
     def load(number: int) -> Ran:
@@ -122,7 +124,7 @@ def _file(place: Place, rows: int) -> Path:
 
 
 def wall_table(readings: Sequence[Reading]) -> str:
-    """How long each took, and the targets that are about that."""
+    """How long each took, and the related goals."""
     head = ["", "tables × rows", "seconds", "rows/s", "times sysbench's", "wanted"]
     head += ["of the ready file's seconds", "wanted"]
     rows = [_wall_row(readings, layout, name) for layout in LAYOUTS for name in _CONTESTANTS]
@@ -164,7 +166,7 @@ def _cpu_row(readings: Sequence[Reading], layout: Layout, contestant: str) -> li
 
 
 def _cpu(readings: Sequence[Reading], layout: Layout, name: str) -> tuple[list[float], list[float]]:
-    """The CPU of each load, whole and less the program's start."""
+    """The CPU of each load, with and without the program's start."""
     start = spread([one.cpu_s for one in _of(readings, START, name)]).median
     whole = [one.cpu_s for one in _of(readings, layout, name)]
     return whole, [cpu_s - start for cpu_s in whole]

@@ -1,4 +1,4 @@
-"""Programs run to their end, with what they cost: wait4(2) and /proc."""
+"""Programs run to completion, with what they cost: wait4(2) and /proc."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _LONGEST_S = 1200.0
 
 @dataclass(frozen=True)
 class Ran:
-    """A program that has ended well."""
+    """A program that ended successfully."""
 
     stdout: str
     wall_s: float
     cpu_s: float
-    """User and system, its own children included."""
+    """User and system time, including its own children."""
 
 
 class ProgramFailed(Exception):
-    """A program that was measured did not end well: there is no figure."""
+    """A measured program failed: there is no figure."""
 
 
 def run(
@@ -37,13 +37,13 @@ def run(
     look: Callable[[int], None] | None = None,
     stderr: int | None = None,
 ) -> Ran:
-    """Run a program to its end; `look` is called with its pid some times a second.
+    """Run a program to completion; `look` is called with its pid several times per second.
 
-    `stderr` is a descriptor to speak to in place of a file of ours.
+    `stderr` is a descriptor for its messages instead of a file of ours.
 
     Raises:
-        ProgramFailed: it ended with another code than 0, with the end of what it said; or it did
-            not end in time.
+        ProgramFailed: it ended with another code than 0, with the end of its output; or it did not
+            end in time.
     """
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         with tempfile.TemporaryFile("w+") as given:
@@ -69,19 +69,19 @@ def run(
 
 
 def _as_installed() -> dict[str, str]:
-    """An installed Python program keeps its bytecode, and pays for compiling it once."""
+    """An installed Python program keeps its bytecode, and compiles it only once."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _wait(
     process: subprocess.Popen[bytes], begun: float, look: Callable[[int], None] | None
 ) -> tuple[float, float]:
-    # Only for what hangs: no bench has a program that is to run so long.
+    # Only for programs that hang: no bench has a program that runs this long.
     killer = threading.Timer(_LONGEST_S, process.kill)
     killer.start()
     try:
         while True:
-            # Without somebody looking, waiting must not cost the machine a wake-up.
+            # Without an observer, waiting must not cost the machine a wake-up.
             pid, status, usage = os.wait4(process.pid, os.WNOHANG if look else 0)
             if pid:
                 break
@@ -100,7 +100,7 @@ def _wait(
 
 
 class Memory:
-    """The most resident memory seen; with a name, only while a thread of that name is there."""
+    """The most resident memory seen; with a name, only while a thread of that name exists."""
 
     def __init__(self, thread: str | None = None) -> None:
         self.thread = thread
@@ -117,7 +117,7 @@ class Memory:
 
 
 def resident_kb(status: str) -> int:
-    """`VmRSS` of a `/proc/PID/status`; 0 for a process that has given up its memory."""
+    """`VmRSS` of a `/proc/PID/status`; 0 for a process that has released its memory."""
     for line in status.splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1])

@@ -1,4 +1,4 @@
-"""What is going on, for who waits; the figures alone go to standard output."""
+"""Progress messages for people who wait; only figures go to standard output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def announce(text: str) -> None:
-    """One line: in place on a terminal, one after the other elsewhere."""
+    """Print one line: in place on a terminal, otherwise one after another."""
     if sys.stderr.isatty():
         print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
     else:

@@ -1,8 +1,9 @@
 """Three field causes on real servers: found by the diagnosis, and their size measured by its proof.
 
 A full line, encryption, and a sort buffer at glibc's mmap threshold (C1 to C3 of the field cases).
-Each server has the cause when its load begins, by another measure than the diagnosis has. What the
-diagnosis does not suspect is tried all the same, as an experiment: silence is judged as well.
+Each server has the cause when its load starts, verified independently of the diagnosis. A cause
+that the diagnosis does not suspect is tried all the same, as an experiment: missing a cause is
+judged as well.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from loadstone.sandbox.network import limit_line, namespace, passed
 
 SERVERS = ("mariadb", "mysql")
 MBIT = 40
-"""Of the line: some hundred transactions of oltp_read_only a second."""
+"""The line's rate: some hundred transactions of oltp_read_only per second."""
 
 SORT_BUFFER = "64M"
 """Twice glibc's greatest mmap threshold."""
@@ -35,64 +36,64 @@ SORT_BUFFER = "64M"
 SMALL = "2M"
 
 SORTED_ROWS = 400_000
-"""MariaDB takes no more of a sort buffer than the table could fill."""
+"""MariaDB allocates no more of a sort buffer than the table could fill."""
 
 _TRIAL_S, _QUICK_TRIAL_S = 120.0, 60.0
-"""Of a proof: twice what it takes at the least, and that."""
+"""The duration of a proof: twice its minimum, and the minimum."""
 
 _RESTLESS = ("gtid", "timestamp", "last_", "innodb_buffer_pool_dump", "innodb_buffer_pool_load")
 
 
 @dataclass(frozen=True)
 class ReadyServer:
-    """A server that has the cause, and how the load gets there."""
+    """A server that has the cause, and how the load reaches it."""
 
     sandbox: Sandbox
     url: str
     took_effect: Callable[[Mapping[str, Any]], str]
-    """Given the step: what says that the cause is there, and is no figure of the diagnosis."""
+    """Given the step, what shows the cause independently of the diagnosis."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A cause, a server that has it, and the load that meets it."""
+    """A cause, a server that has it, and the load that triggers it."""
 
     name: str
     cause: str
     stand: Callable[[str], AbstractContextManager[ReadyServer]]
-    """Brings a server up, given which."""
+    """Starts a server of the given kind."""
     workload: str
     users: int
     tables: tuple[int, int]
-    """And the rows of each."""
+    """The number of tables, and the rows of each."""
     remedy: str
-    """What an experiment changes where nothing is suspected, in the words of its file."""
+    """What an experiment changes if nothing is suspected, in the syntax of its file."""
     options: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What became of a case on one server."""
+    """The outcome of a case on one server."""
 
     case: str
     server: str
     took_effect: str
     first: str
-    """The finding that came first."""
+    """The first finding."""
     confidence: float | None
-    """In the cause's name before its proof; `None`: it was not suspected."""
+    """The confidence in the cause before its proof; `None`: it was not suspected."""
     verdict: str
     cost: float | None
-    """Share of the rate that the cause costs."""
+    """The share of the rate that the cause costs."""
     sentence: str
     seconds: float | None
-    """That the proof took."""
+    """The duration of the proof."""
     as_before: bool
-    """Whether all variables of the server were as they were, at the end."""
+    """Whether all variables of the server were restored at the end."""
 
 
 def measure(asked: Asked, folder: Path) -> Report:
-    """Each case on each server that there is."""
+    """Run each case on each available server."""
     readings: list[Reading] = []
     missing: list[str] = []
     for case in cases():
@@ -115,7 +116,7 @@ def measure(asked: Asked, folder: Path) -> Report:
 
 
 def cases() -> tuple[Case, ...]:
-    """The three, at their sizes."""
+    """The three cases, at their sizes."""
     sorts = {"order_ranges": 1, "distinct_ranges": 1}
     none = {"point_selects": 0, "simple_ranges": 0, "sum_ranges": 0}
     return (
@@ -151,7 +152,7 @@ def cases() -> tuple[Case, ...]:
 
 
 def _carry_out(case: Case, server: str, asked: Asked, folder: Path) -> Reading:
-    """Start, load, drive, diagnose, prove; nothing of it is left but the readings."""
+    """Start, load, drive, diagnose, prove; nothing but the readings is left."""
     with case.stand(server) as standing:
         program = _Program(standing, folder)
         tables, rows = case.tables
@@ -182,7 +183,7 @@ def _carry_out(case: Case, server: str, asked: Asked, folder: Path) -> Reading:
 def _proved(
     case: Case, program: _Program, found: Mapping[str, Any], run_of: tuple[str, Asked]
 ) -> dict[str, Any]:
-    """What the proof says, or where nothing was suspected an experiment."""
+    """The proof's result, or that of an experiment if nothing was suspected."""
     name, asked = run_of
     if case.cause not in found:
         return program.experiment(case, asked)
@@ -196,27 +197,27 @@ def _proved(
 
 @dataclass(frozen=True)
 class _Program:
-    """`loadstone` as a user has it, with its folder of runs."""
+    """`loadstone` as users have it, with its folder of runs."""
 
     standing: ReadyServer
     folder: Path
 
     def announce(self, *words: str) -> str:
-        """What it prints."""
+        """Its output."""
         password = self.standing.sandbox.tcp.credentials.reveal()
         return run([LOADSTONE, *words], environment={"LOADSTONE_PASSWORD": password}).stdout
 
     def told(self, *words: str) -> dict[str, Any]:
-        """The same as a document."""
+        """Its output as a document."""
         return dict(json.loads(self.announce(*words, "--json", "--out", str(self.folder))))
 
     def findings(self, name: str, *words: str) -> dict[str, Any]:
-        """Of a run of one ladder, by cause, the most telling first."""
+        """The findings of a run of one ladder, by cause, the most significant first."""
         (ladder,) = self.told("diagnose", name, *words)["ladders"]
         return {each["cause"]: each for each in ladder["findings"]}
 
     def experiment(self, case: Case, asked: Asked) -> dict[str, Any]:
-        """The remedy against the cause, though nobody suspects it."""
+        """Try the remedy against the cause, although it is not suspected."""
         file = self.folder / "experiment.toml"
         file.write_text(experiment_text(case, self.standing.url, asked))
         driven = self.told("experiment", str(file))
@@ -230,7 +231,7 @@ class _Program:
 
 
 def experiment_text(case: Case, url: str, asked: Asked) -> str:
-    """A file for `loadstone experiment`: the server as it is, against the remedy."""
+    """A file for `loadstone experiment`: the unchanged server against the remedy."""
     tables, rows = case.tables
     options = "".join(f"{name} = {value}\n" for name, value in case.options.items())
     return f"""\
@@ -257,7 +258,7 @@ table_size = {rows}
 
 @contextmanager
 def _behind_a_line(server: str) -> Iterator[ReadyServer]:
-    """In a namespace of its own, at the other end of a line with a rate."""
+    """A server in a namespace of its own, at the other end of a rate-limited line."""
     with namespace() as line, start_sandbox(SandboxSpec(server=server, namespace=line)) as sandbox:
         limit_line(line, NetworkLimit(bits_per_s=MBIT * 1_000_000))
 
@@ -286,7 +287,7 @@ def _encrypted(server: str) -> Iterator[ReadyServer]:
 
 @contextmanager
 def _sorting(server: str) -> Iterator[ReadyServer]:
-    """All tables in the pool: what is measured is the sorts."""
+    """All tables fit into the buffer pool: only the sorts are measured."""
     settings = {"sort_buffer_size": SORT_BUFFER, "innodb_buffer_pool_size": "512M"}
     with start_sandbox(SandboxSpec(server=server, settings=settings)) as sandbox:
         yield ReadyServer(sandbox, _url(sandbox, "disabled"), _faults_a_sort)
@@ -306,14 +307,14 @@ def _url(sandbox: Sandbox, tls: str) -> str:
 
 
 def _variables(sandbox: Sandbox) -> dict[str, str]:
-    """All that nobody but a person changes."""
+    """All variables that only people change."""
     with sandbox.connect() as connection:
         found = describe_server(connection, sandbox.local.target).variables
     return {name: value for name, value in found.items() if not name.startswith(_RESTLESS)}
 
 
 def proofs_table(readings: Sequence[Reading]) -> str:
-    """A row a case and server."""
+    """One row for each case and server."""
     rows = [
         [
             one.case,

@@ -1,4 +1,4 @@
-"""The text protocol, and events of many statements, beside a floor that does the same."""
+"""The text protocol, and events of many statements, compared with a floor that does the same."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from benches.workload import Step
 USERS = (64, 512)
 OF_FLOOR = Ratio("of the floor's", FLOOR, cost, at_most([ENGINE], dict.fromkeys(USERS, 1.3)))
 _WARM_A_SECOND = 20
-"""Users for a second of warm-up. At some 1,000 events a second each has had 50 by its end, and has
-met nearly all its statements (nine for each of ten tables), which it prepares when it meets them.
-The floor's users keep to one table and have prepared before; a preparation counts as no query.
+"""Users per second of warm-up. At some 1,000 events per second each user has run 50 by its end, and
+has used nearly all its statements (nine for each of ten tables), which it prepares on first use.
+The floor's users keep to one table and have prepared before; a preparation does not count as a
+query.
 """
 
 
 def measure(place: Place) -> Report:
-    """Both, one after the other."""
+    """Both, one after another."""
     prepare(place)
     text, failed_text = _contest(
         place,
         "protocols: text",
-        # The floor's text has room for one number, the key; so all go to the first table.
+        # The floor's text has room for one number, the key; so all use the first table.
         [Step(users, 0.0, protocol="text", tables=1) for users in place.asked.users or USERS],
     )
     mixed, failed_mixed = _contest(
@@ -52,8 +53,7 @@ def measure(place: Place) -> Report:
         readings=[reading.as_json() for reading in text + mixed],
         notes=(
             how_measured(place.asked.pairs, place.asked.seconds),
-            "errors of oltp_read_write: deadlocks and lock waits, after which the event began"
-            " anew.",
+            "errors of oltp_read_write: deadlocks and lock waits, after which the event restarted.",
             *failed_text,
             *failed_mixed,
         ),

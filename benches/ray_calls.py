@@ -1,6 +1,6 @@
-"""What one call of a generator through Ray costs the head's process: a real Ray, on loopback.
+"""The cost of one call of a generator through Ray for the head's process: a real Ray, on loopback.
 
-The answer is a number; what more there is to unpack in a second's records is in the replay.
+The answer is a number; the replay covers the unpacking of a second's records.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from loadstone.cluster import on_ray
 from loadstone.cluster.transport import Link
 
 _NODE = "127.0.0.2"
-"""Not 127.0.0.1: Ray takes the host's own address in its place."""
+"""Not 127.0.0.1: Ray replaces that by the host's own address."""
 
 _STORE_BYTES = 80 * 1024 * 1024
-"""Of Ray's object store, which is not used: the least that it takes."""
+"""The size of Ray's object store, which is not used: the minimum."""
 
 _STARTING_S, _CALL_S, _END_S = 60.0, 10.0, 20.0
 _AT_ONCE = 4
@@ -43,7 +43,7 @@ def cpu_of_a_call(calls: int) -> float | None:
     with _one_node() as address:
         wanted = on_ray.GeneratorRequest(address=address, generators=1, cpus=1, peer=None)
         with on_ray.generators(wanted) as (link,):
-            # The actor's process starts, and the first calls open the way there.
+            # The actor's process starts, and the first calls open the connection.
             link.call("clock").result(_STARTING_S)
             _call(link, _AT_ONCE)
             before_s = time.process_time()
@@ -52,7 +52,7 @@ def cpu_of_a_call(calls: int) -> float | None:
 
 
 def _call(link: Link, calls: int) -> None:
-    """So many calls, a few at a time, each as the head's thread makes it."""
+    """Make this many calls, a few at a time, as the head's thread does."""
     under_way: set[Future[int]] = set()
     for _ in range(calls):
         if len(under_way) == _AT_ONCE:
@@ -67,7 +67,7 @@ def _call(link: Link, calls: int) -> None:
 @contextmanager
 def _one_node() -> Iterator[str]:
     """Ray's head on this machine; its address."""
-    # Unix sockets have short names.
+    # The paths of Unix sockets must be short.
     folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
     address = f"{_NODE}:{_free_port()}"
     said = Path(folder, "said")
@@ -87,7 +87,7 @@ def _one_node() -> Iterator[str]:
         _wait_until_started(process, said)
         yield address
     finally:
-        # Told in this way it ends all of the node's processes.
+        # This signal makes it end all of the node's processes.
         process.terminate()
         try:
             process.wait(_END_S)

@@ -1,4 +1,4 @@
-"""What a bench hands back: tables for people, and every single reading for machines."""
+"""What a bench returns: tables for people, and every single reading for programs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Report:
     title: str
     tables: tuple[str, ...]
     readings: list[dict[str, Any]]
-    """One for each run of a program, nothing left out."""
+    """One for each run of a program, none omitted."""
     notes: tuple[str, ...] = field(default=())
     broken: tuple[str, ...] = ()
-    """Promises that did not hold, of benches that have some."""
+    """Broken promises, for benches that make some."""
 
     def text(self) -> str:
         """For the terminal, in Markdown."""
@@ -30,4 +30,4 @@ class Report:
 Bench = Callable[[Place], Report]
 
 BenchApart = Callable[[Asked, Path], Report]
-"""One that needs no server of others, and a folder for what it writes meanwhile."""
+"""A bench that needs no shared server, only a folder for temporary files."""

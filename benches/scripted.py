@@ -1,4 +1,6 @@
-"""A script written for sysbench, beside the built-in workload that does the same, and sysbench."""
+"""A script written for sysbench, compared with the built-in workload that does the same, and
+sysbench.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ class Held:
 
 
 def measure(place: Place) -> Report:
-    """The cost of a query, then memory."""
+    """Measure the cost of a query, then memory."""
     prepare(place)
     readings, failed = contest(place, "scripted", steps(place), [SYSBENCH, NATIVE, SCRIPTED])
     held = [_held(place, one, users) for one in (NATIVE, SCRIPTED) for users in (FEW, MANY)]
@@ -67,7 +69,7 @@ def _held(place: Place, contestant: str, users: int) -> Held:
 
 
 def memory_table(held: list[Held]) -> str:
-    """A row for each contestant."""
+    """One row per contestant."""
     rows = []
     for contestant in dict.fromkeys(one.contestant for one in held):
         at = [(one.users, one.outcome.memory_kb) for one in held if one.contestant == contestant]

@@ -31,30 +31,30 @@ from loadstone.sandbox.network import namespace, why_not
 
 USERS = 2_000
 RATE = 100
-"""Events of oltp_read_write a second: an open loop, so that they go on being due in a fault."""
+"""Events of oltp_read_write per second: an open loop, so that they stay due during a fault."""
 
 MOST_MB_AN_HOUR = 1.0
 _MINUTE_S = 60.0
 _FAULT_AT_S = 15.0
-"""Of each minute."""
+"""Seconds into each minute."""
 
 _CALM_FROM_S = 45.0
-"""Of each minute: what was broken is whole again, and readings of different minutes compare."""
+"""Seconds into each minute: the fault is over, and readings of different minutes are comparable."""
 
 MOST_MB_SETTLING = 10.0
-"""From the first minute on, where there is no time for more than that."""
+"""From the first minute on, if there is no time for a slope."""
 
 _SETTLED_H = 1 / 6
-"""For ten minutes buffers, statements and the allocator's own store still grow to their size."""
+"""For ten minutes buffers, statements and the allocator's arenas still grow to their final size."""
 
 _ENOUGH = 20
-"""Minutes after that: with fewer, a slope of a megabyte an hour is lost in noise."""
+"""Minutes after that: with fewer, a slope of a megabyte per hour is lost in noise."""
 
 _CONNECT_S = 180.0
 _END_S = 120.0
 _SPARE = 200
 _KB_A_MB = 1024
-# A server that needs no thread a connection either.
+# A server that does not need a thread per connection either.
 _SETTINGS = {"thread_handling": "pool-of-threads", "sync_binlog": "0"}
 
 
@@ -65,9 +65,9 @@ class Injected:
     minute: int
     name: str
     seconds: float
-    """It lasted for so long, injecting included."""
+    """How long it lasted, including the injection."""
     back_s: float | None
-    """After its end, until all users were connected; `None`: not before the minute was over."""
+    """From its end until all users were connected; `None`: not within the minute."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +83,16 @@ class Soaked:
     account: Account
     faults: tuple[Injected, ...]
     memory: tuple[tuple[float, float], ...]
-    """Hours since the load's begin, and MB: the median of each minute's calm."""
+    """Hours since the start of the load, and MB: the median of each minute's calm part."""
     descriptors: tuple[int, ...]
-    """The most of each minute's calm."""
+    """The maximum of each minute's calm part."""
     errors: dict[str, int]
     outages: int
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What must hold, what was seen, and whether it does."""
+    """What must hold, what was seen, and whether it holds."""
 
     text: str
     figure: str
@@ -101,7 +101,7 @@ class Promise:
 
 
 def measure(asked: Asked, folder: Path) -> Report:
-    """Start a server, drive it, break it each minute, and judge what the program made of that."""
+    """Start a server, drive it, inject a fault each minute, and judge the outcome."""
     users = asked.users[0] if asked.users else USERS
     minutes = max(round(asked.minutes), 2)
     allow_descriptors()
@@ -173,7 +173,7 @@ def _driving(ground: Ground, minutes: int, folder: Path) -> Iterator[subprocess.
         "--concurrency": str(ground.users),
         "--rate": str(RATE),
         "--max-backlog": str(5 * RATE),
-        # One table and hardly a lock that is waited for: soon all statements are prepared.
+        # One table and hardly any lock waits: soon all statements are prepared.
         "--distribution": "uniform",
         "--duration": f"{minutes * _MINUTE_S:g}s",
         "--warmup": "0s",
@@ -197,7 +197,7 @@ def _driving(ground: Ground, minutes: int, folder: Path) -> Iterator[subprocess.
 
 
 def _said(folder: Path) -> Path:
-    """Beside the folder of runs: in it there is nothing but the run."""
+    """Next to the folder of runs, which contains nothing but the run."""
     return folder.with_name(f"{folder.name}-said.txt")
 
 
@@ -207,7 +207,7 @@ def _last_line(folder: Path) -> str:
 
 
 def _wait_for_load(process: subprocess.Popen[bytes], folder: Path) -> float:
-    """Until all users are connected; the moment on the monotonic clock."""
+    """Wait until all users are connected; the moment on the monotonic clock."""
     announce("soak: connecting")
     deadline = time.monotonic() + _CONNECT_S
     while time.monotonic() < deadline and process.poll() is None:
@@ -227,7 +227,7 @@ def _break_each_minute(
     for minute in range(minutes):
         _sleep_until(began + minute * _MINUTE_S + _FAULT_AT_S)
         if process.poll() is not None:
-            break  # it is told with what else there is to tell
+            break  # reported with the other problems
         if not ground.server.is_running():
             words = _last_words(ground.server)
             raise ProgramFailed(f"the server ended, which was none of the soak's faults: {words}")
@@ -249,7 +249,7 @@ def _sleep_until(moment: float) -> None:
 
 
 def _with_return(fault: Injected, step: StepLog, users: int) -> Injected:
-    """With the seconds that it took until all users were there again."""
+    """Add the seconds that it took until all users were connected again."""
     over_s = fault.minute * _MINUTE_S + _FAULT_AT_S + fault.seconds
     next_s = (fault.minute + 1) * _MINUTE_S + _FAULT_AT_S
     back = (
@@ -265,9 +265,9 @@ def _all_are_there(sample: Sample, users: int) -> bool:
 
 
 def _calm(watch: Watch, began: float, minute: int) -> tuple[tuple[float, float], int] | None:
-    """A minute's memory and descriptors; `None`: the process was not there any more."""
+    """A minute's memory and descriptors; `None`: the process had ended."""
     from_s = began + minute * _MINUTE_S + _CALM_FROM_S
-    # The last minute's end is the load's: what comes then takes memory of its own.
+    # The last minute ends with the load: what follows uses memory of its own.
     looks = watch.between(from_s, began + (minute + 1) * _MINUTE_S - 2)
     if not looks:
         return None
@@ -277,7 +277,7 @@ def _calm(watch: Watch, began: float, minute: int) -> tuple[tuple[float, float],
 
 
 def memory_promise(soaked: Soaked) -> Promise:
-    """A slope where there is time for one; else only what no settling would explain."""
+    """A slope if there is time for one; otherwise only growth beyond any settling is refused."""
     last_mb = soaked.memory[-1][1]
     settled = [point for point in soaked.memory if point[0] > _SETTLED_H]
     if len(settled) < _ENOUGH:
@@ -298,7 +298,7 @@ def memory_promise(soaked: Soaked) -> Promise:
 
 
 def promises(soaked: Soaked) -> tuple[Promise, ...]:
-    """All of them, judged."""
+    """All promises, judged."""
     account, whole_s = soaked.account, round(soaked.minutes * _MINUTE_S)
     away = [fault for fault in soaked.faults if fault.back_s is None]
     leaked = soaked.descriptors[-1] - soaked.descriptors[0]
@@ -339,7 +339,7 @@ def promises(soaked: Soaked) -> tuple[Promise, ...]:
 
 
 def report(soaked: Soaked, seed: int, *, with_line: bool) -> Report:
-    """One table of promises, and one of what was done to the server."""
+    """One table of promises, and one of the faults."""
     judged = promises(soaked)
     rows = [[each.text, each.figure, each.wanted, _said_of(each)] for each in judged]
     notes = [
@@ -369,7 +369,7 @@ def _said_of(promise: Promise) -> str:
 
 
 def faults_table(faults: Sequence[Injected]) -> str:
-    """By kind: how often, how long, and how long until all users were back."""
+    """By kind: how often, how long, and how long until all users were connected again."""
     rows = []
     for name in dict.fromkeys(fault.name for fault in faults):
         of_kind = [fault for fault in faults if fault.name == name]

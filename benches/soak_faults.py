@@ -1,4 +1,4 @@
-"""What a soak lets happen to the server under load, and to the line that leads there."""
+"""The faults of a soak: what happens to the server under load, and to the line that leads there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STOPPED_S = 8.0
 _LOWERED_S = 8.0
 _SLOW_S = 10.0
 _CUT_S = 5.0
-# 1094: a session that has ended by itself meanwhile.
+# 1094: a session that has ended by itself in the meantime.
 _KILL_SOME = """
 BEGIN NOT ATOMIC
     DECLARE CONTINUE HANDLER FOR 1094 BEGIN END;
@@ -41,13 +41,13 @@ class Ground:
 
     server: Sandbox
     line: Namespace | None
-    """`None`: the server is on this machine's own network, and that is left alone."""
+    """`None`: the server is on this machine's own network, which is left alone."""
     users: int
     chance: random.Random
 
 
 Fault = Callable[[Ground], None]
-"""Injects it, and takes it away again."""
+"""Injects it, and removes it again."""
 
 
 def _server_killed(ground: Ground) -> None:
@@ -65,13 +65,13 @@ def _server_stopped(ground: Ground) -> None:
 
 
 def _sessions_killed(ground: Ground) -> None:
-    """Half of them."""
+    """Kill half of the sessions."""
     with ground.server.connect() as connection, connection.cursor() as cursor:
         _kill(cursor, ground, ground.users // 2)
 
 
 def _connections_lowered(ground: Ground) -> None:
-    """All sessions are killed, and half of them may come back."""
+    """Kill all sessions, of which half may reconnect."""
     with ground.server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT @@GLOBAL.max_connections")
         ((before,),) = cursor.fetchall()
@@ -111,19 +111,19 @@ LINE_FAULTS: dict[str, Fault] = {
     "network slowed": _network_slowed,
     "network cut": _network_cut,
 }
-"""Only where the server has a network of its own."""
+"""Only if the server has a network of its own."""
 
 
 def in_rounds(names: list[str], chance: random.Random) -> Iterator[str]:
-    """One after the other for ever: each as often as the others, in an order left to chance."""
+    """Endless rounds: each fault equally often, in random order."""
     while True:
         yield from chance.sample(names, len(names))
 
 
 def _kill(cursor: Cursor, ground: Ground, number: int) -> None:
-    """So many sessions that came over the network, as all of the load do.
+    """Kill this many sessions that came over the network, as all of the load's do.
 
-    In one statement: while they come back in a storm, thousands would take minutes.
+    In one statement: while they reconnect in a storm, thousands of statements would take minutes.
     """
     seed = ground.chance.randrange(1_000_000)
     cursor.execute(_KILL_SOME.format(seed=seed, number=number))

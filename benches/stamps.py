@@ -1,4 +1,4 @@
-"""What a null server's own log says of the load: the truth that a comparison is held against."""
+"""What a null server's own log says of the load: the truth that a comparison is checked against."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ RECORD = np.dtype(
 
 _EXECUTE, _ROWS = 0, 1
 _LEFT_OUT = 0.1
-"""Of a step's answers at its begin and at its end: users come and go there."""
+"""The share of a step's answers to ignore at its start and end, where users come and go."""
 
 
 def rates(log: Path, users: int) -> list[float]:
-    """Answers a second of each step that the server had, by the instants at which it sent them.
+    """Answers per second of each step, by the times at which the server sent them.
 
-    Each step opens a connection for each user; they are numbered in the order in which they came.
+    Each step opens a connection for each user; they are numbered in order of arrival.
     """
     stamps = np.fromfile(log, dtype=RECORD, offset=_HEAD_BYTES)
     answers = stamps[(stamps["kind"] == _EXECUTE) & (stamps["outcome"] == _ROWS)]
@@ -46,5 +46,5 @@ def _rate(sent_ns: npt.NDArray[np.uint64]) -> float:
 
 
 def effect(a: Sequence[float], b: Sequence[float]) -> float:
-    """B / A - 1 of geometric means, as effects are reckoned."""
+    """B / A - 1 of geometric means, as effects are computed."""
     return math.expm1(fmean(map(math.log, b)) - fmean(map(math.log, a)))

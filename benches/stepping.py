@@ -27,7 +27,7 @@ _SILENT_S = 20.0
 
 
 class Stepping:
-    """Drives the steps of an experiment on one event loop, and looks at this host meanwhile."""
+    """Drives the steps of an experiment on one event loop, and observes this host."""
 
     def __init__(self, experiment: Experiment, endpoints: Mapping[str, Endpoint]) -> None:
         """`endpoints`: where each variant is measured."""
@@ -37,14 +37,14 @@ class Stepping:
         self._began = time.monotonic()
 
     def close(self) -> None:
-        """Let go of the host's files."""
+        """Close the host's files."""
         self._host.close()
 
     def drive(self, step: Step) -> StepResult:
-        """Carry one step out.
+        """Run one step.
 
         Raises:
-            ProgramFailed: it did not come to its end.
+            ProgramFailed: it did not finish.
         """
         endpoint = self._endpoints[step.variant]
         drive = Drive(seed=self._experiment.seed)
@@ -88,7 +88,7 @@ class Stepping:
 
 
 def records_of(job: engine.StepJob) -> Iterator[AnyStepRecord]:
-    """All that the engine says of a step that comes to its end.
+    """All records of a step that finishes.
 
     Raises:
         ProgramFailed: it does not.

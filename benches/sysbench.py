@@ -1,4 +1,4 @@
-"""Debian's sysbench: its command lines, and what it prints."""
+"""Debian's sysbench: its command lines and its output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ERRORS = re.compile(r"^\s*(ignored errors|reconnects):\s+(\d+)\s", re.MULTILINE
 
 @dataclass(frozen=True)
 class Printed:
-    """What stands in sysbench's last report."""
+    """The content of sysbench's last report."""
 
     queries: int
     queries_per_s: float
@@ -31,10 +31,10 @@ class Printed:
 
 
 def parse(text: str) -> Printed:
-    """Read the report that `sysbench ... run` ends with.
+    """Parse the report at the end of `sysbench ... run`.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: it is not a report.
     """
     queries, total = _QUERIES.search(text), _TOTAL.search(text)
     if queries is None or total is None:
@@ -46,7 +46,7 @@ def parse(text: str) -> Printed:
 def command(
     place: Place, options: Sequence[str], *, tls: bool = False, program: Sequence[str] = ()
 ) -> list[str]:
-    """The connection over loopback TCP, then `options`; for sysbench or one that stands in."""
+    """The options for loopback TCP, then `options`; for sysbench or a substitute."""
     return [
         *(program or (place.sysbench,)),
         "--mysql-host=127.0.0.1",
@@ -63,7 +63,7 @@ def command(
 def drive(
     place: Place, step: Step, program: Sequence[str] = (), test: str | None = None
 ) -> Outcome:
-    """Drive a step; with another program in its place, or a script in that of the workload."""
+    """Drive a step; optionally with another program, or with a script as the workload."""
     options = [
         f"--threads={step.users}",
         f"--time={step.seconds:g}",
@@ -77,7 +77,7 @@ def drive(
     asked = [*options, *tables, test or step.workload, "run"]
     words = command(place, asked, tls=step.tls, program=program)
     if step.tls:
-        # It looks for its files, by fixed names, where it is started.
+        # It looks for its files, which have fixed names, in its working directory.
         words = ["env", "-C", str(_certificates(place)), *words]
     ran = _run(words, look)
     printed = parse(ran.stdout)
@@ -101,7 +101,7 @@ def _run(words: Sequence[str], look: Callable[[int], None] | None) -> Ran:
 
 
 def _certificates(place: Place) -> Path:
-    """A folder with the three files, by the names that it knows them by."""
+    """A folder with the three files, under the names that it expects."""
     files = place.sandbox.certificates
     folder = place.folder / f"sysbench-{place.sandbox.name}"
     if not folder.exists():

@@ -1,7 +1,7 @@
-"""What a template costs beside the built-in workload that it writes down anew.
+"""The cost of a template compared with the built-in workload that it reproduces.
 
-Two servers: the sandbox, which does the work, and the null server, which answers at once and so
-leaves nothing but the client to be measured.
+Two servers: the sandbox, which does real work, and the null server, which answers at once, so that
+only the client is measured.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class _Way:
 
 
 _Driver = Callable[[str, _Way], tuple[float, float]]
-"""Drives a workload; transactions a second, and the generator's CPU a query."""
+"""Drives a workload; returns transactions per second, and the generator's CPU per query."""
 
 
 def measure(place: Place) -> Report:
-    """Each level both ways, native and template in turn: A B B A."""
+    """Measure each level both ways, native and template alternating: A B B A."""
     place.empty_schema()
     run(
         [LOADSTONE, "prepare", _NATIVE, "--target", place.url()],
@@ -82,7 +82,7 @@ def measure(place: Place) -> Report:
     finally:
         null.stop()
     return Report(
-        title="Templates beside built-in workloads: oltp_read_write",
+        title="Templates compared with built-in workloads: oltp_read_write",
         tables=(cost_table(driven),),
         readings=[asdict(one) for one in driven],
         notes=(
@@ -149,7 +149,7 @@ def _drive_null(port: int, word: str, way: _Way) -> tuple[float, float]:
 
 
 def ratios(driven: list[Driven]) -> list[float]:
-    """Of each pair, the template's cost beside the built-in one's."""
+    """For each pair, the template's cost divided by the built-in one's."""
 
     def cost(pair: int, workload: str) -> float:
         alike = [one for one in driven if (one.pair, one.workload) == (pair, workload)]
@@ -160,7 +160,7 @@ def ratios(driven: list[Driven]) -> list[float]:
 
 
 def cost_table(driven: list[Driven]) -> str:
-    """A row a server, level and protocol: both costs, and the one beside the other."""
+    """One row for each server, level and protocol: both costs, and their ratio."""
     head = ["against", "users", "statements", "built-in µs/query", "template µs/query", "ratio"]
     rows = []
     levels = dict.fromkeys((one.against, one.users, one.protocol) for one in driven)

@@ -1,4 +1,4 @@
-"""A terminal for a program that shows more when it has one; what it shows is thrown away."""
+"""A terminal for a program that shows more if it has one; its output is discarded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def terminal() -> Iterator[int]:
-    """The descriptor to give to the program."""
+    """The descriptor to pass to the program."""
     ours, theirs = pty.openpty()
     reader = threading.Thread(target=_read_all, args=(ours,), daemon=True)
     reader.start()

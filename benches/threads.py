@@ -1,4 +1,4 @@
-"""What each thread of a running program takes of a core: /proc/PID/task/*/schedstat."""
+"""Each thread's share of a core in a running program: /proc/PID/task/*/schedstat."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ class Seen:
 
 
 class Threads:
-    """Reads them from some time after a thread of the name `begins_with` came until it went."""
+    """Reads them from some time after a thread whose name starts with `begins_with` appeared until
+    it is gone.
+    """
 
     def __init__(self, begins_with: str, settle_s: float) -> None:
         self.begins_with = begins_with
@@ -41,7 +43,7 @@ class Threads:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Of a core, by the threads' names without their numbers.
+        """Shares of a core, by the threads' names without their numbers.
 
         Raises:
             ValueError: it was over before there were two readings.
@@ -52,7 +54,7 @@ class Threads:
 
 
 def shares(first: Seen, last: Seen) -> dict[str, float]:
-    """What lies between two readings; a thread that came after the first began at nothing."""
+    """The difference between two readings; a thread missing in the first started at zero."""
     span_ns = (last.at_s - first.at_s) * 1e9
     found: dict[str, float] = {}
     for thread, cpu_ns in last.cpu_ns.items():

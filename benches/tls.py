@@ -1,4 +1,4 @@
-"""The same with TLS 1.3, against a server that takes nothing else."""
+"""The same comparison with TLS 1.3, against a server that accepts nothing else."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from benches.report import Report
 from benches.tables import how_measured
 from benches.workload import Step
 
-# With these two nobody gets in over TCP but with TLS 1.3, whatever a client believes it does.
+# With these two, TCP connections require TLS 1.3, whatever a client believes it uses.
 SETTINGS = {"require_secure_transport": "ON", "tls_version": "TLSv1.3"}
-# Thousands shake hands at once: nobody is to be sent away for waiting his turn.
+# Thousands do handshakes at once: none may be refused for waiting its turn.
 _PATIENCE = {"connect_timeout": "300", "back_log": "4096"}
 
 
 def measure(place: Place) -> Report:
-    """All contestants that know TLS."""
+    """Measure all contestants that support TLS."""
     with other_server(place, SETTINGS | _PATIENCE, CONNECTIONS) as inner:
         prepare(inner, tls=True)
         check_that_the_server_refuses(inner)
@@ -49,15 +49,15 @@ def measure(place: Place) -> Report:
 
 
 def check_that_the_server_refuses(place: Place) -> None:
-    """A login without TLS must fail, where the same with TLS has just made the tables.
+    """A login without TLS must fail, while the same with TLS has just created the tables.
 
     Raises:
-        ProgramFailed: the server let it in.
+        ProgramFailed: the server accepted it.
     """
     try:
         drive(place, Step(1, 0.1))
     except ProgramFailed as error:
-        # MariaDB says no more than "access denied" (1045).
+        # MariaDB only says "access denied" (1045).
         if "refused user" in str(error):
             return
         raise

@@ -30,19 +30,19 @@ _KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
 _MIX = (45.0, 43.0, 4.0, 4.0, 4.0)
 _MIX_WANTED = 0.5
 
-# Ten warehouses take 0.8 GB as they are loaded, and grow: what a transaction costs is not to depend
-# on the disk's reads.
+# Ten warehouses take 0.8 GB when loaded, and grow: the cost of a transaction must not depend on
+# disk reads.
 _SETTINGS = {"innodb_buffer_pool_size": "2G", "innodb_log_file_size": "1G"}
 _CONNECTIONS = 200
 _RECOVERY_S = 300.0
-"""That the killed server may take to come back with a log of that size."""
+"""The longest recovery of the killed server with a log of that size."""
 
 _DEADLOCK = "1213"
 
 
 @dataclass(frozen=True)
 class Level:
-    """What is driven."""
+    """The load of a step."""
 
     users: int
     protocol: str
@@ -52,7 +52,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Driven:
-    """What came of it."""
+    """The outcome of a step."""
 
     users: int
     protocol: str
@@ -61,25 +61,25 @@ class Driven:
     tps: float
     tpmc: float
     p90_ms: float | None
-    """Of New-Orders."""
+    """The latency of New-Orders."""
     generator_us: float
-    """CPU time of the generator's shards by transaction."""
+    """CPU time of the generator's shards per transaction."""
     server_us: float | None
-    """That of the server's process; none where that was another in the end."""
+    """CPU time of the server's process; `None` if that process was replaced."""
     off_mix: float
     """The largest distance of a transaction's share from the mix, in percent of all."""
     deadlocks: int
     restarts: int
     reconnects: int
     asked: tuple[int, ...]
-    """The consistency conditions that were asked for afterwards, and"""
+    """The consistency conditions that were checked afterwards."""
     broken: tuple[int, ...]
-    """those of them that do not hold."""
+    """The checked conditions that do not hold."""
     asking_s: float
 
     @property
     def has_the_mix(self) -> bool:
-        """Whether all shares are near enough: decks that users have only begun are part of them."""
+        """Whether all shares are close enough: unfinished decks of users are included."""
         return self.off_mix <= _MIX_WANTED
 
 
@@ -116,7 +116,7 @@ def _measure(place: Place) -> Report:
 
 
 def levels(chosen: Sequence[int] | None, *, quick: bool) -> list[Level]:
-    """In their order; the one in which the server is killed comes last."""
+    """The levels in order; the one in which the server is killed comes last."""
     seconds = _SECONDS_QUICK if quick else _SECONDS
     steps = [
         Level(users, protocol, seconds)
@@ -139,7 +139,7 @@ def _verdict(driven: Sequence[Driven], *, judges_mix: bool) -> str:
 
 @dataclass
 class _Blows:
-    """Falls on the server at some moments of a run, from the thread that waits for the run."""
+    """Hits the server at certain moments of a run, from the thread that waits for the run."""
 
     blows: list[tuple[float, Callable[[], None]]]
     """Seconds after the first look, in rising order."""
@@ -155,7 +155,7 @@ class _Blows:
 
 
 def _blows(sandbox: Sandbox, seconds: float) -> _Blows:
-    """A deadlock in the first quarter, the kill in the middle: what a start takes, comes before."""
+    """A deadlock in the first quarter, the kill in the middle; the start comes before both."""
 
     def kill() -> None:
         sandbox.kill()
@@ -170,10 +170,10 @@ def _blows(sandbox: Sandbox, seconds: float) -> _Blows:
 
 
 def provoke_deadlock(sandbox: Sandbox) -> None:
-    """Lock a warehouse's stock, then its districts: New-Orders lock them the other way round."""
+    """Lock a warehouse's stock, then its districts: New-Orders lock them in the other order."""
     with sandbox.connect() as connection, connection.cursor() as cursor:
         connection.begin()
-        # Whoever has done less is the victim, and that may be this one.
+        # The transaction that has done less is the victim, and that may be this one.
         with contextlib.suppress(pymysql.MySQLError):
             cursor.execute("SELECT SUM(s_ytd) FROM tpcc_stock WHERE s_w_id = 1 FOR UPDATE")
             time.sleep(0.5)
@@ -206,7 +206,8 @@ def _drive(place: Place, level: Level) -> Driven:
 def driven_of(
     level: Level, step: dict[str, Any], conditions: tuple[tuple[int, ...], tuple[int, ...], float]
 ) -> Driven:
-    """A step of result.json, and which conditions were asked for, do not hold, and took how long.
+    """A step of result.json, and which conditions were checked, are violated, and how long that
+    took.
 
     Raises:
         ProgramFailed: it did nothing.
@@ -238,7 +239,7 @@ def driven_of(
 
 
 def _server_us(step: dict[str, Any]) -> float | None:
-    """Of the server's process, by transaction; `None` where it was not seen."""
+    """CPU of the server's process per transaction; `None` if it was not seen."""
     host = step["host"] or {}
     cores = [host.get("process_cpu_user"), host.get("process_cpu_sys")]
     busy = [each for each in cores if each is not None]
@@ -246,7 +247,7 @@ def _server_us(step: dict[str, Any]) -> float | None:
 
 
 def steps_table(driven: Sequence[Driven]) -> str:
-    """A row a step."""
+    """One row per step."""
     head = ["users", "statements", "tps", "tpmC", "New-Order p90 ms", "generator µs/transaction"]
     head += ["server µs/transaction", "off the mix %", "deadlocks", "restarts", "reconnects"]
     head += ["conditions"]

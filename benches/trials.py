@@ -1,9 +1,9 @@
-"""Whether verdicts can be believed: comparisons whose truth is known, by the hundred.
+"""Whether verdicts can be trusted: hundreds of comparisons with a known truth.
 
-Each trial is an experiment with the program's own defaults, carried out in this process by what
-`loadstone experiment` uses: the order of steps, units, noise guard, effects, verdicts, and how many
-more repeats are asked for. A null server is compared with itself, and with one whose answers take
-longer; what it logged of its answers is the truth.
+Each trial is an experiment with the program's own defaults, run in this process by the code of
+`loadstone experiment`: the order of steps, units, noise guard, effects, verdicts, and how many more
+repeats are requested. A null server is compared with itself, and with one whose answers take
+longer; the truth is in its log of answers.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ _SANDBOX_S, _SANDBOX_WARMUP_S = 0.4, 0.1
 _TABLES, _TABLE_SIZE = 2, 10_000
 _DRIFT_REPEATS, _MOST_OF_A_CORE = 8, 0.9
 _MOST_MORE = 100
-"""Repeats; who is asked for more counts as one that found nothing."""
+"""Repeats; a trial that asks for more counts as one that found nothing."""
 
 
 def measure(asked: Asked, folder: Path) -> Report:
-    """All trials, or the part of them that was asked for."""
+    """All trials, or the requested part of them."""
 
     def some(all_of_them: int) -> int:
         return max(round(asked.part * all_of_them), 1)
@@ -100,7 +100,7 @@ def measure(asked: Asked, folder: Path) -> Report:
 
 
 def _take(what: str, some: Iterator[T], into: list[T]) -> list[str]:
-    """Trials of a kind; where one fails, those before it count, and what ended them is said."""
+    """Trials of a kind; if one fails, those before it count, and the error is reported."""
     before = len(into)
     try:
         for one in some:
@@ -111,14 +111,14 @@ def _take(what: str, some: Iterator[T], into: list[T]) -> list[str]:
 
 
 Logged = Callable[[], dict[str, list[float]]]
-"""Ends the servers, and reads the rates of their steps in their logs."""
+"""Ends the servers, and reads the rates of their steps from their logs."""
 
 
 @contextmanager
 def _null_servers(
     folder: Path, seed: int, longer: float
 ) -> Iterator[tuple[dict[str, Endpoint], Logged]]:
-    """Two of them; the answers of B take so much longer."""
+    """Two of them; the answers of B take this much longer."""
     logs = {side: folder / f"{side}.log" for side in SIDES}
     servers = {side: engine.null_server(NullServerSettings(log=logs[side])) for side in SIDES}
 
@@ -129,7 +129,7 @@ def _null_servers(
 
     for place, (side, server) in enumerate(servers.items()):
         mean_us = _SERVICE_US * (1 + longer * (side == "b"))
-        # Answers of equal length would come in waves, which windows cut where they happen to end.
+        # Equally long answers would come in waves, which windows would cut at arbitrary points.
         service = {"kind": "uniform", "from_us": mean_us / 2, "to_us": 1.5 * mean_us}
         server.set_script(json.dumps({"seed": 2 * seed + place, "service": service}))
     endpoints = {side: _endpoint_of(server) for side, server in servers.items()}
@@ -157,7 +157,7 @@ def _load(sandbox: Sandbox) -> None:
 def experiment_of(
     endpoints: Mapping[str, Endpoint], users: int, times_s: tuple[float, float], **more: object
 ) -> Experiment:
-    """As a file would say it; `times_s`: of a window and of the warm-up before it."""
+    """An experiment as written in a file; `times_s`: of a window and of the warm-up before it."""
     levels = tuple(Level(name=side, target=endpoints[side].target) for side in SIDES)
     window_s, warmup_s = times_s
     asked = {
@@ -219,7 +219,7 @@ def _sandbox_with_itself(trials: int, sandbox: Sandbox) -> Iterator[Trial]:
 def _carried_out(
     experiment: Experiment, endpoints: Mapping[str, Endpoint], *, asks: bool
 ) -> tuple[list[StepResult], Word, Word, int]:
-    """Steps, what is said of them, and with `asks` what is said after the repeats asked for."""
+    """Steps, their verdict, and with `asks` the verdict after the requested repeats."""
     stepping = Stepping(experiment, {f"server={side}": endpoints[side] for side in SIDES})
     done: list[StepResult] = []
     try:
@@ -235,13 +235,13 @@ def _carried_out(
 
 
 def _go_on(experiment: Experiment, stepping: Stepping, done: list[StepResult]) -> None:
-    """All steps that are not done yet, and those that noise makes necessary."""
+    """Run all missing steps, and those that noise makes necessary."""
     for planned in order(experiment, done, more_wanted(experiment), lambda note: None):
         done.append(stepping.drive(planned.step))
 
 
 def judged(experiment: Experiment, done: Sequence[StepResult]) -> Word:
-    """What `loadstone experiment` says of these steps."""
+    """The verdict of `loadstone experiment` on these steps."""
     (cell,) = compare(experiment, done, {}).cells
     (compared,) = cell.compared
     return Word.of(compared.verdict)
@@ -278,7 +278,7 @@ def _under_a_drift(runs: int, sandbox: Sandbox) -> Iterator[Drift]:
 
 
 def in_both_orders(experiment: Experiment, rates: Sequence[float]) -> tuple[Word, Word]:
-    """The same steps of the same server, called A and B in turns, or A first and then B."""
+    """The same steps of the same server, called A and B alternately, or A first and then B."""
     seen = [
         Observed(
             variant=planned.step.variant,

@@ -1,7 +1,8 @@
-"""One engine with all users against two generators with half of them each, on one null server.
+"""One engine with all users compared with two generators with half of them each, on one null
+server.
 
-Both have the same number of event loops, so what is compared is the cut of the step, the head that
-merges it, and nothing else. The generators are of this process: what Ray adds is not in it.
+Both have the same number of event loops, so the only differences are the split of the step and the
+head that merges it. The generators are in this process: Ray's cost is not included.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from loadstone.model.target import Endpoint, Target, Tls
 
 USERS, GENERATORS = 64, 2
 THINK_S = (0.02, 0.0)
-"""The users decide the rate, or the machine does."""
+"""The users determine the rate, or the machine does."""
 _ONE, _TWO = "one engine", "two generators"
 _HOST = "127.0.0.1"
 _WARMUP_S = 1.0
@@ -45,7 +46,7 @@ class Rate:
     tps: float
     p99_us: float
     events: int
-    """Of the whole step; the server has answered as many."""
+    """Events of the whole step; the server has answered as many."""
 
 
 def measure(asked: Asked) -> tuple[str, list[Rate], str]:
@@ -68,7 +69,7 @@ def measure(asked: Asked) -> tuple[str, list[Rate], str]:
 
 
 def readings(rates: list[Rate]) -> list[dict[str, object]]:
-    """For the file of all readings."""
+    """The readings as saved to the file."""
     return [asdict(rate) for rate in rates]
 
 

@@ -1,4 +1,4 @@
-"""What trials of comparisons came to: words, false alarms, and where the truth lay."""
+"""The results of trials of comparisons: verdicts, false alarms, and the truth."""
 
 from __future__ import annotations
 
@@ -12,30 +12,33 @@ from loadstone.analyse.verdict import Verdict
 from loadstone.model.experiment import Rules
 
 STRICT = 0.01
-"""The level of comparisons of a server with itself; those of two have the program's own."""
+"""The level of comparisons of a server with itself; comparisons of two have the program's own."""
 
 SIDES = ("a", "b")
 NULL, SANDBOX = "null server", "MariaDB"
 LONGER = (0.01, 0.03, 0.1)
-"""By how much the answers of a null server take longer than those of the other."""
+"""By how much the answers of one null server take longer than those of the other."""
 
 _ALARMS = 0.03
-"""So many comparisons of a server with itself may be false alarms: 6 of 200, 2 are expected."""
+"""The share of comparisons of a server with itself that may be false alarms: 6 of 200, 2 are
+expected.
+"""
 
 _COVERED = 0.9
-"""In so many trials at least the 95 % interval must hold the truth."""
+"""The share of trials whose 95 % interval must contain the truth."""
 
 _FOUND = 0.9
-"""So often at least a difference of the margin must be found with the repeats asked for."""
+"""The share of trials in which a difference of the margin must be found with the requested repeats.
+"""
 
 
 @dataclass(frozen=True)
 class Word:
-    """What the program said of B against A."""
+    """The program's verdict on B against A."""
 
     word: str
     more: int | None
-    """Repeats that it asked for."""
+    """The number of repeats that it requested."""
     relative: float | None
     low: float | None
     high: float | None
@@ -45,7 +48,7 @@ class Word:
 
     @classmethod
     def of(cls, verdict: Verdict) -> Word:
-        """The same of a verdict."""
+        """The same from a verdict."""
         effect = verdict.effect
         interval = effect.interval if effect else None
         return cls(
@@ -61,22 +64,23 @@ class Word:
 
     @property
     def width(self) -> float | None:
-        """Of the interval that is quoted."""
+        """The width of the quoted interval."""
         return None if self.low is None or self.high is None else self.high - self.low
 
     def is_alarm(self, level: float) -> bool:
-        """Whether a difference was seen, though it were too small to be told."""
+        """Whether a difference was seen, even one too small to be reported."""
         return self.p_value is not None and self.p_value <= level
 
     def shows_slower(self, level: float) -> bool:
         """Whether B was shown to be slower.
 
-        Of a difference below the margin the word may be that there is none of the margin's size.
+        For a difference below the margin the verdict may be that there is none of the margin's
+        size.
         """
         return self.is_alarm(level) and self.relative is not None and self.relative < 0
 
     def covers(self, truth: float) -> bool:
-        """Whether the interval that is quoted holds the truth."""
+        """Whether the quoted interval contains the truth."""
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
 
 
@@ -87,20 +91,20 @@ class Trial:
     kind: str
     number: int
     first: Word
-    """With the repeats that were planned."""
+    """The verdict with the planned repeats."""
     last: Word
-    """With those that were asked for, where any were."""
+    """The verdict with the requested repeats, if there were any."""
     repeats: int
-    """Those that were asked for among them."""
+    """The number of repeats, including the requested ones."""
     rates: Mapping[str, Sequence[float]]
-    """Of each side's steps, as the program has them."""
+    """The rates of each side's steps, as measured by the program."""
     truth: Mapping[str, Sequence[float]]
-    """The same as the null server has them; empty of a server that keeps no log."""
+    """The rates by the null server's log; empty for a server without one."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """One server's steps under a hog that grows, judged in two orders."""
+    """One server's steps under a growing hog, judged in two orders."""
 
     number: int
     rates: tuple[float, ...]
@@ -109,12 +113,12 @@ class Drift:
 
 
 def longer_by(share: float) -> str:
-    """What trials of such a difference are called."""
+    """The name of trials with such a difference."""
     return f"{100 * share:g} % longer"
 
 
 def alike_table(trials: Sequence[Trial]) -> str:
-    """A row for each server that was compared with itself."""
+    """One row for each server that was compared with itself."""
     rows = []
     for kind in (NULL, SANDBOX):
         words = [trial.first for trial in trials if trial.kind == kind]
@@ -136,7 +140,7 @@ def alike_table(trials: Sequence[Trial]) -> str:
 
 
 def apart_table(trials: Sequence[Trial]) -> str:
-    """A row for each difference that was there."""
+    """One row for each real difference."""
     rows = []
     for longer in LONGER:
         mine = [trial for trial in trials if trial.kind == longer_by(longer)]
@@ -165,13 +169,13 @@ def apart_table(trials: Sequence[Trial]) -> str:
 
 
 def truth_of(trials: Sequence[Trial]) -> float:
-    """By the null servers' logs, over all trials: of one alone it would share that one's noise."""
+    """By the null servers' logs, over all trials: a single trial's truth would share its noise."""
     a, b = ([rate for trial in trials for rate in trial.truth[side]] for side in SIDES)
     return stamps.effect(a, b)
 
 
 def drift_table(drifts: Sequence[Drift]) -> str:
-    """The two orders beside each other."""
+    """The two orders next to each other."""
     falls = [1 - drift.rates[-1] / drift.rates[0] for drift in drifts]
     rows = []
     for name in ("interleaved", "one_after_the_other") if drifts else ():

@@ -1,4 +1,4 @@
-"""What is driven, and what came of it, whichever program drove."""
+"""What is driven, and the outcome, whichever program drove it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class Step:
     users: int
     seconds: float
     warmup_s: float = 0.0
-    """Before Loadstone's clock starts: it prepares a statement when a user first needs it, and
-    sysbench and the floor have done so before theirs."""
+    """Before Loadstone's clock starts: it prepares a statement when a user first needs it, while
+    sysbench and the floor have done so before their clocks start.
+    """
     workload: str = "oltp_point_select"
     tables: int = TABLES
     table_size: int = TABLE_SIZE
@@ -27,7 +28,7 @@ class Step:
     protocol: Literal["prepared", "text"] = "prepared"
     tls: bool = False
     shards: int | None = None
-    """Event loops of the engine alone; by default one a core."""
+    """The engine's event loops when run alone; by default one per core."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,13 @@ class Outcome:
     errors: int
     memory_kb: int = 0
     shards: int | None = None
-    """Event loops; sysbench has a thread a user."""
+    """Event loops; sysbench has a thread per user."""
     users: int | None = None
-    """Connected at the end; sysbench does not tell."""
+    """Connected at the end; sysbench does not report it."""
     own_cpu_us: float | None = None
-    """CPU a query by the engine's own clock."""
+    """CPU per query by the engine's own clock."""
 
     @property
     def spent(self) -> Spent:
-        """For the steady cost."""
+        """Input for the steady cost."""
         return Spent(self.cpu_s, self.queries)

@@ -18,7 +18,7 @@ import pymysql
 
 from benches.place import ROOT, allow_descriptors
 from benches.processes import ProgramFailed
-from benches.progress import hush, announce
+from benches.progress import announce, hush
 from faults import leftovers, verdict
 from faults.case import Case, Server
 from faults.catalogue import CASES, PAIRS, healthy_case

@@ -1,7 +1,7 @@
-"""All cases: which causes there are, how large they may be, and under which load they bite.
+"""All cases: which causes there are, how large they may be, and under which load they take effect.
 
-Ranges are within what bites on two cores and up; a case whose proof says that it did not is told
-apart and counts neither way.
+The ranges take effect on two cores and up. A case whose proof says that it did not is reported
+separately and counts neither way.
 """
 
 from __future__ import annotations

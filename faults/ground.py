@@ -22,7 +22,7 @@ LARGE_ROWS = 800_000
 """So many pages that reading them all takes seconds."""
 
 RELAXED = {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
-"""Where syncs of the log are beside the point, and would hide it on a slow disk."""
+"""For cases not about syncs of the log, which would hide the cause on a slow disk."""
 
 _WARM_AGAIN = {"innodb_buffer_pool_dump_pct": "100"}
 """A start brings back all pages that the pool had, where a case does not say otherwise."""
@@ -103,7 +103,7 @@ class Ground:
         there: Network | None,
         memory: MemoryGroup | None,
     ) -> None:
-        """On its kept data, with these settings beside its own."""
+        """On its kept data, with these settings in addition to its own."""
         put_data_back(sandbox)
         usual = sandbox.state
         options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]

@@ -436,7 +436,7 @@ def many_tables(tables: int, rows: int, least: float) -> Inject:
 
 
 def skewed(values: int) -> Inject:
-    """The column k of the first table has so many values, and its index is told so."""
+    """Give the column k of the first table this many values, and update its index statistics."""
 
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:

@@ -41,7 +41,7 @@ def _is_gone(maker: str) -> bool:
 
 
 def _emptied(group: Path) -> bool:
-    """Whoever is still in it goes to the group above."""
+    """Its remaining processes move to the group above."""
     with suppress(OSError):
         for pid in (group / "cgroup.procs").read_text().split():
             with suppress(ProcessLookupError):

@@ -52,7 +52,7 @@ async def _hand_on(
         while some := await reader.read(_CHUNK):
             loop.call_later(delay_s, writer.write, some)
     except ConnectionError:
-        pass  # whoever broke it is told by the other end
+        pass  # the other end reports who broke it
     loop.call_later(delay_s, writer.close)
 
 

@@ -364,7 +364,7 @@ def short_of_memory(part: float) -> Inject:
                 with beside_the_load(scene, hold_short):
                     yield proof
             finally:
-                # Whoever swaps is ended before the file goes: to put all back takes long.
+                # The swapping process ends before the file is removed: swapping in takes long.
                 scene.sandbox.kill()
 
     return inject

@@ -26,7 +26,7 @@ waited for, up to 3 s where an injection has one of its own."""
 
 
 _SPAN_S = 2.0
-"""A level's busiest time is told by spans of this length: a ladder's levels differ."""
+"""A level's busiest time is found in spans of this length: a ladder's levels differ."""
 
 
 @dataclass(frozen=True)

@@ -58,15 +58,15 @@ def asked(program: str, lock: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 def vulnerabilities(found: dict[str, Any]) -> Iterator[str]:
-    """One line each: which package, which advisory, and what mends it."""
+    """One line each: which package, which advisory, and what fixes it."""
     for package in found["dependencies"]:
         for each in package.get("vulns", ()):
-            mended = ", ".join(each["fix_versions"]) or "nothing yet"
-            yield f"{package['name']} {package['version']}: {each['id']}, mended by {mended}"
+            fixed = ", ".join(each["fix_versions"]) or "nothing yet"
+            yield f"{package['name']} {package['version']}: {each['id']}, fixed by {fixed}"
 
 
 def counted(packages: list[dict[str, Any]], known: list[str]) -> str:
-    """In one sentence; what was not looked at is told, as it is not fine."""
+    """A one-sentence summary; it names what was not checked, since that is not fine."""
     unseen = {each["name"]: each["skip_reason"] for each in packages if "skip_reason" in each}
     if len(unseen) == len(packages):
         return f"not evaluated ({next(iter(unseen.values()), 'no package')})"

@@ -1,4 +1,4 @@
-"""Writes the corpora of the fuzz targets anew, from conversations with real servers.
+"""Writes the corpora of the fuzz targets again, from conversations with real servers.
 
 `PYTHONPATH=src:tests python tools/capture_corpus.py` starts a MariaDB and a MySQL, lets the engine
 talk to each through a forwarder that writes along what the server says, and cuts that into inputs

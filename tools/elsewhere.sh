@@ -18,7 +18,7 @@ need_apt() {
     done
 }
 
-# A folder for the work, beside the folder that is to be; goes at the end. What a killed one left goes first.
+# A work folder next to the final folder; removed at the end. Leftovers of a killed run are removed first.
 begin_work() { # FOLDER
     for left in "$1-unpacking."*; do
         if [ -d "$left" ] && ! kill -0 "${left##*.}" 2>/dev/null; then rm -rf "$left"; fi

@@ -1,4 +1,4 @@
-"""The licences of all that is linked into the engine, as their authors ask for beside a binary."""
+"""The licences of everything linked into the engine, which must accompany a binary."""
 
 from __future__ import annotations
 

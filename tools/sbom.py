@@ -1,4 +1,4 @@
-"""A software bill of materials, CycloneDX 1.6: what is in the wheel, and what it wants beside it.
+"""A software bill of materials, CycloneDX 1.6: what is in the wheel, and what it needs.
 
 The same sources give the same file, byte by byte: no time is in it, and its serial number is made
 of its content. https://cyclonedx.org/docs/1.6/json/

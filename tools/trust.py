@@ -152,7 +152,7 @@ def show(found: Sequence[Promise], console: Console) -> None:
         text = promise.text
         for place, held in promise.tests.items():
             verdict = Text(held.verdict, STYLES[held.verdict])
-            # A promise is said once, beside the first of its tests.
+            # A promise is stated once, next to the first of its tests.
             table.add_row(verdict, Text(text), Text(place), Text("\n".join(held.lines)))
             text = ""
         table.add_section()
@@ -312,7 +312,7 @@ def fuzzed() -> Held:
 def soaked(results: Path) -> Held:
     """What the last soak of an hour has shown on this machine with this version.
 
-    A shorter one has no slope to judge: its figures are told, and it is not evaluated.
+    A shorter one has no slope to judge: its figures are shown, and it is not evaluated.
     """
     soaks = list(soaks_in(results))
     held = Held(unit="promise")

@@ -1,4 +1,4 @@
--- Two rows of a few, in any order: whoever has one waits for the other.
+-- Locks two of a few rows, in any order: users that hold one wait for the other.
 sysbench.cmdline.options = {
   rows = {"that are changed", 20},
 }

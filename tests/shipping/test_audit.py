@@ -42,7 +42,7 @@ def test_no_known_vulnerability_is_told_with_how_many_were_looked_at(tmp_path: P
 def test_a_known_vulnerability_fails_and_says_what_mends_it(tmp_path: Path) -> None:
     done = audit(tmp_path, reporting({**CLEAN, "vulns": [ADVISORY]}) + "\nexit 1")
     assert done.returncode == 1
-    assert "  click 8.5.1: PYSEC-2026-1, mended by 8.5.2\n" in done.stdout
+    assert "  click 8.5.1: PYSEC-2026-1, fixed by 8.5.2\n" in done.stdout
 
 
 def test_a_database_out_of_reach_is_not_evaluated(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-//! What was spent, on this thread's own clock.
+//! CPU usage, on this thread's own clock.
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::error::Error;
 
-/// An instant, with what was done and spent by then.
+/// An instant, with the work and CPU time up to then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     wall_ns: u64,
@@ -12,15 +12,15 @@ pub(crate) struct Mark {
     queries: u64,
 }
 
-/// What lies between two marks.
+/// The difference between two marks.
 #[derive(Debug, Serialize)]
 pub(crate) struct Spent {
     queries: u64,
     seconds: f64,
-    /// Of CLOCK_THREAD_CPUTIME_ID.
+    /// CPU time by CLOCK_THREAD_CPUTIME_ID.
     cpu_us: u64,
     queries_per_second: f64,
-    /// Null where there were no queries.
+    /// Null if there were no queries.
     cpu_us_per_query: Option<f64>,
 }
 
@@ -59,7 +59,7 @@ fn read(clock: ClockId) -> u64 {
 /// User and system time of the whole process, in microseconds. See proc_pid_stat(5).
 pub(crate) fn process() -> Result<(u64, u64), Box<dyn Error>> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // The name in parentheses may hold anything; the state behind it is field 3.
+    // The name in parentheses may contain anything; the state after it is field 3.
     let (_, rest) = stat.rsplit_once(')').ok_or("no name in /proc/self/stat")?;
     let ticks = rustix::param::clock_ticks_per_second();
     let mut times = rest.split_ascii_whitespace().skip(11).map(str::parse::<u64>);

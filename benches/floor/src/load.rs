@@ -1,4 +1,4 @@
-//! The loop: a wake-up, and for each socket that is ready a read, a look and a write.
+//! The loop: a wake-up, and for each ready socket a read, a check and a write.
 
 use crate::cpu::{Mark, monotonic};
 use crate::options::Options;
@@ -16,7 +16,7 @@ const BATCH: usize = 1024;
 const BUFFER: usize = 256 * 1024;
 /// ER_LOCK_DEADLOCK, ER_LOCK_WAIT_TIMEOUT, ER_CHECKREAD.
 const RESTARTED: [u16; 3] = [1213, 1205, 1020];
-/// A wake-up at least so often, so that the end is not missed when no reply comes.
+/// The longest time between wake-ups, so that the end is not missed when no reply comes.
 const LONGEST_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
 /// The load's marks.
@@ -26,7 +26,7 @@ pub(crate) struct Outcome {
     pub(crate) quarter: Mark,
     pub(crate) three_quarters: Mark,
     pub(crate) end: Mark,
-    /// Events that began anew after an error.
+    /// Events that were restarted after an error.
     pub(crate) restarts: u64,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Load<'a> {
         Ok(Self { rounds, users, epoll, command, random, table_size, queries: 0, restarts: 0 })
     }
 
-    /// Sends for so long; replies that are then on their way are left.
+    /// Sends for this many seconds; replies still on their way are ignored.
     pub(crate) fn run(mut self, seconds: f64) -> Result<Outcome, Box<dyn Error>> {
         let mut buffer = vec![0; BUFFER];
         let begin = Mark::now(0);

@@ -1,8 +1,8 @@
 //! The floor: the least that a query costs a client in one thread. Raw epoll, prebuilt packets in
-//! which only ids change, replies that are counted and hardly looked at.
+//! which only ids change, replies that are counted and hardly parsed.
 //!
-//! The engine is measured against it; so there is no more in here than what no client can leave
-//! out. It draws keys uniformly, and keeps no latencies.
+//! The engine is compared with it, so it contains only what no client can omit. It draws keys
+//! uniformly, and records no latencies.
 
 mod cpu;
 mod load;
@@ -22,7 +22,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use user::User;
 
-/// What is printed.
+/// The printed report.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     mode: &'a str,
@@ -34,7 +34,7 @@ struct Report<'a> {
     steady: Option<Spent>,
     /// Connecting, logging in and preparing.
     connecting: Spent,
-    /// Events that began anew after a deadlock or a lock wait.
+    /// Events that were restarted after a deadlock or a lock wait.
     restarts: u64,
     /// The process, from its start to its end; its ticks are 10 ms long.
     process_user_us: u64,
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody may be listening any more.
+            // The reader may be gone.
             drop(writeln!(std::io::stderr(), "error: {error}"));
             ExitCode::FAILURE
         }

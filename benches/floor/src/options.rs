@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What `--help` says.
+/// The text of `--help`.
 pub(crate) const HELP: &str = "\
 loadstone-floor: the least that a query costs a client
 
@@ -61,7 +61,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads them; `None`: help is wanted.
+    /// Parses them; `None`: help is requested.
     pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut options = Self::default();
         while let Some(name) = words.next() {

@@ -1,4 +1,4 @@
-//! Where a reply ends: headers and first bytes, nothing else.
+//! Finds the end of a reply, from headers and first bytes only.
 
 use loadstone_wire::Capabilities;
 
@@ -6,28 +6,28 @@ const HEADER: usize = 4;
 const OK: u8 = 0x00;
 const EOF: u8 = 0xfe;
 const ERR: u8 = 0xff;
-/// An EOF packet is shorter; a row that begins with 0xfe is far longer.
+/// An EOF packet is shorter; a row that starts with 0xfe is far longer.
 const EOF_SHORTER_THAN: usize = 9;
 
-/// How a reply stands.
+/// The state of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// More bytes are needed.
     Part,
-    /// It is whole, and these bytes end with it.
+    /// It is complete, and ends with these bytes.
     Whole,
-    /// The server refused.
+    /// The server returned an error.
     Error,
 }
 
-/// Looks at the bytes of one reply, from its start.
+/// Checks the bytes of one reply, from its start.
 #[inline]
 pub(crate) fn look(bytes: &[u8], capabilities: Capabilities) -> Seen {
     let Some((length, first)) = packet(bytes) else { return Seen::Part };
     match first {
         OK => whole_if(bytes.len() >= HEADER + length),
         ERR => Seen::Error,
-        // Fewer columns than 251: the first byte is their number.
+        // Fewer than 251 columns: the first byte is their number.
         columns => {
             let eof = usize::from(!capabilities.contains(Capabilities::DEPRECATE_EOF));
             rows(&bytes[(HEADER + length).min(bytes.len())..], usize::from(columns) + eof)

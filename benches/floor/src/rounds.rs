@@ -1,4 +1,4 @@
-//! The round trips of an event, as statements and as packets that need only ids.
+//! The round trips of an event, as statements and as packets that only need ids.
 
 use crate::options::Mode;
 use loadstone_wire::{Param, write_execute, write_query};
@@ -17,12 +17,12 @@ const C: &[u8] = b"08566691963-88624912351-16662227201-46648573979-64646226163-\
     77505759394-75470094713-41097360717-15161106334-50535565977";
 const PAD: &[u8] = b"63188288836-92351140030-06390587585-66802097351-49282961843";
 
-/// Where the header ends and a packet's own bytes begin.
+/// Where the header ends and a packet's own bytes start.
 const STATEMENT_ID: usize = 5;
 /// Digits of a key in text: one length, so that the packet needs no new header.
 const DIGITS: usize = 10;
 
-/// Which ids of a packet change.
+/// Which keys of a packet change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keys {
     None,
@@ -30,16 +30,16 @@ pub(crate) enum Keys {
     One(usize),
     /// The first and last key of a range, at these places.
     Range(usize, usize),
-    /// The key that was drawn before, at this place.
+    /// The last drawn key, at this place.
     Again(usize),
 }
 
 /// One round trip.
 #[derive(Debug)]
 pub(crate) struct Round {
-    /// Which of the statements.
+    /// The index of the statement.
     pub(crate) statement: usize,
-    /// The packet, but for the ids; the first table's, where it is text.
+    /// The packet without its ids; for the first table if it is text.
     pub(crate) packet: Vec<u8>,
     pub(crate) keys: Keys,
     pub(crate) text: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Round {
 /// An event.
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    /// To be prepared, `N` standing for the table.
+    /// To be prepared; `N` stands for the table.
     pub(crate) statements: Vec<&'static str>,
     pub(crate) rounds: Vec<Round>,
 }
@@ -99,7 +99,7 @@ impl Rounds {
 }
 
 impl Round {
-    /// Puts the packet into `out`, with a statement's id and drawn keys.
+    /// Writes the packet to `out`, with a statement's id and drawn keys.
     #[inline]
     pub(crate) fn write(
         &self,
@@ -129,7 +129,7 @@ impl Round {
     }
 }
 
-/// Parameters as they are bound; keys are to be replaced.
+/// Parameters for binding; keys are replaced later.
 pub(crate) fn params(sql: &str) -> Vec<Param<'static>> {
     match sql {
         INSERT => vec![Param::Int(1), Param::Int(1), Param::Text(C), Param::Text(PAD)],
@@ -139,7 +139,7 @@ pub(crate) fn params(sql: &str) -> Vec<Param<'static>> {
 }
 
 fn keys(sql: &str, length: usize) -> Keys {
-    // The last value is the last of the packet.
+    // The last value is at the end of the packet.
     match sql {
         INSERT => Keys::Again(length - 1 - PAD.len() - 1 - C.len() - 16),
         _ => match sql.matches('?').count() {

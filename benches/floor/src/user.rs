@@ -1,4 +1,4 @@
-//! A connection, opened and prepared with blocking calls before the load begins.
+//! A connection, opened and prepared with blocking calls before the load starts.
 
 use crate::options::Options;
 use crate::rounds::{Rounds, params};
@@ -18,13 +18,13 @@ use std::sync::Arc;
 pub(crate) struct User {
     pub(crate) socket: OwnedFd,
     pub(crate) capabilities: Capabilities,
-    /// The server's names for the statements.
+    /// The server's ids of the statements.
     pub(crate) ids: Box<[u32]>,
-    /// Which round trip is under way.
+    /// The index of the current round trip.
     pub(crate) round: usize,
     /// The key that was drawn last.
     pub(crate) key: i64,
-    /// The bytes of a reply that came in parts; without memory in the ordinary case.
+    /// The bytes of a reply that arrived in parts; usually without memory.
     pub(crate) part: Vec<u8>,
 }
 
@@ -108,7 +108,7 @@ fn prepare(
     }
 }
 
-/// Executes once with the types of the parameters, so that no later packet needs them.
+/// Executes once with the types of the parameters, so that later packets do not need them.
 fn bind(
     socket: &mut Socket,
     reader: &mut ReplyReader,

@@ -1,5 +1,5 @@
-//! Carries out a plan read from standard input and writes its records to standard output: the
-//! engine without Python, for profilers.
+//! Runs a plan read from standard input and writes its records to standard output: the engine
+//! without Python, for profilers.
 #![expect(clippy::print_stdout, reason = "a program, not a part of the library")]
 
 use loadstone_drive::{Drive, Next, Plan};

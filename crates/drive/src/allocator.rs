@@ -5,44 +5,44 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_int;
 
-/// Bytes. glibc begins with as much.
+/// Bytes. glibc starts with this limit.
 const LARGE: c_int = 128 * 1024;
 
-/// Bytes that a thread's memory keeps free at its end: the buffers of TLS sessions come and go there,
-/// and each page that was given back costs a fault.
+/// Bytes that a thread's arena keeps free at its end. TLS buffers come and go there, and each page
+/// given back costs a page fault later.
 const KEPT: c_int = 1024 * 1024;
 
-/// Blocks of 128 KiB and more go back to the system as soon as they are freed, and so does the free
-/// end of a thread's memory once it is a megabyte. Holds for the whole process, from now on.
+/// From now on, for the whole process: blocks of 128 KiB and more go back to the system when they
+/// are freed, and so does the free end of a thread's arena once it exceeds a megabyte.
 ///
-/// glibc begins so, but raises both limits as soon as a larger block is freed. From then on the
-/// histograms of each second (270 KB) lie among the users' sessions, which take pieces of the holes
-/// that those leave: memory grew with each storm of reconnects though no more of it was in use. See
-/// docs/decisions/0024.
+/// glibc starts with these limits but raises both when a larger block is freed. From then on the
+/// histograms of each second (270 KB) are allocated among the users' sessions, which take pieces of
+/// the holes left behind: memory grew with each storm of reconnects although no more of it was in
+/// use. See docs/decisions/0024.
 pub fn keep_large_blocks_apart() {
     for (limit, bytes) in [(libc::M_MMAP_THRESHOLD, LARGE), (libc::M_TRIM_THRESHOLD, KEPT)] {
-        // SAFETY: mallopt(3) stores a number under the allocator's lock; no block moves by it.
+        // SAFETY: mallopt(3) stores a number under the allocator's lock; it moves no block.
         let taken = unsafe { libc::mallopt(limit, bytes) };
         debug_assert_eq!(taken, 1, "glibc takes these limits");
     }
 }
 
-/// The C library's allocator, but for one thing: a block that becomes much smaller moves.
+/// The C library's allocator with one difference: a block that shrinks a lot moves.
 ///
-/// glibc leaves it where it is. A TLS session's buffer grows to a record (16 KB) and shrinks to 4 KB at
-/// each longer answer: each session left 12 KB behind it that were too short for the next record, of
-/// anybody, so that 2,000 users held 20 MB which nobody used.
+/// glibc leaves it in place. A TLS session's buffer grows to a record (16 KB) and shrinks to 4 KB
+/// at each longer answer: each session left a hole of 12 KB, too short for any next record, so that
+/// 2,000 users held 20 MB that nobody used.
 #[derive(Debug)]
 pub struct Allocator;
 
-/// Bytes; what is shorter leaves no hole that matters.
+/// Bytes; a shorter block leaves no relevant hole.
 const MOVES: usize = 8 * 1024;
 
-// SAFETY: all is done by `System`; `realloc` is made of its `alloc` and `dealloc`, as that which the
-// trait provides is.
+// SAFETY: `System` does all the work; `realloc` is made of its `alloc` and `dealloc`, as the
+// trait's provided method is.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is the one that `System` wants.
+        // SAFETY: the caller promises what `System` requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -58,13 +58,13 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let before = layout.size();
-        // What is apart from all others leaves no hole: the system takes its end back.
+        // A block apart from all others leaves no hole: the system takes its end back.
         if size > before / 2 || !(MOVES..LARGE as usize).contains(&before) {
             // SAFETY: as above.
             return unsafe { System.realloc(block, layout, size) };
         }
-        // SAFETY: the caller promises that `size` is not nought and that `block` has `layout`; the new
-        // block has `size` bytes of its own, and the old one has more.
+        // SAFETY: the caller promises that `size` is not zero and that `block` has `layout`; the
+        // new block has `size` bytes of its own, and the old one has more.
         unsafe {
             let smaller = System.alloc(Layout::from_size_align_unchecked(size, layout.align()));
             if !smaller.is_null() {
@@ -80,10 +80,10 @@ unsafe impl GlobalAlloc for Allocator {
 mod tests {
     use super::*;
 
-    /// What a block of so many bytes holds after it has got another size, and whether it has moved.
+    /// The contents of a block of this many bytes after a change of size, and whether it moved.
     fn resized(before: usize, after: usize) -> (Vec<u8>, bool) {
         let layout = Layout::from_size_align(before, 16).expect("a layout");
-        // SAFETY: neither size is nought, all that is read was written, and each block is freed once.
+        // SAFETY: neither size is zero, all bytes read were written, and each block is freed once.
         unsafe {
             let block = Allocator.alloc(layout);
             (0..before).for_each(|at| block.add(at).write((at / 7) as u8));

@@ -1,10 +1,10 @@
-//! The clock of a step: monotonic nanoseconds since it was started; and the CPU time of a thread.
+//! The clock of a step, in monotonic nanoseconds since its start; and the CPU time of a thread.
 
 use loadstone_measure::Nanos;
 use rustix::event::Timespec;
 use rustix::time::{ClockId, clock_gettime};
 
-/// One for all threads of a step, so that their stamps compare.
+/// All threads of a step share one, so that their timestamps are comparable.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// CLOCK_MONOTONIC when the clock was started; timers that take absolute times need it.
@@ -12,19 +12,19 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that begins now.
+    /// A clock that starts now.
     #[must_use]
     pub fn start() -> Self {
         Self { epoch: read(ClockId::Monotonic) }
     }
 
-    /// Since the clock began.
+    /// Time since the clock started.
     #[must_use]
     pub fn now(self) -> Nanos {
         Nanos(read(ClockId::Monotonic).0 - self.epoch.0)
     }
 
-    /// The instant of CLOCK_MONOTONIC on this clock; its begin, where that is past.
+    /// The instant of CLOCK_MONOTONIC on this clock; zero if it is before the clock's start.
     pub(crate) fn at_monotonic(self, instant: Nanos) -> Nanos {
         Nanos(instant.0.saturating_sub(self.epoch.0))
     }

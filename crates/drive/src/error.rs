@@ -1,9 +1,9 @@
-//! Errors of the engine: plans that are refused, and the failure that ends a step or a load.
+//! Errors of the engine: refused plans, and the failure that ends a step or a load.
 
 use loadstone_protocol::{Code, ErrorCode, Family};
 use serde::{Serialize, Serializer};
 
-/// A plan that cannot be carried out; one line that names the key.
+/// A plan that cannot be run; one line that names the key.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct PlanError {
@@ -11,32 +11,33 @@ pub struct PlanError {
 }
 
 impl PlanError {
-    /// The line.
+    /// An error with this text, one line.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
 
-    /// JSON that is no plan.
+    /// The JSON is not a plan.
     pub fn from_json(error: serde_json::Error) -> Self {
         Self::new(format!("the plan is not as docs/engine.md says: {error}"))
     }
 }
 
-/// Why a step or a load ended before its time. Kinds are stable names; see `docs/engine.md`.
+/// Why a step or a load ended early. Kinds are stable names; see `docs/engine.md`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// The stable name.
     pub kind: FailureKind,
-    /// The server's code, or the one that its family's clients give for a failure on their side.
+    /// The server's code, or the one that its family's clients use for a failure on the client's
+    /// side.
     #[serde(flatten, serialize_with = "family_and_code")]
     pub code: Option<ErrorCode>,
-    /// Five characters, where the server gave them.
+    /// Five characters, if the server sent them.
     pub sql_state: Option<String>,
-    /// One line.
+    /// What happened, in one line.
     pub message: String,
-    /// Which of the plan's targets.
+    /// The target's index in the plan.
     pub target: usize,
-    /// The statement, where one was under way.
+    /// The statement that was running, if any.
     pub statement: Option<String>,
 }
 
@@ -44,13 +45,13 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The name has no address.
+    /// The host name has no address.
     UnknownHost,
     /// Nobody listens there, or the socket's path does not exist.
     Unreachable,
-    /// Too many connects wait at a unix socket; never in a record, as it passes.
+    /// Too many connections wait at a unix socket. Transient, so never in a record.
     QueueFull,
-    /// No answer within the time allowed.
+    /// No answer within the timeout.
     TimedOut,
     /// Wrong user, password or host.
     LoginRefused,
@@ -68,35 +69,35 @@ pub enum FailureKind {
     Script,
     /// A statement failed and the policy says that this ends the step.
     StatementFailed,
-    /// The server said something that the protocol does not know.
+    /// The server's answer violates the protocol.
     Protocol,
-    /// This process may open no more files.
+    /// This process has reached its limit of open files.
     Descriptors,
     /// caching_sha2_password without TLS needs the server's public key.
     PublicKeyNeeded,
-    /// The server asks for the password itself, and has not proved who it is.
+    /// The server asks for the password itself and has not proved its identity.
     PasswordWithheld,
-    /// An authentication method or server version that is not built.
+    /// An authentication method or server version that is not supported.
     NotSupported,
-    /// Whoever started the step gave no sign of life.
+    /// The process that started the step has given no sign of life.
     Abandoned,
-    /// A statement did not come on for too long.
+    /// A statement has made no progress for too long.
     Stalled,
     /// The plan or a file that it names is wrong.
     Plan,
-    /// A table that this load did not make stands under a name that it wants.
+    /// A table of the same name exists that this load did not create.
     TableInTheWay,
-    /// A bug of ours.
+    /// A bug in Loadstone.
     Internal,
 }
 
 impl Failure {
-    /// Not the server's, or not known to be: without an SQL state.
+    /// A failure without an SQL state: not from the server, or not known to be.
     pub fn new(kind: FailureKind, code: Option<ErrorCode>, message: impl Into<String>) -> Self {
         Self { kind, code, sql_state: None, message: message.into(), target: 0, statement: None }
     }
 
-    /// A panic of ours.
+    /// A panic in Loadstone.
     pub fn bug(what: &str) -> Self {
         let text = format!("{what} of the engine panicked; this is a bug of Loadstone");
         Self::new(FailureKind::Internal, None, text)
@@ -107,14 +108,14 @@ impl Failure {
         self
     }
 
-    /// The same, of this statement.
+    /// Adds the statement that was running.
     #[must_use]
     pub fn during(mut self, statement: String) -> Self {
         self.statement = Some(statement);
         self
     }
 
-    /// Its code, or what stands for none.
+    /// The failure's code, or the code that stands for none.
     pub(crate) fn code_alone(&self) -> Code {
         self.code.map_or(Code::OTHER, |code| code.code)
     }
@@ -134,7 +135,7 @@ fn family_and_code<S: Serializer>(
     Both { family, code }.serialize(serializer)
 }
 
-/// The operating system's words without Rust's "(os error N)".
+/// The operating system's message without Rust's "(os error N)".
 pub(crate) fn os_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

@@ -1,13 +1,13 @@
-//! Drives load: a thread per shard, an epoll loop in each, any number of virtual users on it.
+//! Drives load: one thread per shard, each with an epoll loop and any number of virtual users.
 //!
-//! [`Plan`] says what to do and [`Drive`] does it; what happens comes as [`Record`]s. Whoever talks to a
-//! server one statement at a time, as the loader of tables does, uses [`client`]. The crate knows no
-//! Python, no file and no report.
+//! [`Plan`] says what to do and [`Drive`] does it, reporting [`Record`]s. Code that talks to a
+//! server one statement at a time, such as the loader of tables, uses [`client`]. The crate knows
+//! no Python, no file and no report.
 //!
-//! Its modules, each of which uses only those before it: `error` and `clock`; `plan`, what is asked;
-//! `record`, what is answered; `connection`, sockets and what travels on them; `metering`, counting and
-//! adding up; `shard`, what the users of one event loop share; `user` and `scripted`, the two sorts of
-//! virtual users; `step`, which puts them to work.
+//! Its modules, each of which uses only those before it: `error` and `clock`; `plan`, the input;
+//! `record`, the output; `connection`, sockets and their traffic; `metering`, counting and adding
+//! up; `shard`, what the users of one event loop share; `user` and `scripted`, the two kinds of
+//! virtual users; `step`, which runs them.
 
 mod allocator;
 mod clock;

@@ -1,4 +1,4 @@
-//! Claims of events: which thread may begin one, and when it is due.
+//! Claims of events: which thread may start one, and when it is due.
 
 use crate::plan::HostPlan;
 use loadstone_measure::Nanos;
@@ -7,19 +7,19 @@ use loadstone_workload::arrival::{Gaps, OpenSchedule};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How many events a thread claims at once where there are very many.
+/// How many events a thread claims at once if there are very many.
 const BATCH: u64 = 1024;
-/// A limit above this is one of very many events.
+/// A limit above this counts as very many events.
 const VERY_MANY: u64 = 1_000_000;
 
 /// Shared by all threads of a test.
 pub(crate) struct Claims {
     stop: AtomicBool,
-    /// Events that nobody has claimed; `None`: any number.
+    /// Events that are not claimed yet; `None`: no limit.
     left: Option<AtomicU64>,
     batch: u64,
     schedule: Option<Mutex<Schedule>>,
-    /// With a rate: threads that have an event under way.
+    /// With a rate: the number of threads that are running an event.
     busy: AtomicU32,
     ends: Nanos,
 }
@@ -29,7 +29,7 @@ struct Schedule {
     /// The next event that a thread takes.
     next: OpenSchedule,
     taken: u64,
-    /// The first event that is not due yet, as far as somebody has looked.
+    /// The first event that is not due yet, as of the last check.
     ahead: OpenSchedule,
     due: u64,
 }
@@ -41,7 +41,7 @@ pub(crate) enum Claim {
     Now,
     /// An event that is due then.
     Due(Nanos),
-    /// Nothing more.
+    /// No more events.
     Over,
 }
 
@@ -67,7 +67,7 @@ impl Claims {
         }
     }
 
-    /// Asks all threads to begin no event any more.
+    /// Asks all threads to start no more events.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -76,7 +76,7 @@ impl Claims {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// With a rate: how many events are due and were not taken.
+    /// With a rate: how many events are due and not taken.
     pub(crate) fn waiting(&self, now: Nanos) -> Option<u64> {
         let mut schedule = self.schedule.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         while schedule.ahead.next() <= now {
@@ -87,22 +87,22 @@ impl Claims {
         Some(schedule.due.saturating_sub(schedule.taken))
     }
 
-    /// With a rate: how many events are under way.
+    /// With a rate: how many events are running.
     pub(crate) fn busy(&self) -> Option<u32> {
         self.schedule.as_ref().map(|_| self.busy.load(Ordering::Relaxed))
     }
 
-    /// An event that was due begins.
+    /// A due event starts.
     pub(crate) fn begin(&self) {
         self.busy.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It has ended.
+    /// An event has ended.
     pub(crate) fn end(&self) {
         self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// One more event, for a thread that holds `kept` claims of its own; it is `now`.
+    /// One more event, for a thread that holds `kept` claims of its own; the time is `now`.
     #[inline]
     pub(crate) fn claim(&self, kept: &mut u64, now: Nanos) -> Claim {
         if now >= self.ends || self.is_stopped() || !self.has_left(kept) {

@@ -1,4 +1,4 @@
-//! The coordinator of a host test: runs its threads, and writes a record of what they did each interval.
+//! The coordinator of a host test: runs its threads, and writes a record of each interval.
 
 use crate::claims::Claims;
 use crate::error::HostError;
@@ -13,19 +13,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Each holds a histogram of 270 KB: with very many threads some share one.
+/// Each holds a histogram of 270 KB: many threads share slots.
 const MOST_SLOTS: usize = 64;
-/// Threads need no more, and there may be thousands.
+/// Bytes. Threads need no more, and there may be thousands.
 const STACK: usize = 256 * 1024;
 
 /// Whether a thread ended as planned.
 type Outcome = Result<(), HostError>;
 
-/// What a thread tells.
+/// A message from a thread.
 enum Message {
-    /// It could begin.
+    /// The thread is ready to start.
     Ready,
-    /// It does nothing any more.
+    /// The thread has ended.
     Ended(Outcome),
 }
 
@@ -34,9 +34,9 @@ pub(crate) struct Coordinator<'a> {
     claims: &'a Claims,
     records: &'a Sender<Record>,
     slots: Vec<Arc<Slot>>,
-    /// When the interval began.
+    /// When the interval started.
     from: Nanos,
-    /// Threads at work.
+    /// Running threads.
     running: u32,
     done: Done,
     latency: Latency,
@@ -72,7 +72,7 @@ impl<'a> Coordinator<'a> {
         Ok(self.end(now))
     }
 
-    /// The threads make ready first; the clock starts when all are.
+    /// The threads get ready first; the clock starts when all are.
     fn run_threads(&mut self, test: &dyn Test) -> Result<Clock, HostError> {
         std::thread::scope(|scope| {
             let (start, started) = unbounded();
@@ -99,7 +99,7 @@ impl<'a> Coordinator<'a> {
             self.say(Record::Begun(Begun { threads: self.plan.threads }));
             let clock = Clock::start();
             for _ in 0..self.plan.threads {
-                // One that is gone has told why.
+                // A thread that has ended has reported why.
                 let _ = start.send(clock);
             }
             self.follow(clock, &messages);
@@ -107,7 +107,7 @@ impl<'a> Coordinator<'a> {
         })
     }
 
-    /// Cuts intervals until no thread is at work.
+    /// Cuts intervals until no thread is running.
     fn follow(&mut self, clock: Clock, messages: &Receiver<Message>) {
         while self.running > 0 {
             let left = self.next_cut() - clock.now();
@@ -123,7 +123,7 @@ impl<'a> Coordinator<'a> {
     fn ended(&mut self, outcome: Outcome) {
         self.running -= 1;
         if let Err(error) = outcome {
-            // One that cannot go on ends all: the figures of the others would mislead.
+            // A thread that fails ends the test: the other threads' figures would mislead.
             self.claims.stop();
             self.error.get_or_insert(error);
         }
@@ -143,7 +143,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Ends the interval; the last one is not told when nothing was done in it.
+    /// Ends the interval; the last one is not reported if nothing was done in it.
     fn cut(&mut self, now: Nanos, last: bool) {
         let phase =
             if self.from < self.plan.stop.window_begins() { Phase::Warmup } else { Phase::Window };
@@ -207,7 +207,8 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// What was put down since this was asked last, added to the sums; by thread, where it had events.
+    /// Adds what was recorded since the last call to the sums; returns the shares of threads that
+    /// had events.
     fn drain(&self, done: &mut Done, latency: &mut Latency) -> Vec<NumberedShare> {
         let mut shares = Vec::new();
         for (first, slot) in self.slots.iter().enumerate() {
@@ -220,7 +221,7 @@ impl<'a> Coordinator<'a> {
         shares
     }
 
-    /// Where this thread puts down what it does, and its place there.
+    /// The slot where this thread records its events, and its place there.
     fn slot(&self, thread: u32) -> Result<(Arc<Slot>, usize), HostError> {
         let (thread, slots) = (thread as usize, self.slots.len().max(1));
         let slot = self.slots.get(thread % slots).cloned().ok_or(HostError::Bug)?;
@@ -228,7 +229,7 @@ impl<'a> Coordinator<'a> {
     }
 
     fn say(&self, record: Record) {
-        // Nobody listens any more: then nobody wants to know.
+        // If the receiver is gone, nobody needs the record.
         drop(self.records.send(record));
     }
 }
@@ -244,7 +245,7 @@ fn wait_until_ready(messages: &Receiver<Message>, threads: u32) -> Result<(), Ho
     Ok(())
 }
 
-/// What a thread begins with.
+/// What a thread starts with.
 struct Thread<'a> {
     number: u32,
     test: &'a dyn Test,
@@ -258,7 +259,7 @@ struct Thread<'a> {
 impl Thread<'_> {
     fn run(self) {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.try_run()));
-        // The coordinator outlives the threads, unless another one could not begin.
+        // The coordinator outlives the threads, unless another thread failed to start.
         drop(self.tell.send(Message::Ended(outcome.unwrap_or(Err(HostError::Bug)))));
     }
 

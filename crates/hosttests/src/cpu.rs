@@ -1,4 +1,4 @@
-//! The CPU test: prime numbers, found by trial division.
+//! The CPU test: finds prime numbers by trial division.
 
 use crate::error::{HostError, PlanError};
 use crate::meter::Meter;
@@ -12,13 +12,13 @@ use std::hint::black_box;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuPlan {
-    /// An event looks at all numbers up to this one.
+    /// An event checks all numbers up to this one.
     pub max_prime: u64,
 }
 
 impl CpuPlan {
     pub(crate) fn check(&self) -> Result<(), PlanError> {
-        // The largest whose divisors' squares have a place in 64 bits.
+        // The largest number for which the squares of its divisors fit into 64 bits.
         let most = u64::from(u32::MAX);
         PlanError::unless((1..=most).contains(&self.max_prime), "max_prime", "1 to 4294967295")
     }
@@ -38,8 +38,8 @@ impl Work for CpuPlan {
     }
 }
 
-/// How many primes there are from 3 to `most`. Divides by every number up to the square root, in 64
-/// bits: the work that the field's figures are made of, not the quickest way.
+/// The number of primes from 3 to `most`. Divides by every number up to the square root, in 64
+/// bits: the work that sysbench's figures are based on, not the fastest way.
 fn odd_primes(most: u64) -> u64 {
     let mut found = 0;
     for candidate in 3..=most {

@@ -1,10 +1,10 @@
-//! Errors of a host test: a plan that is refused, and what ends a test before its time.
+//! Errors of a host test: a refused plan, and what ends a test early.
 
 use serde::Serialize;
 use std::io;
 use std::path::PathBuf;
 
-/// A plan that cannot be carried out; one line that names the key.
+/// A plan that cannot be run; one line that names the key.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct PlanError {
@@ -22,7 +22,7 @@ impl PlanError {
     }
 }
 
-/// Why a test ended before its time; one line each.
+/// Why a test ended early; one line each.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// A file of the test cannot be used.
@@ -32,10 +32,10 @@ pub enum HostError {
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// A file is there, and too short.
+    /// The file exists but is too short.
     #[error(
         "{} has {length} bytes and {expected} are needed: was it prepared with other sizes?",
         path.display()
@@ -43,20 +43,20 @@ pub enum HostError {
     Short {
         /// The file.
         path: PathBuf,
-        /// Bytes that it has.
+        /// Its size in bytes.
         length: u64,
-        /// Bytes that it should have.
+        /// The required size in bytes.
         expected: u64,
     },
-    /// The system refuses memory, threads or a way to do I/O.
+    /// The system refuses memory, threads or a kind of I/O.
     #[error("cannot {doing}: {}", words(error))]
     System {
         /// What was tried.
         doing: &'static str,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// What was read is not what was written.
+    /// The data read is not the data written.
     #[error("{} is damaged: the block at {}", path.display(), damage_words(damage))]
     Damaged {
         /// The file.
@@ -64,17 +64,17 @@ pub enum HostError {
         /// What is wrong, and where.
         damage: Damage,
     },
-    /// A panic of ours.
+    /// A bug in Loadstone.
     #[error("a thread of the test panicked; this is a bug of Loadstone")]
     Bug,
 }
 
-/// A block of a file that is not what was written there.
+/// A block of a file whose content is not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// The file's number.
     pub file: usize,
-    /// Where the block begins.
+    /// The offset where the block starts.
     pub offset: u64,
     /// What is wrong.
     #[serde(flatten)]
@@ -85,16 +85,16 @@ pub struct Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 pub enum Broken {
-    /// Its checksum.
+    /// The checksum is wrong.
     Sum {
-        /// That of the data.
+        /// The checksum of the data.
         calculated: u32,
-        /// What stands behind the data.
+        /// The checksum stored after the data.
         stored: u32,
     },
-    /// Its place.
+    /// The block is in the wrong place.
     Place {
-        /// Where it says that it begins.
+        /// The offset stored in the block.
         stored: u64,
     },
 }
@@ -122,7 +122,7 @@ fn damage_words(damage: &Damage) -> String {
     }
 }
 
-/// The system's words without Rust's "(os error N)".
+/// The system's message without Rust's "(os error N)".
 fn words(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

@@ -17,25 +17,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A test that is under way.
+/// A running test.
 pub struct HostTest {
     claims: Arc<Claims>,
     records: Receiver<Record>,
 }
 
-/// What waiting for a record brought.
+/// The result of waiting for a record.
 #[derive(Debug)]
 pub enum Next {
     /// The next record.
     Record(Box<Record>),
-    /// None came within the time.
+    /// None arrived in time.
     Timeout,
     /// There are no more.
     Closed,
 }
 
 impl HostTest {
-    /// Begins and returns at once; what goes wrong comes as the end record.
+    /// Starts the test and returns at once; errors are reported by the end record.
     ///
     /// # Errors
     /// The operating system refuses threads.
@@ -49,7 +49,7 @@ impl HostTest {
         Ok(Self { claims, records })
     }
 
-    /// The next record, or what there is to say instead after `timeout`.
+    /// The next record, or why there is none after `timeout`.
     pub fn next(&self, timeout: Duration) -> Next {
         match self.records.recv_timeout(timeout) {
             Ok(record) => Next::Record(Box::new(record)),
@@ -58,7 +58,7 @@ impl HostTest {
         }
     }
 
-    /// Asks for a clean end: events under way are finished, then the last record comes.
+    /// Asks for a clean end: running events are finished, then the last record follows.
     pub fn stop(&self) {
         self.claims.stop();
     }
@@ -80,7 +80,7 @@ fn run(plan: &HostPlan, claims: &Claims, records: &Sender<Record>) {
     let carry_out = || try_run(plan, claims, records);
     let outcome = catch_unwind(AssertUnwindSafe(carry_out)).unwrap_or(Err(HostError::Bug));
     let end = outcome.unwrap_or_else(|error| End::failed(&error));
-    // Nobody listens any more: then nobody wants to know.
+    // If the receiver is gone, nobody needs the record.
     drop(records.send(Record::End(Box::new(end))));
 }
 
@@ -99,7 +99,7 @@ fn try_run(plan: &HostPlan, claims: &Claims, records: &Sender<Record>) -> Result
     }
 }
 
-/// How many events a test has by itself.
+/// The test's own number of events, if it has one.
 fn events_of(test: &TestPlan) -> Option<u64> {
     match test {
         TestPlan::Memory(plan) => Some(plan.blocks()),

@@ -1,11 +1,11 @@
-//! What a host can do without a database: prime numbers, memory, threads, mutexes and files.
+//! Benchmarks of a host without a database: prime numbers, memory, threads, mutexes and files.
 //!
-//! The five tests are those of sysbench 1.0, with its options and defaults, so that figures of hosts
-//! can be set beside those that people have. They are ceilings too: no server commits more often
-//! than its disk can be synchronised.
+//! The five tests are those of sysbench 1.0, with its options and defaults, so that figures can be
+//! compared with existing ones. They also show ceilings: no server commits more often than its disk
+//! can be synchronised.
 //!
-//! [`HostPlan`] says what to do and [`HostTest`] does it on threads of its own; what happens comes
-//! as [`Record`]s. The crate knows no Python and no report.
+//! [`HostPlan`] says what to do and [`HostTest`] does it on threads of its own, reporting
+//! [`Record`]s. The crate knows no Python and no report.
 
 mod claims;
 mod coordinator;

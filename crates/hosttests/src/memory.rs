@@ -13,56 +13,56 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const WORD: u64 = size_of::<u64>() as u64;
-/// More than a block can be anywhere.
+/// More than the memory of any machine.
 const LONGEST_BLOCK: u64 = 1 << 40;
 
 /// Options of the test.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryPlan {
-    /// Bytes of a block: an event is one block.
+    /// The size of a block in bytes: an event is one block.
     pub block_size: u64,
-    /// Bytes of all blocks together, after which the test is over.
+    /// The size of all blocks together, in bytes; then the test is over.
     pub total_size: u64,
-    /// Whose the block is.
+    /// Which threads share a block.
     pub scope: Scope,
     /// Whether it comes from the pool of huge pages.
     pub hugetlb: bool,
     /// What is done to each word.
     pub operation: Operation,
-    /// In which order.
+    /// The order of the words.
     pub access: Access,
 }
 
-/// Whose a block is.
+/// Which threads share a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// One for all threads.
+    /// All threads share one.
     Global,
-    /// One for each thread.
+    /// Each thread has its own.
     Local,
 }
 
-/// What is done to a word.
+/// The operation on a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
-    /// Loaded.
+    /// Load.
     Read,
-    /// Stored.
+    /// Store.
     Write,
-    /// Nothing: what the test itself costs.
+    /// None: measures the overhead of the test itself.
     None,
 }
 
-/// In which order words are taken.
+/// The order in which words are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// One after the other.
+    /// Sequential.
     Seq,
-    /// As many as there are, each anywhere.
+    /// As many words as there are, each at a random place.
     Rnd,
 }
 
@@ -77,7 +77,7 @@ impl MemoryPlan {
         PlanError::unless(self.total_size >= block, "total_size", "at least one block")
     }
 
-    /// How many blocks there are, after which the test is over.
+    /// The number of blocks, after which the test is over.
     pub(crate) fn blocks(&self) -> u64 {
         self.total_size / self.block_size
     }
@@ -150,7 +150,7 @@ impl Work for Block {
 }
 
 fn read<'a>(words: impl Iterator<Item = &'a AtomicU64>) {
-    // Each word is loaded, as atomic loads are not put together; only the sum is looked at.
+    // Each word is loaded, since the compiler does not merge atomic loads; only the sum is checked.
     let sum = words.fold(0_u64, |sum, word| sum.wrapping_add(word.load(Ordering::Relaxed)));
     black_box(sum);
 }

@@ -1,11 +1,11 @@
-//! Counters of the test's threads, and how they reach the coordinator once a second.
+//! Counters of the test's threads, and their way to the coordinator once a second.
 
 use crate::record::Done;
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// One for all threads of a test.
+/// All threads of a test share one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     epoch: Instant,
@@ -16,13 +16,13 @@ impl Clock {
         Self { epoch: Instant::now() }
     }
 
-    /// Since the test began.
+    /// Time since the test started.
     pub(crate) fn now(self) -> Nanos {
         Nanos(u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 }
 
-/// What some threads have put down since somebody looked.
+/// What some threads have recorded since the last drain.
 #[derive(Debug)]
 pub(crate) struct Slot(Mutex<Interval>);
 
@@ -31,12 +31,12 @@ pub(crate) struct Slot(Mutex<Interval>);
 struct Interval {
     done: Done,
     latency: LatencyRecorder,
-    /// By thread.
+    /// The shares by thread.
     shares: Vec<Share>,
 }
 
 impl Slot {
-    /// For so many threads.
+    /// A slot for this many threads.
     pub(crate) fn new(threads: usize) -> Self {
         Self(Mutex::new(Interval {
             done: Done::default(),
@@ -45,7 +45,7 @@ impl Slot {
         }))
     }
 
-    /// Adds what is here to the sums, and begins anew; what each thread did.
+    /// Adds the interval to the sums and starts again; returns what each thread did.
     pub(crate) fn drain_into(&self, done: &mut Done, latency: &mut Latency) -> Vec<Share> {
         let mut interval = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         done.add(&std::mem::take(&mut interval.done));
@@ -55,16 +55,17 @@ impl Slot {
     }
 }
 
-/// Events of a few hundred nanoseconds must not pay for a lock each.
+/// Events are handed over in batches: at a few hundred nanoseconds each, a lock per event would
+/// cost too much.
 const KEPT: usize = 256;
-/// Nor may long ones be told late.
+/// Long events must not be reported late either.
 const LONGEST_KEPT: Nanos = Nanos::from_millis(1);
 
 /// One thread's counters.
 pub(crate) struct Meter {
     clock: Clock,
     slot: Arc<Slot>,
-    /// Which of the threads of its slot it is.
+    /// The thread's place in its slot.
     place: usize,
     done: Done,
     latencies: Vec<Nanos>,
@@ -89,7 +90,7 @@ impl Meter {
         self.clock.now()
     }
 
-    /// An event that was due, or began, at `from` has ended. Returns the time.
+    /// An event that was due, or started, at `from` has ended. Returns the time.
     #[inline]
     pub(crate) fn event(&mut self, from: Nanos, done: &Done) -> Nanos {
         let now = self.clock.now();
@@ -104,7 +105,7 @@ impl Meter {
         now
     }
 
-    /// Something was done that is no event.
+    /// Records something that is not an event.
     pub(crate) fn beside(&mut self, done: &Done) {
         self.done.add(done);
     }
@@ -121,7 +122,7 @@ impl Meter {
         }
     }
 
-    /// Everything is put down.
+    /// Hands over what is left.
     pub(crate) fn finish(mut self) {
         let now = self.clock.now();
         self.put_down(now);

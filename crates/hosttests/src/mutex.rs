@@ -1,5 +1,5 @@
-//! The mutex test: threads that take one of many mutexes, for a moment each time. One event a thread: the figure is
-//! how long it takes.
+//! The mutex test: threads that repeatedly take one of many mutexes, for a moment each time. One
+//! event per thread: the figure is how long it takes.
 
 use crate::error::{HostError, PlanError};
 use crate::meter::Meter;
@@ -15,11 +15,11 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MutexPlan {
-    /// How many mutexes there are.
+    /// The number of mutexes.
     pub num: u32,
     /// How often a thread takes one of them.
     pub locks: u32,
-    /// How often it goes round in an empty loop before each.
+    /// Iterations of an empty loop before each lock.
     pub loops: u32,
 }
 

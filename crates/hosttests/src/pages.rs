@@ -1,4 +1,5 @@
-//! Memory by the page: aligned for I/O past the cache, from the pool of huge pages, or a file's own.
+//! Memory by the page: aligned for I/O that bypasses the cache, from the pool of huge pages, or
+//! mapped from a file.
 #![expect(unsafe_code, reason = "mmap(2) gives addresses; here alone they become slices")]
 
 use rustix::fd::BorrowedFd;
@@ -8,10 +9,10 @@ use std::io;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicU64;
 
-/// What the pool of huge pages is made of where nothing else was asked for.
+/// The default size of a huge page in bytes.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A mapping that nobody else in this process holds.
+/// A mapping that this value alone owns.
 #[derive(Debug)]
 pub(crate) struct Pages {
     start: NonNull<c_void>,
@@ -25,7 +26,7 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// So many bytes, all zero.
+    /// This many bytes, all zero.
     pub(crate) fn new(length: usize, huge: bool) -> io::Result<Self> {
         let (mapped, pool) = match huge {
             true => (length.next_multiple_of(HUGE_PAGE), MapFlags::HUGETLB),
@@ -38,8 +39,8 @@ impl Pages {
         Self::owning(start, mapped, length)
     }
 
-    /// The first bytes of a file, shared with it. Whoever makes the file shorter meanwhile ends the
-    /// process: that is the test that was asked for.
+    /// The first bytes of a file, mapped as shared memory. Truncating the file in the meantime ends
+    /// the process, as mmap(2) implies.
     pub(crate) fn of_file(file: BorrowedFd<'_>, length: usize, writes: bool) -> io::Result<Self> {
         let access = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
         // SAFETY: a new mapping at a place of the kernel's choice touches no other memory.
@@ -56,22 +57,22 @@ impl Pages {
     pub(crate) fn words(&self) -> &[AtomicU64] {
         let words = self.length / size_of::<AtomicU64>();
         // SAFETY: the mapping is page-aligned, that long, and lives as long as this value. Words of
-        // a file may change under us, which atomic words may.
+        // a file may change at any time, which atomic words allow.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), words) }
     }
 
     /// The memory as bytes.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping is that long, and borrowed by nobody else while this is.
+        // SAFETY: the mapping is that long, and nobody else borrows it in the meantime.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.length) }
     }
 
-    /// Where it begins, for the kernel to write to while nobody borrows it.
+    /// The start address, for the kernel to write to while nobody borrows the memory.
     pub(crate) fn address(&self) -> u64 {
         self.start.as_ptr() as u64
     }
 
-    /// Writes what has changed of a file's pages to the disk.
+    /// Flushes the changed pages of a file to the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         // SAFETY: the range is this mapping.
         Ok(unsafe { msync(self.start.as_ptr(), self.length, MsyncFlags::SYNC) }?)
@@ -80,7 +81,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, and nobody borrows it any more.
+        // SAFETY: the mapping belongs to this value, and nobody borrows it any more.
         let unmapped = unsafe { munmap(self.start.as_ptr(), self.mapped) };
         debug_assert!(unmapped.is_ok(), "a mapping of our own can be given back");
     }

@@ -1,4 +1,5 @@
-//! The plan of a host test: one JSON document, checked once, then frozen. `docs/engine.md` is the contract.
+//! The plan of a host test: one JSON document, checked once, then frozen. `docs/engine.md` is the
+//! contract.
 
 use crate::cpu::CpuPlan;
 use crate::error::PlanError;
@@ -13,33 +14,33 @@ use serde::Deserialize;
 const MOST_THREADS: u32 = 65_536;
 /// A year.
 const LONGEST_S: f64 = 31_622_400.0;
-/// More events than any test starts, and far less than numbers lose their precision at.
+/// More events than any test starts, and far below the numbers that lose precision.
 const HIGHEST_RATE: f64 = 10_000_000.0;
 
-/// A host test, or what has to be done before or after it.
+/// A host test, or its preparation or cleanup.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostPlan {
-    /// Make the files, run, or remove the files.
+    /// Prepare the files, run, or remove the files.
     pub command: Command,
-    /// Which test, with its options.
+    /// The test and its options.
     pub test: TestPlan,
-    /// How many threads do its events.
+    /// The number of threads.
     pub threads: u32,
-    /// When it is over.
+    /// When the test is over.
     pub stop: StopPlan,
-    /// Events a second that are due, as of many users who know nothing of each other; `None`: each
-    /// thread begins an event when its last one has ended.
+    /// Events per second that are due, as from many independent users; `None`: each thread starts
+    /// an event when its last one has ended.
     pub rate: Option<f64>,
-    /// How often a sample is wanted, in seconds.
+    /// The interval between samples, in seconds.
     pub interval_s: f64,
-    /// The quantile that is told beside the usual ones, 0.95 for the 95th percentile.
+    /// An additional quantile to report; 0.95 is the 95th percentile.
     pub quantile: f64,
-    /// The same seed gives the same places.
+    /// The same seed gives the same random places.
     pub seed: u64,
-    /// What the lines for the latency log begin with.
+    /// The tag of the lines for the latency log.
     pub tag: String,
-    /// Whether the samples tell what each thread did.
+    /// Whether samples show what each thread did.
     #[serde(default)]
     pub per_thread: bool,
 }
@@ -48,7 +49,7 @@ pub struct HostPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Command {
-    /// Make what the test works on: files. The other tests need nothing.
+    /// Create the test's files. The other tests need no preparation.
     Prepare,
     /// Run it.
     Run,
@@ -56,7 +57,7 @@ pub enum Command {
     Cleanup,
 }
 
-/// Which test, with its options.
+/// The test and its options.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum TestPlan {
@@ -68,29 +69,29 @@ pub enum TestPlan {
     Threads(ThreadsPlan),
     /// Threads that take one of many mutexes.
     Mutex(MutexPlan),
-    /// Files, read, written and synchronised.
+    /// Files that are read, written and synchronised.
     Fileio(Box<FilePlan>),
 }
 
-/// Whichever comes first.
+/// When the test stops: at whichever limit is reached first.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopPlan {
-    /// Events of all threads together; `None`: any number.
+    /// Events of all threads together; `None`: no limit.
     pub events: Option<u64>,
-    /// Length of the window in seconds; `None`: without end.
+    /// Length of the window in seconds; `None`: no limit.
     pub duration_s: Option<f64>,
-    /// What is done before the window begins; its events count in no figure.
+    /// The warm-up in seconds; its events count in no figure.
     pub warmup_s: f64,
 }
 
 impl StopPlan {
-    /// When the window begins, since the test began.
+    /// When the window starts, since the start of the test.
     pub(crate) fn window_begins(&self) -> Nanos {
         Nanos::from_seconds(self.warmup_s)
     }
 
-    /// When no event begins any more.
+    /// When no more events start.
     pub(crate) fn window_ends(&self) -> Nanos {
         match self.duration_s {
             Some(duration_s) => self.window_begins() + Nanos::from_seconds(duration_s),

@@ -4,11 +4,11 @@ use crate::error::{Damage, HostError};
 use loadstone_measure::{LatencySummary, Nanos, NumberedShare};
 use serde::Serialize;
 
-/// One line of JSON each.
+/// A record; each is one line of JSON.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Record {
-    /// All threads are there, and begin.
+    /// All threads are ready and start.
     Begun(Begun),
     /// What happened in an interval.
     Sample(Box<Sample>),
@@ -19,28 +19,28 @@ pub enum Record {
 /// See [`Record::Begun`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Begun {
-    /// How many threads.
+    /// The number of threads.
     pub threads: u32,
 }
 
-/// Which part of the test an interval belongs to.
+/// The phase of the test that an interval belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Before the window.
     Warmup,
-    /// What is measured.
+    /// The measured part.
     Window,
 }
 
-/// What was done.
+/// The work that was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Done {
     /// Events that ended.
     pub events: u64,
-    /// Requests that read.
+    /// Read requests.
     pub reads: u64,
-    /// Requests that wrote.
+    /// Write requests.
     pub writes: u64,
     /// Files synchronised.
     pub syncs: u64,
@@ -64,25 +64,25 @@ impl Done {
 /// See [`Record::Sample`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
-    /// Part of the test.
+    /// The phase of the test.
     pub phase: Phase,
-    /// Begin, seconds since the test began.
+    /// Start, in seconds since the start of the test.
     pub from_s: f64,
-    /// End.
+    /// End, in seconds since the start of the test.
     pub to_s: f64,
-    /// Threads that are at work.
+    /// Running threads.
     pub threads: u32,
-    /// What was done.
+    /// The work of the interval.
     pub done: Done,
-    /// Of events: from when they were due, else from when they began.
+    /// The latency of events, from their due time, or from their start if there is no rate.
     pub latency_ns: LatencySummary,
-    /// The quantile that was asked for.
+    /// The requested quantile.
     pub quantile_ns: Option<u64>,
-    /// With a rate: events that are due and have not begun.
+    /// With a rate: events that are due and have not started.
     pub waiting: Option<u64>,
-    /// With a rate: events that are under way.
+    /// With a rate: running events.
     pub in_flight: Option<u32>,
-    /// What each thread did that had events, where that is wanted.
+    /// What each thread with events did, if requested.
     pub per_thread: Vec<NumberedShare>,
     /// Lines for the latency log.
     pub hlog: Vec<String>,
@@ -94,28 +94,28 @@ pub struct Sample {
 pub enum EndReason {
     /// As planned.
     Finished,
-    /// Because it was asked to.
+    /// Stopped on request.
     Stopped,
-    /// See the error.
+    /// Failed; see the error.
     Failed,
 }
 
-/// See [`Record::End`]. Figures are of the window.
+/// See [`Record::End`]. Figures cover the window.
 #[derive(Clone, Debug, Serialize)]
 pub struct End {
-    /// How.
+    /// How it ended.
     pub reason: EndReason,
-    /// Why, when it failed; one line.
+    /// Why it failed, in one line.
     pub error: Option<String>,
-    /// The block that was not as it was written, where that is why.
+    /// The damaged block, if that is the reason.
     pub damage: Option<Damage>,
     /// Length of the window, up to the end of its last event.
     pub seconds: f64,
-    /// What was done.
+    /// The work of the window.
     pub done: Done,
-    /// Of all events together.
+    /// The latency of all events together.
     pub latency_ns: LatencySummary,
-    /// The quantile that was asked for.
+    /// The requested quantile.
     pub quantile_ns: Option<u64>,
     /// The sum of all latencies.
     pub latency_sum_ns: u64,
@@ -128,7 +128,7 @@ pub(crate) fn whole(nanos: Option<Nanos>) -> Option<u64> {
 }
 
 impl End {
-    /// Nothing had to be done.
+    /// An end with nothing to do.
     pub(crate) fn nothing() -> Self {
         Self {
             reason: EndReason::Finished,
@@ -143,7 +143,7 @@ impl End {
         }
     }
 
-    /// It could not begin.
+    /// The end of a test that could not start.
     pub(crate) fn failed(error: &HostError) -> Self {
         Self {
             reason: EndReason::Failed,

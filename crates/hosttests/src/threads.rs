@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadsPlan {
-    /// How often an event takes a lock, gives way and lets go.
+    /// How often an event takes a lock, yields and releases the lock.
     pub yields: u32,
-    /// How many locks there are.
+    /// The number of locks.
     pub locks: u32,
 }
 

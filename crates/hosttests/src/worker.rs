@@ -7,10 +7,10 @@ use crate::work::{Next, Work};
 use loadstone_measure::Nanos;
 use std::time::Duration;
 
-/// How long a thread sleeps before it looks whether it shall stop.
+/// How long a thread sleeps at most before it checks whether to stop.
 const LONGEST_NAP: Nanos = Nanos::from_millis(100);
 
-/// Does events until none may begin any more.
+/// Runs events until no more may start.
 pub(crate) fn run(work: &mut dyn Work, claims: &Claims, mut meter: Meter) -> Result<(), HostError> {
     let mut kept = 0;
     loop {
@@ -37,7 +37,7 @@ pub(crate) fn run(work: &mut dyn Work, claims: &Claims, mut meter: Meter) -> Res
     Ok(())
 }
 
-/// `false` when the test was stopped meanwhile.
+/// `false` if the test was stopped while waiting.
 fn sleep_until(due: Nanos, claims: &Claims, meter: &Meter) -> bool {
     loop {
         let left = due - meter.now();

@@ -1,4 +1,4 @@
-//! Whole tests, with the figures that can be known in advance.
+//! Whole tests, with figures that can be known in advance.
 
 use loadstone_hosttests::{
     Broken, End, EndReason, HostPlan, HostTest, Next, Phase, Record, Sample,
@@ -16,7 +16,7 @@ fn plan(command: &str, test: &str, threads: u32, stop: &str, rate: &str) -> Stri
     )
 }
 
-/// All samples and the end.
+/// All samples and the end record.
 fn follow(test: &HostTest) -> (Vec<Sample>, End) {
     let mut samples = Vec::new();
     loop {
@@ -114,15 +114,15 @@ fn a_rate_is_kept_and_waiting_counts_as_latency() {
     let cheap = r#"{"kind": "cpu", "max_prime": 10}"#;
     let stop = r#"{"events": null, "duration_s": 1, "warmup_s": 0}"#;
     let end = finished(&plan("run", cheap, 2, stop, "500"));
-    // Poisson: five standard deviations above; below, a busy machine may end in the middle of some.
+    // Poisson: five standard deviations above; below, a busy machine may leave some unfinished.
     assert!((250..612).contains(&end.done.events), "{}", end.done.events);
 
-    // Far more than one thread can do: the last event has waited for nearly all the time.
+    // Far more than one thread can do: the last event has waited for nearly the whole time.
     let dear = r#"{"kind": "cpu", "max_prime": 100000}"#;
     let (samples, end) = run(&plan("run", dear, 1, stop, "100000"));
     assert!(end.latency_ns.max.is_some_and(|max| max > 500_000_000));
     assert!(samples.iter().any(|sample| sample.waiting.is_some_and(|waiting| waiting > 1000)));
-    // Its only thread is in the middle of one, but for a sample taken just between two of them.
+    // Its only thread is running one, unless a sample was taken just between two of them.
     let (last, others) = samples.split_last().expect("more than one");
     let at_work = others.iter().filter(|sample| sample.in_flight == Some(1)).count();
     assert!(2 * at_work > others.len(), "{at_work} of {}", others.len());
@@ -255,7 +255,7 @@ fn every_mode_does_what_it_says_in_every_way() {
             assert_eq!((done.reads, done.writes), of_bytes, "{mode}, {io_mode}");
             assert!(done.reads.abs_diff(reads) <= 1 && done.writes.abs_diff(writes) <= 1);
             assert_eq!((done.events, done.syncs), (100, 0));
-            // What seqwr left out of its new files is missing.
+            // seqwr leaves its new files incomplete.
             if mode == "seqwr" {
                 files.command("prepare");
             }
@@ -269,9 +269,9 @@ fn files_are_synchronised_as_often_as_asked() {
     let syncs = |mode, changes: &str| files.finished(mode, changes).done.syncs;
     for io_mode in ["sync", "async", "mmap"] {
         let with = |changes: &str| format!("io_mode={io_mode:?}, {changes}");
-        // 100 events: 16 requests and a round of 4, five times over.
+        // 100 events: 16 requests and a round of 4 syncs, five times.
         assert_eq!(syncs("rndwr", &with("fsync_freq=16")), 20);
-        // At the end each of the two threads sees to all files.
+        // At the end each of the two threads synchronises all files.
         assert_eq!(syncs("rndwr", &with("fsync_freq=0, fsync_end=true")), 8);
         assert_eq!(syncs("rndwr", &with("fsync_all=true, fsync_end=true")), 100);
         assert_eq!(syncs("rndrd", &with("fsync_freq=16, fsync_end=true")), 0);

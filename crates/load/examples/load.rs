@@ -1,4 +1,4 @@
-//! Carries out a load plan read from standard input and writes its records to standard output.
+//! Runs a load plan read from standard input and writes its records to standard output.
 #![expect(clippy::print_stdout, reason = "a program, not a part of the library")]
 
 use loadstone_drive::Next;

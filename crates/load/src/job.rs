@@ -1,4 +1,4 @@
-//! What the threads of a load share: its plan, its ranges, its connections and how far it has come.
+//! What the threads of a load share: its plan, its ranges, its connections and its progress.
 
 use crate::method::Method;
 use crate::ownership::TableOwnership;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long a server that was lost in the middle of a load is waited for.
+/// How long to wait for a server that was lost during a load.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(60);
 
 /// The pause between two attempts to reach it.
@@ -26,9 +26,9 @@ pub(super) struct Job {
     pub(super) stop: StopFlag,
     pub(super) board: Arc<Board>,
     pub(super) rows: Rows,
-    /// How many rows each table is to have, in their order.
+    /// The number of rows of each table, in order.
     pub(super) rows_wanted: Vec<u64>,
-    /// The ranges of this part of each table, in their order.
+    /// This part's ranges of each table, in order.
     pub(super) own: Vec<Vec<Range>>,
     pub(super) rows_total: u64,
     pub(super) missing: Mutex<Vec<Missing>>,
@@ -93,12 +93,12 @@ impl Job {
         })
     }
 
-    /// For a thread that waits for the server, and is watched meanwhile.
+    /// The pulse of a thread that waits for the server, for the watchdog to see.
     pub(super) fn pulse(&self) -> Arc<Pulse> {
         self.board.pulse()
     }
 
-    /// A connection as the loader wants it.
+    /// Opens a connection set up for loading.
     pub(super) fn connect(&self, pulse: &Arc<Pulse>) -> Result<Client, Halt> {
         let Board { endpoint, connect, stop, .. } = &*self.board;
         let mut client = Client::connect_with(endpoint, connect, stop, pulse)?;
@@ -106,7 +106,7 @@ impl Job {
         Ok(client)
     }
 
-    /// The same, after a loss: a server that went away under the load is waited for.
+    /// Reconnects after a loss: waits for a server that went away under the load.
     pub(super) fn connect_again(&self, pulse: &Arc<Pulse>) -> Result<Client, Halt> {
         let began = Instant::now();
         loop {
@@ -125,7 +125,7 @@ impl Job {
         self.cpu_ns.fetch_add(cpu.0, Ordering::Relaxed);
     }
 
-    /// How many rows a table is to have.
+    /// The number of rows a table is to have.
     pub(super) fn rows_of(&self, table: u32) -> u64 {
         self.rows_wanted.get(table as usize - 1).copied().unwrap_or_default()
     }
@@ -135,12 +135,12 @@ impl Job {
         self.own.get(table as usize - 1).map_or(&[], Vec::as_slice)
     }
 
-    /// The tables of which this part has some.
+    /// The tables that this part has ranges of.
     pub(super) fn own_tables(&self) -> Vec<u32> {
         (1..=self.plan.layout.tables).filter(|table| !self.own(*table).is_empty()).collect()
     }
 
-    /// One more range is there, and by this load.
+    /// This load has added one more range.
     pub(super) fn count_loaded(&self, range: Range) {
         self.rows_there.fetch_add(range.rows, Ordering::Relaxed);
         self.rows_loaded.fetch_add(range.rows, Ordering::Relaxed);

@@ -1,10 +1,10 @@
-//! A lease: a load that another machine started ends when nobody renews it.
+//! A lease: a load started by another machine ends unless it is renewed.
 
 use loadstone_drive::{Clock, Failure, FailureKind};
 use loadstone_measure::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// When somebody last wanted a load, and how long it goes on after that.
+/// When a load was last renewed, and how long it continues after that.
 #[derive(Debug)]
 pub(super) struct Lease {
     clock: Clock,
@@ -19,12 +19,12 @@ impl Lease {
         Self { clock, limit: limit_s.map(Nanos::from_seconds), renewed_ns: AtomicU64::new(0) }
     }
 
-    /// A sign of life.
+    /// Renews the lease.
     pub(super) fn renew(&self) {
         self.renewed_ns.store(self.clock.now().0, Ordering::Relaxed);
     }
 
-    /// Why the load has to end, where it has run out.
+    /// Why the load has to end, if the lease has run out.
     pub(super) fn ran_out(&self) -> Option<Failure> {
         let limit = self.limit?;
         let silent_ns = self.clock.now().0.saturating_sub(self.renewed_ns.load(Ordering::Relaxed));

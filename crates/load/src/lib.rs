@@ -1,14 +1,14 @@
-//! Bulk loading: makes the tables of a layout and fills them, in parallel over tables and inside
-//! one, with the server's statement for that where it lets it (LOAD DATA LOCAL in MySQL) and with INSERT where not.
+//! Bulk loading: creates the tables of a layout and fills them, in parallel over tables and within
+//! each one. Uses the server's bulk statement if it is allowed (LOAD DATA LOCAL in MySQL),
+//! otherwise INSERT.
 //!
-//! It can be stopped at any time and taken up again: ranges of ids that are there in full are kept,
-//! ranges that are there in part are emptied and loaded again. The same seed gives the same rows.
-//! Of the engine it uses the client that waits for each answer, and the parts of plans that say how to
-//! connect.
+//! A load can be stopped at any time and resumed: complete ranges of ids are kept, incomplete ones
+//! are emptied and loaded again. The same seed gives the same rows. From the engine it uses the
+//! client that waits for each answer, and the parts of plans that say how to connect.
 //!
-//! What families of servers do in ways of their own stands behind `target::LoadTarget`, MySQL's in `mysql/`. To add a
-//! family: write its dialect in the crate of workloads, write a folder beside `mysql` with its `LoadTarget`, and let
-//! `plan` choose it by its target's family; today there is one to choose.
+//! What differs between families of servers is behind `target::LoadTarget`; MySQL's is in `mysql/`.
+//! To add a family: write its dialect in the crate of workloads, add a folder next to `mysql` with
+//! its `LoadTarget`, and let `plan` choose it by its target's family; so far there is only one.
 
 mod finding;
 mod identity;
@@ -41,7 +41,7 @@ use loadstone_drive::{Next, next_record};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Loading that is under way.
+/// A running load.
 #[derive(Debug)]
 pub struct Load {
     stop: StopFlag,
@@ -50,7 +50,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Begins and returns at once; what goes wrong comes as the end record.
+    /// Starts the load and returns at once; errors are reported by the end record.
     ///
     /// # Errors
     /// The operating system refuses threads.
@@ -65,17 +65,17 @@ impl Load {
         Ok(Self { stop, records, lease })
     }
 
-    /// A sign of life of whoever wants the load, which has a lease.
+    /// Renews the lease of a load that has one.
     pub fn renew(&self) {
         self.lease.renew();
     }
 
-    /// The next record, or what there is to say instead after `timeout`.
+    /// The next record, or why there is none after `timeout`.
     pub fn next(&self, timeout: Duration) -> Next<Record> {
         next_record(&self.records, timeout)
     }
 
-    /// Asks for an end: ranges under way are finished, long statements are given up.
+    /// Asks for an end: ranges in progress are finished, long statements are cancelled.
     pub fn stop(&self) {
         self.stop.set();
     }

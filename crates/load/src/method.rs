@@ -1,8 +1,8 @@
-//! By which statement rows travel.
+//! The statements that can load rows.
 
 use serde::{Deserialize, Serialize};
 
-/// By which statement rows travel.
+/// The statement that loads rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -12,13 +12,13 @@ pub enum Method {
     Insert,
 }
 
-/// By which statement rows are wanted to travel.
+/// The requested way to load rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MethodWish {
-    /// LOAD DATA LOCAL when the server lets it, else INSERT.
+    /// LOAD DATA LOCAL if the server allows it, otherwise INSERT.
     Auto,
-    /// LOAD DATA LOCAL or nothing.
+    /// LOAD DATA LOCAL only.
     Infile,
     /// INSERT with many rows.
     Insert,

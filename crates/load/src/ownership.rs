@@ -1,9 +1,9 @@
-//! Which tables are this load's own, and which only have a name that it wants.
+//! Which tables belong to this load, and which merely have a name that it needs.
 //!
-//! Who asked for the load has looked at the schema before: it says which tables may be there already, because they
-//! are its own. Whatever else stands under a wanted name is left as it is. And as somebody may rename tables while
-//! the load is at work, rows are added and deleted only where the server says that the table is still the one that
-//! was made, in a transaction in which nobody can put another in its place.
+//! The caller has inspected the schema before: it says which tables may exist already because they
+//! are its own. Any other table with one of the names is left alone. And since somebody may rename
+//! tables while the load runs, rows are added and deleted only if the server says that the table is
+//! still the created one, in a transaction that keeps others from replacing it.
 
 use crate::identity::{Identity, KnownTable};
 use crate::target::LoadTarget;
@@ -16,16 +16,17 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub(super) struct TableOwnership {
     server: &'static dyn LoadTarget,
-    /// `None`: any table may be there.
+    /// The tables that may exist; `None`: any.
     continues: Option<BTreeSet<String>>,
-    /// By name, what a table's comment says that is ours; those without are known by their columns alone.
+    /// The mark in the comment of each of our tables, by name; a table without a mark is recognised
+    /// by its columns alone.
     marks: BTreeMap<String, String>,
     begun: Mutex<BTreeSet<u32>>,
     known: Mutex<BTreeMap<u32, KnownTable>>,
 }
 
 impl TableOwnership {
-    /// `known`: what an earlier stage has seen.
+    /// `known`: what an earlier stage found out.
     pub(super) fn new(
         server: &'static dyn LoadTarget,
         continues: Option<&[String]>,
@@ -42,39 +43,39 @@ impl TableOwnership {
         }
     }
 
-    /// What the comment of a table says that is ours.
+    /// The mark that the table's comment must have.
     pub(super) fn mark(&self, name: &str) -> Option<&str> {
         self.marks.get(name).map(String::as_str)
     }
 
-    /// All tables that were made or found.
+    /// All tables that were created or found.
     pub(super) fn all(&self) -> Vec<KnownTable> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Whether the table was made by this load, and had no row then.
+    /// Whether this load created the table, then without rows.
     pub(super) fn is_new(&self, table: u32) -> bool {
         self.known(table).is_some_and(|known| known.is_new)
     }
 
-    /// Which ids an earlier stage has found to be loaded; `None`: nobody has looked.
+    /// The ids that are missing according to an earlier stage; `None`: not determined yet.
     pub(super) fn missing(&self, table: u32) -> Option<Vec<(u64, u64)>> {
         self.known(table).and_then(|known| known.missing)
     }
 
-    /// Take note of the ids that have to be loaded.
+    /// Records which ids have to be loaded.
     pub(super) fn note_missing(&self, table: u32, missing: Vec<(u64, u64)>) {
         if let Some(known) = self.known(table) {
             self.note(KnownTable { missing: Some(missing), ..known });
         }
     }
 
-    /// Take note that the table is about to be made; whether that is tried for the first time.
+    /// Records that the table is about to be created; returns whether this is the first attempt.
     pub(super) fn begins(&self, table: u32) -> bool {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(table)
     }
 
-    /// Looks at a table that was just made.
+    /// Inspects a table that was just created.
     pub(super) fn made(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {
         self.note(KnownTable {
             table,
@@ -85,10 +86,11 @@ impl TableOwnership {
         Ok(())
     }
 
-    /// Looks at a table that was there; refuses one that is not to be taken up.
+    /// Inspects an existing table; refuses one that must not be used.
     ///
-    /// One that another connection was about to make is ours where it has our mark, or has none to have and is empty:
-    /// that connection was lost before it heard that the table had been made.
+    /// One that another connection was about to create is ours if it has our mark, or if it needs
+    /// none and is empty: that connection was lost before it learned that the table had been
+    /// created.
     pub(super) fn found(
         &self,
         client: &mut Client,
@@ -111,7 +113,7 @@ impl TableOwnership {
         Ok(())
     }
 
-    /// Does `work` in a transaction of its own, in which the table stays what it is, if it is still ours.
+    /// Does `work` in a transaction that keeps the table as it is, if the table is still ours.
     pub(super) fn hold<T>(
         &self,
         client: &mut Client,
@@ -127,7 +129,7 @@ impl TableOwnership {
                 if matches!(&halt, Halt::Failed(failure) if failure.kind != FailureKind::Stalled)
                     && !halt.is_loss()
                 {
-                    // Where this fails as well, the first failure says more.
+                    // If this fails as well, the first failure says more.
                     drop(client.query("ROLLBACK"));
                 }
                 Err(halt)
@@ -135,10 +137,11 @@ impl TableOwnership {
         }
     }
 
-    /// Does `work`, which ends a transaction, while nobody else may use the table, if it is still ours.
+    /// Does `work`, which ends a transaction, while nobody else may use the table, if it is still
+    /// ours.
     ///
-    /// Who may not lock tables, and clusters without such locks, do without: then somebody could put another table in
-    /// its place between the look and the work.
+    /// A user that may not lock tables, and clusters without such locks, go without: then somebody
+    /// could replace the table between the check and the work.
     pub(super) fn alone_with<T>(
         &self,
         client: &mut Client,
@@ -154,8 +157,8 @@ impl TableOwnership {
         result
     }
 
-    /// Refuses a table with other columns or another comment than the one that was made. It may have got indexes
-    /// since.
+    /// Refuses a table whose columns or comment differ from the created one. Indexes may have been
+    /// added.
     fn check_definition(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {
         let known = self.known(table).map(|known| known.identity.definition);
         match known == Some(self.server.definition(client, name)?) {
@@ -174,7 +177,7 @@ impl TableOwnership {
         }
     }
 
-    /// What tells the table from others; refuses one without the mark that it is to have.
+    /// The table's identity; refuses one without its required mark.
     fn marked(&self, client: &mut Client, name: &str) -> Result<Identity, Halt> {
         let identity = self.server.identity(client, name)?;
         match self.mark(name).is_none_or(|mark| self.server.has_mark(&identity, mark)) {

@@ -1,4 +1,4 @@
-//! What is asked of a load: one JSON document, checked once, then frozen.
+//! The plan of a load: one JSON document, checked once, then frozen.
 
 use crate::identity::KnownTable;
 use crate::method::MethodWish;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// A comment of a table may be far longer.
 const LONGEST_MARK: usize = 64;
 
-/// More machines than anybody has for one load.
+/// More machines than any load uses.
 const MOST_PARTS: u32 = 10_000;
 
 /// What to load and how; the format is documented in `docs/engine.md`.
@@ -24,37 +24,38 @@ const MOST_PARTS: u32 = 10_000;
 pub struct LoadPlan {
     /// The database.
     pub target: TargetPlan,
-    /// Which tables with what in them.
+    /// The tables and their rows.
     pub layout: LoadLayout,
-    /// How many connections load at the same time.
+    /// The number of connections that load in parallel.
     pub parallel: u32,
-    /// By which statement.
+    /// The statement that loads rows.
     pub method: MethodWish,
     /// The same seed gives the same rows.
     pub seed: u64,
     /// How connections are opened.
     pub connect: ConnectPlan,
-    /// What each connection is told first.
+    /// The session settings of each connection.
     pub session: SessionPlan,
-    /// The tables that may be there already and are taken up; any, where nothing is said.
+    /// The existing tables that may be continued; any, if absent.
     #[serde(default)]
     pub continues: Option<Vec<String>>,
-    /// By a table's name, what its comment is to say, or says already where it is taken up.
+    /// By table name, the comment that each table gets, or must have to be continued.
     #[serde(default)]
     pub marks: BTreeMap<String, String>,
-    /// What of the load is done here; all of it, where nothing is said.
+    /// The stage of the load to run; the whole load, if absent.
     #[serde(default)]
     pub stage: Option<Stage>,
-    /// Which of the ranges are filled or looked at here.
+    /// The part of the ranges to fill or inspect.
     #[serde(default)]
     pub part: Part,
-    /// For the stages that follow `make`: what it said of all tables.
+    /// For the stages after `make`: its description of all tables.
     #[serde(default)]
     pub known: Vec<KnownTable>,
-    /// The load ends when [`Load::renew`](crate::Load::renew) has not been called for so long; never, where nothing is said.
+    /// The load ends when [`Load::renew`](crate::Load::renew) has not been called for this many
+    /// seconds; never, if absent.
     #[serde(default)]
     pub lease_s: Option<f64>,
-    /// How long a statement may show no sign of life.
+    /// How long a statement may make no progress.
     #[serde(default)]
     pub stall: StallPlan,
     /// How the target's family is loaded.
@@ -62,25 +63,25 @@ pub struct LoadPlan {
     pub(crate) server: &'static dyn LoadTarget,
 }
 
-/// A piece of a load that several machines do together: one makes the tables, all fill them, one does
+/// A stage of a load that several machines share: one creates the tables, all fill them, one does
 /// the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Tables are made, or looked at where they exist; the end says what they are.
+    /// Create the tables, or inspect existing ones; the end record describes them.
     Make,
-    /// The part's ranges are loaded, where they are missing.
+    /// Load the part's missing ranges.
     Fill,
-    /// Secondary indexes are made and rows are counted.
+    /// Create secondary indexes and count rows.
     Finish,
-    /// The end says which of the part's ranges are missing; nothing is changed.
+    /// Find the part's missing ranges, for the end record; nothing is changed.
     Look,
 }
 
-/// All that there are. The first one is that of plans which name no family.
+/// All known targets. The first one is for plans that name no family.
 static LOAD_TARGETS: [&dyn LoadTarget; 1] = [&MySql];
 
-/// How servers of this dialect are loaded; `None` where nobody has written it.
+/// How servers of this dialect are loaded; `None` if that is not implemented.
 fn load_target_of(dialect: &'static dyn Dialect) -> Option<&'static dyn LoadTarget> {
     LOAD_TARGETS.into_iter().find(|target| target.dialect() == dialect)
 }

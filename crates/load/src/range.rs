@@ -1,4 +1,4 @@
-//! Ranges of ids: what one statement loads, and what is taken up again after an interruption.
+//! Ranges of ids: what one statement loads, and the unit in which an interrupted load resumes.
 
 use loadstone_drive::client::{Client, Halt};
 use loadstone_drive::plan::Part;
@@ -27,7 +27,8 @@ impl Range {
         (0..ids.div_ceil(each)).map(range).collect()
     }
 
-    /// Ranges of one table, in rising order, as the first and the last id of each run without a gap.
+    /// Ranges of one table, in rising order, as the first and the last id of each run without a
+    /// gap.
     pub(super) fn runs(ranges: &[Self]) -> Vec<(u64, u64)> {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for range in ranges {
@@ -39,7 +40,7 @@ impl Range {
         runs
     }
 
-    /// Whether one of these runs has all of it.
+    /// Whether one of these runs contains all of it.
     pub(super) fn is_in(self, runs: &[(u64, u64)]) -> bool {
         runs.iter().any(|(first, last)| *first <= self.first && self.last <= *last)
     }
@@ -50,7 +51,7 @@ impl Range {
         client.query(&format!("DELETE FROM {name} WHERE {inside}")).map(drop)
     }
 
-    /// Makes the range empty, or says that it is there in full.
+    /// Empties the range, or returns that it is complete.
     pub(super) fn clear_unless_full(
         self,
         client: &mut Client,
@@ -73,22 +74,22 @@ impl Range {
         client.number(&format!("SELECT COUNT(*) FROM {name} WHERE {inside}"))
     }
 
-    /// The range in SQL.
+    /// The range as an SQL condition.
     pub(super) fn condition(self, layout: &LoadLayout) -> String {
         layout.condition(self.table, self.first, self.last)
     }
 }
 
-/// The order of work: one range of each table in turn, so that connections meet in a table as late
-/// as possible.
+/// The order of work: one range of each table in turn, so that connections share a table as late as
+/// possible.
 pub(super) fn interleave(by_table: Vec<Vec<Range>>) -> Vec<Range> {
     let longest = by_table.iter().map(Vec::len).max().unwrap_or(0);
     let row = |place: usize| by_table.iter().filter_map(move |ranges| ranges.get(place));
     (0..longest).flat_map(row).copied().collect()
 }
 
-/// The ranges of one part, in the order of `all`: each range is that of the part which has the fewest
-/// rows by then, so that no part has more than any other by more than one range.
+/// The ranges of one part, in the order of `all`: each range goes to the part that has the fewest
+/// rows so far, so that no part exceeds another by more than one range.
 pub(super) fn share(all: Vec<Range>, part: Part) -> Vec<Range> {
     let mut parts: BinaryHeap<_> = (0..part.of).map(|number| Reverse((0, number))).collect();
     let is_own = |range: &Range| {

@@ -6,27 +6,27 @@ use loadstone_drive::Failure;
 use loadstone_drive::record::EndReason;
 use serde::Serialize;
 
-/// One line of JSON each.
+/// A record; each is one line of JSON.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Record {
-    /// Loading goes on.
+    /// The load makes progress.
     Progress(Progress),
-    /// A statement does not come on.
+    /// A statement makes no progress.
     Stalled(Stalled),
     /// The last record.
     End(LoadEnd),
 }
 
-/// What is being done.
+/// The phase of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadPhase {
-    /// Tables are made, or looked at when they exist.
+    /// Tables are created, or inspected if they exist.
     Tables,
-    /// Rows travel.
+    /// Rows are loaded.
     Rows,
-    /// Secondary indexes are made.
+    /// Secondary indexes are created.
     Indexes,
     /// Rows are counted.
     Verify,
@@ -35,34 +35,34 @@ pub enum LoadPhase {
 /// See [`Record::Progress`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Progress {
-    /// Since the load's begin.
+    /// Seconds since the start of the load.
     pub seconds: f64,
-    /// Rows that are there, those found there included.
+    /// Rows that exist, including those found at the start.
     pub rows: u64,
-    /// Rows that will be there.
+    /// Rows that will exist at the end.
     pub rows_total: u64,
-    /// What is being done.
+    /// The current phase.
     pub phase: LoadPhase,
-    /// Tables with which this phase is done.
+    /// Tables for which this phase is done.
     pub tables_done: u64,
-    /// By which statement rows travel.
+    /// The statement that loads rows.
     pub method: Method,
 }
 
 /// The last record of a load.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadEnd {
-    /// How.
+    /// How it ended.
     pub reason: EndReason,
     /// Why, when it failed.
     pub error: Option<Failure>,
     /// How long it took.
     pub seconds: f64,
-    /// Rows that are there.
+    /// Rows that exist.
     pub rows: u64,
-    /// Rows that this load brought.
+    /// Rows that this load added.
     pub rows_loaded: u64,
-    /// By which statement.
+    /// The statement that loaded rows.
     pub method: Method,
     /// CPU time of the loader's threads.
     pub cpu_us: u64,
@@ -74,48 +74,48 @@ pub struct LoadEnd {
     pub missing: Vec<Missing>,
 }
 
-/// A range that is not there in full.
+/// An incomplete range.
 #[derive(Clone, Debug, Serialize)]
 pub struct Missing {
     /// The table's name.
     pub table: String,
-    /// The range, as SQL says it.
+    /// The range, as an SQL condition.
     pub condition: String,
     /// How many rows it lacks.
     pub rows: u64,
 }
 
-/// A statement that does not come on.
+/// A statement that makes no progress.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stalled {
-    /// Since the load's begin.
+    /// Seconds since the start of the load.
     pub seconds: f64,
-    /// The server's number for the connection; `None` while it is opened.
+    /// The server's connection id; `None` while the connection is being opened.
     pub connection: Option<u32>,
-    /// Its beginning.
+    /// The start of the statement.
     pub statement: String,
-    /// For how long there has been no sign of it.
+    /// How long it has made no progress, in seconds.
     pub silent_s: f64,
-    /// In words, and what could not be seen.
+    /// What it waits for, in words, and what could not be determined.
     pub waits_for: String,
-    /// Who has what it waits for, where that could be seen.
+    /// Who holds what it waits for, if known.
     pub holder: Option<Holder>,
     /// How many other connections of the load are silent as well.
     pub others: usize,
-    /// What was done about it.
+    /// The action taken.
     pub deed: StallDeed,
 }
 
-/// Somebody who holds what a statement waits for.
+/// The session that holds what a statement waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Holder {
-    /// The server's number for the connection.
+    /// The server's connection id.
     pub connection: u64,
     /// `user@host`.
     pub user: Option<String>,
-    /// How old the transaction is, or how long the statement has gone on.
+    /// The age of the transaction, or how long the statement has run, in seconds.
     pub seconds: Option<u64>,
-    /// Without what stood between quotes; `None` between two statements.
+    /// The statement without its quoted parts; `None` between two statements.
     pub statement: Option<String>,
 }
 
@@ -123,10 +123,11 @@ pub struct Holder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StallDeed {
-    /// Nothing so far.
+    /// Nothing yet.
     Watched,
-    /// The server was told to end it; then it is tried in another way.
+    /// The statement was killed at the server; the work is then retried in another way.
     Ended,
-    /// The connection was given up, as the statement did not end; then it is tried on another one.
+    /// The connection was given up, as the statement did not end; the work is then retried on
+    /// another one.
     GivenUp,
 }

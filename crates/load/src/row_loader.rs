@@ -9,7 +9,7 @@ use loadstone_drive::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;
 use loadstone_workload::layout::RowSource;
 
-/// What is the same for all rows of a load, and what is known of their tables.
+/// What all rows of a load share, and what is known of their tables.
 #[derive(Debug)]
 pub(super) struct Rows {
     pub(super) server: &'static dyn LoadTarget,
@@ -33,10 +33,10 @@ impl Rows {
         self.ownership.hold(client, range.table, &self.layout.table_name(range.table), work)
     }
 
-    /// Loads one range, which is empty, in one transaction; whether it has come there in full.
+    /// Loads one range, which is empty, in one transaction; returns whether it is complete.
     ///
-    /// A statement whose connection was lost, or that was given up, may still be under way at the
-    /// server, and then its rows come between: the range has to be loaded once more.
+    /// A statement whose connection was lost, or that was given up, may still be running at the
+    /// server, and then its rows interfere: the range has to be loaded again.
     pub(super) fn load(
         &self,
         client: &mut Client,
@@ -52,8 +52,8 @@ impl Rows {
         }
     }
 
-    /// Empties a range and loads it, in one transaction: whoever else loads the same range meanwhile, in full,
-    /// finds it so afterwards.
+    /// Empties a range and loads it, in one transaction. If another worker loads the same range
+    /// completely in the meantime, it stays complete.
     pub(super) fn load_anew(
         &self,
         client: &mut Client,

@@ -1,8 +1,9 @@
-//! Loads the rows: first all ranges in parallel, then, table by table, those that did not succeed.
+//! Loads the rows: first all ranges in parallel, then, table by table, those that failed.
 //!
-//! A range that was tried before has to be looked at, or emptied, before it is tried again, and either makes the server
-//! estimate how many rows are in it. Beside a LOAD DATA into the same table MariaDB 10.11.19 has been seen to hang
-//! there. So nothing is tried again before all others are there, and then each table has one connection.
+//! A range that was tried before has to be counted or emptied before it is retried, and either
+//! makes the server estimate how many rows are in it. MariaDB 10.11.19 has been seen to hang there
+//! if a LOAD DATA into the same table runs at the same time. So nothing is retried before all other
+//! ranges are loaded, and then each table has one connection.
 
 use crate::Method;
 use crate::job::Job;
@@ -12,13 +13,13 @@ use loadstone_drive::client::{Client, Halt};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// A range that has to be tried again.
+/// A range that must be retried.
 #[derive(Clone, Copy, Debug)]
 struct Again {
     range: Range,
-    /// Rows of it are there that did not come from where its others did.
+    /// It contains rows that did not come from the same statement as the others.
     is_mixed: bool,
-    /// Its statement stood still.
+    /// Its statement stalled.
     has_stalled: bool,
 }
 
@@ -51,10 +52,10 @@ pub(super) fn load(job: &Job, missing: &[Range]) -> Result<(), Halt> {
     })
 }
 
-/// What is left to do of a range, if anything is.
+/// Tries a range once; returns it if it must be retried.
 fn try_once(job: &Job, client: &mut Client, range: Range) -> Result<Option<Again>, Halt> {
     let again = Again { range, is_mixed: false, has_stalled: false };
-    // What an earlier range has left behind says nothing of this one.
+    // A stall of an earlier range says nothing about this one.
     drop(client.pulse().take_stall());
     match job.rows.load(client, range, job.method) {
         Ok(true) => {
@@ -69,7 +70,7 @@ fn try_once(job: &Job, client: &mut Client, range: Range) -> Result<Option<Again
     }
 }
 
-/// The same rows, by another statement where the first one stood still.
+/// Retries a range, with the other kind of statement if the first one stalled.
 fn try_again(job: &Job, client: &mut Client, found: Again, has_stalled: bool) -> Result<(), Halt> {
     let Again { range, is_mixed, .. } = found;
     let method = match found.has_stalled || has_stalled {

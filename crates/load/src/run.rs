@@ -17,16 +17,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How often progress is told.
+/// How often progress is reported.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
-/// The same to another machine, which hears of many.
+/// How often progress is reported to another machine, which receives many reports.
 const TELL_AFAR_EVERY: Duration = Duration::from_secs(1);
 
-/// How soon it is noticed that the load is over, or that nobody wants it any more.
+/// How soon it is noticed that the load is over, or that its lease has run out.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs a load and tells of it; the last record is always the end.
+/// Runs a load and reports on it; the last record is always the end.
 pub(super) fn run(plan: LoadPlan, stop: &StopFlag, lease: &Lease, records: &Sender<Record>) {
     let clock = Clock::start();
     let end = match board_of(&plan, stop, clock) {
@@ -39,7 +39,7 @@ pub(super) fn run(plan: LoadPlan, stop: &StopFlag, lease: &Lease, records: &Send
             end.unwrap_or_else(|_| end_of(Err(Halt::Failed(bug())), None, clock))
         }),
     };
-    // Nobody listens any more: then nobody wants to know.
+    // If the receiver is gone, nobody needs the record.
     drop(records.send(Record::End(end)));
 }
 
@@ -50,7 +50,7 @@ fn board_of(plan: &LoadPlan, stop: &StopFlag, clock: Clock) -> Result<Arc<Board>
     Ok(Arc::new(board))
 }
 
-/// The load itself, while the watchdog looks after it.
+/// The load itself, observed by the watchdog.
 fn watched(plan: LoadPlan, board: &Arc<Board>, lease: &Lease, records: &Sender<Record>) -> LoadEnd {
     let clock = board.clock;
     let job = match Job::new(plan, board) {
@@ -148,7 +148,7 @@ impl Job {
         })
     }
 
-    /// What of this part's ranges is missing, in the order of work; `first` is done with each table before.
+    /// This part's missing ranges, in the order of work; runs `first` on each table before.
     fn find_missing(
         &self,
         tables: &[u32],

@@ -1,4 +1,4 @@
-//! Makes tables and their indexes, and counts what is in them.
+//! Creates tables and their indexes, and counts their rows.
 
 use crate::Missing;
 use crate::range::Range;
@@ -9,13 +9,13 @@ use loadstone_drive::{Failure, FailureKind};
 use loadstone_workload::LoadLayout;
 use std::time::{Duration, Instant};
 
-/// How long a statement that nobody waits for any more is waited for.
+/// How long to wait for an abandoned statement to end.
 const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
 
-/// The pause between two looks at it.
+/// The pause between two checks of it.
 const FAREWELL_PAUSE: Duration = Duration::from_millis(50);
 
-/// Makes the table, or looks at the one that is there.
+/// Creates the table, or inspects an existing one.
 pub(super) fn make(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
     let Rows { server, layout, ownership, .. } = rows;
     let name = layout.table_name(table);
@@ -32,7 +32,7 @@ pub(super) fn make(client: &mut Client, rows: &Rows, table: u32) -> Result<(), H
     refuse_rows_beyond(client, layout, table)
 }
 
-/// Which of a table's ranges have to be loaded; those that are there in part are emptied.
+/// The ranges of a table to load; incomplete ones are emptied.
 pub(super) fn missing(
     client: &mut Client,
     rows: &Rows,
@@ -62,8 +62,9 @@ pub(super) fn missing(
 
 /// Waits until no other session adds rows to a table, before its ranges are counted or emptied.
 ///
-/// The statement of a connection that was lost, or of a load that was killed, goes on at the server for a moment. MariaDB
-/// 10.11.19 then hangs: see [`note_missing`]. What does not end in time is left to whoever watches this load.
+/// The statement of a lost connection, or of a killed load, continues at the server for a moment.
+/// MariaDB 10.11.19 then hangs: see [`note_missing`]. If it does not end in time, this gives up
+/// waiting; the watchdog then handles any stall.
 pub(super) fn settle(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
     let name = rows.layout.quoted_name(table);
     let began = Instant::now();
@@ -73,11 +74,11 @@ pub(super) fn settle(client: &mut Client, rows: &Rows, table: u32) -> Result<(),
     Ok(())
 }
 
-/// Looks at all ranges of a table before anybody loads any, for the stages that follow elsewhere.
+/// Inspects all ranges of a table before any are loaded, for later stages on other machines.
 ///
-/// Had each part counted its own, it would count while others load into the same table already. MariaDB 10.11.19 then
-/// hangs now and then: a count that estimates its range and a row that goes to the same page wait for each other, and
-/// neither a time limit nor KILL ends that.
+/// If each part counted its own ranges, it would count while others already load into the same
+/// table. MariaDB 10.11.19 then sometimes hangs: a count that estimates its range and a row
+/// inserted into the same page wait for each other, and neither a time limit nor KILL ends that.
 pub(super) fn note_missing(
     client: &mut Client,
     rows: &Rows,
@@ -91,7 +92,7 @@ pub(super) fn note_missing(
     Ok(())
 }
 
-/// Which of a table's ranges are not there in full, as they stand; nothing is changed.
+/// The incomplete ranges of a table; nothing is changed.
 pub(super) fn look(
     client: &mut Client,
     layout: &LoadLayout,
@@ -111,7 +112,7 @@ pub(super) fn look(
     Ok(missing)
 }
 
-/// A larger table is somebody's work: it is neither cut down nor added to.
+/// A larger table is somebody's work: it is neither truncated nor extended.
 fn refuse_rows_beyond(client: &mut Client, layout: &LoadLayout, table: u32) -> Result<(), Halt> {
     let name = layout.table_name(table);
     let (id, wanted) = layout.greatest(table);
@@ -124,7 +125,7 @@ fn refuse_rows_beyond(client: &mut Client, layout: &LoadLayout, table: u32) -> R
     }
 }
 
-/// Makes the secondary indexes, where the layout has some and they are not there yet.
+/// Creates the secondary indexes, if the layout has some and they do not exist yet.
 pub(super) fn index(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
     let Rows { server, layout, ownership, .. } = rows;
     for sql in layout.create_indexes_sql(table) {

@@ -1,4 +1,4 @@
-//! What a load asks of a family of servers. All else here is the same for every family.
+//! What a load needs of a family of servers. All other code here is the same for every family.
 
 use crate::finding::Finding;
 use crate::identity::{Answer, Identity};
@@ -12,21 +12,21 @@ use std::fmt;
 
 /// A family of servers, as a load sees it.
 pub(crate) trait LoadTarget: fmt::Debug + Send + Sync {
-    /// How its SQL is written.
+    /// The family's SQL dialect.
     fn dialect(&self) -> &'static dyn Dialect;
 
-    /// What an error means that a load goes on from.
+    /// What an error means, if a load can continue after it.
     fn refusal(&self, halt: &Halt) -> Option<Refusal>;
 
-    /// Tells the server how a connection of a load is to be treated: it waits no longer than so many seconds for a lock.
+    /// Sets up a connection of a load: it waits for a lock no longer than this many seconds.
     fn prepare_connection(&self, client: &mut Client, longest_lock_wait_s: u64)
     -> Result<(), Halt>;
 
-    /// By which statement rows travel, from what is wanted and what the server lets through.
+    /// Chooses the statement that loads rows, from what is requested and what the server allows.
     fn choose_method(&self, wish: MethodWish, client: &mut Client) -> Result<Method, Halt>;
 
-    /// Sends the rows of a range inside a transaction; how many the server has taken. Refuses the load where it has
-    /// taken other values than those that were sent.
+    /// Sends the rows of a range inside a transaction; returns how many the server has stored.
+    /// Refuses the load if the server stored other values than those sent.
     fn send(
         &self,
         client: &mut Client,
@@ -35,19 +35,20 @@ pub(crate) trait LoadTarget: fmt::Debug + Send + Sync {
         method: Method,
     ) -> Result<u64, Halt>;
 
-    /// What the server says of a table, so that another one of the same name is told from it.
+    /// What the server says of a table, to distinguish it from another one of the same name.
     fn identity(&self, client: &mut Client, name: &str) -> Result<Identity, Halt>;
 
-    /// Of that what stays when the table gets indexes.
+    /// The part of that which stays the same when the table gets indexes.
     fn definition(&self, client: &mut Client, name: &str) -> Result<Answer, Halt>;
 
-    /// Whether the table's comment says this and nothing else.
+    /// Whether the table's comment is exactly this mark.
     fn has_mark(&self, identity: &Identity, mark: &str) -> bool;
 
     /// Keeps others from renaming, dropping and altering a table until the transaction ends.
     fn pin_table(&self, client: &mut Client, name: &str) -> Result<(), Halt>;
 
-    /// Keeps everybody else from using a table; `false` where the server does not let this user do so.
+    /// Keeps everybody else from using a table; `false` if the server does not allow this user to
+    /// do so.
     fn lock_table(&self, client: &mut Client, name: &str) -> Result<bool, Halt>;
 
     /// Lets others use it again.
@@ -56,12 +57,12 @@ pub(crate) trait LoadTarget: fmt::Debug + Send + Sync {
     /// How many other sessions add rows to the table of this quoted name.
     fn others_that_add(&self, client: &mut Client, quoted_name: &str) -> Result<u64, Halt>;
 
-    /// What there is to see, over another connection, of a statement of the connection `id`. `own`: the load's
-    /// connections.
+    /// What can be seen, over another connection, of a statement on the connection `id`. `own`: the
+    /// load's connections.
     fn look(&self, client: &mut Client, id: u32, beat: &Beat, own: &[u32])
     -> Result<Finding, Halt>;
 
-    /// Ends a statement of the connection `id`; `statement` is its own number, where the server gives it one.
+    /// Kills a statement on the connection `id`; `statement` is its own id, if the server has one.
     fn end_statement(
         &self,
         client: &mut Client,
@@ -69,21 +70,21 @@ pub(crate) trait LoadTarget: fmt::Debug + Send + Sync {
         statement: Option<&str>,
     ) -> Result<(), Halt>;
 
-    /// Ends the connection `id`.
+    /// Kills the connection `id`.
     fn end_connection(&self, client: &mut Client, id: u32) -> Result<(), Halt>;
 }
 
-/// Answers of a server that a load goes on from.
+/// Errors after which a load can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// There is a table of this name.
+    /// A table of this name exists.
     TableExists,
-    /// There is an index of this name.
+    /// An index of this name exists.
     IndexExists,
-    /// There is a row with this key.
+    /// A row with this key exists.
     RowExists,
-    /// A deadlock, or a lock that was waited for too long: another attempt may do better.
+    /// A deadlock or a lock wait timeout: another attempt may succeed.
     Conflict,
-    /// Somebody has ended the statement.
+    /// The statement was killed.
     Ended,
 }

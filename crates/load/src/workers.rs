@@ -7,11 +7,11 @@ use loadstone_drive::{Failure, thread_cpu};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// So often one piece of work may stand still.
+/// How often one piece of work may stall.
 const MOST_STALLS: u32 = 3;
 
-/// Does `work` with each of `items`, with as many connections as the plan allows. The first thing
-/// that goes wrong ends it.
+/// Runs `work` on each of `items`, with as many connections as the plan allows. The first failure
+/// ends it.
 pub(super) fn for_each<T: Copy + Sync>(
     job: &Job,
     items: &[T],
@@ -58,8 +58,9 @@ pub(super) fn for_each<T: Copy + Sync>(
     failed.into_inner().ok().flatten().map_or(Ok(()), Err)
 }
 
-/// Deadlocks and lock waits pass; a lost connection is opened again, and so is what somebody had to end because it
-/// stood still. The work, which looks at what is there first, is then done again; it hears whether it has stood still.
+/// Retries after deadlocks and lock waits; a lost connection is reopened, and so is one whose
+/// statement had to be killed because it stalled. The work checks what exists already and is then
+/// repeated; it learns whether it stalled.
 pub(super) fn with_retries(
     job: &Job,
     client: &mut Client,
@@ -85,8 +86,8 @@ pub(super) fn with_retries(
     }
 }
 
-/// Makes the connection ready for another attempt, if there is a point in one. Where somebody has ended the work because
-/// it stood still, what there is to say of that is returned.
+/// Makes the connection ready for another attempt, if that makes sense. If the work was killed
+/// because it stalled, returns the description of the stall.
 pub(super) fn recover(
     job: &Job,
     client: &mut Client,

@@ -1,4 +1,4 @@
-//! What one value costs a latency recorder: `cargo bench -p loadstone-measure`.
+//! The cost of recording one value: `cargo bench -p loadstone-measure`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use loadstone_measure::{LatencyRecorder, Nanos};
@@ -12,7 +12,8 @@ fn record(criterion: &mut Criterion) {
     });
 }
 
-/// From 20 µs to 2 ms, each binary order of magnitude as likely, as answers spread over a histogram.
+/// From 20 µs to 2 ms, each binary order of magnitude equally likely, as latencies spread over a
+/// histogram.
 fn spread(random: &mut u64) -> Nanos {
     *random ^= *random << 13;
     *random ^= *random >> 7;

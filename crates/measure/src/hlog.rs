@@ -1,12 +1,13 @@
 //! The HdrHistogram interval log with version 2 histograms, as the Java, Python and C tools read it.
 //!
-//! One line holds one histogram of one interval: `Tag=TAG,FROM,LENGTH,MAX,HISTOGRAM`, times in seconds
-//! since [`header`]'s start time, the greatest value in milliseconds (the format's custom for values in
-//! nanoseconds), the histogram deflated and in base64.
+//! One line holds one histogram of one interval: `Tag=TAG,FROM,LENGTH,MAX,HISTOGRAM`. Times are in
+//! seconds since [`header`]'s start time, the greatest value is in milliseconds (the format's
+//! custom for values in nanoseconds), and the histogram is deflated and base64-encoded.
 //!
-//! A histogram cannot hold values above its range, and the format has no place for them. They get a line
-//! of their own with the tag `TAG!above`: a histogram that holds the greatest of them as often as there
-//! were. Other tools show it as one more tag, so nothing is lost from sight; [`read`] puts it back.
+//! A histogram cannot hold values above its range, and the format has no place for them. They get a
+//! line of their own with the tag `TAG!above`: a histogram that holds the greatest of them as often
+//! as there were such values. Other tools show it as one more tag, so nothing is hidden; [`read`]
+//! puts it back.
 
 use std::collections::BTreeMap;
 
@@ -38,17 +39,17 @@ pub enum HlogError {
     BadLine {
         /// What is wrong with it.
         reason: &'static str,
-        /// Its beginning.
+        /// The start of the line.
         line: String,
     },
 }
 
-/// One histogram of one interval, read back. Extremes and mean are to the histogram's three digits.
+/// One histogram of one interval, read back. Extremes and mean have the histogram's three digits.
 #[derive(Debug, Clone)]
 pub struct Interval {
-    /// Which distribution; empty for a line without a tag.
+    /// The distribution's tag; empty for a line without one.
     pub tag: String,
-    /// When the interval began, in seconds since the log's start time.
+    /// When the interval started, in seconds since the log's start time.
     pub from_s: f64,
     /// How long it was, in seconds.
     pub length_s: f64,
@@ -56,7 +57,7 @@ pub struct Interval {
     pub latency: Latency,
 }
 
-/// The head of a log whose times count from `start_unix_s` (seconds since 1970, UTC).
+/// The header of a log whose times count from `start_unix_s` (seconds since 1970, UTC).
 #[must_use]
 pub fn header(start_unix_s: f64) -> String {
     format!(
@@ -66,10 +67,10 @@ pub fn header(start_unix_s: f64) -> String {
     )
 }
 
-/// Append the lines, without line breaks, of one interval: none where `latency` has no value.
+/// Appends the lines, without line breaks, of one interval: none if `latency` has no values.
 ///
 /// # Errors
-/// [`HlogError::BadTag`], and then nothing is appended.
+/// [`HlogError::BadTag`]; then nothing is appended.
 pub fn write(
     tag: &str,
     from_s: f64,
@@ -89,7 +90,7 @@ pub fn write(
     Ok(())
 }
 
-/// Whether lines can have this tag.
+/// Whether a line can have this tag.
 ///
 /// # Errors
 /// [`HlogError::BadTag`].
@@ -100,8 +101,8 @@ pub fn check_tag(tag: &str) -> Result<(), HlogError> {
     Ok(())
 }
 
-/// The intervals of a log, or of some of its lines, in their order. The line of the values above the
-/// range is joined to its interval's.
+/// The intervals of a log, or of some of its lines, in their order. The line of the values above
+/// the range is merged into its interval.
 ///
 /// # Errors
 /// [`HlogError::BadLine`] at the first line that is neither a comment nor an interval.
@@ -121,18 +122,18 @@ pub fn read(text: &str) -> Result<Vec<Interval>, HlogError> {
 /// All values of each tag, over all intervals.
 ///
 /// # Errors
-/// As [`read`].
+/// The same as [`read`].
 pub fn merge<'a>(
     lines: impl IntoIterator<Item = &'a str>,
 ) -> Result<BTreeMap<String, Latency>, HlogError> {
     Ok(sum(lines)?.into_iter().map(|interval| (interval.tag, interval.latency)).collect())
 }
 
-/// All values of each tag as one interval, over the time that the lines cover together. What was
-/// merged of parts is the same as what is merged of all lines.
+/// All values of each tag as one interval, over the time that the lines cover together. Merging
+/// merged parts gives the same as merging all lines.
 ///
 /// # Errors
-/// As [`read`].
+/// The same as [`read`].
 pub fn sum<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Vec<Interval>, HlogError> {
     let mut summed: BTreeMap<String, Interval> = BTreeMap::new();
     let mut unpacker = Unpacker::new();
@@ -145,10 +146,10 @@ pub fn sum<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Vec<Interval>
     Ok(summed.into_values().collect())
 }
 
-/// Append the lines of an interval, as [`write`].
+/// Appends the lines of an interval, as [`write`] does.
 ///
 /// # Errors
-/// [`HlogError::BadTag`], and then nothing is appended.
+/// [`HlogError::BadTag`]; then nothing is appended.
 pub fn write_interval(interval: &Interval, lines: &mut Vec<String>) -> Result<(), HlogError> {
     let Interval { tag, from_s, length_s, latency } = interval;
     write(tag, *from_s, *length_s, latency, lines)
@@ -173,7 +174,7 @@ fn line(tag: &str, from_s: f64, length_s: f64, histogram: &Histogram<u64>) -> St
     format!("Tag={tag},{from_s:.6},{length_s:.6},{max_ms:.3},{}", BASE64.encode(bytes))
 }
 
-/// A histogram of its own range that holds `value` so often.
+/// A histogram of its own range that holds `value` this many times.
 fn repeated(value: Nanos, count: u64) -> Histogram<u64> {
     let mut histogram = Histogram::new(3).expect("three digits are allowed");
     histogram
@@ -186,7 +187,7 @@ fn is_remark(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with('#') || line.starts_with('"')
 }
 
-/// A line's fields, and what was counted: without 270 KB of its own for each line.
+/// A line's fields and counts, without 270 KB for each line.
 struct Stored {
     tag: String,
     from_s: f64,
@@ -237,7 +238,8 @@ fn decode(line: &str, unpacker: &mut Unpacker) -> Result<Stored, HlogError> {
     Ok(Stored { tag: tag.to_owned(), from_s, length_s, buckets })
 }
 
-/// Find the interval that the values above the range belong to; where all were above, it has no line.
+/// Finds the interval that the values above the range belong to; if all of its values were above,
+/// it has no line.
 fn join_above(intervals: &mut Vec<Interval>, tag: &str, above: &Interval) {
     let same = |interval: &&mut Interval| interval.tag == tag && interval.from_s == above.from_s;
     if let Some(interval) = intervals.iter_mut().rev().find(same) {

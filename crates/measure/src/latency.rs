@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::Nanos;
 use crate::stored::{Bucket, SIGNIFICANT_DIGITS};
 
-/// The greatest latency that has a place in the histogram: one hour. What is above is counted apart.
+/// The greatest latency that fits into the histogram: one hour. Values above are counted
+/// separately.
 pub const HIGHEST_TRACKABLE: Nanos = Nanos(3_600_000_000_000);
 
-/// A distribution of latencies: a histogram, with what a histogram loses kept exactly beside it.
+/// A distribution of latencies: a histogram, plus exact figures of what a histogram loses.
 ///
-/// `count == in the histogram + above_range`. Shards and intervals are merged by adding, so a quantile
-/// of merged data is that of all values together; percentiles are never averaged.
+/// `count == in the histogram + above_range`. Shards and intervals are merged by adding, so a
+/// quantile of merged data is that of all values together; percentiles are never averaged.
 #[derive(Clone, Debug)]
 pub struct Latency {
     histogram: Histogram<u64>,
@@ -29,7 +30,8 @@ impl Default for Latency {
 }
 
 impl Latency {
-    /// An empty one. It allocates some 270 KB, so keep and [`Latency::clear`] it where that is often.
+    /// An empty distribution. It allocates some 270 KB, so reuse it with [`Latency::clear`] in
+    /// frequent operations.
     #[must_use]
     pub fn new() -> Self {
         let histogram = Histogram::new_with_bounds(1, HIGHEST_TRACKABLE.0, SIGNIFICANT_DIGITS)
@@ -37,7 +39,7 @@ impl Latency {
         Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, above_range: 0 }
     }
 
-    /// Count one value.
+    /// Counts one value.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
         if latency > HIGHEST_TRACKABLE || self.histogram.record(latency.0).is_err() {
@@ -48,7 +50,7 @@ impl Latency {
         self.max_ns = self.max_ns.max(latency.0);
     }
 
-    /// Take in all values of `other`.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("both histograms have the same range");
         self.sum_ns += other.sum_ns;
@@ -57,9 +59,9 @@ impl Latency {
         self.above_range += other.above_range;
     }
 
-    /// Forget all values, keep the memory.
+    /// Removes all values, keeps the memory.
     pub fn clear(&mut self) {
-        // Resetting writes 270 KB; most recorders of most intervals (one for each errno) are empty.
+        // Resetting writes 270 KB; most recorders of most intervals (one per error code) are empty.
         if !self.histogram.is_empty() {
             self.histogram.reset();
         }
@@ -69,47 +71,47 @@ impl Latency {
         self.above_range = 0;
     }
 
-    /// How many values, those above the range included.
+    /// The number of values, including those above the range.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.histogram.len().saturating_add(self.above_range)
     }
 
-    /// Whether there is no value at all.
+    /// Whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
-    /// How many values were greater than [`HIGHEST_TRACKABLE`].
+    /// The number of values greater than [`HIGHEST_TRACKABLE`].
     #[must_use]
     pub fn above_range(&self) -> u64 {
         self.above_range
     }
 
-    /// The least value; `None` where there is none.
+    /// The least value; `None` if there are no values.
     #[must_use]
     pub fn min(&self) -> Option<Nanos> {
         (!self.is_empty()).then_some(Nanos(self.min_ns))
     }
 
-    /// The greatest value, above the range too; `None` where there is none.
+    /// The greatest value, also above the range; `None` if there are no values.
     #[must_use]
     pub fn max(&self) -> Option<Nanos> {
         (!self.is_empty()).then_some(Nanos(self.max_ns))
     }
 
-    /// The arithmetic mean in nanoseconds; `None` where there is no value.
+    /// The arithmetic mean in nanoseconds; `None` if there are no values.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.sum_ns as f64 / self.count() as f64)
     }
 
     /// The value that the share `quantile` (0 to 1) of all values does not exceed, to three digits
-    /// (its upper edge, but never more than the greatest value); `None` where there is no value.
+    /// (its upper edge, but never more than the greatest value); `None` if there are no values.
     ///
-    /// A quantile that falls among the values above the range is the greatest value: what lies between
-    /// is not known, and the truth is not more.
+    /// A quantile that falls among the values above the range is the greatest value: the values in
+    /// between are not known, and the true one is not greater.
     #[must_use]
     pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
         if self.is_empty() {
@@ -121,13 +123,13 @@ impl Latency {
             return Some(Nanos(self.max_ns));
         }
         let edge = self.histogram.value_at_quantile(rank_as_quantile(rank, inside));
-        // The edge of a bucket can lie beyond the values in it.
+        // The edge of a bucket can be beyond the values in it.
         let edge = edge.min(HIGHEST_TRACKABLE.0);
         Some(Nanos(edge.clamp(self.min_ns, self.max_ns)))
     }
 
-    /// How often each value came, in rising order and to three digits (upper edges, as in
-    /// [`Latency::quantile`]). Values above the range stand as the greatest.
+    /// How often each value occurred, in rising order and to three digits (upper edges, as in
+    /// [`Latency::quantile`]). Values above the range count as the greatest.
     #[must_use]
     pub fn counts(&self) -> Vec<(Nanos, u64)> {
         let bounded = |edge: u64| Nanos(edge.clamp(self.min_ns, self.max_ns));
@@ -142,7 +144,7 @@ impl Latency {
         counts
     }
 
-    /// The figures people quote.
+    /// The usual summary figures.
     #[must_use]
     pub fn summary(&self) -> LatencySummary {
         let at = |quantile| self.quantile(quantile).map(|nanos| nanos.0);
@@ -165,14 +167,14 @@ impl Latency {
         &self.histogram
     }
 
-    /// Take in the buckets of a stored histogram, in rising order: extremes and mean to its digits.
+    /// Adds the buckets of a stored histogram, in rising order: extremes and mean have its digits.
     pub(crate) fn add_stored(&mut self, buckets: &[Bucket]) {
         let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { return };
-        // Not what is recorded below: that is the middle of a bucket.
+        // Not the recorded value below: that is the middle of a bucket.
         let (min_ns, max_ns) = (self.min_ns.min(first.lowest), last.highest());
         for bucket in buckets {
             let mut value = bucket.middle();
-            // The last bucket of the range reaches beyond it; what was counted there was within.
+            // The range's last bucket extends beyond it; the values counted there were within.
             if bucket.lowest <= HIGHEST_TRACKABLE.0 {
                 value = value.min(HIGHEST_TRACKABLE.0);
             }
@@ -182,7 +184,7 @@ impl Latency {
         self.max_ns = self.max_ns.max(max_ns);
     }
 
-    /// Take in `count` values above the range of which only the greatest is known.
+    /// Adds `count` values above the range of which only the greatest is known.
     pub(crate) fn add_above_range(&mut self, count: u64, max: Nanos) {
         if count == 0 {
             return;
@@ -206,8 +208,8 @@ impl Latency {
     }
 }
 
-/// The quantile at which a histogram of `count` values answers with the value of this `rank`. The middle
-/// between two ranks, as `rank / count * count` may round up to the next rank.
+/// The quantile for which a histogram of `count` values returns the value of this `rank`: the
+/// middle between two ranks, as `rank / count * count` may round up to the next rank.
 fn rank_as_quantile(rank: u64, count: u64) -> f64 {
     (rank as f64 - 0.5) / count as f64
 }
@@ -219,49 +221,49 @@ pub struct LatencyRecorder {
 }
 
 impl LatencyRecorder {
-    /// An empty one.
+    /// An empty recorder.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Count one value.
+    /// Counts one value.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
         self.current.record(latency);
     }
 
-    /// Count one value `count` times.
+    /// Counts one value `count` times.
     pub fn record_many(&mut self, latency: Nanos, count: u64) {
         self.current.record_many(latency.0, count);
     }
 
-    /// Take in all values of `other`.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Latency) {
         self.current.merge(other);
     }
 
-    /// What was recorded since the interval began.
+    /// The values recorded since the interval started.
     #[must_use]
     pub fn current(&self) -> &Latency {
         &self.current
     }
 
-    /// End the interval: take out what was recorded. Allocates; see [`LatencyRecorder::swap`].
+    /// Ends the interval: takes out the recorded values. Allocates; see [`LatencyRecorder::swap`].
     #[must_use]
     pub fn take(&mut self) -> Latency {
         std::mem::take(&mut self.current)
     }
 
-    /// End the interval without allocating: take out what was recorded and go on in `spare`, which is
-    /// cleared. Two of them per recorder go back and forth between the threads.
+    /// Ends the interval without allocating: takes out the recorded values and continues in
+    /// `spare`, which is cleared. Two distributions per recorder alternate between the threads.
     #[must_use]
     pub fn swap(&mut self, mut spare: Latency) -> Latency {
         spare.clear();
         std::mem::replace(&mut self.current, spare)
     }
 
-    /// End the interval into `total`, keeping the memory here.
+    /// Ends the interval by adding it to `total`, keeping the memory here.
     pub fn drain_into(&mut self, total: &mut Latency) {
         if !self.current.is_empty() {
             total.merge(&self.current);
@@ -270,17 +272,17 @@ impl LatencyRecorder {
     }
 }
 
-/// The figures people quote of a latency, in nanoseconds; `None` where there was no value.
+/// The usual summary figures of a latency, in nanoseconds; `None` if there are no values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {
-    /// How many values, those above the range included.
+    /// The number of values, including those above the range.
     pub count: u64,
-    /// The least.
+    /// The least value.
     pub min: Option<u64>,
     /// The arithmetic mean.
     pub mean: Option<f64>,
-    /// Half of the values are not greater.
+    /// The median.
     pub p50: Option<u64>,
     /// The 90th percentile.
     pub p90: Option<u64>,
@@ -290,8 +292,8 @@ pub struct LatencySummary {
     pub p99: Option<u64>,
     /// The 99.9th percentile.
     pub p999: Option<u64>,
-    /// The greatest.
+    /// The greatest value.
     pub max: Option<u64>,
-    /// How many values were greater than the histogram's range, one hour.
+    /// The number of values above the histogram's range, one hour.
     pub above_range: u64,
 }

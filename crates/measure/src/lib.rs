@@ -1,4 +1,4 @@
-//! Counters that carry their law, latency histograms, and the interval log that stores them.
+//! Counters that keep an invariant, latency histograms, and the interval log that stores them.
 //!
 //! Nothing here reads a clock, opens a file or knows a thread: time is an argument, and every type is
 //! plain data that one thread fills and another merges.

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Nanoseconds since the run's load began, or a span of them.
+/// Nanoseconds since the start of the run's load, or a duration.
 ///
-/// Differences saturate at zero: two clocks' readings can be a hair out of order, and a span of 584
-/// years would be worse than one of nothing.
+/// Differences saturate at zero: two clocks' readings can be slightly out of order, and a duration
+/// of 584 years would be worse than zero.
 #[derive(
     Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all, or the moment the load began.
+    /// A zero duration, or the moment the load started.
     pub const ZERO: Self = Self(0);
     /// Later than any moment of any run (584 years).
     pub const MAX: Self = Self(u64::MAX);
 
     const PER_SECOND: f64 = 1e9;
 
-    /// `seconds` as nanoseconds, rounded; negative and not-a-number become zero, too much becomes
+    /// `seconds` as nanoseconds, rounded; negative and not-a-number become zero, too large becomes
     /// [`Nanos::MAX`].
     #[must_use]
     pub fn from_seconds(seconds: f64) -> Self {
-        // A float-to-integer cast saturates and maps NaN to zero: exactly what is wanted here.
+        // A float-to-integer cast saturates and maps NaN to zero: exactly what is needed here.
         Self((seconds * Self::PER_SECOND).round() as u64)
     }
 
@@ -40,13 +40,13 @@ impl Nanos {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// In seconds.
+    /// The value in seconds.
     #[must_use]
     pub fn seconds(self) -> f64 {
         self.0 as f64 / Self::PER_SECOND
     }
 
-    /// The span from `earlier` to here, or zero where `earlier` is later.
+    /// The time from `earlier` to here, or zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         self.saturating_sub(earlier)

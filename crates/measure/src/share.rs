@@ -3,21 +3,21 @@
 use crate::Nanos;
 use serde::{Serialize, Serializer};
 
-/// Events that one of many has seen through: a virtual user, a thread.
+/// The events that one of many users or threads completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// How many.
+    /// The number of events.
     pub events: u64,
-    /// The response times' sum.
+    /// The sum of the response times.
     pub busy: Nanos,
-    /// The least response time; zero where there is no event.
+    /// The least response time; zero if there are no events.
     pub least: Nanos,
-    /// The greatest.
+    /// The greatest response time.
     pub greatest: Nanos,
 }
 
 impl Share {
-    /// One more.
+    /// Adds one event.
     pub fn add_event(&mut self, response: Nanos) {
         self.least = if self.events == 0 { response } else { self.least.min(response) };
         self.greatest = self.greatest.max(response);
@@ -25,7 +25,7 @@ impl Share {
         self.events += 1;
     }
 
-    /// What the same one did before or after.
+    /// Adds another share of the same user or thread.
     pub fn add(&mut self, other: &Self) {
         self.least = match (self.events, other.events) {
             (_, 0) => self.least,
@@ -38,7 +38,8 @@ impl Share {
     }
 }
 
-/// Whose share it is, and the share, written as one short row: there may be thousands in each sample.
+/// A user's or thread's number and share, written as one short row: there may be thousands in each
+/// sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberedShare(pub u64, pub Share);
 

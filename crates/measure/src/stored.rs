@@ -1,8 +1,8 @@
 //! A histogram as an interval log stores it: version 2 of HdrHistogram's encoding (its wiki, "HdrHistogram V2 encoding").
 //!
-//! Only what was counted is read, bucket by bucket. The library would make a histogram of 270 KB for each
-//! line and look at all of its counts, which the head of a cluster cannot afford thousands of times a
-//! second; and it makes room for as much as a line says that it has (4 GB).
+//! Only the non-empty buckets are read. The library would create a histogram of 270 KB for each
+//! line and scan all of its counts, which the head of a cluster cannot afford thousands of times a
+//! second; and it allocates as much as a line claims to have (4 GB).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -12,57 +12,58 @@ use flate2::{Decompress, FlushDecompress, Status};
 /// (1 µs) would save a quarter of 270 KB and round a 30 µs answer to two digits.
 pub(crate) const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// What a histogram begins with.
+/// The magic number of a histogram.
 const PLAIN: [u8; 4] = 0x1c84_9313_u32.to_be_bytes();
 
-/// What one begins with that is deflated; a length follows, which nothing depends on.
+/// The magic number of a deflated one; a length follows, which nothing depends on.
 const PACKED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 
-/// Before the counts: cookie, their length, an offset, digits, the least and the highest value, a ratio.
+/// The header before the counts: cookie, their length, an offset, digits, the least and the highest
+/// value, a ratio.
 const HEAD_BYTES: usize = 40;
 
-/// The highest value of a histogram that grows as it has to.
+/// The highest value of a histogram that grows as needed.
 const HIGHEST: u64 = i64::MAX as u64;
 
 /// Bytes of an unpacked histogram: 56,320 counts of nine bytes are the most that three digits take.
 const LARGEST: usize = 512 * 1024;
 
-/// Bytes of the longest number: the ninth has eight bits of it.
+/// Bytes of the longest number: the ninth byte has eight bits of it.
 const LONGEST: u32 = 9;
 
-/// Values that a histogram does not tell apart, and how often they came (at least once).
+/// Values that a histogram does not distinguish, and how often they occurred (at least once).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bucket {
-    /// The least of them.
+    /// The least of these values.
     pub(crate) lowest: u64,
-    /// How many different ones.
+    /// The number of different values.
     pub(crate) width: u64,
-    /// How often they came.
+    /// How often they occurred.
     pub(crate) count: u64,
 }
 
 impl Bucket {
-    /// The greatest of them.
+    /// The greatest of these values.
     pub(crate) fn highest(&self) -> u64 {
         self.lowest + (self.width - 1)
     }
 
-    /// The one that stands for all: the upper one of two in the middle.
+    /// The value that stands for all of them: the upper one of the two in the middle.
     pub(crate) fn middle(&self) -> u64 {
         self.lowest + self.width / 2
     }
 }
 
-/// Why a text is no histogram.
+/// Why a text is not a histogram.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// Not even bytes.
+    /// Not base64.
     NotBase64,
-    /// Bytes of something else, or not all of them.
+    /// Other data, or incomplete.
     Damaged,
 }
 
-/// Reads histograms, one after the other, in the same memory.
+/// Reads histograms one after another, reusing its memory.
 pub(crate) struct Unpacker {
     bytes: Vec<u8>,
     plain: Vec<u8>,
@@ -74,7 +75,7 @@ impl Unpacker {
         Self { bytes: Vec::new(), plain: Vec::new(), inflate: Decompress::new(true) }
     }
 
-    /// The buckets with something in them, in rising order, of a histogram that anybody may have written.
+    /// The non-empty buckets, in rising order, of a histogram from an untrusted source.
     pub(crate) fn buckets(&mut self, text: &str) -> Result<Vec<Bucket>, Unreadable> {
         self.bytes.clear();
         BASE64.decode_vec(text, &mut self.bytes).map_err(|_| Unreadable::NotBase64)?;
@@ -97,7 +98,7 @@ impl Unpacker {
                 .decompress_vec(packed.get(taken..)?, &mut self.plain, FlushDecompress::Finish)
                 .ok()?;
             let moved = self.inflate.total_in() as usize > taken || self.plain.len() > given;
-            // A stream that ends too early may still have all counts: that is seen by their length.
+            // A stream that ends too early may still have all counts: their length shows it.
             if status == Status::StreamEnd || !moved {
                 break;
             }
@@ -106,8 +107,8 @@ impl Unpacker {
     }
 }
 
-/// Which values an index stands for (HdrHistogram's layout: the first bucket has all of its cells, each
-/// further one, twice as coarse, the upper half).
+/// The values that an index stands for. In HdrHistogram's layout, the first bucket has all of its
+/// cells; each further one is twice as coarse and has only the upper half.
 struct Layout {
     unit_bits: u32,
     half_bits: u32,
@@ -115,7 +116,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// Of the least value that is told apart, the highest one, and the digits; `None` where no histogram is so.
+    /// The layout for the least distinguishable value, the highest one, and the digits; `None` if
+    /// no histogram has these.
     fn new(least: u64, highest: u64, digits: u32) -> Option<Self> {
         let is_range = least >= 1 && highest <= HIGHEST && highest / 2 >= least;
         if !is_range || digits > u32::from(SIGNIFICANT_DIGITS) {
@@ -124,7 +126,7 @@ impl Layout {
         let apart = 2 * 10_u64.pow(digits);
         let (unit_bits, cell_bits) = (least.ilog2(), apart.next_power_of_two().ilog2());
         let finest_bits = unit_bits + cell_bits;
-        // Each bucket reaches twice as far as the one before.
+        // Each bucket extends twice as far as the one before.
         let buckets = (highest.ilog2() + 1).saturating_sub(finest_bits) + 1;
         let half_bits = cell_bits - 1;
         (finest_bits < i64::BITS).then_some(Self {
@@ -146,7 +148,7 @@ impl Layout {
     }
 }
 
-/// Counts stand in the order of their indices; a negative one stands for as many empty cells.
+/// Counts are in the order of their indices; a negative one stands for that many empty cells.
 fn counted(histogram: &[u8]) -> Option<Vec<Bucket>> {
     let (head, payload) = histogram.split_at_checked(HEAD_BYTES)?;
     let word = |at: usize| Some(u32::from_be_bytes(head.get(at..at + 4)?.try_into().ok()?));
@@ -170,7 +172,7 @@ fn counted(histogram: &[u8]) -> Option<Vec<Bucket>> {
     Some(found)
 }
 
-/// The next number: seven bits a byte, the lowest first, the sign in the lowest bit of all.
+/// The next number: seven bits per byte, the lowest first; the sign is the lowest bit of all.
 fn number(left: &mut &[u8]) -> Option<i64> {
     let mut found = 0_u64;
     for place in 0..LONGEST {
@@ -221,7 +223,7 @@ mod tests {
             let highest = (least << reach) + 1;
             let mut histogram = Histogram::new_with_bounds(least, highest, digits).expect("a range");
             for (share, count) in shares {
-                // As latencies lie: as many between 1 and 10 as between 10 and 100.
+                // Distributed as latencies are: as many between 1 and 10 as between 10 and 100.
                 let value = (highest as f64).powf(share) as u64;
                 histogram.record_n(value.min(highest), count).expect("a value of the range");
             }
@@ -245,7 +247,7 @@ mod tests {
         ) {
             let mut plain = Vec::new();
             V2Serializer::new().serialize(&histogram, &mut plain).expect("memory");
-            // Not the length or the range: the library makes room for whatever they say.
+            // Neither the length nor the range: the library allocates whatever they say.
             if let Some(byte) = plain.get_mut(at).filter(|_| !(4..HEAD_BYTES).contains(&at)) {
                 *byte = to;
             }
@@ -267,7 +269,7 @@ mod tests {
         }
     }
 
-    /// Bytes as numbers have them: many that go on, many of few bits.
+    /// Bytes as encoded numbers have them: many with a continuation bit, many with few bits set.
     fn payloads() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop_oneof![Just(0xff_u8), Just(0x80), Just(0), 0..4_u8, any::<u8>()];
         prop::collection::vec(byte, 0..60)
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn cells_beyond_all_that_can_be_numbered_are_refused() {
-        // 2^63 empty cells, as many again but one, and one more that would be the cell 2^64.
+        // 2^63 empty cells, as many again minus one, and one more that would be the cell 2^64.
         let payload = [&[0xff; 9][..], &[0xfd], &[0xff; 8], &[0x00, 0x02]].concat();
         assert_eq!(buckets(&histogram(1, HIGHEST, 3, &payload)), None);
     }

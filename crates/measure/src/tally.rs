@@ -1,82 +1,83 @@
-//! The counters of events, and the law that they keep.
+//! Event counters, and the invariant that they keep.
 
 use serde::{Deserialize, Serialize};
 
-/// Where every event of a load stands.
+/// The state of all events of a load.
 ///
 /// `due == waiting + started + skipped` and `started == in_flight + succeeded + failed`, at every
-/// instant. The methods keep the law; [`Tally::balances`] checks it at every interval and over hosts.
+/// instant. The methods keep this invariant; [`Tally::balances`] checks it at every interval and
+/// over hosts.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tally {
-    /// Events whose time had come.
+    /// Events that became due.
     pub due: u64,
     /// Due, but no virtual user was free yet.
     pub waiting: u64,
-    /// Events begun.
+    /// Started events.
     pub started: u64,
-    /// Due, but given up before they began.
+    /// Due, but abandoned before they started.
     pub skipped: u64,
-    /// Begun and not over.
+    /// Started and not finished.
     pub in_flight: u64,
-    /// Over, and well.
+    /// Finished successfully.
     pub succeeded: u64,
-    /// Over, and not well.
+    /// Finished with an error.
     pub failed: u64,
 }
 
 impl Tally {
-    /// An event's time has come: it waits.
+    /// An event becomes due: it waits.
     pub fn became_due(&mut self) {
         self.due += 1;
         self.waiting += 1;
     }
 
-    /// A waiting event begins.
+    /// A waiting event starts.
     ///
     /// # Panics
-    /// Where none waits: that is a fault in the caller, and counting on would hide it.
+    /// If none waits: that is a bug in the caller, and counting on would hide it.
     pub fn start(&mut self) {
         take_one(&mut self.waiting, "start() without a waiting event");
         self.started += 1;
         self.in_flight += 1;
     }
 
-    /// A waiting event is given up.
+    /// A waiting event is abandoned.
     ///
     /// # Panics
-    /// Where none waits.
+    /// If none waits.
     pub fn skip(&mut self) {
         take_one(&mut self.waiting, "skip() without a waiting event");
         self.skipped += 1;
     }
 
-    /// An event in flight ended well.
+    /// An event in flight succeeded.
     ///
     /// # Panics
-    /// Where none is in flight.
+    /// If none is in flight.
     pub fn succeed(&mut self) {
         take_one(&mut self.in_flight, "succeed() without an event in flight");
         self.succeeded += 1;
     }
 
-    /// An event in flight ended badly.
+    /// An event in flight failed.
     ///
     /// # Panics
-    /// Where none is in flight.
+    /// If none is in flight.
     pub fn fail(&mut self) {
         take_one(&mut self.in_flight, "fail() without an event in flight");
         self.failed += 1;
     }
 
-    /// Whether the law above holds.
+    /// Whether the invariant above holds.
     #[must_use]
     pub fn balances(&self) -> bool {
         equals_sum(self.due, [self.waiting, self.started, self.skipped])
             && equals_sum(self.started, [self.in_flight, self.succeeded, self.failed])
     }
 
-    /// Take in another shard's or host's tally.
+    /// Adds another shard's or host's tally.
     pub fn add(&mut self, other: &Self) {
         self.due += other.due;
         self.waiting += other.waiting;
@@ -93,7 +94,7 @@ fn take_one(counter: &mut u64, fault: &str) {
     *counter -= 1;
 }
 
-/// Sums in 128 bits, so that a record from a damaged file cannot balance by wrapping around.
+/// Adds in 128 bits, so that a record from a damaged file cannot balance by wrapping around.
 fn equals_sum(whole: u64, parts: [u64; 3]) -> bool {
     u128::from(whole) == parts.into_iter().map(u128::from).sum()
 }
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Do what is possible now; `true` where the action was.
+    /// Runs the action if it is possible now; returns whether it was.
     fn act(tally: &mut Tally, action: u8) -> bool {
         match action {
             0 => tally.became_due(),

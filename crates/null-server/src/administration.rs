@@ -1,4 +1,5 @@
-//! Plausible answers to administration: enough for Loadstone's own look at a target, and for people.
+//! Plausible answers to administrative statements: enough for Loadstone's own inspection of a
+//! target, and for people.
 
 use crate::rows::{Column, Rows, Type, Value};
 use crate::settings::Settings;
@@ -9,14 +10,14 @@ use crate::tls::Names;
 const COLUMNS: [(&str, &str); 4] =
     [("id", "int(11)"), ("k", "int(11)"), ("c", "char(120)"), ("pad", "char(60)")];
 
-/// What the server says of itself.
+/// What the server says about itself.
 #[derive(Debug)]
 pub(crate) struct Administration {
     settings: Settings,
     variables: Vec<(&'static str, String)>,
 }
 
-/// What an answer may depend on that changes.
+/// The changing state that an answer may depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now {
     pub(crate) connection: u32,
@@ -62,7 +63,7 @@ impl Administration {
         rows
     }
 
-    /// A row a table with the columns that are asked for; what we have no answer to is NULL.
+    /// One row per table with the requested columns; columns we have no answer for are NULL.
     fn tables(&self, question: &str) -> Rows {
         let asked = columns_asked(question);
         let row = |table: String| asked.iter().map(|column| of_table(&table, column)).collect();
@@ -132,7 +133,7 @@ pub(crate) fn pairs(all: impl IntoIterator<Item = (&'static str, String)>, quest
     Rows { columns: texts(&["Variable_name", "Value"]), rows }
 }
 
-/// SQL's LIKE with `%` only; `_` is taken for itself, as it stands in most names.
+/// SQL's LIKE with `%` only; `_` matches itself, as it is part of most names.
 fn like(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('%');
     let first = parts.next().unwrap_or_default();

@@ -8,9 +8,9 @@ use crate::rows::Form;
 /// The bytes of an answer.
 #[derive(Debug)]
 pub(crate) enum Bytes {
-    /// Of the library, shared by all connections.
+    /// From the library, shared by all connections.
     Shared { answer: u32, form: Form, shape: Shape },
-    /// Of this answer alone.
+    /// Owned by this answer.
     Own(Vec<u8>),
 }
 
@@ -23,18 +23,18 @@ impl Bytes {
     }
 }
 
-/// What happens behind an answer.
+/// What happens after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// The next command.
+    /// The next command is read.
     GoOn,
     /// The connection is closed: it was refused.
     Close,
-    /// The connection is closed: the script wants it.
+    /// The connection is closed: the script asks for it.
     Drop,
 }
 
-/// What a command is answered with.
+/// The answer to a command.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) kind: Kind,
@@ -49,7 +49,7 @@ impl Reply {
         Self { kind, outcome, errno: 0, bytes: Bytes::Own(bytes), then: Then::GoOn }
     }
 
-    /// Whether the script concerns it.
+    /// Whether the script applies to it.
     pub(crate) fn is_load(&self) -> bool {
         is_load(self.kind)
     }
@@ -67,7 +67,7 @@ pub(crate) struct Answering {
     pub(crate) sent: usize,
     /// When the next piece is due.
     pub(crate) next_ns: u64,
-    /// It waited for its time.
+    /// It had to wait until it was due.
     pub(crate) timed: bool,
     pub(crate) then: Then,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What `--help` says.
+/// The text of `--help`.
 pub(crate) const HELP: &str = "\
 loadstone-null-server: a MySQL server without a database, which answers at once, or on script
 
@@ -30,7 +30,7 @@ Any user and password is let in. Prints one line of JSON when it is ready.
 
 const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// What was asked for.
+/// The parsed arguments.
 #[derive(Debug)]
 pub(crate) struct Arguments {
     pub(crate) settings: Settings,
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads them; `None`: help is wanted.
+    /// Parses them; `None`: help is requested.
     pub(crate) fn read(
         mut words: impl Iterator<Item = String>,
     ) -> Result<Option<Self>, NullServerError> {

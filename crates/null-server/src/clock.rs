@@ -1,4 +1,4 @@
-//! CLOCK_MONOTONIC in nanoseconds, as clients on this machine read it too.
+//! CLOCK_MONOTONIC in nanoseconds, comparable with what clients on this machine read.
 
 use rustix::event::Timespec;
 use rustix::time::{ClockId, clock_gettime};
@@ -13,7 +13,7 @@ pub(crate) fn thread_cpu() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// The instant as timers take it.
+/// The instant in the form that timers take.
 pub(crate) fn timespec(at_ns: u64) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(at_ns / 1_000_000_000).unwrap_or(i64::MAX),

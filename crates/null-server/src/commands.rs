@@ -98,7 +98,7 @@ impl Connection {
         let (mut out, mut sequence) = (Vec::new(), message.answer_sequence);
         let cached = core.settings.auth == Auth::CachingSha2Password && wishes.caching_sha2;
         if cached && !wishes.no_password {
-            // AuthMoreData: the password is in the cache, no more is needed.
+            // AuthMoreData: the password is in the cache, nothing else is needed.
             put_packet(&mut out, &mut sequence, |out| out.extend_from_slice(&[0x01, 0x03]));
         }
         put_ok(&mut out, &mut sequence, 0, self.shape);
@@ -134,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// A statement of load: what the script wants, else its answer from the library.
+    /// A load statement: answered as the script says, otherwise from the library.
     fn load(&mut self, core: &mut Core, known: Known, form: Form, came: Came) -> Reply {
         let kind = if form == Form::Binary { Kind::Execute } else { Kind::Query };
         if !core.faults.is_plain() {

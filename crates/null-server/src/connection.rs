@@ -12,43 +12,43 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// More bytes than this in wait are no client's.
+/// No client has more unanswered bytes than this.
 const INBOX_MAX: usize = 128 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Greeted. Next: `Commands`, or `Handshake` where the client asks for TLS.
     Login,
-    /// TLS is being agreed on. Next: `Login` once more.
+    /// TLS is being negotiated. Next: `Login` once more.
     Handshake,
     /// Logged in. Next: `Closed`.
     Commands,
-    /// Its place is to be given to another.
+    /// Its place can be reused.
     Closed,
 }
 
-/// When a command came.
+/// When a command arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Came {
     /// Its first byte was read.
     pub(crate) seen: u64,
-    /// It was whole, and the one before it was answered.
+    /// It was complete, and the one before it was answered.
     pub(crate) whole: u64,
 }
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Its number, from 1 in the order they came.
+    /// The connection's number, from 1 in order of arrival.
     pub(crate) id: u32,
     token: u64,
     socket: OwnedFd,
-    /// With it, what is read and sent are records; the inbox and the answers are in clear.
+    /// With TLS, records are read and sent; the inbox and the answers are plaintext.
     pub(crate) tls: Option<Box<Tls>>,
     pub(crate) phase: Phase,
     pub(crate) shape: Shape,
-    /// Prepared statements; an id is a place, from 1.
+    /// Prepared statements; an id is an index, from 1.
     pub(crate) statements: Vec<Option<Known>>,
-    /// Bytes that wait: a part of a command, or commands behind one that is being answered.
+    /// Unprocessed bytes: a part of a command, or commands after one that is being answered.
     inbox: Vec<u8>,
     inbox_since: u64,
     pub(crate) answering: Option<Answering>,
@@ -109,7 +109,7 @@ impl Connection {
         self.take_in(core, &buffer[..count], Came { seen: now, whole: now });
     }
 
-    /// Takes commands in clear, and keeps what is none yet.
+    /// Takes plaintext commands, and keeps what is incomplete.
     pub(crate) fn take_in(&mut self, core: &mut Core, bytes: &[u8], came: Came) {
         if !self.inbox.is_empty() {
             self.inbox.extend_from_slice(bytes);
@@ -123,8 +123,8 @@ impl Connection {
         self.keep(core, &bytes[used..], came.whole);
     }
 
-    /// Keeps what has to wait. Behind a wish for TLS it is no clear text any more: no command that
-    /// somebody put in between gets through.
+    /// Keeps bytes that have to wait. After a TLS request nothing is plaintext any more: no
+    /// injected command gets through.
     fn keep(&mut self, core: &mut Core, rest: &[u8], now: u64) {
         match self.phase {
             Phase::Handshake => self.unseal(core, rest, now),
@@ -132,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// Goes on with what waits, when the answer before it is gone.
+    /// Continues with the waiting commands once the answer before them is sent.
     fn resume(&mut self, core: &mut Core) {
         if self.tls.is_some() && self.answering.is_none() {
             let now = core.stamp();
@@ -151,7 +151,8 @@ impl Connection {
         }
     }
 
-    /// Takes whole commands until one has to wait for its answer. Returns how many bytes they had.
+    /// Takes complete commands until one has to wait for its answer. Returns how many bytes they
+    /// had.
     fn take(&mut self, core: &mut Core, bytes: &[u8], now: u64) -> usize {
         let mut used = 0;
         while self.answering.is_none() && matches!(self.phase, Phase::Login | Phase::Commands) {
@@ -162,7 +163,7 @@ impl Connection {
         used
     }
 
-    /// Begins an answer: sends it, or sets its alarm.
+    /// Starts an answer: sends it, or sets its alarm.
     pub(crate) fn answer(&mut self, core: &mut Core, reply: Reply, came: Came) {
         let due = match () {
             () if core.faults.is_plain() => came.whole,
@@ -190,7 +191,7 @@ impl Connection {
         }
     }
 
-    /// An answer as it leaves: sealed ahead of its time, which the work for it does not delay.
+    /// An answer as sent: encrypted ahead of time, so that the work does not delay it.
     fn on_the_wire(&mut self, core: &Core, kind: Kind, bytes: Bytes) -> Bytes {
         let Some(tls) = &mut self.tls else { return bytes };
         match bytes.get(&core.library) {
@@ -200,7 +201,7 @@ impl Connection {
         }
     }
 
-    /// Sends what the socket and the script let through now.
+    /// Sends as much as the socket and the script allow now.
     fn send_on(&mut self, core: &mut Core) {
         let Some(answering) = &mut self.answering else { return self.watch(core, false) };
         let pieces = core.faults.script.pieces;
@@ -238,7 +239,7 @@ impl Connection {
         }
     }
 
-    /// The last byte is gone.
+    /// The last byte was sent.
     fn answered(&mut self, core: &mut Core) {
         self.watch(core, false);
         let Some(answering) = self.answering.take() else { return };
@@ -269,7 +270,7 @@ impl Connection {
         }
     }
 
-    /// Watches for room in the socket, or not any more.
+    /// Starts or stops watching for room in the socket.
     fn watch(&mut self, core: &mut Core, writes: bool) {
         if self.watches_writes != writes {
             self.watches_writes = writes;
@@ -284,13 +285,13 @@ impl Connection {
         self.close(core);
     }
 
-    /// What came is no protocol.
+    /// The client violates the protocol.
     pub(crate) fn garbled(&mut self, core: &mut Core) {
         core.stats.garbled += 1;
         self.close(core);
     }
 
-    /// Over, by whichever side; the socket is closed when the place is given away.
+    /// Closed by either side; the socket is closed when the place is reused.
     pub(crate) fn close(&mut self, core: &mut Core) {
         if self.phase == Phase::Closed {
             return;

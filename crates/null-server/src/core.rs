@@ -18,21 +18,21 @@ use std::io;
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) settings: Settings,
-    /// Where TLS is offered.
+    /// Present if TLS is offered.
     pub(crate) tls: Option<TlsMaker>,
-    /// What records that came in say; all connections share it.
+    /// The plaintext of received records; all connections share the buffer.
     pub(crate) clear: Vec<u8>,
     pub(crate) poller: Poller,
     pub(crate) timers: Timers,
     pub(crate) library: Library,
     pub(crate) faults: ScriptedFaults,
-    /// How many scripts and flushes there were: alarms of an older one are stale.
+    /// The number of scripts and flushes so far: alarms of an older one are stale.
     pub(crate) script_number: u64,
     pub(crate) log: Log,
     pub(crate) stats: Stats,
     nonces: Random,
     administration: Administration,
-    /// Times are needed, for the log or for the script.
+    /// Timestamps are needed, for the log or for the script.
     stamping: bool,
     since: u64,
     cpu_since: u64,
@@ -62,7 +62,7 @@ impl Core {
         Ok(core)
     }
 
-    /// The time, where anything needs it.
+    /// The time, if anything needs it.
     #[inline]
     pub(crate) fn stamp(&self) -> u64 {
         if self.stamping { clock::now() } else { 0 }
@@ -72,7 +72,7 @@ impl Core {
         self.log.push(record);
     }
 
-    /// Takes another script; its time begins anew.
+    /// Takes another script; its time starts again.
     pub(crate) fn set_script(&mut self, script: Script) {
         self.script_number += 1;
         self.faults = ScriptedFaults::new(script, clock::now());
@@ -80,10 +80,10 @@ impl Core {
         self.set_timed_drops();
     }
 
-    /// Counters and log begin anew, and the script's time too.
+    /// Resets counters and log; the script's time starts again.
     pub(crate) fn flush(&mut self) {
         let Stats { open, owed, .. } = self.stats;
-        // What is being answered came in, as far as the new counters know, now.
+        // What is being answered counts as received now.
         self.stats = Stats { open, open_max: open, owed, executes: owed, ..Stats::default() };
         self.log = Log::new(self.settings.log_records());
         self.since = clock::now();
@@ -91,7 +91,7 @@ impl Core {
         self.set_script(self.faults.script.clone());
     }
 
-    /// A statement of load came in.
+    /// A load statement arrived.
     pub(crate) fn load_came(&mut self, now: u64) {
         if self.faults.begins_with(now) {
             self.set_timed_drops();
@@ -122,7 +122,7 @@ impl Core {
         crate::administration::pairs(pairs, "")
     }
 
-    /// The answer to a question; `tls` is what the connection that asks uses.
+    /// The answer to a question; `tls` is what the asking connection uses.
     pub(crate) fn question(&self, question: &[u8], connection: u32, tls: Option<Names>) -> Rows {
         let now = Now {
             connection,

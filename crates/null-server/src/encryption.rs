@@ -1,4 +1,4 @@
-//! A connection's change to TLS, and what comes in over it.
+//! A connection's switch to TLS, and what arrives over it.
 
 use crate::answer::Reply;
 use crate::connection::{Came, Connection, Phase};
@@ -7,7 +7,7 @@ use crate::log::{Kind, Outcome};
 use rustix::net::{SendFlags, send};
 
 impl Connection {
-    /// The client asks for TLS: what follows are records.
+    /// The client asks for TLS: records follow.
     pub(crate) fn begin_tls(&mut self, core: &mut Core) {
         match core.tls.as_ref().map(|maker| maker.connection()) {
             Some(Ok(tls)) => {
@@ -19,7 +19,7 @@ impl Connection {
         }
     }
 
-    /// Records came: what they say is taken, and what TLS itself answers is sent.
+    /// Records arrived: their plaintext is processed, and TLS's own answers are sent.
     pub(crate) fn unseal(&mut self, core: &mut Core, records: &[u8], now: u64) {
         let Some(tls) = &mut self.tls else { return };
         let mut clear = std::mem::take(&mut core.clear);
@@ -41,7 +41,7 @@ impl Connection {
         core.clear = clear;
     }
 
-    /// What TLS has to say goes out like any answer, one at a time and in order.
+    /// TLS's own messages go out like any answer, one at a time and in order.
     pub(crate) fn answer_handshake(&mut self, core: &mut Core, came: Came) {
         let Some(tls) = &mut self.tls else { return };
         if self.answering.is_none() && self.phase != Phase::Closed {
@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// The handshake went wrong, or a record is none.
+    /// The handshake failed, or a record is invalid.
     fn fail_tls(&mut self, core: &mut Core) {
         if self.phase == Phase::Handshake {
             core.stats.tls_failed += 1;
@@ -60,7 +60,7 @@ impl Connection {
             core.stats.garbled += 1;
         }
         let alert = self.tls.as_mut().map(|tls| tls.outgoing()).unwrap_or_default();
-        // It tells the client why; it matters only if it can be sent at once.
+        // The alert tells the client why; it is only worth sending if that works at once.
         let _ = send(self.fd(), &alert, SendFlags::NOSIGNAL);
         self.close(core);
     }

@@ -1,6 +1,6 @@
-//! What can go wrong with a null server.
+//! Errors of a null server.
 
-/// A line for the person who started it.
+/// An error as one line for the person who started the server.
 #[derive(Debug, thiserror::Error)]
 pub enum NullServerError {
     /// The settings or the script are wrong.
@@ -9,18 +9,18 @@ pub enum NullServerError {
     /// The system refused something.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was tried.
+        /// The attempted action.
         what: String,
         /// Why it failed.
         source: std::io::Error,
     },
-    /// Its thread is gone.
+    /// The server's thread has ended.
     #[error("the null server is not running any more")]
     Gone,
 }
 
 impl NullServerError {
-    /// For `map_err`: what was tried when the system refused.
+    /// For `map_err`: names the action that the system refused.
     pub(crate) fn system<E: Into<std::io::Error>>(
         what: impl Into<String>,
     ) -> impl FnOnce(E) -> Self {

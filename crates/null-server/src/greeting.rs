@@ -1,4 +1,4 @@
-//! The login's packets, the server's side.
+//! The login's packets, on the server's side.
 
 use crate::packet::put_packet;
 use crate::settings::Settings;
@@ -10,8 +10,8 @@ const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
 const DEPRECATE_EOF: u32 = 1 << 24;
 /// LONG_PASSWORD, FOUND_ROWS, LONG_FLAG, CONNECT_WITH_DB, IGNORE_SPACE, PROTOCOL_41, INTERACTIVE,
 /// TRANSACTIONS, SECURE_CONNECTION, MULTI_STATEMENTS, MULTI_RESULTS, PS_MULTI_RESULTS, PLUGIN_AUTH,
-/// CONNECT_ATTRS, PLUGIN_AUTH_LENENC and DEPRECATE_EOF. No local files, and TLS (the field's
-/// CLIENT_SSL) only where there is a certificate.
+/// CONNECT_ATTRS, PLUGIN_AUTH_LENENC and DEPRECATE_EOF. No local files, and TLS (CLIENT_SSL) only
+/// with a certificate.
 const OFFERED: u32 = 0x1
     | 0x2
     | 0x4
@@ -31,7 +31,7 @@ const OFFERED: u32 = 0x1
 const UTF8MB4: u8 = 45;
 const AUTOCOMMIT: u16 = 2;
 const NONCE: usize = 20;
-/// A login's bytes before the user's name; a client that wants TLS first sends these alone.
+/// The bytes of a login before the user's name; a client that uses TLS first sends these alone.
 const FIXED: usize = 32;
 
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_handshake_v10.html>
@@ -59,7 +59,7 @@ pub(crate) fn greeting(settings: &Settings, connection: u32, nonce: [u8; NONCE])
     out
 }
 
-/// Whether a client asks for TLS before it says who it is.
+/// Whether a client asks for TLS before it logs in.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_ssl_request.html>
 pub(crate) fn wants_tls(payload: &[u8]) -> bool {
@@ -67,24 +67,24 @@ pub(crate) fn wants_tls(payload: &[u8]) -> bool {
     payload.len() == FIXED && capabilities & TLS != 0
 }
 
-/// What a client's login says that changes its answers.
+/// The parts of a client's login that affect its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wishes {
     pub(crate) deprecate_eof: bool,
-    /// It answers as caching_sha2_password asks.
+    /// It uses caching_sha2_password.
     pub(crate) caching_sha2: bool,
-    /// It gave no password at all.
+    /// It sent no password at all.
     pub(crate) no_password: bool,
 }
 
-/// Reads the login; `None`: it is none.
+/// Parses the login; `None`: it is invalid.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_handshake_response.html>
 pub(crate) fn wishes(payload: &[u8]) -> Option<Wishes> {
     let capabilities = u32::from_le_bytes(*payload.first_chunk()?) & OFFERED; // int<4>
     let rest = payload.get(FIXED..)?; // int<4> longest packet, int<1> character set, string[23]
     let (_user, rest) = until_nul(rest)?; // string<NUL>
-    // string<lenenc>; an answer is never so long that the forms of its length differ.
+    // string<lenenc>; an answer is always short enough for a length of one byte.
     let (&length, rest) = rest.split_first()?;
     let (answer, mut rest) = rest.split_at_checked(usize::from(length))?;
     if capabilities & CONNECT_WITH_DB != 0 {

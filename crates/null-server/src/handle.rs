@@ -25,7 +25,7 @@ pub struct NullServer {
     socket: Option<PathBuf>,
     requests: Sender<Request>,
     wake: Arc<OwnedFd>,
-    /// Hung up when the thread ends.
+    /// Hangs up when the thread ends.
     alive: UnixStream,
     log_file: Option<LogFile>,
     thread: Option<JoinHandle<io::Result<Outcome>>>,
@@ -64,36 +64,35 @@ impl NullServer {
         self.port
     }
 
-    /// The unix socket, where one was wanted.
+    /// The unix socket, if one was requested.
     pub fn socket(&self) -> Option<&Path> {
         self.socket.as_deref()
     }
 
-    /// A descriptor that is hung up when the server's thread has ended.
+    /// A descriptor that hangs up when the server's thread has ended.
     pub fn alive(&self) -> BorrowedFd<'_> {
         self.alive.as_fd()
     }
 
-    /// The counters as they are.
+    /// The current counters.
     pub fn stats(&self) -> Result<Stats, NullServerError> {
         let (answer, answered) = channel();
         self.request(Request::Stats(answer))?;
         answered.recv().map_err(|_| NullServerError::Gone)
     }
 
-    /// Another script from now on; its time begins anew.
+    /// Replaces the script; its time starts again.
     pub fn set_script(&self, script: Script) -> Result<(), NullServerError> {
         script.check()?;
         self.request(Request::Script(Box::new(script)))
     }
 
-    /// Counters and log begin anew, and so does the script's time.
+    /// Resets counters and log; the script's time starts again.
     pub fn flush(&self) -> Result<(), NullServerError> {
         self.request(Request::Flush)
     }
 
-    /// Closes all connections, writes the log if there is a file for it, and gives back what was
-    /// counted and stamped.
+    /// Closes all connections, writes the log if it has a file, and returns counters and log.
     pub fn stop(mut self) -> Result<Outcome, NullServerError> {
         let outcome = self.end().unwrap_or(Err(NullServerError::Gone))?;
         if let Some(file) = self.log_file.take() {
@@ -104,7 +103,7 @@ impl NullServer {
 
     fn end(&mut self) -> Option<Result<Outcome, NullServerError>> {
         let thread = self.thread.take()?;
-        // If it is gone already, joining tells why.
+        // If it is gone already, joining says why.
         drop(self.request(Request::Stop));
         let ended = thread.join().map_err(|_| NullServerError::Gone);
         Some(ended.and_then(|run| run.map_err(NullServerError::system("serve"))))
@@ -125,7 +124,7 @@ fn open_log(path: &Path) -> Result<LogFile, NullServerError> {
 
 impl Drop for NullServer {
     fn drop(&mut self) {
-        // Whoever wants to know calls `stop`.
+        // Callers that need the result call `stop`.
         drop(self.end());
     }
 }

@@ -1,11 +1,11 @@
-//! A MySQL server without a database: it answers at once from prepared bytes, and on script waits,
-//! stalls, slows, splits, drops and fails. It measures load generators, and its log of stamps tells
-//! tests the truth about latencies.
+//! A MySQL server without a database: it answers at once from prepared bytes, and on request of its
+//! script waits, stalls, slows down, splits, drops and fails. It measures load generators, and its
+//! log of timestamps gives tests the true latencies.
 //!
-//! [`NullServer::start`] takes [`Settings`] and serves from one thread until it is stopped. The
-//! same comes as a program, `loadstone-null-server`. Over the protocol, `SHOW NULL STATUS` gives the
-//! counters, `FLUSH NULL STATUS` begins them, the log and the script's time anew, and
-//! `SET NULL SCRIPT {...}` takes another script.
+//! [`NullServer::start`] takes [`Settings`] and serves from one thread until it is stopped. It is
+//! also available as a program, `loadstone-null-server`. Over the protocol, `SHOW NULL STATUS`
+//! returns the counters, `FLUSH NULL STATUS` resets counters and log and restarts the script's
+//! time, and `SET NULL SCRIPT {...}` replaces the script.
 
 mod administration;
 mod answer;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 const WROTE: u32 = 0;
 /// The answer to BEGIN, COMMIT and settings.
 const DONE: u32 = 1;
-/// So many different lists of columns are kept; a further one is answered like `c`.
+/// The most different column lists kept; any further one is answered like `c`.
 const LISTS_MAX: usize = 4096;
 
 /// What a statement does to its connection's transaction.
@@ -20,7 +20,7 @@ pub(crate) enum Effect {
     Ends,
 }
 
-/// A statement of load that was understood: which answer it gets.
+/// A recognised load statement, and which answer it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) answer: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Known {
 
 #[derive(Debug)]
 struct Answer {
-    /// By form and shape.
+    /// Indexed by form and shape.
     bytes: [Vec<u8>; 8],
     columns: Vec<Column>,
 }
@@ -37,9 +37,9 @@ struct Answer {
 #[derive(Debug)]
 pub(crate) struct Library {
     answers: Vec<Answer>,
-    /// Reads that were met, by what stands between SELECT and FROM.
+    /// Reads seen so far, by their text between SELECT and FROM.
     lists: HashMap<Vec<u8>, u32>,
-    /// How many rows a range has.
+    /// The number of rows of a range.
     range_rows: u32,
 }
 
@@ -49,7 +49,7 @@ impl Library {
         Self { answers, lists: HashMap::new(), range_rows }
     }
 
-    /// The answer to a statement of load; `None`: it is something else.
+    /// The answer to a load statement; `None`: it is something else.
     pub(crate) fn known(&mut self, sql: Sql<'_>) -> Option<Known> {
         let (answer, effect) = match sql {
             Sql::Begin => (DONE, Effect::Opens),
@@ -61,7 +61,7 @@ impl Library {
         Some(Known { answer, effect })
     }
 
-    /// The answer to a statement that is prepared, whatever it is: only load is prepared.
+    /// The answer to a prepared statement, whatever it is: only load is prepared.
     pub(crate) fn prepared(&mut self, statement: &[u8]) -> Known {
         let sql = understand(statement);
         self.known(sql).unwrap_or_else(|| match sql {
@@ -107,7 +107,7 @@ impl Library {
 
     fn read(&mut self, list: &[u8], range: bool) -> u32 {
         let mut key = [0_u8; 64];
-        // A short list is looked up without a copy of its own on the heap.
+        // A short list is looked up without a copy on the heap.
         if let Some(room) = key.get_mut(..list.len() + 1) {
             room[..list.len()].copy_from_slice(list);
             room[list.len()] = u8::from(range);
@@ -165,7 +165,7 @@ fn place(form: Form, shape: Shape) -> usize {
     shape.index() | if form == Form::Binary { 4 } else { 0 }
 }
 
-/// Columns as sysbench's tables have them; aggregates are one row, however wide the range.
+/// Columns as in sysbench's tables; aggregates are one row, however large the range.
 fn rows_of(list: &[u8], count: u32) -> Rows {
     let list = String::from_utf8_lossy(list);
     let list = list.strip_prefix("DISTINCT ").unwrap_or(&list);
@@ -187,12 +187,12 @@ fn column(text: &str) -> (Column, Value) {
     (Column::new(text.trim_matches('`'), kind), value)
 }
 
-/// Groups of eleven digits, as sysbench fills `c` (119 bytes) and `pad` (59).
+/// Groups of eleven digits, as in sysbench's `c` (119 bytes) and `pad` (59).
 fn groups(count: usize) -> String {
     vec!["08566691963"; count].join("-")
 }
 
-/// Parts at commas that are in no parentheses.
+/// Splits at commas outside of parentheses.
 fn split(list: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
     for (at, letter) in list.char_indices() {

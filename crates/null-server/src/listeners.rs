@@ -9,10 +9,11 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
-/// How many connects the kernel keeps for us; it lowers this to net.core.somaxconn.
+/// The kernel's queue of pending connections; it limits this to net.core.somaxconn.
 const BACKLOG: i32 = 65_535;
 
-/// The congestion control that each kernel has and lets everybody take (tcp(7)); it does not pace.
+/// The congestion control that each kernel has and allows everybody to use (tcp(7)); it does not
+/// pace.
 const PROMPT: &[u8] = b"reno";
 
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Listeners {
         self.sockets.iter().map(AsFd::as_fd)
     }
 
-    /// The next connect of a listener; `None`: there is none.
+    /// A listener's next pending connection; `None`: there is none.
     pub(crate) fn accept(&self, listener: usize) -> Result<Option<OwnedFd>, Errno> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         match accept_with(&self.sockets[listener], flags) {
@@ -65,8 +66,9 @@ fn tcp(settings: &Settings) -> std::io::Result<Socket> {
     let address: SocketAddr = addresses.next().ok_or(std::io::ErrorKind::AddrNotAvailable)?;
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
-    // Connections inherit both. What is written leaves at once: BBR, where it is the system's, sends by timers,
-    // which wait where others want the cores, and a stamp would be milliseconds before its bytes.
+    // Connections inherit both. Written bytes leave at once: BBR, where it is the system's default,
+    // sends by timers, which are delayed when others use the cores, and a timestamp would be
+    // milliseconds before its bytes.
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_congestion(PROMPT)?;
     listen(socket, &address.into())

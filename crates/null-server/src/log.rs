@@ -1,28 +1,28 @@
-//! The stamps of every answer: what the server did, whatever its script said.
+//! The timestamps of every answer: what the server did, whatever its script said.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// What a command was.
+/// The kind of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// COM_STMT_EXECUTE.
     Execute = 0,
-    /// COM_QUERY of load.
+    /// COM_QUERY with a load statement.
     Query = 1,
-    /// COM_QUERY of anything else: questions, settings.
+    /// COM_QUERY with anything else: questions, settings.
     Administration = 2,
     /// COM_STMT_PREPARE.
     Prepare = 3,
-    /// A greeting, or what stands in its place.
+    /// A greeting, or a refusal in its place.
     Greeting = 4,
-    /// The server's verdict on a login.
+    /// The result of a login.
     Login = 5,
     /// Any other command that is answered.
     Other = 6,
-    /// What a step of the TLS handshake is answered with.
+    /// The answer to a step of the TLS handshake.
     Handshake = 7,
 }
 
@@ -69,26 +69,26 @@ impl Outcome {
 /// One answer. Times are CLOCK_MONOTONIC in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The connection's number, from 1 in the order they came.
+    /// The connection's number, from 1 in order of arrival.
     pub connection: u32,
-    /// What the command was.
+    /// The kind of the command.
     pub kind: Kind,
     /// How it was answered.
     pub outcome: Outcome,
-    /// The error's number, or 0.
+    /// The error code, or 0.
     pub errno: u16,
     /// When the command's first byte was read.
     pub received_ns: u64,
-    /// When the script wanted the answer to leave.
+    /// When the script wanted the answer to be sent.
     pub due_ns: u64,
     /// Just before the call that sent its last byte.
     pub sent_ns: u64,
 }
 
-/// What the binary form begins with; the number of bytes of a record follows as `int<4>`, and
-/// zeroes up to 32 bytes.
+/// The start of the binary form; the number of bytes of a record follows as `int<4>`, and zeros up
+/// to 32 bytes.
 pub const MAGIC: &[u8; 8] = b"NULLLOG1";
-/// Bytes of a record in the binary form, and of its head.
+/// The size in bytes of a record in the binary form, and of its header.
 pub const RECORD_BYTES: usize = 32;
 
 /// Records in chunks, so that none is ever copied on growth.
@@ -130,22 +130,22 @@ impl Log {
         self.chunks.iter().flatten()
     }
 
-    /// How many there are.
+    /// The number of records.
     pub fn len(&self) -> usize {
         self.kept
     }
 
-    /// Whether there are none.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.kept == 0
     }
 
-    /// How many found no room.
+    /// The number of records that found no room.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// As text, a line a record below a line of names.
+    /// As text, one line per record below a header line.
     pub fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "connection,kind,outcome,errno,received_ns,due_ns,sent_ns")?;
         for one in self.records() {
@@ -175,8 +175,8 @@ impl Log {
     }
 }
 
-/// Where a log is written at the end. It is opened at the start: whoever cannot have it hears of it
-/// then, and not when all is over.
+/// Where a log is written at the end. The file is opened at the start, so that a failure is
+/// reported then, and not when all is over.
 #[derive(Debug)]
 pub(crate) struct LogFile {
     file: File,
@@ -189,7 +189,7 @@ impl LogFile {
         Ok(Self { file: File::create(path)?, csv })
     }
 
-    /// Writes the whole log, in the form that the file's name asks for.
+    /// Writes the whole log, in the form that the file's name implies.
     pub(crate) fn write(self, log: &Log) -> io::Result<()> {
         let mut out = BufWriter::new(self.file);
         if self.csv { log.write_csv(&mut out) } else { log.write_binary(&mut out) }

@@ -1,5 +1,5 @@
-//! The null server as a program: says in a line of JSON where it listens, and serves until it is
-//! told to stop, its parent is gone, or its time is up.
+//! The null server as a program: prints its addresses as a line of JSON, and serves until it is
+//! asked to stop, its parent is gone, or its time is up.
 
 mod arguments;
 
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody may be listening any more.
+            // The reader may be gone.
             drop(writeln!(std::io::stderr(), "error: {error}"));
             ExitCode::FAILURE
         }
@@ -72,7 +72,7 @@ fn wait(
     }
 }
 
-/// A descriptor that is ready when the parent has ended; `None` where this process has none.
+/// A descriptor that is ready when the parent has ended; `None` if there is no parent.
 fn parent() -> Result<Option<OwnedFd>, Box<dyn Error>> {
     let Some(pid) = getppid() else { return Ok(None) };
     if pid.is_init() {

@@ -1,15 +1,15 @@
-//! The server's side of the packets. Written apart from `loadstone-wire`, so that a mistake there
-//! does not agree with itself here.
+//! The server's side of the packets. Written independently of `loadstone-wire`, so that a mistake
+//! there is not repeated here.
 
 /// Bytes of a packet's header.
 pub(crate) const HEADER: usize = 4;
-/// The most that one packet carries; a message of this length goes on in the next packet.
+/// The most that one packet carries; a message of this length continues in the next packet.
 pub(crate) const MAX_PAYLOAD: usize = 0xff_ffff;
 
 const AUTOCOMMIT: u16 = 0x0002;
 const IN_TRANSACTION: u16 = 0x0001;
 
-/// What of a connection's state changes how an answer looks.
+/// The connection's state that affects an answer's encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Result sets end with an OK packet, not with EOF.
@@ -19,7 +19,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Every shape, each at its `index`.
+    /// Every shape, at its `index`.
     pub(crate) const ALL: [Self; 4] = [
         Self { deprecate_eof: false, in_transaction: false },
         Self { deprecate_eof: true, in_transaction: false },
@@ -36,7 +36,7 @@ impl Shape {
     }
 }
 
-/// Appends a packet that `body` writes and counts the sequence on.
+/// Appends a packet that `body` writes, and increments the sequence number.
 pub(crate) fn put_packet(out: &mut Vec<u8>, sequence: &mut u8, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER]);
@@ -90,8 +90,8 @@ pub(crate) fn put_error(
     put_packet(out, sequence, |out| {
         out.push(0xff); // int<1>
         out.extend_from_slice(&errno.to_le_bytes()); // int<2>
-        // A server that refuses a connection does not know yet what the client can read, and
-        // leaves the state away.
+        // A server that refuses a connection does not know yet what the client can read, and omits
+        // the state.
         if !sql_state.is_empty() {
             out.push(b'#'); // string[1]
             out.extend_from_slice(sql_state.as_bytes()); // string[5]
@@ -130,14 +130,14 @@ pub(crate) fn renumber(bytes: &mut [u8], first: u8) {
     }
 }
 
-/// A whole message at the start of `bytes`.
+/// A complete message at the start of `bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message<'a> {
-    /// What its first packet carries.
+    /// The payload of its first packet.
     pub(crate) payload: &'a [u8],
-    /// The number that the answer's first packet has.
+    /// The sequence number of the answer's first packet.
     pub(crate) answer_sequence: u8,
-    /// Its bytes, headers and further packets included.
+    /// Its size in bytes, including headers and further packets.
     pub(crate) length: usize,
 }
 

@@ -1,5 +1,5 @@
-//! epoll with waits that end by a timer descriptor: exact to microseconds, without timer slack.
-//! See epoll_wait(2) and timerfd_create(2).
+//! epoll with waits that end by a timer descriptor: exact to microseconds, without timer slack. See
+//! epoll_wait(2) and timerfd_create(2).
 
 use crate::clock;
 use rustix::event::{Timespec, epoll};
@@ -16,7 +16,7 @@ const TIMER_TOKEN: u64 = u64::MAX;
 const BATCH: usize = 512;
 const NOTHING: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// A descriptor that is ready, by the token it was added with.
+/// A ready descriptor, by the token it was added with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub(crate) token: u64,
@@ -47,7 +47,7 @@ impl Poller {
         Ok(epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN)?)
     }
 
-    /// Changes what a descriptor is watched for; errors are always told.
+    /// Changes what a descriptor is watched for; errors are always reported.
     pub(crate) fn watch(
         &self,
         fd: impl AsFd,
@@ -61,7 +61,7 @@ impl Poller {
         Ok(epoll::modify(&self.epoll, fd, epoll::EventData::new_u64(token), flags)?)
     }
 
-    /// Waits until something is ready or the deadline has come; `None` is no deadline.
+    /// Waits until something is ready or the deadline has passed; `None` is no deadline.
     pub(crate) fn wait(&mut self, deadline: Option<u64>, ready: &mut Vec<Ready>) -> io::Result<()> {
         ready.clear();
         let timeout = match deadline {

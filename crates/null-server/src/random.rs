@@ -1,4 +1,4 @@
-//! Random streams, one a purpose, so that one rule of a script never disturbs another's draws.
+//! Random streams, one per purpose, so that one rule of a script never disturbs another's draws.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -17,13 +17,13 @@ impl Random {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Of the standard normal distribution, by Box and Muller.
+    /// A value of the standard normal distribution, by Box and Muller.
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// A byte that a nonce may have: never NUL.
+    /// A byte allowed in a nonce: never NUL.
     pub(crate) fn nonce_byte(&mut self) -> u8 {
         33 + (self.0.next_u64() % 94) as u8
     }

@@ -2,16 +2,16 @@
 
 use crate::packet::{Shape, put_eof, put_length, put_packet, put_rows_end, put_text};
 
-/// Which form rows have.
+/// The form of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Of COM_QUERY.
+    /// The form of COM_QUERY.
     Text,
-    /// Of COM_STMT_EXECUTE.
+    /// The form of COM_STMT_EXECUTE.
     Binary,
 }
 
-/// A column's type, as far as answers need one.
+/// A column's type, as far as answers need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Int,
@@ -120,7 +120,7 @@ impl Rows {
     }
 }
 
-/// The definitions, and the EOF after them where it is not deprecated.
+/// The column definitions, and the EOF after them unless it is deprecated.
 pub(crate) fn put_columns(out: &mut Vec<u8>, sequence: &mut u8, columns: &[Column], shape: Shape) {
     for column in columns {
         put_packet(out, sequence, |out| column.put(out));

@@ -1,24 +1,25 @@
-//! The script of a null server: the delays, drops, errors and refusals that it is asked for.
+//! The script of a null server: the requested delays, drops, errors and refusals.
 //!
-//! A script concerns load: BEGIN, COMMIT, reads and writes of tables, as text or prepared. Questions
-//! about the server, settings and preparations are answered at once, except during a stall.
+//! A script applies to load: BEGIN, COMMIT, reads and writes of tables, as text or prepared.
+//! Questions about the server, settings and preparations are answered at once, except during a
+//! stall.
 
 use crate::error::NullServerError;
 use crate::service::{LONGEST_S, Service, wrong_us};
 use serde::Deserialize;
 
-/// When the script's time begins.
+/// When the script's time starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// With the first statement of load.
+    /// With the first load statement.
     #[default]
     Statement,
     /// With the server's start.
     Start,
 }
 
-/// Which connections something happens to; they are numbered from 1 in the order they came.
+/// Which connections something happens to; they are numbered from 1 in order of arrival.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Who {
@@ -41,73 +42,73 @@ impl Who {
     }
 }
 
-/// Work stands still from `at_s` for `for_s`: no answer leaves, and what was being worked on goes
-/// on behind it.
+/// Work stalls from `at_s` for `for_s`: no answer is sent, and work in progress continues
+/// afterwards.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stall {
-    /// When it begins.
+    /// When it starts.
     pub at_s: f64,
-    /// How long it is.
+    /// How long it lasts.
     pub for_s: f64,
-    /// For whom.
+    /// The affected connections.
     #[serde(default)]
     pub connections: Who,
 }
 
-/// Answers go out in pieces: a slow line, or packets split at every place.
+/// Answers are sent in pieces: a slow line, or packets split at every position.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pieces {
-    /// Bytes of one write.
+    /// The size of one write in bytes.
     pub bytes: usize,
-    /// The time from one write to the next; 0 writes on at once.
+    /// The time between two writes; 0 writes on at once.
     #[serde(default)]
     pub every_us: f64,
-    /// Whether greeting and login are cut up too.
+    /// Whether greeting and login are split too.
     #[serde(default)]
     pub login: bool,
 }
 
-/// When connections are closed by the server.
+/// When the server closes connections.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Drop {
-    /// Behind each connection's n-th answer to load.
+    /// After each connection's n-th answer to load.
     After {
-        /// Which.
+        /// The number of answers.
         answers: u64,
     },
-    /// At once, with whatever was being answered.
+    /// At a fixed time, regardless of what is being answered.
     At {
-        /// When.
+        /// The time.
         at_s: f64,
-        /// Whose.
+        /// The affected connections.
         #[serde(default)]
         connections: Who,
     },
-    /// In place of an answer to load.
+    /// Instead of an answer to load.
     Chance {
-        /// From 0 to 1.
+        /// The probability, from 0 to 1.
         probability: f64,
     },
 }
 
-/// An error in place of an answer to load. Of several rules the first that applies counts.
+/// An error instead of an answer to load. The first rule that applies counts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorRule {
-    /// Its number.
+    /// Its code.
     pub errno: u16,
     /// Its SQL state.
     #[serde(default = "general_error")]
     pub sql_state: String,
     /// Its text.
     pub message: String,
-    /// How likely it is for each statement, from 0 to 1.
+    /// The probability for each statement, from 0 to 1.
     #[serde(default)]
     pub probability: Option<f64>,
-    /// Every so many statements there is one.
+    /// Every n-th statement fails.
     #[serde(default)]
     pub every: Option<u64>,
 }
@@ -116,25 +117,25 @@ fn general_error() -> String {
     "HY000".to_owned()
 }
 
-/// Whose connects are answered with an error.
+/// Which connection attempts are answered with an error.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Refuse {
     /// The first ones since the script was set.
     First {
-        /// How many.
+        /// The number of attempts.
         connects: u64,
-        /// The error's number.
+        /// The error code.
         #[serde(default = "too_many_connections")]
         errno: u16,
     },
-    /// All within some time.
+    /// All attempts within a period.
     Within {
-        /// When it begins.
+        /// When it starts.
         at_s: f64,
-        /// How long it is.
+        /// How long it lasts.
         for_s: f64,
-        /// The error's number.
+        /// The error code.
         #[serde(default = "too_many_connections")]
         errno: u16,
     },
@@ -144,13 +145,13 @@ fn too_many_connections() -> u16 {
     1040
 }
 
-/// How connects are taken.
+/// How connections are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Accept {
-    /// At most one connect is taken in so long; the others wait in the kernel.
+    /// At most one connection is accepted in this time; the others wait in the kernel.
     pub every_us: f64,
-    /// The greeting is sent so long after the connect was taken.
+    /// The greeting is sent this long after the connection was accepted.
     pub greeting_us: f64,
 }
 
@@ -158,28 +159,28 @@ pub struct Accept {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Script {
-    /// Of everything that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
-    /// When its time begins.
+    /// When its time starts.
     pub origin: Origin,
     /// How long an answer takes.
     pub service: Service,
-    /// When work stands still.
+    /// When work stalls.
     pub stalls: Vec<Stall>,
-    /// How answers are cut up.
+    /// How answers are split.
     pub pieces: Option<Pieces>,
     /// When connections are closed.
     pub drops: Vec<Drop>,
-    /// Errors in place of answers.
+    /// Errors instead of answers.
     pub errors: Vec<ErrorRule>,
-    /// Errors in place of greetings.
+    /// Errors instead of greetings.
     pub refuse: Vec<Refuse>,
-    /// How connects are taken.
+    /// How connections are accepted.
     pub accept: Accept,
 }
 
 impl Script {
-    /// Reads a script, and says in one line what is wrong with it.
+    /// Parses a script, or returns in one line what is wrong with it.
     pub fn from_json(text: &str) -> Result<Self, NullServerError> {
         let script: Self = serde_json::from_str(text)
             .map_err(|error| NullServerError::Plan(format!("script: {error}")))?;
@@ -187,7 +188,7 @@ impl Script {
         Ok(script)
     }
 
-    /// What types do not say.
+    /// Checks what the types do not express.
     pub(crate) fn check(&self) -> Result<(), NullServerError> {
         self.wrong().map_or(Ok(()), |what| Err(NullServerError::Plan(format!("script: {what}"))))
     }

@@ -1,10 +1,11 @@
-//! The faults that the server's script asks for: which statement waits, fails or is dropped, and when.
+//! The faults requested by the server's script: which statement waits, fails or is dropped, and
+//! when.
 
 use crate::packet::put_error;
 use crate::random::Random;
 use crate::script::{Drop, ErrorRule, Origin, Refuse, Script};
 
-/// What a statement of load gets.
+/// What happens to a load statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Answer,
@@ -14,7 +15,7 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// A window of time in which work stands still.
+/// A period in which work stalls.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     from: u64,
@@ -26,11 +27,11 @@ struct Window {
 #[derive(Debug)]
 pub(crate) struct ScriptedFaults {
     pub(crate) script: Script,
-    /// When the script's time began, on the monotonic clock.
+    /// When the script's time started, on the monotonic clock.
     origin: Option<u64>,
-    /// Soonest first; known once the time has begun.
+    /// Soonest first; known once the time has started.
     windows: Vec<Window>,
-    /// Packets of the error rules.
+    /// The error packets of the rules.
     errors: Vec<Vec<u8>>,
     statements: u64,
     connects: u64,
@@ -62,12 +63,12 @@ impl ScriptedFaults {
         scripted
     }
 
-    /// Nothing but answers at once.
+    /// Whether all answers are sent at once.
     pub(crate) fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// A statement of load came in. True when with it the script's time begins.
+    /// A load statement arrived. True if the script's time starts with it.
     pub(crate) fn begins_with(&mut self, now: u64) -> bool {
         let begins = self.origin.is_none();
         if begins {
@@ -86,7 +87,7 @@ impl ScriptedFaults {
         self.windows.sort_by_key(|window| window.from);
     }
 
-    /// When each rule `at_s` drops its connections; known once the time has begun.
+    /// When each rule `at_s` drops its connections; known once the time has started.
     pub(crate) fn timed_drops(&self) -> impl Iterator<Item = (u64, usize)> {
         let timed = self.script.drops.iter().enumerate().filter_map(|(rule, drop)| match drop {
             Drop::At { at_s, .. } => Some((self.origin? + nanoseconds(*at_s), rule)),
@@ -95,7 +96,7 @@ impl ScriptedFaults {
         timed.collect::<Vec<_>>().into_iter()
     }
 
-    /// What the next statement of load gets; `answered` counts the connection's answers to load.
+    /// What happens to the next load statement; `answered` counts the connection's answers to load.
     pub(crate) fn verdict(&mut self) -> Verdict {
         self.statements += 1;
         for drop in &self.script.drops {
@@ -118,7 +119,7 @@ impl ScriptedFaults {
         Verdict::Answer
     }
 
-    /// Whether a connection that has had so many answers to load is closed.
+    /// Whether a connection is closed after this many answers to load.
     pub(crate) fn drops_after(&self, answers: u64) -> bool {
         self.script
             .drops
@@ -126,18 +127,18 @@ impl ScriptedFaults {
             .any(|drop| matches!(drop, Drop::After { answers: most } if answers >= *most))
     }
 
-    /// The packet of an error, and its number.
+    /// The packet of an error, and its code.
     pub(crate) fn error(&self, rule: usize) -> (&[u8], u16) {
         (&self.errors[rule], self.script.errors[rule].errno)
     }
 
-    /// When an answer is due that a statement of load is given now.
+    /// When the answer to a load statement that is processed now is due.
     pub(crate) fn due_of_load(&mut self, connection: u32, now: u64) -> u64 {
         let service = self.script.service.draw(&mut self.service);
         self.due(connection, now, service)
     }
 
-    /// When work that takes so long is done: stalls come on top.
+    /// When work of this duration is done: stalls are added to it.
     pub(crate) fn due(&self, connection: u32, begun: u64, mut work: u64) -> u64 {
         let mut at = begun;
         for window in &self.windows {
@@ -154,7 +155,7 @@ impl ScriptedFaults {
         at + work
     }
 
-    /// The error that a connect gets, if it is refused.
+    /// The error that a connection attempt gets, if it is refused.
     pub(crate) fn refusal(&mut self, now: u64) -> Option<u16> {
         self.connects += 1;
         self.script.refuse.iter().find_map(|refuse| match refuse {
@@ -166,12 +167,12 @@ impl ScriptedFaults {
         })
     }
 
-    /// How long to wait with the next connect.
+    /// How long to wait before accepting the next connection.
     pub(crate) fn accept_pause(&self) -> u64 {
         (self.script.accept.every_us * 1000.0) as u64
     }
 
-    /// When the greeting of a connection is due that was taken now.
+    /// When the greeting of a connection accepted now is due.
     pub(crate) fn greeting_due(&self, connection: u32, now: u64) -> u64 {
         self.due(connection, now, (self.script.accept.greeting_us * 1000.0) as u64)
     }

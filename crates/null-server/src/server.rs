@@ -14,19 +14,19 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// What one read takes from a socket; all connections share it.
+/// How much one read takes from a socket; all connections share the buffer.
 const BUFFER: usize = 256 * 1024;
-/// So many connects are taken before connections that are ready have their turn.
+/// This many connections are accepted before ready connections have their turn.
 const CONNECTS_AT_ONCE: usize = 64;
-/// How long connects rest when the process has no descriptor left.
+/// How long accepting pauses when the process has no descriptor left.
 const NO_DESCRIPTOR_PAUSE_NS: u64 = 50_000_000;
 
 const WAKE_TOKEN: u64 = u64::MAX - 1;
-/// The first listener's; the next one's is one less.
+/// The first listener's token; each further one's is one less.
 const LISTENER_TOKEN: u64 = u64::MAX - 2;
 const LISTENERS_MAX: u64 = 8;
 
-/// What a server is asked by whoever holds it.
+/// A request from the holder of the server's handle.
 #[derive(Debug)]
 pub(crate) enum Request {
     Stats(Sender<Stats>),
@@ -38,15 +38,15 @@ pub(crate) enum Request {
 /// What a server leaves behind.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Its counters at the end.
+    /// The counters at the end.
     pub stats: Stats,
-    /// Its stamps; empty where none were wanted.
+    /// The timestamps; empty if none were requested.
     pub log: Log,
 }
 
 #[derive(Debug)]
 struct Slot {
-    /// Goes up with each connection, so that alarms of the one before are known as such.
+    /// Incremented with each connection, so that alarms of an earlier one are recognised.
     generation: u32,
     connection: Option<Connection>,
 }
@@ -78,7 +78,7 @@ impl Server {
         Ok(Self { core, listeners, slots, free, connects: 0, wake, requests, stops: false })
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until it is asked to stop.
     pub(crate) fn run(mut self) -> io::Result<Outcome> {
         let mut buffer = vec![0; BUFFER];
         let mut ready = Vec::new();
@@ -106,7 +106,7 @@ impl Server {
         Ok(())
     }
 
-    /// Does something with the connection of a token, if it is still there.
+    /// Runs `job` on the connection of a token, if it still exists.
     fn with(&mut self, token: u64, job: impl FnOnce(&mut Connection, &mut Core)) {
         let (index, generation) = (token as u32, (token >> 32) as u32);
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
@@ -174,7 +174,7 @@ impl Server {
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
-        // Tokens of listeners begin where the generations end.
+        // Listeners' tokens start where the generations end.
         slot.generation = (slot.generation + 1) % (u32::MAX - 1);
         let token = token(index, slot.generation);
         self.connects += 1;
@@ -202,11 +202,11 @@ impl Server {
     }
 
     fn take_requests(&mut self) {
-        // Only to make it unready; how often it was written to does not matter.
+        // Only to clear it; how often it was written to does not matter.
         let _ = rustix::io::read(&*self.wake, &mut [0; 8]);
         while let Ok(request) = self.requests.try_recv() {
             match request {
-                // Nobody waits for it any more: that is theirs to know.
+                // If nobody waits for it any more, that is fine.
                 Request::Stats(answer) => drop(answer.send(self.core.stats())),
                 Request::Script(script) => self.core.set_script(*script),
                 Request::Flush => self.core.flush(),

@@ -3,10 +3,10 @@
 use crate::random::Random;
 use serde::Deserialize;
 
-/// The longest time that a script may name.
+/// The longest time that a script may request.
 pub(crate) const LONGEST_S: f64 = 86_400.0;
 
-/// A service time, drawn for each statement of load.
+/// A service time, drawn for each load statement.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Service {
@@ -18,19 +18,19 @@ pub enum Service {
         /// Microseconds.
         us: f64,
     },
-    /// As between independent arrivals.
+    /// Exponentially distributed, as the gaps between independent arrivals.
     Exponential {
         /// Its mean.
         mean_us: f64,
     },
-    /// Skewed, as servers are.
+    /// Log-normal: skewed, as real servers' times are.
     Lognormal {
         /// Its median.
         median_us: f64,
         /// The standard deviation of its logarithm.
         sigma: f64,
     },
-    /// Anything between two times.
+    /// Uniformly distributed between two times.
     Uniform {
         /// The shortest.
         from_us: f64,
@@ -45,7 +45,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// Nanoseconds of the next answer.
+    /// The next service time in nanoseconds.
     pub(crate) fn draw(&self, random: &mut Random) -> u64 {
         let us = match self {
             Self::None => 0.0,
@@ -97,7 +97,7 @@ fn at_quantile(points: &[(f64, f64)], quantile: f64) -> f64 {
     us0 + (us1 - us0) * (quantile - q0) / (q1 - q0)
 }
 
-/// A time in microseconds that is no time.
+/// Describes an invalid time in microseconds.
 pub(crate) fn wrong_us(name: &str, value: f64) -> Option<String> {
     (!(0.0..=LONGEST_S * 1e6).contains(&value))
         .then(|| format!("{name} {value} must be from 0 to {}", LONGEST_S * 1e6))

@@ -5,14 +5,14 @@ use crate::script::Script;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// How clients log in. Any password is right.
+/// How clients log in. Any password is accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Auth {
     /// As MariaDB does.
     #[default]
     MysqlNativePassword,
-    /// As MySQL 8 does with an account that it has in its cache.
+    /// As MySQL 8 does for an account in its cache.
     CachingSha2Password,
 }
 
@@ -25,17 +25,17 @@ impl Auth {
     }
 }
 
-/// What the server shows to clients that want TLS. Both are PEM files, read when it starts.
+/// The certificate and key for clients that use TLS. Both are PEM files, read at the start.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsFiles {
-    /// Its certificate, and those between it and its authority.
+    /// The certificate, and the intermediate ones up to its authority.
     pub cert: PathBuf,
     /// The certificate's private key.
     pub key: PathBuf,
 }
 
-/// The plan of a null server; also read from JSON, where unknown keys are refused.
+/// The settings of a null server; also read from JSON, where unknown keys are refused.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
@@ -43,28 +43,28 @@ pub struct Settings {
     pub host: String,
     /// The TCP port; 0 takes a free one.
     pub port: u16,
-    /// A unix socket to listen on too.
+    /// A unix socket to listen on as well.
     pub socket: Option<PathBuf>,
-    /// The version in the greeting; with `MariaDB` in it, clients take the server for one.
+    /// The version in the greeting; if it contains `MariaDB`, clients take the server for one.
     pub version: String,
     /// How clients log in.
     pub auth: Auth,
-    /// With it TLS is offered; clients that do not ask for it are let in all the same.
+    /// If set, TLS is offered; clients that do not use it are accepted all the same.
     pub tls: Option<TlsFiles>,
-    /// The schema that it says it has.
+    /// The schema that it claims to have.
     pub schema: String,
-    /// How many tables sbtestN it says it has.
+    /// How many tables sbtestN it claims to have.
     pub tables: u32,
-    /// How many rows it says each of them has.
+    /// How many rows it claims that each of them has.
     pub table_size: u32,
     /// How many rows the answer to a SELECT with BETWEEN has.
     pub range_rows: u32,
-    /// Where the log is written when the server is stopped; as CSV if its name ends so.
+    /// Where the log is written when the server is stopped; as CSV if the name ends with `.csv`.
     pub log: Option<PathBuf>,
-    /// How many answers the log holds; what comes after them is counted and not kept. If it is not
-    /// said: four million where the log is written to a file, else none.
+    /// How many answers the log holds; further ones are only counted. The default is four million
+    /// if the log is written to a file, otherwise none.
     pub log_records_max: Option<usize>,
-    /// What it does besides answering at once.
+    /// What it does apart from answering at once.
     pub script: Script,
 }
 
@@ -88,22 +88,22 @@ impl Default for Settings {
     }
 }
 
-/// Records of a log that is written to a file: 128 MB of memory.
+/// The records of a log that is written to a file: 128 MB of memory.
 const LOG_RECORDS_MAX: usize = 4_000_000;
 
 impl Settings {
-    /// How many records the log keeps at most.
+    /// The most records that the log keeps.
     pub(crate) fn log_records(&self) -> usize {
         self.log_records_max.unwrap_or(if self.log.is_some() { LOG_RECORDS_MAX } else { 0 })
     }
 
-    /// The version as `SELECT VERSION()` has it: what MariaDB puts in front of it in its greeting
-    /// is for old replicas only.
+    /// The version as in `SELECT VERSION()`: what MariaDB puts in front of it in its greeting is
+    /// for old replicas only.
     pub(crate) fn plain_version(&self) -> &str {
         self.version.strip_prefix("5.5.5-").unwrap_or(&self.version)
     }
 
-    /// Reads settings, and says in one line what is wrong with them.
+    /// Parses settings, or returns in one line what is wrong with them.
     pub fn from_json(text: &str) -> Result<Self, NullServerError> {
         let settings: Self = serde_json::from_str(text)
             .map_err(|error| NullServerError::Plan(format!("settings: {error}")))?;

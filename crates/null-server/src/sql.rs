@@ -1,5 +1,5 @@
-//! Recognises a statement by its first words. No parser: load is to be answered at once, and
-//! administration by a plausible guess.
+//! Recognises a statement by its first words. There is no parser: load is answered at once, and
+//! administrative statements by a plausible guess.
 
 /// A statement, as far as its answer depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,22 +16,22 @@ pub(crate) enum Sql<'a> {
     Question(&'a [u8]),
     /// Changes a setting or a table's layout: answered with OK, not load.
     Setting,
-    /// To this server itself.
+    /// A command to this server itself.
     Control(Control<'a>),
 }
 
-/// What a statement to this server itself wants.
+/// A command to this server itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Control<'a> {
     /// SHOW NULL STATUS.
     Status,
-    /// FLUSH NULL STATUS: counters and log begin anew, and so does the script's time.
+    /// FLUSH NULL STATUS: resets counters and log, and restarts the script's time.
     Flush,
-    /// SET NULL SCRIPT {...}: another script, from now on.
+    /// SET NULL SCRIPT {...}: replaces the script from now on.
     Script(&'a [u8]),
 }
 
-/// Schemas that hold no load.
+/// Schemas that are not part of the load.
 const SYSTEM: [&[u8]; 4] = [b"information_schema", b"performance_schema", b"mysql", b"sys"];
 
 pub(crate) fn understand(statement: &[u8]) -> Sql<'_> {
@@ -57,7 +57,7 @@ pub(crate) fn understand(statement: &[u8]) -> Sql<'_> {
     known.map_or(Sql::Setting, |(_, sql)| *sql)
 }
 
-/// How many `?` a statement has outside of texts, names and comments.
+/// How many `?` a statement has outside of literals, names and comments.
 pub(crate) fn count_params(statement: &[u8]) -> u16 {
     let (mut count, mut within) = (0, None);
     for &byte in statement {
@@ -71,7 +71,7 @@ pub(crate) fn count_params(statement: &[u8]) -> u16 {
     count
 }
 
-/// The first place of `needle`, whatever its case.
+/// The first position of `needle`, ignoring case.
 pub(crate) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window.eq_ignore_ascii_case(needle))
 }
@@ -116,7 +116,7 @@ fn without_comments(mut statement: &[u8]) -> &[u8] {
     }
 }
 
-/// The first word and what follows it; an optimizer's hint between them is skipped.
+/// The first word and the rest; an optimizer hint between them is skipped.
 fn word(statement: &[u8]) -> (&[u8], &[u8]) {
     let statement = statement.trim_ascii_start();
     let end = statement

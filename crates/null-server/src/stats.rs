@@ -2,57 +2,57 @@
 
 use serde::Serialize;
 
-/// Counters since the start, or since they were flushed.
+/// Counters since the start, or since they were last flushed.
 ///
-/// `executes + queries == answered + errors + dropped_answers + owed`, at every instant: load that
-/// came in was answered, failed by the script, cut off, or is still being answered.
+/// `executes + queries == answered + errors + dropped_answers + owed`, at every instant: received
+/// load was answered, failed by the script, cut off, or is still being answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// COM_STMT_EXECUTE that came in.
+    /// COM_STMT_EXECUTE received.
     pub executes: u64,
-    /// COM_QUERY of load that came in.
+    /// COM_QUERY received with load statements.
     pub queries: u64,
-    /// Answers to load that are on their way whole, errors apart.
+    /// Answers to load that were sent completely, apart from errors.
     pub answered: u64,
-    /// Errors that went out in place of answers to load.
+    /// Errors sent instead of answers to load.
     pub errors: u64,
-    /// Load that was never answered in full: the connection was closed, by either side.
+    /// Load that was never answered completely: either side closed the connection.
     pub dropped_answers: u64,
     /// Load that is being answered.
     pub owed: u64,
-    /// COM_STMT_PREPARE that came in.
+    /// COM_STMT_PREPARE received.
     pub prepares: u64,
-    /// COM_STMT_CLOSE that came in.
+    /// COM_STMT_CLOSE received.
     pub closes: u64,
-    /// Any other command, questions about the server included.
+    /// Any other command, including questions about the server.
     pub others: u64,
-    /// Connections that were taken, refused ones included.
+    /// Accepted connections, including refused ones.
     pub connections: u64,
     /// Connections that were answered with an error.
     pub refused: u64,
-    /// Connections that are open now.
+    /// Connections open now.
     pub open: u64,
-    /// The most that were open at once.
+    /// The most connections open at the same time.
     pub open_max: u64,
-    /// TLS handshakes that were completed.
+    /// Completed TLS handshakes.
     pub encrypted: u64,
-    /// TLS handshakes that failed, whichever side did not like the other.
+    /// Failed TLS handshakes, whichever side refused.
     pub tls_failed: u64,
-    /// Logins that were completed.
+    /// Completed logins.
     pub logins: u64,
     /// Connections that the script closed.
     pub dropped: u64,
-    /// Connections that were closed because of bytes that are no protocol.
+    /// Connections closed because the client violated the protocol.
     pub garbled: u64,
-    /// Bytes that came in.
+    /// Bytes received.
     pub bytes_in: u64,
-    /// Bytes that went out.
+    /// Bytes sent.
     pub bytes_out: u64,
-    /// Answers that were to leave at a certain time.
+    /// Answers that were due at a certain time.
     pub timed: u64,
-    /// How late they left, altogether.
+    /// The sum of their delays.
     pub late_ns_sum: u64,
-    /// How late the latest of them left.
+    /// The longest of their delays.
     pub late_ns_max: u64,
     /// Records in the log.
     pub log_records: u64,
@@ -65,13 +65,13 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// The law above.
+    /// Whether the invariant above holds.
     pub fn balances(&self) -> bool {
         let load = self.executes + self.queries;
         load == self.answered + self.errors + self.dropped_answers + self.owed
     }
 
-    /// Names and values, as SHOW NULL STATUS has them.
+    /// Names and values, as in SHOW NULL STATUS.
     pub fn pairs(&self) -> Vec<(&'static str, u64)> {
         vec![
             ("executes", self.executes),

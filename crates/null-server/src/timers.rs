@@ -1,4 +1,4 @@
-//! The timers of a null server, soonest first; of two at the same time the one that was set first.
+//! The timers of a null server, soonest first; of two at the same time, the one set first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,11 +6,11 @@ use std::collections::BinaryHeap;
 /// What comes due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Alarm {
-    /// The connection with this token goes on answering.
+    /// The connection with this token continues answering.
     Answer(u64),
     /// Connections are dropped by this rule.
     Drop { rule: usize, script: u64 },
-    /// Connects are taken again.
+    /// Accepting resumes.
     Accept,
 }
 
@@ -31,7 +31,7 @@ impl Timers {
         self.heap.peek().map(|Reverse((at, _, _))| *at)
     }
 
-    /// Takes out the next one that has come by `now`.
+    /// Takes out the next one that is due by `now`.
     pub(crate) fn pop(&mut self, now: u64) -> Option<Alarm> {
         if self.next()? > now {
             return None;

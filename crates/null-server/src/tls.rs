@@ -1,7 +1,7 @@
-//! The server's end of TLS, as a transformer of bytes: the socket is the connection's.
+//! The server's end of TLS, as a transformer of bytes: the socket belongs to the connection.
 //!
-//! What is to leave is sealed whole before its time is stamped, so that the stamps and the pieces of
-//! a script are those of the bytes on the wire.
+//! An answer is encrypted completely before its timestamp is taken, so that the timestamps and the
+//! pieces of a script are those of the bytes on the wire.
 
 use crate::error::NullServerError;
 use crate::settings::TlsFiles;
@@ -30,9 +30,9 @@ impl TlsMaker {
             .with_no_client_auth()
             .with_single_cert(chain, key)
             .map_err(|error| NullServerError::Plan(format!("tls.cert and tls.key: {error}")))?;
-        // No resumption in either version. A ticket is a write of its own behind the handshake,
+        // No resumption in either version. A ticket is a write of its own after the handshake,
         // which clients would read in the middle of their first answer, and with resumed sessions
-        // the cost of a connect would depend on what a client has in its cache.
+        // the cost of connecting would depend on a client's cache.
         config.send_tls13_tickets = 0;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         Ok(Self(Arc::new(config)))
@@ -53,7 +53,7 @@ pub(crate) type Names = (&'static str, &'static str);
 #[derive(Debug)]
 pub(crate) struct Tls {
     inner: ServerConnection,
-    /// When the first byte of a record was read that is not whole yet.
+    /// When the first byte of an incomplete record was read.
     partial_since: Option<u64>,
 }
 
@@ -69,8 +69,8 @@ impl Tls {
         Some((version, suite.as_str()?))
     }
 
-    /// Takes bytes that were read at `now`, and appends what they say to `clear`. Returns when the
-    /// first of the bytes was read that `clear` is made of.
+    /// Takes bytes that were read at `now`, and appends their plaintext to `clear`. Returns when
+    /// the first of the bytes that `clear` is made of was read.
     pub(crate) fn open(
         &mut self,
         mut records: &[u8],
@@ -79,33 +79,33 @@ impl Tls {
     ) -> Result<u64, Error> {
         let agreed = !self.inner.is_handshaking();
         while !records.is_empty() {
-            // From memory it fails only where `clear` was not emptied, and takes nothing only
-            // behind the other end's last record.
+            // From memory it fails only if `clear` was not emptied, and takes nothing only after
+            // the other end's last record.
             if self.inner.read_tls(&mut records).unwrap_or(0) == 0 {
                 break;
             }
             let (from, more) =
                 (clear.len(), self.inner.process_new_packets()?.plaintext_bytes_to_read());
             clear.resize(from + more, 0);
-            // So many are there, it has just said.
+            // It has just said that this many are available.
             drop(self.inner.reader().read_exact(&mut clear[from..]));
         }
         let since = *self.partial_since.get_or_insert(now);
-        // The end of a handshake is the beginning of no record.
+        // The end of a handshake is not the start of a record.
         if !clear.is_empty() || !agreed {
             self.partial_since = None;
         }
         Ok(since)
     }
 
-    /// The records of an answer, which must be the next that is sent.
+    /// The records of an answer, which must be the next one sent.
     pub(crate) fn seal(&mut self, clear: &[u8]) -> Vec<u8> {
-        // Without a limit it takes all, and has no socket to fail on.
+        // Without a limit it takes everything, and has no socket to fail on.
         drop(self.inner.writer().write_all(clear));
         self.outgoing()
     }
 
-    /// Records that TLS itself wants to send: the handshake, or an alert.
+    /// Records that TLS itself needs to send: the handshake, or an alert.
     pub(crate) fn outgoing(&mut self) -> Vec<u8> {
         let mut records = Vec::new();
         while self.inner.wants_write() {
@@ -141,7 +141,7 @@ mod tests {
         TlsFiles { cert: folder.join("cert.pem"), key: folder.join("key.pem") }
     }
 
-    /// Both ends, behind their handshake.
+    /// Both ends, after their handshake.
     fn pair() -> (ClientConnection, Tls) {
         let mut roots = RootCertStore::empty();
         roots.add(certificates(&files().cert).unwrap().remove(0)).unwrap();

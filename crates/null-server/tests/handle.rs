@@ -1,4 +1,4 @@
-//! The library's face: a server in a thread, asked and stopped by whoever started it.
+//! The library's interface: a server in a thread, queried and stopped by its owner.
 
 use loadstone_null_server::{Kind, NullServer, NullServerError, Script, Settings};
 use loadstone_wire::{
@@ -10,13 +10,13 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// No answer within this time is a failure with a line, never a test that hangs.
+/// A missing answer is a failure with a message after this time, never a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Client {
     socket: TcpStream,
     reader: ReplyReader,
-    /// What came with an earlier answer: two may arrive in one read.
+    /// The rest of an earlier read: two answers may arrive in one.
     received: Vec<u8>,
 }
 
@@ -147,7 +147,7 @@ fn a_script_is_changed_while_it_runs() {
     let mut client = Client::connect(&server);
     let script = r#"{"errors": [{"errno": 1205, "message": "waited", "every": 1}]}"#;
     server.set_script(Script::from_json(script).expect("script")).expect("taken");
-    // The script and the statement come to the server by different ways.
+    // The script and the statement reach the server by different ways.
     server.stats().expect("stats");
     assert!(
         matches!(client.query("COMMIT"), Reply::Failed(error) if error.code == loadstone_wire::error_code(1205))

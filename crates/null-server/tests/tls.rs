@@ -1,4 +1,4 @@
-//! Clients that ask for TLS, and those that do not, by the bytes that they send.
+//! Clients that ask for TLS and clients that do not, by the bytes that they send.
 
 use loadstone_null_server::{Kind, NullServer, Settings, TlsFiles};
 use loadstone_wire::{
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// No answer within this time is a failure with a line, never a test that hangs.
+/// A missing answer is a failure with a message after this time, never a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn file(name: &str) -> PathBuf {
@@ -43,7 +43,7 @@ fn tls(version: &'static SupportedProtocolVersion) -> ClientConnection {
     ClientConnection::new(Arc::new(config), name).expect("a client")
 }
 
-/// A connection whose wish for TLS is in `out`, and not sent yet.
+/// A connection whose TLS request is in `out`, not sent yet.
 fn knock(server: &NullServer, wish: TlsWish, out: &mut Vec<u8>) -> (TcpStream, Login) {
     let mut socket = TcpStream::connect(("127.0.0.1", server.port())).expect("connect");
     socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -60,7 +60,7 @@ fn knock(server: &NullServer, wish: TlsWish, out: &mut Vec<u8>) -> (TcpStream, L
     }
 }
 
-/// Logs in over an open way, and asks one question.
+/// Logs in over an open stream, and asks one question.
 fn log_in_and_ask(way: &mut (impl Read + Write), mut login: Login, mut out: Vec<u8>) -> Reply {
     let mut buffer = [0; 4096];
     let session = loop {

@@ -1,4 +1,4 @@
-//! Codes of errors: each family has its own, numbers or letters.
+//! Error codes: each family has its own, numbers or letters.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Family, NotAName};
 
-/// An error's code without its family: `1213`, or `40P01`.
+/// An error code without its family: `1213`, or `40P01`.
 ///
-/// It is kept as its characters, the last one in the lowest byte. So shorter codes come before longer ones and
-/// numbers are in the order of numbers, and a comparison is that of two integers.
+/// Stored as its characters, the last one in the lowest byte. So shorter codes come before longer
+/// ones, numbers sort numerically, and a comparison is that of two integers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Code(u64);
 
 impl Code {
-    /// What stands for an error without a code, and for all errors beyond those that are told apart.
+    /// Stands for an error without a code, and for all errors beyond those distinguished.
     pub const OTHER: Self = Self::of_number(0);
 
     /// A number in decimal digits.
@@ -32,7 +32,7 @@ impl Code {
         }
     }
 
-    /// The number that it is, where it is one.
+    /// The code as a number, if it is one.
     #[must_use]
     pub fn number(self) -> Option<u16> {
         self.to_string().parse().ok()
@@ -44,7 +44,7 @@ impl TryFrom<String> for Code {
 
     fn try_from(text: String) -> Result<Self, NotAName> {
         let good = text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
-        // A number has one way to be written, or one error would have two codes.
+        // A number has only one notation, or one error would have two codes.
         let padded = text.len() > 1 && text.starts_with('0') && text.parse::<u64>().is_ok();
         let sqlstate = text.len() == 5;
         if good && (1..=8).contains(&text.len()) && (sqlstate || !padded) {
@@ -75,12 +75,12 @@ impl fmt::Debug for Code {
     }
 }
 
-/// An error's code, and the family whose it is.
+/// An error code, and the family it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ErrorCode {
-    /// Whose.
+    /// The family.
     pub family: Family,
-    /// Which.
+    /// The code.
     pub code: Code,
 }
 

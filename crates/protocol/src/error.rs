@@ -1,17 +1,17 @@
-//! Errors in the server's own words.
+//! Errors as reported by the server.
 
 use std::fmt;
 
 use crate::ErrorCode;
 
-/// An error of the server.
+/// A server's error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerError {
-    /// Its code, 1213 for a deadlock in MySQL.
+    /// Its code, such as 1213 for a deadlock in MySQL.
     pub code: ErrorCode,
     /// The five characters of the SQL state, `HY000` when the server sent none.
     pub sql_state: [u8; 5],
-    /// The server's text.
+    /// The server's message.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Families of servers: those that speak the same protocol and number their errors alike.
+//! Families of servers: those that speak the same protocol and share their error codes.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use crate::NotAName;
 
 const LONGEST: usize = 12;
 
-/// A family of servers, such as `mysql`. Any name of small letters and digits is one: which of them a program
-/// speaks to is for its dispatch to say.
+/// A family of servers, such as `mysql`. Any name of lower-case letters and digits is possible: the
+/// program's dispatch decides which ones it supports.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Family([u8; LONGEST]);
 
 impl Family {
-    /// For names that are written in a program.
+    /// Creates a family from a name in the source code.
     ///
     /// # Panics
-    /// The name is not of 1 to 12 small letters and digits.
+    /// If the name does not consist of 1 to 12 lower-case letters and digits.
     #[must_use]
     pub const fn new(name: &str) -> Self {
         match Self::parse(name.as_bytes()) {
@@ -41,7 +41,7 @@ impl Family {
         if name.is_empty() || !rest.is_empty() { None } else { Some(Self(bytes)) }
     }
 
-    /// Its name.
+    /// The family's name.
     #[must_use]
     pub fn name(&self) -> &str {
         let end = self.0.iter().position(|&byte| byte == 0).unwrap_or(LONGEST);

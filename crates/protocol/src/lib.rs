@@ -1,11 +1,12 @@
-//! What a client and its server say to each other, in words that belong to no family of servers.
+//! The messages between a client and its server, in terms that belong to no family of servers.
 //!
-//! A family's protocol is a crate of its own: `loadstone-wire` is that of MySQL and MariaDB. Whoever drives
-//! load, runs scripts or keeps figures knows the words in here and none of the family's. Its parts:
+//! A family's protocol is a crate of its own: `loadstone-wire` is that of MySQL and MariaDB. Code
+//! that drives load, runs scripts or keeps figures uses the terms in here and none of a family's.
+//! The parts:
 //!
-//! - [`Param`] goes to the server; [`Reply`], [`Completion`] and [`ResultSet`] come back.
-//! - [`ServerError`] is what it refuses, with an [`ErrorCode`] of a [`Family`]. A [`Verdict`] says what that
-//!   means, and a [`Fault`] what went wrong without a word of the server.
+//! - [`Param`] is sent to the server; [`Reply`], [`Completion`] and [`ResultSet`] are received.
+//! - [`ServerError`] is a refusal, with an [`ErrorCode`] of a [`Family`]. A [`Verdict`] says what
+//!   that means, and a [`Fault`] is a failure without a message from the server.
 //!
 //! The crate knows no socket, no clock and no thread.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -26,7 +27,7 @@ pub use reply::{Completion, Expect, Prepared, Reply};
 pub use rows::{ColumnType, ResultSet, Row, UnreadableRow, Value, Values};
 pub use verdict::{Fault, Usual, Verdict};
 
-/// A text that is no name of a family, or no code.
+/// A text that is not a family's name, or not a code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not {what}")]
 pub struct NotAName {

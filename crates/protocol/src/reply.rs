@@ -2,57 +2,60 @@
 
 use crate::ServerError;
 
-/// What kind of reply a command has.
+/// The kind of reply that a command has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// A query's: done, result sets as text, a wish for a file. Also that of a ping or a reset.
+    /// A query's reply: done, result sets as text, or a request for a file. Also that of a ping or
+    /// a reset.
     Query,
-    /// A prepare's.
+    /// A prepare's reply.
     Prepare,
-    /// An execution's: done, result sets with typed values.
+    /// An execution's reply: done, or result sets with typed values.
     Execute,
 }
 
-/// A whole reply.
+/// A complete reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The command was carried out.
+    /// The command was executed.
     Done(Completion),
     /// The statement can be executed.
     Prepared(Prepared),
-    /// The command failed; the connection is fine. Rows may have come before.
+    /// The command failed; the connection is fine. Rows may have been received before.
     Failed(Box<ServerError>),
-    /// The server waits for a file: when its pieces and its end are sent, the reply to the statement comes.
+    /// The server waits for a file: after its pieces and its end are sent, the reply to the
+    /// statement follows.
     WantsFile {
-        /// The name in the statement. It is the server's word: never open it without having chosen it.
+        /// The name in the statement. The server chooses it: never open it without having chosen it
+        /// yourself.
         name: String,
     },
 }
 
-/// What a command did, summed over its results.
+/// The effect of a command, summed over its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
     /// Rows in all result sets.
     pub rows: u64,
-    /// Rows that statements changed.
+    /// Rows that the statements changed.
     pub affected_rows: u64,
     /// The last id that a statement generated, or 0.
     pub last_insert_id: u64,
-    /// The session's state after the last result, in flags of the family's own.
+    /// The session's state after the last result, in the family's own flags.
     pub status: u16,
     /// Warnings of all results.
     pub warnings: u16,
-    /// Whether there was a result set, be it empty.
+    /// Whether there was a result set, even an empty one.
     pub has_result_set: bool,
 }
 
 /// A prepared statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prepared {
-    /// The connection's name for it.
+    /// The connection's id for it.
     pub statement_id: u32,
-    /// How many parameters it has.
+    /// The number of parameters.
     pub params: u16,
-    /// How many columns its result has, 0 if it has no result set.
+    /// The number of columns of its result, 0 if it has no result set.
     pub columns: u16,
 }

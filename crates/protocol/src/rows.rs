@@ -1,53 +1,55 @@
-//! Rows that are kept to be read: by administration, tests, scripts, and workloads whose next statement
-//! depends on an answer.
+//! Rows that are kept for reading: by administration, tests, scripts, and workloads whose next
+//! statement depends on an answer.
 //!
-//! They are kept in one of two notations, which are MySQL's as it sends them, so that its rows are copied and
-//! no more. Another family's reader writes the first of them, since it has to copy its rows anyway.
+//! They are kept in one of two encodings, which are those that MySQL sends, so that its rows only
+//! need to be copied. Another family's reader uses the first one, since it has to copy its rows
+//! anyway.
 
-/// A row of a text result set: each value as the server wrote it, `None` for NULL.
+/// A row of a text result set: each value as the server sent it, `None` for NULL.
 pub type Row = Vec<Option<Vec<u8>>>;
 
-/// A result of an answer as it came, for who reads its rows only if asked.
+/// A result as received; its rows are only parsed on demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResultSet {
-    /// How many values a row has.
+    /// The number of values in a row.
     pub columns: u16,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
-    /// The rows, one behind the other. Without types each value is a text behind its length, or 0xfb for NULL;
-    /// a length is one byte up to 0xfa, or 0xfc, 0xfd, 0xfe and 2, 3, 8 bytes. With types each row is a byte,
-    /// bits that tell which values are NULL (the first two are reserved), and the others, all little-endian.
+    /// The rows, one after another. Without types each value is a text after its length, or 0xfb
+    /// for NULL; a length is one byte up to 0xfa, or 0xfc, 0xfd, 0xfe and 2, 3, 8 bytes. With types
+    /// each row is a byte, a bitmap of the NULL values (the first two bits are reserved), and the
+    /// other values, all little-endian.
     pub bytes: Vec<u8>,
-    /// Of the columns, where the values are typed; else empty.
+    /// The columns' types, if the values are typed; otherwise empty.
     pub types: Vec<ColumnType>,
 }
 
 impl ResultSet {
-    /// The values of all rows, row by row. There are none where typed rows were only counted.
+    /// The values of all rows, row by row. None if typed rows were only counted.
     pub fn values(&self) -> Values<'_> {
         Values { types: &self.types, rest: &self.bytes, column: 0, nulls: &[] }
     }
 }
 
-/// How a column's typed values are written.
+/// How a column's typed values are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
-    /// Nothing: all are NULL.
+    /// No bytes: all are NULL.
     Null,
     /// An integer of 8, 16, 32 or 64 bits.
     Integer {
-        /// How many.
+        /// The number of bits.
         bits: u8,
-        /// Whether there is no sign.
+        /// Whether it is unsigned.
         is_unsigned: bool,
     },
     /// A floating-point number of 32 bits.
     Float,
     /// A floating-point number of 64 bits.
     Double,
-    /// A date or time in the family's own form, behind its length.
+    /// A date or time in the family's own form, after its length.
     Temporal,
-    /// Text or bytes behind their length.
+    /// Text or bytes, after their length.
     Bytes,
 }
 
@@ -58,13 +60,13 @@ pub enum Value<'a> {
     Null,
     /// A typed integer.
     Int(i64),
-    /// A typed unsigned integer that is too large for the above.
+    /// A typed unsigned integer that is too large for `Int`.
     Unsigned(u64),
     /// A typed floating-point number.
     Double(f64),
     /// A typed date or time, in the family's own form without its length.
     Temporal(&'a [u8]),
-    /// Anything else, and all values without a type: as the server writes them.
+    /// Anything else, and all untyped values: as the server sent them.
     Bytes(&'a [u8]),
 }
 
@@ -73,9 +75,9 @@ pub enum Value<'a> {
 #[error("a row ends in the middle of a value")]
 pub struct UnreadableRow;
 
-/// Bytes of a typed row before its first value, without the bits of its NULLs.
+/// Bytes of a typed row before the bitmap of its NULLs.
 const ROW_HEADER: usize = 1;
-/// The first of those bits are reserved.
+/// The first bits of the bitmap are reserved.
 const RESERVED_BITS: usize = 2;
 
 impl ColumnType {
@@ -99,7 +101,7 @@ impl ColumnType {
     }
 }
 
-/// A number of so many bits that was read as a signed one.
+/// An integer of this many bits that was read as a signed one.
 fn integer(signed: i64, bits: u8, is_unsigned: bool) -> Value<'static> {
     if !is_unsigned || signed >= 0 {
         return Value::Int(signed);
@@ -108,14 +110,14 @@ fn integer(signed: i64, bits: u8, is_unsigned: bool) -> Value<'static> {
     i64::try_from(unsigned).map_or(Value::Unsigned(unsigned), Value::Int)
 }
 
-/// The values of a result, row by row. Ends behind the first that cannot be read.
+/// The values of a result, row by row. Ends after the first unreadable one.
 #[derive(Clone)]
 pub struct Values<'a> {
     types: &'a [ColumnType],
     rest: &'a [u8],
     /// The column of the next value.
     column: usize,
-    /// Of the current typed row, which of its values are NULL.
+    /// The NULL bitmap of the current typed row.
     nulls: &'a [u8],
 }
 
@@ -139,7 +141,7 @@ impl<'a> Iterator for Values<'a> {
     type Item = Result<Value<'a>, UnreadableRow>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // At the end of a typed row there may be values without bytes: those that are NULL.
+        // A typed row may end with values without bytes: those that are NULL.
         if self.rest.is_empty() && self.column == 0 {
             return None;
         }
@@ -176,7 +178,7 @@ fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], UnreadableRow> {
             u64::from(u32::from_le_bytes([low, middle, high, 0]))
         }
         0xfe => u64::from_le_bytes(array(rest)?),
-        // 0xfb is NULL, which no length is.
+        // 0xfb is NULL, and never a length.
         _ => return Err(UnreadableRow),
     };
     take(rest, usize::try_from(length).unwrap_or(usize::MAX))

@@ -1,29 +1,30 @@
-//! What errors mean to whoever drives a server. Which code means what is each family's to say.
+//! What errors mean to code that drives a server. Each family decides which of its codes means
+//! what.
 
 use crate::Code;
 
 /// What an error means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
-    /// The statement has failed, and nothing else. The connection and its transaction are still there.
+    /// The statement has failed, nothing else. The connection and its transaction still exist.
     #[default]
     Refused,
-    /// The server has rolled the transaction back by itself.
+    /// The server has rolled back the transaction.
     RolledBack,
-    /// As an answer to COMMIT: the transaction is certainly not carried out.
+    /// As an answer to COMMIT: the transaction was certainly not committed.
     NotCommitted,
-    /// This statement cannot be prepared, and may be sent as text.
+    /// This statement cannot be prepared, but may be sent as text.
     CannotPrepare,
     /// The server closes the connection after it.
     ConnectionEnds {
-        /// Another attempt to connect may do better.
+        /// Another attempt to connect may succeed.
         passes: bool,
     },
     /// The connection is gone, as the client has noticed.
     ConnectionLost,
-    /// The server said something that its protocol does not allow.
+    /// The server's answer violates its protocol.
     Garbled,
-    /// Nobody listens at the address, where another one of the same name may do.
+    /// Nobody listens at the address, but another address of the same name may work.
     NobodyListens,
     /// There is no room for another connection.
     TooManyConnections,
@@ -31,23 +32,24 @@ pub enum Verdict {
     LoginRefused,
     /// The schema does not exist or may not be used.
     UnknownDatabase,
-    /// An authentication method that the client does not have.
+    /// The client does not support the authentication method.
     NotSupported,
-    /// The server does not go on without encryption.
+    /// The server requires encryption.
     TlsRefused,
 }
 
-/// What goes wrong without a word of the server. Each family has a code for it: that of its own clients.
+/// A failure without a message from the server. Each family has a code for it: that of its own
+/// clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The operating system gives no socket.
+    /// The operating system cannot create a socket.
     NoSocket {
-        /// Of a unix socket's address.
+        /// Whether it is for a unix socket's address.
         unix: bool,
     },
-    /// The operating system makes no connection.
+    /// The operating system cannot connect.
     CannotConnect {
-        /// To a unix socket.
+        /// Whether it is a unix socket.
         unix: bool,
     },
     /// The name has no address.
@@ -56,11 +58,11 @@ pub enum Fault {
     TimedOut,
     /// There is no connection to send the statement on.
     ConnectionGone,
-    /// The connection broke while it was used.
+    /// The connection broke during use.
     ConnectionLost,
-    /// Encryption came to nothing.
+    /// Encryption failed.
     Tls,
-    /// The server said something that its protocol does not allow.
+    /// The server's answer violates its protocol.
     Garbled,
     /// The statement was not prepared.
     NotPrepared,
@@ -68,11 +70,11 @@ pub enum Fault {
     NoData,
 }
 
-/// What is usual in a family, where nobody says otherwise.
+/// A family's defaults.
 #[derive(Clone, Copy, Debug)]
 pub struct Usual {
-    /// Errors that begin an event anew.
+    /// Errors after which an event restarts.
     pub restarts: &'static [Code],
-    /// What a client says where there is no connection to send a statement on.
+    /// The code that a client reports if there is no connection for a statement.
     pub connection_gone: Code,
 }

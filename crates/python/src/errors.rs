@@ -42,7 +42,7 @@ pub(crate) fn script(error: loadstone_script::ScriptError) -> PyErr {
     ScriptError::new_err((kind, subject, error.to_string()))
 }
 
-/// The thread that a script lies on has ended before its time: a bug.
+/// The script's thread has ended early: a bug.
 pub(crate) fn lost_script() -> PyErr {
     PyRuntimeError::new_err("the thread of the script has ended")
 }
@@ -59,7 +59,7 @@ pub(crate) fn null_server(error: NullServerError) -> PyErr {
     }
 }
 
-/// A value of ours that does not become JSON: a bug.
+/// A value that cannot be converted to JSON: a bug.
 pub(crate) fn json(error: serde_json::Error) -> PyErr {
     PyRuntimeError::new_err(format!("a record does not become JSON: {error}"))
 }

@@ -1,5 +1,6 @@
-//! `loadstone._engine`, the extension module: the engine's face for Python. JSON in, JSON out;
-//! `docs/engine.md` is the contract. Python code goes through `loadstone.engine`, which gives it types.
+//! `loadstone._engine`, the extension module: the engine's interface for Python. JSON in, JSON out;
+//! `docs/engine.md` is the contract. Python code uses it through `loadstone.engine`, which adds
+//! types.
 
 mod errors;
 mod json;
@@ -48,7 +49,7 @@ fn workloads() -> PyResult<String> {
     to_json(&loadstone_workload::builtin())
 }
 
-/// Events of the plan of a step as text, where its workload is a template, as JSON.
+/// Sample events, as text, of a step's plan whose workload is a template; as JSON.
 #[pyfunction]
 fn samples(plan: &str, count: usize) -> PyResult<String> {
     let plan = Plan::from_json(plan).map_err(errors::plan)?;
@@ -57,34 +58,34 @@ fn samples(plan: &str, count: usize) -> PyResult<String> {
     to_json(&found.unwrap_or_default())
 }
 
-/// Raises `PlanError` when the plan of a step cannot be carried out.
+/// Raises `PlanError` if the plan of a step cannot be run.
 #[pyfunction]
 fn check_plan(plan: &str) -> PyResult<()> {
     Plan::from_json(plan).map(drop).map_err(errors::plan)
 }
 
-/// Begins a step; returns at once.
+/// Starts a step; returns at once.
 #[pyfunction]
 fn start(plan: &str) -> PyResult<Drive> {
     let plan = Plan::from_json(plan).map_err(errors::plan)?;
     loadstone_drive::Drive::start(plan).map(Drive::new).map_err(errors::os)
 }
 
-/// Begins to load tables; returns at once.
+/// Starts loading tables; returns at once.
 #[pyfunction]
 fn load(plan: &str) -> PyResult<Load> {
     let plan = LoadPlan::from_json(plan).map_err(errors::plan)?;
     loadstone_load::Load::start(plan).map(Load::new).map_err(errors::os)
 }
 
-/// Begins a host test, or makes or removes its files; returns at once.
+/// Starts a host test, or prepares or removes its files; returns at once.
 #[pyfunction]
 fn host_test(plan: &str) -> PyResult<HostTest> {
     let plan = HostPlan::from_json(plan).map_err(errors::host_plan)?;
     loadstone_hosttests::HostTest::start(plan).map(HostTest::new).map_err(errors::os)
 }
 
-/// Loads a script, to look at it; returns at once.
+/// Loads a script for inspection; returns at once.
 #[pyfunction]
 #[pyo3(name = "script")]
 fn open_script(spec: &str) -> PyResult<Script> {
@@ -109,7 +110,7 @@ fn merge_hlog(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
     })
 }
 
-/// The lines of an interval log added up by tag, a line each, and the latency summaries of those, as
+/// The lines of an interval log added up by tag, one line each, and their latency summaries, as
 /// JSON.
 #[pyfunction]
 fn sum_hlog(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
@@ -129,7 +130,7 @@ fn sum_hlog(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
     })
 }
 
-/// Each value and how often it came, of the lines of an interval log, merged by tag, as JSON.
+/// Each value and how often it occurred, from the lines of an interval log, merged by tag, as JSON.
 #[pyfunction]
 fn hlog_counts(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
     py.detach(|| {
@@ -143,7 +144,7 @@ fn hlog_counts(py: Python<'_>, lines: Vec<String>) -> PyResult<String> {
     })
 }
 
-/// The head of an interval log whose times count from `start_unix_s`.
+/// The header of an interval log whose times count from `start_unix_s`.
 #[pyfunction]
 fn hlog_header(start_unix_s: f64) -> String {
     hlog::header(start_unix_s)

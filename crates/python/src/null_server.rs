@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A null server that runs until it is stopped, or forgotten.
+/// A null server that runs until it is stopped or garbage-collected.
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct NullServer {
     port: u16,
     socket: Option<PathBuf>,
-    /// Gone when it was stopped.
+    /// `None` once it is stopped.
     running: Mutex<Option<loadstone_null_server::NullServer>>,
 }
 
@@ -23,7 +23,7 @@ impl NullServer {
         Ok(Self { port, socket, running: Mutex::new(Some(server)) })
     }
 
-    /// Asks the server without the interpreter: the answer waits for the server's turn.
+    /// Queries the server without holding the interpreter: the answer waits for the server's turn.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
@@ -45,28 +45,28 @@ impl NullServer {
         self.port
     }
 
-    /// The unix socket, where one was wanted.
+    /// The unix socket, if one was requested.
     #[getter]
     fn socket(&self) -> Option<String> {
         self.socket.as_ref().map(|path| path.to_string_lossy().into_owned())
     }
 
-    /// The counters as they are, as JSON.
+    /// The current counters, as JSON.
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         to_json(&self.ask(py, |server| server.stats())?)
     }
 
-    /// Takes another script; its time begins anew.
+    /// Takes another script; its time starts again.
     fn set_script(&self, py: Python<'_>, script: &str) -> PyResult<()> {
         self.ask(py, |server| server.set_script(Script::from_json(script)?))
     }
 
-    /// Counters, log and the script's time begin anew.
+    /// Resets counters and log; the script's time starts again.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.ask(py, |server| server.flush())
     }
 
-    /// Closes all connections, writes the log if it has a file, and gives the counters as JSON.
+    /// Closes all connections, writes the log if it has a file, and returns the counters as JSON.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         let served = py.detach(|| {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,15 +11,15 @@ use std::sync::OnceLock;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-/// How long one wait may last before Python may look at its signals.
+/// How long one wait may last before Python checks for signals.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A script that is open to questions. Each answers when the script has come back, or was given up
-/// because of a signal.
+/// A script that can be inspected. Each method returns when the script has returned control, or was
+/// interrupted by a signal.
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct Script {
     inspector: Inspector,
-    /// The servers that it may ask, once it was told of them.
+    /// The servers that it may query, once they are set.
     servers: OnceLock<ServersHandle>,
 }
 
@@ -32,7 +32,7 @@ impl Script {
     }
 
     fn wait<T: Send>(&self, py: Python<'_>, pending: Pending<T>) -> PyResult<T> {
-        // Python hands its values from thread to thread, and this one has no other reader.
+        // Python passes its values between threads, and this one has no other reader.
         let pending = std::sync::Mutex::new(pending);
         let wait = || match pending.lock() {
             Ok(pending) => pending.recv_timeout(POLL_INTERVAL),
@@ -58,22 +58,22 @@ impl Script {
 
 #[pymethods]
 impl Script {
-    /// What the script says of itself, as JSON.
+    /// The script's declarations, as JSON.
     fn contents(&self, py: Python<'_>) -> PyResult<String> {
         to_json(&ContentsDocument::of(self.wait(py, self.inspector.contents())?))
     }
 
-    /// Raises where the options are not the script's, or there is nothing to run.
+    /// Raises if the script does not have the options, or there is nothing to run.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         self.wait(py, self.inspector.check())
     }
 
-    /// What its command `help` prints.
+    /// The output of its command `help`.
     fn help(&self, py: Python<'_>) -> PyResult<String> {
         self.wait(py, self.inspector.help())
     }
 
-    /// Gives it the servers of this plan to ask, once; what it needs there waits for the answers.
+    /// Gives it the servers of this plan to query, once; its statements wait for the answers.
     fn serve(&self, plan: &str) -> PyResult<()> {
         let plan = Plan::from_json(plan).map_err(errors::plan)?;
         let servers = Servers::new(plan).map_err(errors::plan)?;
@@ -83,18 +83,18 @@ impl Script {
         Ok(())
     }
 
-    /// What it has printed before it failed.
+    /// What it printed before it failed.
     fn printed(&self, py: Python<'_>) -> PyResult<String> {
         self.wait(py, self.inspector.printed())
     }
 
-    /// What the servers have refused since this was asked last, as JSON.
+    /// The servers' refusals since the last call, as JSON.
     fn refusals(&self) -> PyResult<String> {
         let refused = self.servers.get().map(ServersHandle::take_errors);
         to_json(&refused.unwrap_or_default())
     }
 
-    /// What its hook for reports prints of these figures: the one at the end, or the one for intervals.
+    /// What its reporting hook prints for these figures: the final hook, or the one for intervals.
     fn report(&self, py: Python<'_>, figures: Report, is_last: bool) -> PyResult<String> {
         let wish = if is_last {
             Wish::ReportCumulative(figures)
@@ -104,7 +104,7 @@ impl Script {
         self.wait(py, self.inspector.report(wish))
     }
 
-    /// What it prints behind the last report of an interval.
+    /// What it prints after the last report of an interval.
     fn end_reports(&self, py: Python<'_>) -> PyResult<String> {
         self.wait(py, self.inspector.end_reports())
     }

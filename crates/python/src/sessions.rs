@@ -1,4 +1,4 @@
-//! The classes `Drive`, `Load` and `HostTest` for Python: what is under way.
+//! The classes `Drive`, `Load` and `HostTest` for Python: running work.
 
 use crate::errors;
 use crate::json::to_json;
@@ -9,22 +9,22 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// How long one wait may last before Python may look at its signals.
+/// How long one wait may last before Python checks for signals.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A step under way.
+/// A running step.
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct Drive {
     inner: loadstone_drive::Drive,
 }
 
-/// Bulk loading under way.
+/// A running bulk load.
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct Load {
     inner: loadstone_load::Load,
 }
 
-/// A host test under way.
+/// A running host test.
 #[pyclass(frozen, module = "loadstone._engine")]
 pub(crate) struct HostTest {
     inner: hosttests::HostTest,
@@ -50,22 +50,22 @@ impl Load {
 
 #[pymethods]
 impl Drive {
-    /// The next record as JSON, or `None` when the time is up or there are no more.
+    /// The next record as JSON, or `None` if the time is up or there are no more.
     fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
         next_record(py, timeout_s, |timeout| self.inner.next(timeout))
     }
 
-    /// From now on so many events a second are due. Raises `PlanError` in a closed loop.
+    /// From now on this many events per second are due. Raises `PlanError` in a closed loop.
     fn set_rate(&self, rate: f64) -> PyResult<()> {
         self.inner.set_rate(rate).map_err(errors::plan)
     }
 
-    /// From now on only so many users begin events. Raises `PlanError` where the step has not so many.
+    /// From now on only this many users start events. Raises `PlanError` if the step has fewer.
     fn set_users(&self, users: u32) -> PyResult<()> {
         self.inner.set_users(users).map_err(errors::plan)
     }
 
-    /// From now on no event begins, or events begin again.
+    /// From now on no events start (`True`), or they start again (`False`).
     fn hold(&self, held: bool) {
         self.inner.hold(held);
     }
@@ -75,12 +75,12 @@ impl Drive {
         self.inner.stop();
     }
 
-    /// The load of a step that is told when begins at this instant of CLOCK_MONOTONIC.
+    /// Starts the load of a step that waits for it, at this instant of CLOCK_MONOTONIC.
     fn begin_at(&self, monotonic_ns: u64) {
         self.inner.begin_at(Nanos(monotonic_ns));
     }
 
-    /// A sign of life, for a step with a lease.
+    /// Renews the lease of a step that has one.
     fn renew(&self) {
         self.inner.renew();
     }
@@ -88,7 +88,7 @@ impl Drive {
 
 #[pymethods]
 impl Load {
-    /// The next record as JSON, or `None` when the time is up or there are no more.
+    /// The next record as JSON, or `None` if the time is up or there are no more.
     fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
         next_record(py, timeout_s, |timeout| self.inner.next(timeout))
     }
@@ -98,7 +98,7 @@ impl Load {
         self.inner.stop();
     }
 
-    /// A sign of life, for a load with a lease.
+    /// Renews the lease of a load that has one.
     fn renew(&self) {
         self.inner.renew();
     }
@@ -106,7 +106,7 @@ impl Load {
 
 #[pymethods]
 impl HostTest {
-    /// The next record as JSON, or `None` when the time is up or there are no more.
+    /// The next record as JSON, or `None` if the time is up or there are no more.
     fn next(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
         next_record(py, timeout_s, |timeout| match self.inner.next(timeout) {
             hosttests::Next::Record(record) => Next::Record(record),
@@ -121,7 +121,7 @@ impl HostTest {
     }
 }
 
-/// Waits without the interpreter, and wakes twice a second so that Ctrl-C works.
+/// Waits without holding the interpreter, and wakes twice a second so that Ctrl-C works.
 fn next_record<Record: Serialize + Send>(
     py: Python<'_>,
     timeout_s: f64,

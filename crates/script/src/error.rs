@@ -1,12 +1,12 @@
-//! Why a script cannot go on.
+//! Why a script cannot continue.
 
-/// Why a script cannot go on. Each names the file, and the line where there is one.
+/// Why a script cannot continue. Each error names the file, and the line if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// The script could not be loaded: it is not there, or no Lua, or failed at its top level.
+    /// The script could not be loaded: it does not exist, is not Lua, or failed at its top level.
     #[error("{message}")]
     Load {
-        /// Where and what.
+        /// File, line and error.
         message: String,
     },
     /// There is nothing to run.
@@ -20,23 +20,23 @@ pub enum ScriptError {
     NoCommand {
         /// The file.
         script: String,
-        /// As it was given.
+        /// The command as given.
         command: String,
     },
     /// An option that the script does not declare.
     #[error("invalid option: --{option}")]
     UnknownOption {
-        /// As it was given.
+        /// The option as given.
         option: String,
     },
     /// A value that the option cannot have.
     #[error("invalid value '{value}' for the option --{option}: {expected}")]
     WrongValue {
-        /// Which.
+        /// The option.
         option: String,
-        /// As it was given.
+        /// The value as given.
         value: String,
-        /// What would do.
+        /// A description of valid values.
         expected: &'static str,
     },
     /// A hook raised an error.
@@ -46,10 +46,10 @@ pub enum ScriptError {
         hook: &'static str,
         /// The virtual user, from zero.
         user: u64,
-        /// Where and what.
+        /// File, line and error.
         message: String,
     },
-    /// It did not come back, and somebody has ended it.
+    /// The function did not return control and was interrupted.
     #[error(
         "`{hook}' of user {user} did not come back: it was in {place}, without a statement, when it was broken off"
     )]
@@ -64,7 +64,7 @@ pub enum ScriptError {
     /// LuaJIT itself failed.
     #[error("LuaJIT: {message}")]
     Engine {
-        /// What it said.
+        /// LuaJIT's message.
         message: String,
     },
 }

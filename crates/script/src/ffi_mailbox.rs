@@ -1,6 +1,6 @@
-//! The memory that a Lua state and the engine share: what a script asks for, and the answer.
+//! The memory that a Lua state and the engine share: a script's request and the answer.
 //!
-//! A statement passes through here and not through Lua's stack: a pointer and a length instead of
+//! Statements pass through here and not through Lua's stack: a pointer and a length instead of
 //! values to be checked and converted.
 #![expect(unsafe_code, reason = "the mailbox is written by Lua, through LuaJIT's FFI")]
 
@@ -13,7 +13,7 @@ use loadstone_protocol::ResultSet;
 use crate::ffi_value::{RawValue, bytes};
 use crate::request::{Answer, Parameters, Request};
 
-/// [`Mailbox`] and [`RawValue`], as LuaJIT has to know them. It looks for a field from the first one on:
+/// [`Mailbox`] and [`RawValue`] as declared to LuaJIT. It searches fields from the first one on:
 /// those that each statement needs come first.
 pub(crate) const DECLARATIONS: &str = "
 typedef struct {
@@ -91,24 +91,24 @@ impl Mailbox {
         self.0.get().cast()
     }
 
-    /// Whether the wish that is over failed.
+    /// Whether the last request failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.letter().failed
     }
 
-    /// Whether the script has called off the event that it was in.
+    /// Whether the script has cancelled its current event.
     pub(crate) fn has_cancelled(&self) -> bool {
         self.letter().cancelled
     }
 
-    /// Where the request goes.
+    /// The connection of the request.
     pub(crate) fn connection(&self) -> u32 {
         self.letter().connection
     }
 
-    /// What the user that ran last asks for. It is good until that user is resumed: what it points to
-    /// is held by the user's coroutine, which waits in the call that filled the mailbox in, and
-    /// LuaJIT's collector moves nothing.
+    /// The request of the user that ran last. It is valid until that user is resumed: what it
+    /// points to is held by the user's coroutine, which waits in the call that filled in the
+    /// mailbox, and LuaJIT's collector moves nothing.
     pub(crate) fn request<'a>(&self) -> Request<'a> {
         let letter = self.letter();
         let (connection, statement) = (letter.connection, letter.statement);
@@ -130,7 +130,7 @@ impl Mailbox {
         }
     }
 
-    /// Put the answer in, for Lua to read as soon as it is resumed.
+    /// Writes the answer, for Lua to read when it is resumed.
     pub(crate) fn answer(&self, answer: Answer<'_>) {
         // SAFETY: only this thread uses the mailbox, and Lua does not run.
         let letter = unsafe { &mut *self.0.get() };
@@ -144,7 +144,7 @@ impl Mailbox {
             }
             Answer::Refused { code, sql_state, message } => {
                 letter.answer = 1;
-                // Scripts know errors by their numbers; one that is none has its SQL state.
+                // Scripts know errors by their numbers; an error without one has its SQL state.
                 letter.errno = code.number().unwrap_or_default().into();
                 letter.sql_state = sql_state;
                 (letter.message, letter.message_length) = (message.as_ptr(), message.len());
@@ -153,14 +153,14 @@ impl Mailbox {
         }
     }
 
-    /// Put another result in the place of the first one.
+    /// Replaces the first result by another one.
     pub(crate) fn put_result(&self, result: &ResultSet) {
         // SAFETY: only this thread uses the mailbox; Lua waits for the call that leads here.
         put_result(unsafe { &mut *self.0.get() }, result);
     }
 
     fn letter(&self) -> &Letter {
-        // SAFETY: only this thread uses the mailbox, and Lua does not run while we look.
+        // SAFETY: only this thread uses the mailbox, and Lua does not run in the meantime.
         unsafe { &*self.0.get() }
     }
 }

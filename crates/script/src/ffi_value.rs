@@ -22,7 +22,7 @@ impl RawValue {
             1 => Param::Int(self.integer),
             2 => Param::Double(self.real),
             // SAFETY: `sql.lua` sets this kind together with `text` and `length`, which are the
-            // buffer that the parameter keeps and what it holds of it.
+            // parameter's buffer and the length of its content.
             3 => Param::Text(unsafe { bytes(self.text.cast(), self.length as usize) }),
             _ => Param::Null,
         }
@@ -30,7 +30,7 @@ impl RawValue {
 }
 
 /// # Safety
-/// `length` bytes at `start` stay what they are for `'a`; where there are none, `start` may be null.
+/// `length` bytes at `start` stay unchanged for `'a`; if `length` is zero, `start` may be null.
 pub(crate) unsafe fn bytes<'a>(start: *const u8, length: usize) -> &'a [u8] {
     if length == 0 {
         return &[];

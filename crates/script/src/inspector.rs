@@ -1,5 +1,6 @@
-//! Looks at a script without running a load: what it declares, and what it makes of a report. The script
-//! has a thread of its own, since one that does not come back must not hold up whoever asks.
+//! Inspects a script without running a load: what it declares, and what it makes of a report. The
+//! script has a thread of its own, since a script that does not return control must not hold up the
+//! caller.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,34 +16,34 @@ use crate::{Command, Declared, ScriptError, ScriptPlan, Vm, Watches};
 
 type Job = Box<dyn FnOnce(&mut Result<LoadedScript, ScriptError>) + Send>;
 
-/// What answers questions about a script.
+/// Answers questions about a script.
 #[derive(Debug)]
 pub struct Inspector {
     jobs: Sender<Job>,
     watches: Watches,
 }
 
-/// An answer that comes; [`Inspector::give_up`] ends waiting for it by an error.
+/// A pending answer; [`Inspector::give_up`] ends the wait with an error.
 pub type Pending<T> = Receiver<Result<T, ScriptError>>;
 
-/// What a script says of itself.
+/// What a script declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// Its options, sorted by name; `None` where it declares none and takes any.
+    /// Its options, sorted by name; `None` if it declares none and takes any.
     pub options: Option<Vec<Declared>>,
-    /// Those of its commands that are declared.
+    /// Its declared commands.
     pub commands: BTreeMap<String, Command>,
-    /// The commands that every script may have, as functions of their own, and has.
+    /// Those of the standard commands that it has as functions.
     pub functions: Vec<&'static str>,
-    /// The names of the hooks that it has.
+    /// The names of its hooks.
     pub hooks: Vec<String>,
-    /// Whether it is to be told before all users begin.
+    /// Whether it has an `init` to run before all users start.
     pub has_init: bool,
-    /// What it has printed so far.
+    /// Its output so far.
     pub printed: String,
 }
 
-/// The script as the thread has it.
+/// The script as loaded in its thread.
 struct LoadedScript {
     vm: Vm,
     user: User,
@@ -51,7 +52,7 @@ struct LoadedScript {
 }
 
 impl Inspector {
-    /// Begins to load the script.
+    /// Starts loading the script.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -68,12 +69,12 @@ impl Inspector {
         Ok(Self { jobs, watches })
     }
 
-    /// What the script says of itself; what it prints on the way is told once.
+    /// What the script declares; its output in the meantime is returned once.
     pub fn contents(&self) -> Pending<Contents> {
         self.ask(LoadedScript::contents)
     }
 
-    /// From here on it may ask this server.
+    /// From now on it may query this server.
     pub fn serve(&self, server: impl Server + Send + 'static) {
         let server: Box<dyn Server + Send> = Box::new(server);
         drop(self.ask(move |script| {
@@ -82,33 +83,33 @@ impl Inspector {
         }));
     }
 
-    /// Whether the plan's options are the script's, and the plan's command, if it is `run`, has something
-    /// to run.
+    /// Checks that the script has the plan's options, and, if the plan's command is `run`, that
+    /// there is something to run.
     pub fn check(&self) -> Pending<()> {
         self.ask(LoadedScript::check)
     }
 
-    /// What the script's own function `help` prints, or else the list of its options.
+    /// The output of the script's own function `help`, or else the list of its options.
     pub fn help(&self) -> Pending<String> {
         self.ask(LoadedScript::help)
     }
 
-    /// What one of the reporting hooks prints of these figures.
+    /// The output of one of the reporting hooks for these figures.
     pub fn report(&self, wish: Wish) -> Pending<String> {
         self.ask(move |script| script.told(&wish))
     }
 
-    /// What it prints behind the last report.
+    /// What it prints after the last report.
     pub fn end_reports(&self) -> Pending<String> {
         self.ask(LoadedScript::end_reports)
     }
 
-    /// What it has printed before it failed.
+    /// What it printed before it failed.
     pub fn printed(&self) -> Pending<String> {
         self.ask(|script| Ok(script.take_printed()))
     }
 
-    /// Ends what the script is doing, which is told as an error.
+    /// Interrupts the script, which is reported as an error.
     pub fn give_up(&self) {
         self.watches.living().iter().for_each(|watch| watch.break_off());
     }
@@ -123,10 +124,10 @@ impl Inspector {
                 Ok(script) => question(script),
                 Err(error) => Err(error.clone()),
             };
-            // Who asked may have given up.
+            // The caller may have given up.
             drop(answer.send(told));
         });
-        // The thread ends after this value only: it hears of it.
+        // The thread outlives this value: it receives the job.
         drop(self.jobs.send(job));
         pending
     }
@@ -138,9 +139,9 @@ impl Drop for Inspector {
     }
 }
 
-/// Where there is no server: a script may connect, and no statement is carried out.
+/// Stands in for a missing server: a script may connect, but no statement is executed.
 struct Nobody {
-    /// The code of a connection that is gone.
+    /// The code of a lost connection.
     gone: Code,
 }
 
@@ -200,7 +201,7 @@ impl LoadedScript {
         Ok(self.take_printed())
     }
 
-    /// Has the script do something; what it prints.
+    /// Has the script do something; returns its output.
     fn told(&mut self, wish: &Wish) -> Result<String, ScriptError> {
         let mut request = self.user.begin(wish)?;
         while !matches!(request, Request::Idle) {

@@ -1,11 +1,11 @@
 //! Lua scripts written for sysbench, as workloads: LuaJIT, its API, and users that are coroutines.
 //!
-//! A [`Vm`] is one Lua state with the library; a [`User`] is a virtual user in it, with globals of its
-//! own. A user is told to do something with [`User::begin`] and gives back what it needs: a
-//! [`Request`] for the server or the event loop, which [`User::resume`] answers. Nothing here has a
-//! socket or a clock, so everything is tested by feeding it answers.
+//! A [`Vm`] is one Lua state with the library; a [`User`] is a virtual user in it, with globals of
+//! its own. [`User::begin`] starts one of its functions and returns what it needs: a [`Request`]
+//! for the server or the event loop, which [`User::resume`] answers. Nothing here has a socket or a
+//! clock, so everything is tested by feeding it answers.
 //!
-//! Both belong to the thread that made them: a shard has its own state, and shares nothing.
+//! Both belong to the thread that created them: a shard has its own state, and shares nothing.
 
 mod error;
 mod ffi_mailbox;

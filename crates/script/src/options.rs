@@ -1,4 +1,4 @@
-//! Options that a script declares, and the values that are given for them.
+//! Options that a script declares, and the values given for them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::ScriptError;
 pub enum Setting {
     /// `true` or `false`.
     Bool(bool),
-    /// A number; Lua has one sort of them.
+    /// A number; Lua has only one kind.
     Number(f64),
     /// A text.
     Text(String),
@@ -17,7 +17,7 @@ pub enum Setting {
     List(Vec<String>),
 }
 
-/// What kind of value an option has: the script's `sysbench.cmdline.ARG_…`.
+/// The kind of an option's value: the script's `sysbench.cmdline.ARG_…`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A flag without a value.
@@ -32,14 +32,14 @@ pub enum Kind {
     Double,
     /// A text.
     String,
-    /// Texts with commas between them.
+    /// Comma-separated texts.
     List,
     /// The name of a file.
     File,
 }
 
 impl Kind {
-    /// Of the number that stands for it in scripts.
+    /// The kind of this number in scripts.
     #[must_use]
     pub fn of_number(number: i64) -> Option<Self> {
         const KINDS: [Kind; 8] = [
@@ -59,21 +59,21 @@ impl Kind {
 /// An option as a script declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
-    /// With underscores.
+    /// The name, with underscores.
     pub name: String,
-    /// One line for a person.
+    /// One line of help.
     pub help: String,
-    /// What kind of value it has.
+    /// The kind of its value.
     pub kind: Kind,
-    /// The default, written as it would be given.
+    /// The default, written as on a command line.
     pub default: Option<String>,
 }
 
-/// The values of all options: those declared, with what was given for them.
+/// The values of all options: the declared ones, with the given values.
 ///
 /// # Errors
-/// An option that nobody declared, unless the script declares none: scripts of 0.5 take any. A value
-/// that its option cannot have.
+/// An undeclared option, unless the script declares none: scripts of 0.5 take any. A value that its
+/// option cannot have.
 pub(crate) fn resolve(
     declared: Option<&[Declared]>,
     given: &BTreeMap<String, String>,
@@ -102,14 +102,14 @@ fn value_of(option: &Declared, text: Option<&str>) -> Result<Setting, ScriptErro
         expected,
     };
     Ok(match option.kind {
-        // An option that stands alone is switched on.
+        // An option without a value is switched on.
         Kind::Bool | Kind::Null if text.is_some() && given.is_empty() => Setting::Bool(true),
         Kind::Bool | Kind::Null => {
             Setting::Bool(boolean(given).ok_or_else(|| wrong("on, off, true, false, 1 or 0"))?)
         }
         Kind::Int | Kind::Double => Setting::Number(leading_number(given)),
         Kind::Size => {
-            // What is no size is none, as with the field's tools.
+            // An invalid size is zero, as in sysbench.
             Setting::Number(size(given).unwrap_or(0.0))
         }
         Kind::String | Kind::File => Setting::Text(given.to_owned()),
@@ -125,7 +125,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// What a number begins with; what follows it is not looked at, and nothing is 0: as in the field.
+/// The number at the start of a text; the rest is ignored, and nothing is 0: as in sysbench.
 fn leading_number(text: &str) -> f64 {
     let text = text.trim_start();
     (1..=text.len())

@@ -1,4 +1,4 @@
-//! What is asked of a script: its file, command, options, seed and limits.
+//! The plan of a script: its file, command, options, seed and limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -8,42 +8,42 @@ use loadstone_workload::Distribution;
 
 use crate::{Setting, Watches};
 
-/// Where what a script prints goes.
+/// Receives a script's output.
 pub type Output = Rc<dyn Fn(&[u8])>;
 
-/// What is asked of a script: the same for all its users.
+/// The plan of a script, the same for all its users.
 #[derive(Clone, Debug)]
 pub struct ScriptPlan {
     /// The file.
     pub script: String,
-    /// `run`, `prepare` or any other command of the script; `None` where none was given.
+    /// `run`, `prepare` or any other command of the script; `None` if none was given.
     pub command: Option<String>,
     /// The whole command line, the program first.
     pub arguments: Vec<String>,
     /// Options that are not the script's own: `threads`, `mysql_db`, …
     pub general: BTreeMap<String, Setting>,
-    /// Options that the script may declare, as they were given.
+    /// Options that the script may declare, as given.
     pub given: BTreeMap<String, String>,
-    /// Errors of the server that begin an event anew.
+    /// Errors of the server after which an event restarts.
     pub ignored_errors: IgnoredErrors,
-    /// What a script hears that asks a server where there is none.
+    /// The error code that a script gets if there is no server.
     pub gone: Code,
-    /// What `sysbench.rand.default` draws from.
+    /// The default distribution of `sysbench.rand.default`.
     pub distribution: Distribution,
     /// The same seed gives each user the same numbers.
     pub seed: u64,
-    /// How many users there are, over all shards.
+    /// The number of users over all shards.
     pub users: u64,
-    /// What `sysbench.version` says.
+    /// The value of `sysbench.version`.
     pub version: String,
-    /// How much memory Lua may take in one state, in bytes.
+    /// The most memory that Lua may use in one state, in bytes.
     pub memory_bytes: usize,
-    /// The states that this plan's users live in, for whoever looks after them.
+    /// The states that this plan's users live in, for the watchdog.
     pub watches: Watches,
 }
 
 impl Default for ScriptPlan {
-    /// One user of a script that is yet to be named, with at most 4 GiB.
+    /// One user of a script that is still to be named, with at most 4 GiB.
     fn default() -> Self {
         Self {
             script: String::new(),
@@ -63,10 +63,10 @@ impl Default for ScriptPlan {
     }
 }
 
-/// Errors of the server that a script takes as a reason to begin its event anew.
+/// Errors of the server after which a script restarts its event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IgnoredErrors {
-    /// Whatever it is.
+    /// All errors.
     All,
     /// These codes.
     These(BTreeSet<Code>),

@@ -1,99 +1,99 @@
-//! What a script asks of whoever drives it, and the answers.
+//! A script's requests to the code that drives it, and the answers.
 
 use loadstone_protocol::{Code, Param, ResultSet};
 
 use crate::ffi_value::RawValue;
 
-/// What a user waits for. Connections and statements have numbers that its script's state has given
-/// them; no two are alike.
+/// What a user waits for. Connections and statements have numbers assigned by the script's state,
+/// each of them unique.
 #[derive(Debug)]
 pub enum Request<'a> {
-    /// Nothing: the last wish is fulfilled.
+    /// Nothing: the last function has returned.
     Idle,
-    /// The time of the next event. The event before it is over.
+    /// Wait for the next event. The event before it is over.
     NextEvent,
-    /// An end to the event, before the next is asked for.
+    /// End the event, before the next one is requested.
     EventOver,
-    /// That one more is counted.
+    /// Count one more of something.
     Count {
-        /// Of what: the field's number of it.
+        /// What is counted: sysbench's number of the counter.
         counter: u32,
     },
-    /// Time to pass.
+    /// Sleep.
     Sleep {
-        /// How much.
+        /// How long.
         nanos: u64,
     },
-    /// A new connection.
+    /// Open a connection.
     Connect {
         /// Its number from now on.
         connection: u32,
     },
-    /// An end to it.
+    /// Close a connection.
     Disconnect {
-        /// Which.
+        /// Its number.
         connection: u32,
     },
-    /// An end to it, and a new one under its number.
+    /// Close a connection, and open a new one under its number.
     Reconnect {
-        /// Which.
+        /// Its number.
         connection: u32,
     },
-    /// The answer to a text.
+    /// Execute a statement as text.
     Query {
-        /// Where.
+        /// The connection.
         connection: u32,
         /// The statement.
         sql: &'a [u8],
     },
-    /// A prepared statement.
+    /// Prepare a statement.
     Prepare {
-        /// Where.
+        /// The connection.
         connection: u32,
         /// Its number from now on.
         statement: u32,
         /// The statement.
         sql: &'a [u8],
     },
-    /// The answer to a prepared statement.
+    /// Execute a prepared statement.
     Execute {
-        /// Where.
+        /// The connection.
         connection: u32,
-        /// Which.
+        /// The statement's number.
         statement: u32,
         /// Its parameters.
         parameters: Parameters<'a>,
     },
-    /// An end to a prepared statement. The server does not answer.
+    /// Close a prepared statement. The server does not answer.
     CloseStatement {
-        /// Where.
+        /// The connection.
         connection: u32,
-        /// Which.
+        /// The statement's number.
         statement: u32,
     },
 }
 
-/// What came of a [`Request`].
+/// The result of a [`Request`].
 #[derive(Copy, Clone, Debug)]
 pub enum Answer<'a> {
-    /// It was done: an event begins, a connection is open, a statement is known.
+    /// It was done: an event starts, a connection is open, a statement is prepared.
     Done,
-    /// A statement was carried out.
+    /// A statement was executed.
     Results(&'a [ResultSet]),
-    /// The server refused, or the connection is gone: the script hears of it as an error.
+    /// The server refused, or the connection is lost: the script gets an error.
     Refused {
-        /// Its code in the servers' family.
+        /// The error code of the servers' family.
         code: Code,
-        /// Five characters.
+        /// The SQL state.
         sql_state: [u8; 5],
-        /// In words.
+        /// The message.
         message: &'a str,
     },
-    /// To [`Request::NextEvent`]: there is none.
+    /// To [`Request::NextEvent`]: there is no further event.
     NoMore,
 }
 
-/// The parameters of a prepared statement, as the script has bound them.
+/// The parameters of a prepared statement, as bound by the script.
 #[derive(Copy, Clone, Debug)]
 pub struct Parameters<'a> {
     pub(crate) cells: &'a [&'a RawValue],
@@ -106,8 +106,8 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Who carries out what a script asks for, one request after the other.
+/// Fulfils a script's requests, one after another.
 pub trait Server {
-    /// What came of it, when it is over. [`Request::Idle`] asks for nothing and is never seen here.
+    /// The result, once it is available. Never called with [`Request::Idle`].
     fn answer(&mut self, request: &Request<'_>) -> Answer<'_>;
 }

@@ -16,20 +16,20 @@ use crate::stream::{Stream, functions};
 use crate::watchdog_state::Watch;
 use crate::{Declared, Kind, ScriptError};
 
-/// What a state has in common with the functions that it calls.
+/// What a state shares with the functions that it calls.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    /// Results of an answer behind the one that was taken, for each connection.
+    /// Further results of an answer after the current one, for each connection.
     further: RefCell<HashMap<u32, VecDeque<ResultSet>>>,
-    /// The result that was taken last of these: the mailbox points to it.
+    /// The result that was taken last: the mailbox points to it.
     taken: RefCell<Option<ResultSet>>,
-    /// A script has said something that holds for the whole state: no other user may share it.
+    /// A script has changed something for the whole state: no other user may share it.
     own_state: Cell<bool>,
 }
 
 /// A Lua state, its users' random numbers and the memory it shares with the engine.
 pub(crate) struct State {
-    /// Closed first: what a script does then may still draw and ask.
+    /// Closed first: what a script does then may still draw and send requests.
     lua: Lua,
     kernel: Table,
     /// `sysbench.opt`, once the first user's script has declared it.
@@ -46,7 +46,7 @@ impl Drop for State {
     }
 }
 
-/// The streams of a state's users: they stay where they are, as Lua has their addresses.
+/// The random streams of a state's users: they do not move, as Lua has their addresses.
 #[derive(Default)]
 struct Streams(RefCell<Vec<*mut Stream>>);
 
@@ -61,7 +61,8 @@ impl Streams {
 impl Drop for Streams {
     fn drop(&mut self) {
         for stream in self.0.get_mut().drain(..) {
-            // SAFETY: it came from `Box::into_raw` in `keep`, and the state that knew it is closed.
+            // SAFETY: it was created by `Box::into_raw` in `keep`, and the state that knew it is
+            // closed.
             drop(unsafe { Box::from_raw(stream) });
         }
     }
@@ -71,11 +72,11 @@ impl State {
     /// # Errors
     /// There is no memory for it.
     pub(crate) fn new(plan: &ScriptPlan, output: &Output) -> Result<Self, ScriptError> {
-        // With `false` mlua puts a `pcall` of its own in place of LuaJIT's, through which nothing
-        // yields. No function that a script can call panics.
+        // With `false` mlua replaces LuaJIT's `pcall` by one through which nothing can yield. No
+        // function that a script can call panics.
         let options = LuaOptions::new().catch_rust_panics(true);
-        // SAFETY: a script may do anything that a program may, as with the field's tools: it is the
-        // user's own code. The functions that it gets from us are safe to call.
+        // SAFETY: a script may do anything that a program may, as in sysbench: it is the user's own
+        // code. The functions that we provide are safe to call.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
         lua.set_memory_limit(plan.memory_bytes)?;
         let watch = Watch::of(&lua)?;
@@ -95,7 +96,7 @@ impl State {
         })
     }
 
-    /// A user with its coroutine, and what the library knows of it.
+    /// A user with its coroutine, and the library's record of it.
     pub(crate) fn user(
         &self,
         number: u64,
@@ -124,7 +125,7 @@ impl State {
         self.shared.own_state.get()
     }
 
-    /// Results behind the first one wait until the script asks for them, or for something else.
+    /// Results after the first one wait until the script asks for them, or for something else.
     pub(crate) fn keep_further(&self, connection: u32, results: &[ResultSet]) {
         let mut further = self.shared.further.borrow_mut();
         match results {
@@ -138,7 +139,7 @@ impl State {
         }
     }
 
-    /// Options that the script of this user declares; `None` where it declares none.
+    /// Options that the script of this user declares; `None` if it declares none.
     pub(crate) fn declared(&self, user: &Table) -> Result<Option<Vec<Declared>>, ScriptError> {
         let Some(list) = self.call::<Option<Table>>("declared", user)? else { return Ok(None) };
         list.sequence_values::<Table>()
@@ -147,7 +148,7 @@ impl State {
             .map(Some)
     }
 
-    /// Bytes that Lua has taken.
+    /// The bytes of memory that Lua uses.
     pub(crate) fn used_bytes(&self) -> usize {
         self.lua.used_memory()
     }
@@ -162,7 +163,7 @@ fn read_declared(option: &Table) -> Result<Declared, ScriptError> {
     Ok(Declared { kind, help: option.get("help")?, default: option.get("default")?, name })
 }
 
-/// What the library in Lua is given by the engine.
+/// What the engine provides to the library in Lua.
 fn host(
     lua: &Lua,
     plan: &ScriptPlan,
@@ -243,7 +244,7 @@ fn command_line(lua: &Lua, plan: &ScriptPlan) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// Runs the library's files, each with those it builds on; what `kernel.lua` offers.
+/// Runs the library's files, each with those it builds on; returns what `kernel.lua` offers.
 fn load_library(lua: &Lua, host: Table) -> mlua::Result<Table> {
     let run = |name: &str, source: &str, parts: &[&Table]| -> mlua::Result<Table> {
         let parts: mlua::MultiValue =

@@ -13,13 +13,13 @@ pub(crate) struct Stream {
     random: Random,
     distribution: Distribution,
     unique: UniqueIds,
-    /// The sampler that was used last; scripts draw from the same range again and again.
+    /// The last used sampler; scripts draw from the same range repeatedly.
     last: Option<(u32, u64, Sampler)>,
 }
 
 impl Stream {
     /// # Errors
-    /// The distribution's parameters are out of their range.
+    /// The distribution's parameters are invalid.
     pub(crate) fn new(
         seed: u64,
         distribution: Distribution,
@@ -35,9 +35,9 @@ impl Stream {
         })
     }
 
-    /// A number from `low` to `high`, both included.
+    /// A number from `low` to `high`, both inclusive.
     fn draw(&mut self, kind: u32, low: i64, high: i64) -> i64 {
-        // Without rows to choose from there is one answer; it is the field's, too.
+        // With no rows to choose from there is one answer; it is also sysbench's.
         let Some(size) = high.checked_sub(low).and_then(|span| u64::try_from(span).ok()) else {
             return low;
         };
@@ -62,14 +62,14 @@ impl Stream {
             4 => ZIPFIAN,
             _ => self.distribution,
         };
-        // The parameters that were given belong to the distribution that was chosen with them.
+        // The given parameters apply to the distribution that was chosen with them.
         let wanted = named(kind);
         let same = std::mem::discriminant(&wanted) == std::mem::discriminant(&self.distribution);
         let distribution = if same { self.distribution } else { wanted };
         distribution.sampler(size).ok()
     }
 
-    /// A pattern with `#` for a digit and `@` for a small letter.
+    /// Fills in a pattern: `#` becomes a digit and `@` a lower-case letter.
     fn fill(&mut self, pattern: &[u8], out: &mut [u8]) {
         let (mut bits, mut left) = (0_u64, 0);
         for (place, &sign) in out.iter_mut().zip(pattern) {
@@ -89,7 +89,7 @@ impl Stream {
     }
 
     fn unique(&mut self) -> u32 {
-        // The ids are signed; scripts move them there themselves.
+        // The ids are signed; scripts shift them there themselves.
         (self.unique.draw() + (1 << 31)) as u32
     }
 }
@@ -104,7 +104,7 @@ fn scaled(bits: u64, bound: u64) -> u8 {
     ((bits * bound) >> 16) as u8
 }
 
-/// The functions' names in `random.lua`, and where they are.
+/// The functions' names in `random.lua`, and their addresses.
 pub(crate) fn functions() -> [(&'static str, *mut c_void); 5] {
     [
         ("draw", draw as *mut c_void),
@@ -115,10 +115,10 @@ pub(crate) fn functions() -> [(&'static str, *mut c_void); 5] {
     ]
 }
 
-// The pointer is that of a user's stream, which its state keeps as long as it lives, and no two of
-// these calls are under way at once: a state runs in one thread, and nothing here calls back.
+// SAFETY: the pointer is that of a user's stream, which its state keeps as long as it lives, and no
+// two of these calls run at once: a state runs in one thread, and nothing here calls back.
 
-/// Fractions are cut off; a number of 64 bits that Lua cannot hold is not asked for.
+/// Fractions are cut off; nobody asks for a 64-bit number that Lua cannot hold.
 extern "C" fn draw(stream: *mut Stream, kind: f64, low: f64, high: f64) -> f64 {
     // SAFETY: see above.
     unsafe { &mut *stream }.draw(kind as u32, low as i64, high as i64) as f64
@@ -143,7 +143,8 @@ extern "C" fn fill(stream: *mut Stream, pattern: *const u8, length: usize, out: 
     if length == 0 {
         return;
     }
-    // SAFETY: see above; `random.lua` gives a string with its length, and a buffer as long.
+    // SAFETY: see above; `random.lua` passes a string with its length, and a buffer of the same
+    // length.
     let (stream, pattern, out) = unsafe {
         (
             &mut *stream,

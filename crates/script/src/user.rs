@@ -1,4 +1,4 @@
-//! A virtual user in Lua: a coroutine that is begun, asks, and is resumed with answers.
+//! A virtual user in Lua: a coroutine that is started, makes requests, and is resumed with answers.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use crate::ScriptError;
 use crate::request::{Answer, Request};
 use crate::state::State;
 
-/// What a user can be told to do: functions of its script. Those that the script does not have do
+/// What a user can run: functions of its script. A function that the script does not have does
 /// nothing.
 #[derive(Clone, Debug)]
 pub enum Wish {
@@ -17,11 +17,11 @@ pub enum Wish {
     Load,
     /// `init()`, once for all users.
     Init,
-    /// `thread_init()`, of each user.
+    /// `thread_init()`, for each user.
     ThreadInit,
     /// Events, until [`Answer::NoMore`] or the script ends them.
     ThreadRun,
-    /// `thread_done()`, of each user.
+    /// `thread_done()`, for each user.
     ThreadDone,
     /// `done()`, once for all users.
     Done,
@@ -33,11 +33,11 @@ pub enum Wish {
     ReportCumulative(Report),
 }
 
-/// Figures by the names that scripts know them by.
+/// Figures by the names that scripts use for them.
 pub type Report = BTreeMap<String, f64>;
 
 impl Wish {
-    /// The function of the script that an error is told of.
+    /// The function of the script that an error names.
     fn hook(&self) -> &'static str {
         match self {
             Self::Load => "load",
@@ -60,7 +60,7 @@ pub struct User {
     record: Table,
     thread: Thread,
     hook: &'static str,
-    /// Where the request that is unanswered goes.
+    /// The connection of the unanswered request.
     connection: u32,
 }
 
@@ -79,10 +79,11 @@ impl User {
         &self.record
     }
 
-    /// Tell it to do something; what it waits for, [`Request::Idle`] if it is done already.
+    /// Starts one of its functions; returns what it waits for, [`Request::Idle`] if it is done
+    /// already.
     ///
     /// # Errors
-    /// The script raised an error. The user can be told to do something else.
+    /// The script raised an error. The user can run another function.
     pub fn begin(&mut self, wish: &Wish) -> Result<Request<'_>, ScriptError> {
         self.hook = wish.hook();
         match wish {
@@ -102,10 +103,10 @@ impl User {
         self.go_on()
     }
 
-    /// Give it what it waited for.
+    /// Resumes it with what it waited for.
     ///
     /// # Errors
-    /// As for [`User::begin`].
+    /// The same as for [`User::begin`].
     pub fn resume(&mut self, answer: Answer<'_>) -> Result<Request<'_>, ScriptError> {
         if let Answer::Results(results) = answer {
             self.state.keep_further(self.connection, results);
@@ -114,7 +115,7 @@ impl User {
         self.go_on()
     }
 
-    /// Whether the last event was called off by the script: it returned something true.
+    /// Whether the script cancelled its last event by returning a true value.
     #[must_use]
     pub fn has_cancelled(&self) -> bool {
         self.state.mailbox.has_cancelled()
@@ -152,7 +153,7 @@ impl User {
 
 impl Drop for User {
     fn drop(&mut self) {
-        // What it held is only memory; a state that cannot give it back says so when it is used next.
+        // It holds nothing but memory; a state that cannot free it reports that on its next use.
         drop(self.state.call::<()>("forget", &self.record));
     }
 }

@@ -1,4 +1,5 @@
-//! A Lua state with a script loaded: makes the script's users, and knows its options, commands and hooks.
+//! A Lua state with a script loaded: creates the script's users, and knows its options, commands
+//! and hooks.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -31,32 +32,32 @@ impl Command {
     }
 }
 
-/// How many users share a state. Rust holds two values of each, and mlua can hold 8,000 of a state of
-/// LuaJIT's, of which passing ones need some too.
+/// How many users share a state. Rust holds two values of each, and mlua can hold 8,000 of a LuaJIT
+/// state's values, some of which are needed for temporary ones.
 const MOST_USERS: u32 = 2000;
 
-/// What makes the users of one thread. Thousands of them share a Lua state, and with it the code of the
-/// script, unless the script does what only a state of its own can bear.
+/// Creates the users of one thread. Thousands of them share a Lua state, and with it the script's
+/// code, unless the script does something that needs a state of its own.
 pub struct Vm {
     plan: Arc<ScriptPlan>,
     output: Output,
     state: Rc<State>,
-    /// Users that the state has.
+    /// The number of users in the state.
     users: u32,
 }
 
 impl Vm {
-    /// For this script; what it prints goes to `output`.
+    /// A state for this script, with its output to `output`.
     ///
     /// # Errors
-    /// LuaJIT has no memory.
+    /// LuaJIT is out of memory.
     pub fn new(plan: Arc<ScriptPlan>, output: Output) -> Result<Self, ScriptError> {
         let state = Rc::new(State::new(&plan, &output)?);
         Ok(Self { plan, output, state, users: 0 })
     }
 
-    /// The user `number` of all, counted over all shards: its script is loaded and its options are set;
-    /// nothing else has run.
+    /// The user of this number, counted over all shards: its script is loaded and its options are
+    /// set; nothing else has run.
     ///
     /// # Errors
     /// The script cannot be loaded, or options were given that it does not have.
@@ -71,7 +72,7 @@ impl Vm {
         Ok(user)
     }
 
-    /// The options that the script declares, sorted by name. No values are looked at.
+    /// The options that the script declares, sorted by name. Given values are ignored.
     ///
     /// # Errors
     /// The script cannot be loaded.
@@ -80,7 +81,7 @@ impl Vm {
         Ok(self.options(&user)?.unwrap_or_default())
     }
 
-    /// The first user, with its script loaded and no options set: to ask for what it declares.
+    /// The first user, with its script loaded and no options set: for reading its declarations.
     pub(crate) fn reader(&self) -> Result<User, ScriptError> {
         self.load(0)
     }
@@ -117,12 +118,12 @@ impl Vm {
         Ok(self.state.call("hooks", user.record())?)
     }
 
-    /// Prints its options as the field's tools list them.
+    /// Prints its options in sysbench's format.
     pub(crate) fn print_options(&self, user: &User) -> Result<(), ScriptError> {
         Ok(self.state.call("print_options", user.record())?)
     }
 
-    /// Prints what stands behind its last report.
+    /// Prints what follows its last report.
     pub(crate) fn end_reports(&self, user: &User) -> Result<(), ScriptError> {
         Ok(self.state.call("end_reports", user.record())?)
     }
@@ -135,7 +136,7 @@ impl Vm {
     /// How the plan's command runs.
     ///
     /// # Errors
-    /// The script has none of that name.
+    /// The script has no command of that name.
     pub fn command(&self, user: &User) -> Result<Command, ScriptError> {
         let name = self.plan.command.as_deref().unwrap_or_default();
         let found: Option<String> = self.state.call("command", (user.record(), name))?;
@@ -148,7 +149,7 @@ impl Vm {
         }
     }
 
-    /// Bytes of memory that Lua has taken for the users of the newest state.
+    /// The bytes of memory that Lua uses for the users of the newest state.
     #[must_use]
     pub fn used_bytes(&self) -> usize {
         self.state.used_bytes()
@@ -179,7 +180,7 @@ impl Vm {
         Ok(self.state.call("configure", (user.record(), options))?)
     }
 
-    /// Whether there is something to run.
+    /// Checks that there is something to run.
     ///
     /// # Errors
     /// The script has neither `event` nor a `thread_run` of its own.

@@ -1,9 +1,9 @@
-//! The state of a Lua script that a watchdog thread may look at: one that does not come back can be found, named and
-//! broken off.
+//! The state of a Lua script, as a watchdog thread sees it: a script that does not return control
+//! can be located, named and interrupted.
 //!
-//! A hook is set from outside while the script runs. LuaJIT allows that of a signal's handler
-//! (`lua_sethook` in its manual), and its compiled loops look for it where it is built with
-//! `LUAJIT_ENABLE_CHECKHOOK`, as `.cargo/config.toml` has it.
+//! A hook is set from outside while the script runs. LuaJIT allows that from a signal handler
+//! (`lua_sethook` in its manual), and its compiled loops check for it if it is built with
+//! `LUAJIT_ENABLE_CHECKHOOK`, as in `.cargo/config.toml`.
 #![expect(unsafe_code, reason = "hooks are a matter of LuaJIT's C interface alone")]
 
 use std::ffi::{CStr, c_void};
@@ -12,15 +12,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mlua::{Lua, ffi};
 
-/// Where a state keeps the address of its watch.
+/// The key under which a state keeps the address of its watch.
 const KEY: &CStr = c"loadstone.watch";
 
-/// The states of a script that are alive, on whatever threads.
+/// The living states of a script, on all threads.
 #[derive(Clone, Debug, Default)]
 pub struct Watches(Arc<Mutex<Vec<Weak<Watch>>>>);
 
 impl Watches {
-    /// Each of them.
+    /// Each living state.
     #[must_use]
     pub fn living(&self) -> Vec<Arc<Watch>> {
         let mut watches = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,12 +33,12 @@ impl Watches {
     }
 }
 
-/// One of them.
+/// The watch of one state.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// How often its thread has gone into Lua and come back: odd while it is in there.
+    /// How often its thread has entered and left Lua: odd while it is inside.
     passages: AtomicU64,
-    /// Whether there is anything in `found` to look at.
+    /// Whether `found` needs attention.
     is_touched: AtomicBool,
     found: Mutex<Found>,
 }
@@ -48,50 +48,51 @@ struct Found {
     /// `None` once the state is closed.
     state: Option<Address>,
     shall_end: bool,
-    /// File and line where the script was met.
+    /// The file and line that the script was running.
     place: Option<String>,
 }
 
 #[derive(Debug)]
 struct Address(*mut ffi::lua_State);
 
-// SAFETY: the one thing that another thread does with it is `lua_sethook`, under the lock that closing
-// the state takes as well.
+// SAFETY: another thread only calls `lua_sethook` with it, under the lock that closing the state
+// takes as well.
 unsafe impl Send for Address {}
 
 impl Watch {
-    /// The number of the turn that the script is in; `None` while it waits.
+    /// The number of the script's current turn; `None` while it waits.
     #[must_use]
     pub fn turn(&self) -> Option<u64> {
         let passages = self.passages.load(Ordering::Acquire);
         (passages % 2 == 1).then_some(passages)
     }
 
-    /// Have the script say where it is: [`Watch::place`] knows when it has passed a line.
+    /// Asks the script for its position: [`Watch::place`] returns it once the script has passed a
+    /// line.
     pub fn ask_place(&self) {
         self.set_hook(false);
     }
 
-    /// File and line where the script was met, once.
+    /// The file and line that the script was running; returned once.
     #[must_use]
     pub fn place(&self) -> Option<String> {
         self.found().place.take()
     }
 
-    /// End the turn that the script is in by an error that no `pcall` holds.
+    /// Ends the script's current turn with an error that no `pcall` can catch.
     pub fn break_off(&self) {
         self.set_hook(true);
     }
 
-    /// For this state.
+    /// The watch of this state.
     ///
     /// # Errors
-    /// LuaJIT has no memory.
+    /// LuaJIT is out of memory.
     pub(crate) fn of(lua: &Lua) -> mlua::Result<Arc<Self>> {
         let watch = Arc::new(Self::default());
         let address: *const Self = &raw const *watch;
-        // SAFETY: a key and a value are pushed and taken off again. Of a state's threads any serves to
-        // set hooks, and this one lives as long as the state.
+        // SAFETY: a key and a value are pushed and popped again. Any of a state's threads can set
+        // hooks, and this one lives as long as the state.
         unsafe {
             lua.exec_raw::<()>((), |state| {
                 ffi::lua_pushlightuserdata(state, address.cast_mut().cast::<c_void>());
@@ -102,13 +103,13 @@ impl Watch {
         Ok(watch)
     }
 
-    /// The script goes on until what is returned is dropped.
+    /// The script runs until the returned value is dropped.
     pub(crate) fn enter(&self) -> Inside<'_> {
         self.passages.fetch_add(1, Ordering::AcqRel);
         Inside(self)
     }
 
-    /// Where the turn that is over was broken off; the state is as before then.
+    /// Where the last turn was interrupted; clears the interruption.
     pub(crate) fn was_broken_off(&self) -> Option<String> {
         if !self.is_touched.load(Ordering::Acquire) {
             return None;
@@ -139,7 +140,7 @@ impl Watch {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The script was met; whether it shall end.
+    /// The hook was called in the script; returns whether to end it.
     fn met(&self, place: impl FnOnce() -> String) -> bool {
         let mut found = self.found();
         found.place.get_or_insert_with(place);
@@ -161,7 +162,8 @@ impl Drop for Inside<'_> {
 
 fn set_hook(found: &Found, hook: Option<ffi::lua_Hook>) {
     if let Some(Address(state)) = &found.state {
-        // At every instruction: the error is raised again right behind each `pcall` that has caught it.
+        // At every instruction: the error is raised again right after each `pcall` that has caught
+        // it.
         let mask = if hook.is_some() { ffi::LUA_MASKCOUNT } else { 0 };
         // SAFETY: the state is open, and is not closed while `found` is held.
         unsafe { ffi::lua_sethook(*state, hook, mask, 1) };
@@ -169,7 +171,7 @@ fn set_hook(found: &Found, hook: Option<ffi::lua_Hook>) {
 }
 
 unsafe extern "C-unwind" fn met(state: *mut ffi::lua_State, activation: *mut ffi::lua_Debug) {
-    // SAFETY: LuaJIT calls this with both. The error leaves no value of ours behind.
+    // SAFETY: LuaJIT calls this with both. The error leaves no Rust value behind.
     unsafe {
         if tell(state, activation) {
             ffi::lua_pushstring(state, c"broken off".as_ptr());
@@ -178,13 +180,13 @@ unsafe extern "C-unwind" fn met(state: *mut ffi::lua_State, activation: *mut ffi
     }
 }
 
-/// Tells the state's watch where it is; whether it shall end.
+/// Records the position in the state's watch; returns whether to end the script.
 ///
 /// # Safety
-/// As for a hook.
+/// The same as for a hook.
 unsafe fn tell(state: *mut ffi::lua_State, activation: *mut ffi::lua_Debug) -> bool {
-    // SAFETY: a hook has room on the stack. The key was set when the state was made, to the address
-    // of a watch that the state's owner keeps until it has closed the state.
+    // SAFETY: a hook has room on the stack. The key was set when the state was created, to the
+    // address of a watch that the state's owner keeps until it has closed the state.
     unsafe {
         ffi::lua_getfield(state, ffi::LUA_REGISTRYINDEX, KEY.as_ptr());
         let watch = ffi::lua_touserdata(state, -1).cast::<Watch>();
@@ -194,9 +196,9 @@ unsafe fn tell(state: *mut ffi::lua_State, activation: *mut ffi::lua_Debug) -> b
 }
 
 /// # Safety
-/// As for a hook.
+/// The same as for a hook.
 unsafe fn place_of(state: *mut ffi::lua_State, activation: *mut ffi::lua_Debug) -> String {
-    // SAFETY: `lua_getinfo` fills in what it is asked for; the source is a string with an end.
+    // SAFETY: `lua_getinfo` fills in the requested fields; the source is a NUL-terminated string.
     let (source, line) = unsafe {
         ffi::lua_getinfo(state, c"Sl".as_ptr(), activation);
         (CStr::from_ptr((*activation).source), (*activation).currentline)

@@ -1,4 +1,4 @@
-//! One program for all targets; the variable `LOADSTONE_FUZZ_TARGET` says which.
+//! One program for all targets; the variable `LOADSTONE_FUZZ_TARGET` selects one.
 #![no_main]
 
 #[path = "../tests/fuzzed/mod.rs"]

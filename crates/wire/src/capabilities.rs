@@ -9,7 +9,7 @@ use std::ops::{BitAnd, BitOr, BitOrAssign};
 pub struct Capabilities(u32);
 
 impl Capabilities {
-    /// None at all.
+    /// No flags.
     pub const NONE: Self = Self(0);
     /// Always set by MySQL; MariaDB calls it `CLIENT_MYSQL` and clears it to announce capabilities
     /// of its own.
@@ -49,17 +49,17 @@ impl Capabilities {
     /// The conversation after the login is compressed with zstd.
     pub const ZSTD_COMPRESSION_ALGORITHM: Self = Self(1 << 26);
 
-    /// From the number that goes over the wire.
+    /// From the number on the wire.
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
-    /// The number that goes over the wire.
+    /// The number on the wire.
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// Whether all of `other` are set.
+    /// Whether all flags of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }

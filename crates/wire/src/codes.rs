@@ -1,4 +1,4 @@
-//! MySQL's and MariaDB's numbers of errors, and what they mean; those from 2000 on are their clients'.
+//! Error codes of MySQL and MariaDB and their meanings; those from 2000 on belong to their clients.
 //!
 //! <https://dev.mysql.com/doc/mysql-errors/8.4/en/>, <https://mariadb.com/docs/server/reference/error-codes>
 
@@ -6,31 +6,33 @@ use loadstone_protocol::{Code, ErrorCode, Family, Fault, Usual, Verdict};
 
 use crate::WireError;
 
-/// The family that this crate speaks to.
+/// The family that this crate implements.
 pub const FAMILY: Family = Family::new("mysql");
 
 /// Deadlock, record has changed since it was last read, lock wait timeout.
 const RESTARTED: [Code; 3] = [Code::of_number(1213), Code::of_number(1020), Code::of_number(1205)];
 
-/// What is usual where nobody says otherwise.
+/// The defaults of the family.
 pub const USUAL: Usual =
     Usual { restarts: &RESTARTED, connection_gone: code_of_fault(Fault::ConnectionGone).code };
 
-/// The code of an error's number.
+/// The error code of a number.
 #[must_use]
 pub const fn error_code(number: u16) -> ErrorCode {
     ErrorCode { family: FAMILY, code: Code::of_number(number) }
 }
 
-/// What an error means. Of those without a meaning in here nothing but the statement fails: so it is with 1153, a
-/// statement above `max_allowed_packet`, though the server closes the connection after it.
+/// What an error means. For codes that are not listed here, only the statement fails. That includes
+/// 1153, a statement above `max_allowed_packet`, although the server closes the connection after
+/// it.
 #[must_use]
 pub fn verdict(code: Code) -> Verdict {
     match code.number().unwrap_or_default() {
         // Deadlock, and the conflicts of Galera.
         1213 => Verdict::RolledBack,
-        // Lock wait timeout, read-only server, read-only transaction, read-only mode, rolled back by group
-        // replication. Whatever else a server or a proxy answers to COMMIT leaves it open.
+        // Lock wait timeout, read-only server, read-only transaction, read-only mode, rolled back
+        // by group replication. Any other answer of a server or proxy to COMMIT leaves the outcome
+        // open.
         1205 | 1290 | 1792 | 1836 | 3101 => Verdict::NotCommitted,
         1295 => Verdict::CannotPrepare,
         // Shutdown in progress, the network failed.
@@ -49,11 +51,11 @@ pub fn verdict(code: Code) -> Verdict {
     }
 }
 
-/// What the field's clients say of a fault.
+/// The code that common clients report for a fault.
 #[must_use]
 pub const fn code_of_fault(fault: Fault) -> ErrorCode {
     error_code(match fault {
-        Fault::TimedOut => 110, // ETIMEDOUT: they give it as the system does
+        Fault::TimedOut => 110, // ETIMEDOUT: they report the system's code
         Fault::NoSocket { unix: true } => 2001,
         Fault::CannotConnect { unix: true } => 2002,
         Fault::CannotConnect { unix: false } => 2003,
@@ -69,7 +71,7 @@ pub const fn code_of_fault(fault: Fault) -> ErrorCode {
 }
 
 impl WireError {
-    /// The server's code, or the one that the field's clients give.
+    /// The server's code, or the one that common clients report.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         error_code(match self {
@@ -110,7 +112,8 @@ mod tests {
         for number in [1152, 1154, 1155, 1156, 1157, 1184, 1927, 4031] {
             assert_eq!(of(number), Verdict::ConnectionEnds { passes: false }, "{number}");
         }
-        // The server closes after the first too, but it is the statement that failed.
+        // The server closes the connection after the first one too, but it is the statement that
+        // failed.
         for number in [1153, 1062, 1064, 1146, 1180, 1317] {
             assert_eq!(of(number), Verdict::Refused, "{number}");
         }

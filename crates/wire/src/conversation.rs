@@ -8,10 +8,10 @@ use crate::command::{
 };
 use crate::{ReplyReader, Session, WireError};
 
-/// What is said on one connection from the end of its login on.
+/// The conversation on one connection after its login.
 ///
-/// The `write_…` functions append whole packets to `out`; [`Conversation::expect`] says which reply is due for
-/// them, and [`Conversation::feed`] reads it.
+/// The `write_…` functions append complete packets to `out`; [`Conversation::expect`] says which
+/// reply is due for them, and [`Conversation::feed`] reads it.
 #[derive(Debug)]
 pub struct Conversation {
     reader: ReplyReader,
@@ -20,7 +20,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The text that takes an open transaction back.
+    /// The statement that rolls back an open transaction.
     pub const ROLLBACK: &'static [u8] = b"ROLLBACK";
 
     /// For a connection that is logged in.
@@ -28,24 +28,24 @@ impl Conversation {
         Self { reader: ReplyReader::new(session.capabilities), file_sequence: 0 }
     }
 
-    /// Append SQL to be carried out. The reply is that of [`Expect::Query`].
+    /// Appends SQL to be executed. The reply is that of [`Expect::Query`].
     pub fn write_query(&self, out: &mut Vec<u8>, sql: &[u8]) {
         write_query(out, sql);
     }
 
-    /// The same, with SQL that `write` appends.
+    /// Appends SQL to be executed, which `write` appends.
     pub fn write_query_with(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
         let mark = begin_query(out);
         write(out);
         end(out, mark);
     }
 
-    /// Append SQL to be prepared. The reply is that of [`Expect::Prepare`].
+    /// Appends SQL to be prepared. The reply is that of [`Expect::Prepare`].
     pub fn write_prepare(&self, out: &mut Vec<u8>, sql: &[u8]) {
         write_prepare(out, sql);
     }
 
-    /// Append an execution: see [`write_execute`]. The reply is that of [`Expect::Execute`].
+    /// Appends an execution: see [`write_execute`]. The reply is that of [`Expect::Execute`].
     pub fn write_execute<'a>(
         &self,
         out: &mut Vec<u8>,
@@ -56,12 +56,12 @@ impl Conversation {
         write_execute(out, statement_id, params, bind_types);
     }
 
-    /// Append the end of a prepared statement. The server does not answer.
+    /// Appends the closing of a prepared statement. The server does not answer.
     pub fn write_close_statement(&self, out: &mut Vec<u8>, statement_id: u32) {
         write_close_statement(out, statement_id);
     }
 
-    /// Append the end of the conversation. The server does not answer, it closes.
+    /// Appends the end of the conversation. The server closes the connection without an answer.
     pub fn write_quit(&self, out: &mut Vec<u8>) {
         write_quit(out);
     }
@@ -71,12 +71,13 @@ impl Conversation {
         self.reader.allow_local_infile(allowed);
     }
 
-    /// The server wants a file: its pieces come next.
+    /// The server asks for a file: its pieces come next.
     pub fn begin_file(&mut self) {
         self.file_sequence = self.reader.next_sequence();
     }
 
-    /// Append a piece, which `produce` appends. `false`: it has appended nothing, and the file is at its end.
+    /// Appends a piece, which `produce` writes. `false`: it has written nothing, and the file is at
+    /// its end.
     pub fn write_file_piece(
         &mut self,
         out: &mut Vec<u8>,
@@ -85,7 +86,7 @@ impl Conversation {
         write_local_infile_data(out, &mut self.file_sequence, produce)
     }
 
-    /// Append the file's end. The reply to the statement comes.
+    /// Appends the file's end. The reply to the statement follows.
     pub fn write_file_end(&mut self, out: &mut Vec<u8>) {
         write_local_infile_end(out, &mut self.file_sequence);
     }
@@ -96,7 +97,7 @@ impl Conversation {
         self.reader.expect(kind);
     }
 
-    /// Feed what the socket gave: see [`ReplyReader::feed`].
+    /// Feeds bytes from the socket: see [`ReplyReader::feed`].
     #[inline]
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(usize, Option<Reply>), WireError> {
         self.reader.feed(bytes)

@@ -2,7 +2,7 @@
 
 use crate::WireError;
 
-/// What is left of a packet.
+/// The rest of a packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
         Ok(text)
     }
 
-    /// `string<NUL>` whose NUL some servers forget at the end of a packet.
+    /// `string<NUL>` whose NUL some servers omit at the end of a packet.
     pub(crate) fn until_nul_or_end(&mut self) -> &'a [u8] {
         self.until_nul().unwrap_or_else(|_| self.rest())
     }

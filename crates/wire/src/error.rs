@@ -1,13 +1,13 @@
-//! Errors of the protocol: bytes that it does not allow, refusals, and what this client does not support.
+//! Errors of the protocol: invalid bytes, refusals, and what this client does not support.
 
 use loadstone_protocol::ServerError;
 
-/// Why a connection cannot go on. After any of these the connection is to be closed.
+/// Why a connection cannot continue. After any of these the connection must be closed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// The server refused the login, or ended the connection by itself (shut down, killed, idle for
-    /// too long).
+    /// The server refused the login, or ended the connection (shut down, killed, idle for too
+    /// long).
     #[error("{0}")]
     Server(ServerError),
     /// A packet that the protocol does not allow at this point.
@@ -35,22 +35,22 @@ pub enum WireError {
         /// The packet's name.
         packet: &'static str,
     },
-    /// Something is longer than this crate is willing to hold.
+    /// Something is longer than this crate accepts.
     #[error("protocol: {what} of {length} is above the limit of {limit}")]
     TooLarge {
         /// What is too long.
         what: &'static str,
         /// Its length.
         length: u64,
-        /// The limit it breaks.
+        /// The exceeded limit.
         limit: u64,
     },
-    /// A packet is missing, repeated, or of another conversation.
+    /// A packet is missing, repeated, or belongs to another conversation.
     #[error("protocol: packet number {got} came where {expected} was expected")]
     OutOfSequence {
-        /// The number that was due.
+        /// The expected number.
         expected: u8,
-        /// The number that came.
+        /// The received number.
         got: u8,
     },
     /// A compressed packet whose content is not what its header says.
@@ -59,44 +59,44 @@ pub enum WireError {
         /// What is wrong.
         what: &'static str,
     },
-    /// Compression is asked for and the server has none of the kinds.
+    /// Compression is required and the server supports none of the kinds.
     #[error("compression: {wanted} is asked for, and the server offers {offered}")]
     CompressionNotOffered {
-        /// Names of the kinds that would do.
+        /// Names of the acceptable kinds.
         wanted: String,
-        /// Names of what the server has, or `none`.
+        /// Names of the server's kinds, or `none`.
         offered: String,
     },
-    /// Bytes arrived in clear before the TLS handshake: somebody may be injecting them.
+    /// Plaintext bytes arrived before the TLS handshake: somebody may be injecting them.
     #[error("tls: bytes arrived in clear before the TLS handshake; they are refused")]
     EarlyBytes,
     /// The server asked for a file although no statement of ours offers one.
     #[error("protocol: the server asked for the local file {name:?} although none was offered")]
     UnexpectedLocalInfile {
-        /// The name that the server asked for.
+        /// The requested name.
         name: String,
     },
-    /// The account uses a login method that this program does not know.
+    /// The account uses a login method that this program does not support.
     #[error("login: the account uses the authentication plugin {plugin}, which is not supported")]
     AuthNotSupported {
-        /// The plugin's name as the server gave it.
+        /// The plugin's name as the server sent it.
         plugin: String,
     },
-    /// The login needs the password itself, and somebody else could get it.
+    /// The login needs the password itself, and somebody else could read it.
     #[error("login: {plugin} asks for the password itself, and {why}")]
     PasswordWithheld {
         /// The authentication plugin.
         plugin: &'static str,
-        /// Who else could get it.
+        /// Who else could read it.
         why: &'static str,
     },
-    /// The server asks for one more answer again and again.
+    /// The server keeps asking for another answer.
     #[error("login: the server has not decided after {packets} packets")]
     EndlessLogin {
-        /// How many it has sent behind its greeting.
+        /// How many packets it has sent after its greeting.
         packets: u8,
     },
-    /// The login needs the server's RSA key, which is neither given nor allowed to be fetched.
+    /// The login needs the server's RSA key, which is neither configured nor allowed to be fetched.
     #[error(
         "login: {plugin} over an unencrypted connection needs the server's public key; \
          use TLS that verifies the server, a unix socket, or give the key"
@@ -105,21 +105,21 @@ pub enum WireError {
         /// The authentication plugin.
         plugin: &'static str,
     },
-    /// The RSA key is no key, or not one that can be used.
+    /// The RSA key is invalid or cannot be used.
     #[error("login: the server's public key is unusable: {reason}")]
     BadPublicKey {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The nonce that the server sent is not of the plugin's length.
+    /// The server's nonce does not have the plugin's length.
     #[error("login: the server's nonce for {plugin} has {length} bytes")]
     BadNonce {
         /// The authentication plugin.
         plugin: &'static str,
-        /// The length that came.
+        /// Its length.
         length: usize,
     },
-    /// TLS is required and the server has none.
+    /// TLS is required and the server does not support it.
     #[error("tls: the server does not offer TLS, and it is required")]
     TlsNotOffered,
     /// The server speaks a protocol from before MySQL 4.1.
@@ -127,16 +127,16 @@ pub enum WireError {
     OldServer {
         /// The version that the server claims.
         version: String,
-        /// What it does not have.
+        /// The missing feature.
         lacks: &'static str,
     },
     /// A user, database or attribute that the login packet cannot carry.
     #[error("login: the {field} holds a NUL byte")]
     NulByte {
-        /// Which one it is.
+        /// The field's name.
         field: &'static str,
     },
-    /// A call that does not belong to the phase that the login is in.
+    /// A call that is not allowed in the login's current phase.
     #[error("login: {call} was called out of turn")]
     OutOfTurn {
         /// The call.

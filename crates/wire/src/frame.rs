@@ -4,11 +4,11 @@
 
 use crate::WireError;
 
-/// The most that one packet carries; a message of this length or more goes on in the next packet.
+/// The most that one packet carries; a message of this length or more continues in the next packet.
 pub const MAX_PACKET_PAYLOAD: usize = 0xff_ffff;
 
-/// The most that is held of a packet that has to be read as a whole. Rows are not: they are skipped
-/// as they come.
+/// The most that is held of a packet that must be read as a whole. Rows are not: they are skipped
+/// as they arrive.
 pub const MAX_WHOLE_PACKET: usize = 1 << 20;
 
 /// Bytes of a packet's header.
@@ -36,7 +36,7 @@ impl Header {
         [low, middle, high, sequence]
     }
 
-    /// The length of a packet that has to be held as a whole.
+    /// The length of a packet that must be held as a whole.
     pub(crate) fn whole_length(self) -> Result<usize, WireError> {
         let length = self.length as usize;
         if length > MAX_WHOLE_PACKET {
@@ -50,7 +50,7 @@ impl Header {
     }
 }
 
-/// Append a message that `body` writes, numbered from `sequence` on. Returns the number after the
+/// Appends a message that `body` writes, numbered from `sequence` on. Returns the number after the
 /// last packet's.
 pub(crate) fn write_message(
     out: &mut Vec<u8>,
@@ -63,7 +63,7 @@ pub(crate) fn write_message(
     seal_message(out, start, sequence)
 }
 
-/// Fill in the header at `start` of a message that reaches to the end of `out`, with more headers
+/// Fills in the header at `start` of a message that extends to the end of `out`, with more headers
 /// if it is long.
 pub(crate) fn seal_message(out: &mut Vec<u8>, start: usize, sequence: u8) -> u8 {
     let length = out.len().saturating_sub(start + HEADER);
@@ -74,8 +74,8 @@ pub(crate) fn seal_message(out: &mut Vec<u8>, start: usize, sequence: u8) -> u8 
     sequence.wrapping_add(1)
 }
 
-/// Move the parts of a long message apart to make room for their headers. A length that is an exact
-/// multiple needs an empty packet at the end.
+/// Moves the parts of a long message apart to make room for their headers. A length that is an
+/// exact multiple needs an empty packet at the end.
 #[cold]
 fn split_message(out: &mut Vec<u8>, start: usize, sequence: u8, length: usize) -> u8 {
     let full_packets = length / MAX_PACKET_PAYLOAD;
@@ -97,7 +97,7 @@ fn put_header(out: &mut [u8], at: usize, length: usize, sequence: u8) {
     }
 }
 
-/// Append `int<lenenc>`.
+/// Appends `int<lenenc>`.
 pub(crate) fn put_lenenc(out: &mut Vec<u8>, value: u64) {
     let [a, b, c, ..] = value.to_le_bytes();
     match value {
@@ -111,7 +111,7 @@ pub(crate) fn put_lenenc(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Append `string<lenenc>`.
+/// Appends `string<lenenc>`.
 pub(crate) fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_lenenc(out, bytes.len() as u64);
     out.extend_from_slice(bytes);

@@ -1,19 +1,21 @@
 //! The MySQL and MariaDB client protocol: bytes in, messages out.
 //!
 //! This crate knows no socket, no clock and no thread, so the event loop decides when bytes move
-//! and tests need nothing but byte strings. Its parts:
+//! and tests need nothing but byte strings. The parts:
 //!
 //! - [`Login`] turns the server's greeting into an authenticated [`Session`], with a pause for the
 //!   TLS handshake.
-//! - The `write_…` functions append whole command packets to a buffer.
-//! - [`ReplyReader`] reads what the server answers, straight from the buffer that the socket was
-//!   read into. Rows are counted and skipped, never buffered; the ordinary reply does not allocate.
-//! - [`Conversation`] is the two together on a connection that is logged in, as its user sees them.
-//! - [`verdict`] says what MySQL's numbers of errors mean, and [`code_of_fault`] which of them its clients give.
-//! - [`CompressionLayer`], where the login agreed on one, lies between those packets and the socket.
+//! - The `write_…` functions append complete command packets to a buffer.
+//! - [`ReplyReader`] reads the server's answers, straight from the buffer that the socket was read
+//!   into. Rows are counted and skipped, never buffered; the ordinary reply does not allocate.
+//! - [`Conversation`] combines the two on a connection that is logged in.
+//! - [`verdict`] says what MySQL's error codes mean, and [`code_of_fault`] which of them clients
+//!   report.
+//! - [`CompressionLayer`], if the login negotiated one, is between those packets and the socket.
 //!
 //! The server is not trusted: no byte sequence panics, no length field makes this crate allocate, a
-//! login ends after a few packets, and words of the server are cut off and cannot drive a terminal.
+//! login ends after a few packets, and texts of the server are truncated and cannot control a
+//! terminal.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod auth;
@@ -45,7 +47,7 @@ pub use frame::{MAX_PACKET_PAYLOAD, MAX_WHOLE_PACKET};
 pub use literal::escape_text;
 pub use login::{CompressionWish, Login, LoginOptions, LoginProgress, Session, TlsWish};
 pub use reply::ReplyReader;
-// What this crate takes and gives, so that who uses it alone needs no other.
+// The types in this crate's interface, so that its users need no other crate.
 pub use loadstone_protocol::{
     ColumnType, Completion, Expect, Param, Prepared, Reply, ResultSet, Row, ServerError, Value,
     Values,

@@ -1,11 +1,11 @@
 //! SQL literals for the text protocol.
 
-/// Append `text` as a quoted SQL literal.
+/// Appends `text` as a quoted SQL literal.
 ///
 /// `no_backslash_escapes` is the server's mode of that name, seen in
-/// [`status::NO_BACKSLASH_ESCAPES`](crate::status::NO_BACKSLASH_ESCAPES) of the last reply. The
-/// connection's character set has to be one in which the bytes of quote and backslash stand only
-/// for themselves: utf8mb4, latin1 and binary are, gbk and sjis are not.
+/// [`status::NO_BACKSLASH_ESCAPES`](crate::status::NO_BACKSLASH_ESCAPES) of the last reply. In the
+/// connection's character set the bytes of quote and backslash must not be part of other
+/// characters: utf8mb4, latin1 and binary are safe, gbk and sjis are not.
 ///
 /// <https://dev.mysql.com/doc/refman/8.4/en/string-literals.html>
 pub fn escape_text(out: &mut Vec<u8>, text: &[u8], no_backslash_escapes: bool) {
@@ -19,7 +19,7 @@ pub fn escape_text(out: &mut Vec<u8>, text: &[u8], no_backslash_escapes: bool) {
     out.push(b'\'');
 }
 
-/// How many bytes are looked at together.
+/// How many bytes are checked together.
 const PIECE: usize = 128;
 
 /// Ordinary text has nothing to escape: pieces of it are copied whole.
@@ -30,8 +30,8 @@ fn append(
     escape: impl Fn(u8) -> Option<[u8; 2]>,
 ) {
     for piece in text.chunks(PIECE) {
-        // Every byte is looked at, without a branch for it, and what is found gathered in a byte:
-        // so the compiler compares sixteen at once (with a bool it does not; measured).
+        // Checks every byte without a branch and collects the result in a byte: then the compiler
+        // compares sixteen at once (with a bool it does not; measured).
         if piece.iter().fold(0, |found, &byte| found | u8::from(is_special(byte))) == 0 {
             out.extend_from_slice(piece);
             continue;
@@ -45,7 +45,7 @@ fn append(
     }
 }
 
-/// Whether `backslashed` has something for the byte.
+/// Whether `backslashed` has an entry for the byte.
 fn has_backslash_form(byte: u8) -> bool {
     (byte == b'\'')
         | (byte == b'"')

@@ -1,15 +1,14 @@
-//! Sanitizes texts of the server before anybody shows or keeps them: cut to a length, and without what would
-//! drive a terminal.
+//! Sanitizes the server's texts before they are shown or kept: limits their length, and removes
+//! control characters for terminals.
 
-/// The most that is kept of an error's text; servers cut theirs off at 512 bytes.
+/// The most that is kept of an error's text; servers truncate theirs at 512 bytes.
 pub(crate) const MESSAGE: usize = 4096;
 /// The most that is kept of a name: of a version, a plugin, a file.
 pub(crate) const NAME: usize = 256;
 
-/// The text of `bytes`, no longer than `most` characters, without control characters that would drive
-/// a terminal.
+/// The text of `bytes`, at most `most` characters, without control characters for terminals.
 pub(crate) fn plain(bytes: &[u8], most: usize) -> String {
-    // No character has more than four bytes, so what is beyond is not even looked at.
+    // No character has more than four bytes, so anything beyond can be ignored.
     let near = bytes.get(..most.saturating_mul(4)).unwrap_or(bytes);
     String::from_utf8_lossy(near).chars().take(most).map(harmless).collect()
 }

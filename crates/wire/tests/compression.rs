@@ -1,5 +1,5 @@
-//! Compressed conversations: what goes in comes out, in any pieces; mysql_common reads ours and we
-//! read theirs; and no bytes panic.
+//! Compressed conversations: bytes survive a round trip in any pieces; mysql_common reads ours and
+//! we read theirs; and no bytes cause a panic.
 
 use bytes::BytesMut;
 use loadstone_wire::{Capabilities, CompressionWish, error_code};
@@ -19,7 +19,8 @@ const GREETING_MYSQL_9_7_4: &[u8] =
     \xff\xdf\x15\0\0\0\0\0\0\0\0\0\0\x1cm\x0a\x05\x05v\x19#T<\\]\0caching_sha2_password\0";
 const OK: &[u8] = b"\x07\0\0\x02\0\0\0\x02\0\0\0";
 
-/// All that can be read of `wire` when it comes in pieces of `piece` bytes, into a buffer of `room`.
+/// All that can be read of `wire` when it arrives in pieces of `piece` bytes, into a buffer of
+/// `room`.
 fn unpack(
     layer: &mut CompressionLayer,
     wire: &[u8],
@@ -98,7 +99,7 @@ fn the_first_kind_that_the_server_has_is_agreed_on_and_no_other() {
         assert_eq!(session.compression, agreed);
         let said = u32::from_le_bytes(sent[4..8].try_into().unwrap());
         assert_eq!(said & (zlib | zstd), flags);
-        // The level stands behind the attributes, and only for zstd.
+        // The level follows the attributes, and only for zstd.
         let level = sent.ends_with(b"\x0cprogram_name\x04test\x03");
         assert_eq!(level, agreed == Some(Zstd));
     }
@@ -123,13 +124,13 @@ fn a_server_that_has_none_of_what_must_be_is_sent_nothing() {
 fn packets_inside_may_be_numbered_by_the_packets_around_them() {
     let (_, session) = login(GREETING_MARIADB_10_11_19, wish(&[Compression::Zlib], true));
     let mut reader = ReplyReader::new(session.unwrap().capabilities);
-    // Two results: the server flushed after the first, and numbered the second anew.
+    // Two results: the server flushed after the first, and numbered the second from the start.
     reader.expect(Expect::Query);
     let replies = b"\x07\0\0\x01\0\0\0\x0a\0\0\0\x07\0\0\x09\0\x01\0\x02\0\0\0";
     let (consumed, reply) = reader.feed(replies).unwrap();
     assert_eq!(consumed, replies.len());
     assert!(matches!(reply, Some(Reply::Done(done)) if done.affected_rows == 1));
-    // And an error is the statement's, not the connection's.
+    // And an error belongs to the statement, not to the connection.
     reader.expect(Expect::Query);
     let failed = reader.feed(b"\x09\0\0\x05\xff\x28\x04#42000").unwrap();
     assert!(matches!(failed, (_, Some(Reply::Failed(error))) if error.code == error_code(1064)));
@@ -173,7 +174,7 @@ proptest! {
 
     #[test]
     fn mysql_common_reads_ours_and_we_read_theirs(
-        // Repeated, since mysql_common garbles what does not get shorter.
+        // Repeated, since mysql_common corrupts data that compression does not shorten.
         sentence in vec(select(b"SELECT c, pad FROM sbtest1 ".to_vec()), 0..50),
         times in 5..100_usize,
     ) {

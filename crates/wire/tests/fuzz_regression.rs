@@ -1,5 +1,6 @@
-//! What is fuzzed for hours elsewhere (`tools/fuzz`), for seconds: each input of the corpora, which are
-//! captures of real servers and what was found with them, and mutations of these.
+//! A few seconds of the fuzzing that otherwise runs for hours (`tools/fuzz`): each input of the
+//! corpora, which are captures of real servers and what was found with them, and mutations of
+//! these.
 
 mod fuzzed;
 
@@ -64,18 +65,18 @@ fn holds(name: &str) {
     tell(corpus.len() + round, bytes);
 }
 
-/// A number out of the environment.
+/// A number from the environment.
 fn asked<N: FromStr<Err: std::fmt::Debug>>(name: &str, otherwise: N) -> N {
     std::env::var(name).map_or(otherwise, |text| text.parse().expect(name))
 }
 
-/// `make trust` adds these up; cargo shows them when it is asked to.
+/// Prints the totals: `make trust` adds these up; cargo shows them on request.
 #[expect(clippy::print_stdout, reason = "what a test prints is its record")]
 fn tell(inputs: usize, bytes: usize) {
     println!("{inputs} inputs tried, {bytes} bytes");
 }
 
-/// A panic is told with the input that led to it.
+/// Reports a panic with the input that led to it.
 fn try_it(target: Target, input: &[u8], which: &str) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(input))) {
         let said = panic
@@ -114,14 +115,14 @@ fn mutated(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     input
 }
 
-/// A part of another input comes in between.
+/// Inserts a part of another input.
 fn splice(input: &mut Vec<u8>, at: usize, other: &[u8], random: &mut Random) {
     let from = random.below(other.len() + 1);
     let to = from + random.below(other.len() - from + 1);
     input.splice(at..at, other[from..to].iter().copied());
 }
 
-/// Marsaglia's xorshift, so that a seed says which inputs were tried.
+/// Marsaglia's xorshift, so that a seed determines the inputs.
 struct Random(u64);
 
 impl Random {

@@ -1,5 +1,4 @@
-//! Hostile bytes: nothing panics, nothing grows, and how a stream is cut into pieces changes
-//! nothing.
+//! Hostile bytes: nothing panics, nothing grows, and cutting a stream into pieces changes nothing.
 
 use std::mem::discriminant;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ const GREETING_MARIADB_10_11_19: &[u8] = b"d\0\0\0\x0a5.5.5-10.11.19-MariaDB-0+d
     K#jmd0]h\0\xfe\xf7\x08\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0ow)c:5=o:pHW\0\
     mysql_native_password\0";
 
-/// What a stream meant: its replies, the rows and values kept, and the error that ended it.
+/// The meaning of a stream: its replies, the rows and values kept, and the error that ended it.
 #[derive(Debug)]
 struct Meaning {
     replies: Vec<Reply>,
@@ -95,7 +94,7 @@ fn capabilities() -> impl Strategy<Value = Capabilities> {
     select(vec![Capabilities::PROTOCOL_41, Capabilities::DEPRECATE_EOF])
 }
 
-/// Payloads that lead deep into the reader's phases, whole and damaged.
+/// Payloads that reach deep into the reader's phases, intact and damaged.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let plausible: Vec<&[u8]> = vec![
         b"\0\0\0\x02\0\0\0",
@@ -133,8 +132,8 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Packets whose numbers follow each other, with a rare slip and a restart after what may be a
-/// reply's end.
+/// Packets with consecutive numbers, with a rare slip and a restart after what may be a reply's
+/// end.
 fn packets() -> impl Strategy<Value = Vec<u8>> {
     vec((payload(), prop::bool::weighted(0.02), prop::bool::weighted(0.2)), 0..30).prop_map(
         |parts| {

@@ -1,18 +1,22 @@
 //! The built-in workloads.
 //!
-//! What was found in the general log of a MariaDB 10.11 while Debian's sysbench 1.0.20 ran against it, with
-//! `--db-ps-mode=auto` and `disable`:
+//! Findings from the general log of a MariaDB 10.11 while Debian's sysbench 1.0.20 ran against it,
+//! with `--db-ps-mode=auto` and `disable`:
 //!
-//! - Statements, their order and their counts are the same in both modes. With `auto` BEGIN and COMMIT are
-//!   prepared like the rest; only `oltp_insert` and `bulk_insert` always go as text.
-//! - A group of statements (the point selects, each sort of range, each sort of update, all pairs of delete
-//!   and insert) goes to one table, drawn uniformly whatever the distribution of the keys; the next group
-//!   draws again. `select_random_points` and `select_random_ranges` only ever read `sbtest1`.
-//! - A range begins at a drawn id and reaches `range_size - 1` further, beyond the table's end too.
-//! - The insert of a pair puts back the id that its delete took, with a `k` drawn like an id and new texts.
-//! - `oltp_insert` sends id 0 with `auto_inc=on`, so that the server chooses; with `off` any 32-bit number,
-//!   negative ones too, none twice.
-//! - `skip_trx` leaves BEGIN and COMMIT out, nothing else; `range_selects=off` leaves out all four sorts of
+//! - Statements, their order and their counts are the same in both modes. With `auto` BEGIN and
+//!   COMMIT are prepared like the rest; only `oltp_insert` and `bulk_insert` are always sent as
+//!   text.
+//! - A group of statements (the point selects, each kind of range, each kind of update, all pairs
+//!   of delete and insert) goes to one table, drawn uniformly whatever the distribution of the
+//!   keys; the next group draws again. `select_random_points` and `select_random_ranges` only ever
+//!   read `sbtest1`.
+//! - A range starts at a drawn id and extends `range_size - 1` further, even beyond the table's
+//!   end.
+//! - The insert of a pair puts back the id that its delete removed, with a `k` drawn like an id and
+//!   new texts.
+//! - `oltp_insert` sends id 0 with `auto_inc=on`, so that the server chooses; with `off` it sends
+//!   any 32-bit number, including negative ones, without repetition.
+//! - `skip_trx` omits BEGIN and COMMIT, nothing else; `range_selects=off` omits all four kinds of
 //!   ranges.
 
 use std::collections::BTreeMap;
@@ -24,16 +28,16 @@ use crate::options::{self, Known, Options, count, count_within, switch};
 use crate::sequence::{Fill, Group, Statement, Table};
 use crate::{LayoutKind, Template};
 
-/// A built-in workload, for people and for the plans they make.
+/// A built-in workload, as described to people and to the plans they make.
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
-    /// What a plan calls it.
+    /// Its name in plans.
     pub name: &'static str,
-    /// What an event is, in a line.
+    /// What an event does, in one line.
     pub summary: &'static str,
     /// Its options with their defaults.
     options: BTreeMap<&'static str, options::Default>,
-    /// Whether it changes rows.
+    /// Whether it modifies rows.
     pub writes: bool,
     /// The tables that it runs on.
     pub layout: LayoutKind,
@@ -58,7 +62,8 @@ pub(crate) struct Builtin {
     pub(crate) options: &'static [Known],
     writes: bool,
     pub(crate) layout: LayoutKind,
-    /// Writes an event down; the statements alone for bulk insert, ledger and tpcc, whose events are no sequences.
+    /// Describes an event; only its statements for bulk insert, ledger and tpcc, whose events are
+    /// no fixed sequences.
     pub(crate) recipe: fn(&Options, &mut Recipe),
 }
 
@@ -272,7 +277,7 @@ const HOT_ORDER: &str = "INSERT INTO hot_order{table} (product, buyer, pieces) V
 const HOT_UPDATE: &str = "UPDATE hot_row{table} SET stock=stock-1, sold=sold+1 \
                           WHERE product=? AND stock>0";
 
-/// An event being written down.
+/// The description of an event while it is built.
 pub(crate) struct Recipe {
     dialect: &'static dyn Dialect,
     pub(crate) templates: Vec<Template>,
@@ -296,7 +301,8 @@ impl Recipe {
         }
     }
 
-    /// What a shop does: it looks before its transaction begins, so that no snapshot is older than the lock.
+    /// As a shop does: reads before its transaction starts, so that no snapshot is older than the
+    /// lock.
     fn sale(&mut self, options: &Options) {
         self.group(1, &[(HOT_PRODUCT, Fill::KeptId), (HOT_STOCK, Fill::SameId)]);
         self.begin(options);
@@ -347,7 +353,7 @@ impl Recipe {
         self.groups.push(Group { repeat, table, statements });
     }
 
-    /// The kind of this template, from now on.
+    /// Adds this template; returns its kind.
     fn template(&mut self, template: Template) -> u16 {
         self.templates.push(template);
         u16::try_from(self.templates.len() - 1).expect("a recipe has a dozen statements")

@@ -1,10 +1,10 @@
-//! The workload `bulk_insert`: statements of many rows, as long as sysbench makes them.
+//! The workload `bulk_insert`: statements with many rows, as long as sysbench's.
 
 use crate::text::push_decimal;
 use crate::{Answer, Machine, Params, StatementRef, Step};
 
-/// The longest statement that sysbench 1.0.20 sends: 524,287 bytes; it ends one where the next row would
-/// make it 512 KiB.
+/// The longest statement that sysbench 1.0.20 sends: 524,287 bytes; it ends a statement if the next
+/// row would extend it to 512 KiB.
 const LONGEST_STATEMENT: usize = 512 * 1024 - 1;
 
 /// What all users of a bulk insert share.
@@ -16,9 +16,10 @@ pub(crate) struct Bulk {
 
 /// One user that fills a table with rows `(id, id)`, without gaps unless a statement failed.
 ///
-/// sysbench counts a row as an event and sends a statement every some 38,000 events; here the statement is
-/// the event, as latency has a meaning only for that. There each thread has a table of its own; here too,
-/// as long as there are enough, else users share one and take turns in its ids.
+/// sysbench counts a row as an event and sends a statement every 38,000 events or so; here the
+/// statement is the event, since latency only has a meaning for that. In sysbench each thread has a
+/// table of its own; here too, as long as there are enough tables, otherwise users share one and
+/// take turns with its ids.
 #[derive(Debug)]
 pub(crate) struct BulkMachine {
     table: u32,
@@ -30,7 +31,7 @@ impl BulkMachine {
     pub(crate) fn new(bulk: Bulk, user: u64, users: u64) -> Self {
         let tables = u64::from(bulk.tables);
         let lane = user / tables;
-        // Users of the same table: those whose number leaves the same rest.
+        // Users of the same table: those with the same remainder.
         let lanes = (users.max(user + 1) - user % tables).div_ceil(tables);
         Self {
             table: (user % tables) as u32 + 1,
@@ -70,7 +71,7 @@ impl Machine for BulkMachine {
         Step::Send(statement)
     }
 
-    /// The ids of the lost statement stay unused: nobody knows whether the server has its rows.
+    /// The ids of the lost statement stay unused: it is unknown whether the server has its rows.
     fn abandon(&mut self) {}
 
     fn in_transaction(&self) -> bool {

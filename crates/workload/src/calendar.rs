@@ -4,7 +4,7 @@ use crate::text::push_decimal;
 
 const DAY_S: i64 = 86_400;
 
-/// Append a moment as the server reads it: `2026-11-22`, and `2026-11-22 18:45:00` with its time.
+/// Appends a date in the server's format: `2026-11-22`, or `2026-11-22 18:45:00` with its time.
 pub(crate) fn push_moment(unix_s: i64, with_time: bool, out: &mut Vec<u8>) {
     let (year, month, day) = civil(unix_s.div_euclid(DAY_S));
     push_parts(&[(year, 4), (month, 2), (day, 2)], b'-', out);
@@ -15,12 +15,12 @@ pub(crate) fn push_moment(unix_s: i64, with_time: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Append `18:45:00`.
+/// Appends `18:45:00`.
 pub(crate) fn push_time(hours: i64, minutes: i64, seconds: i64, out: &mut Vec<u8>) {
     push_parts(&[(hours, 2), (minutes, 2), (seconds, 2)], b':', out);
 }
 
-/// Append numbers of at least so many digits each.
+/// Appends numbers with at least this many digits each.
 pub(crate) fn push_parts(parts: &[(i64, u32)], between: u8, out: &mut Vec<u8>) {
     for (place, &(number, width)) in parts.iter().enumerate() {
         if place > 0 {
@@ -38,7 +38,7 @@ pub(crate) fn push_parts(parts: &[(i64, u32)], between: u8, out: &mut Vec<u8>) {
 /// Year, month and day of the day `days` after 1970-01-01: the algorithm `civil_from_days` that Howard Hinnant
 /// describes in "chrono-Compatible Low-Level Date Algorithms".
 fn civil(days: i64) -> (i64, i64, i64) {
-    // Counted from March, a year ends with its leap day.
+    // If years start in March, they end with their leap day.
     let since = days + 719_468;
     let era = since.div_euclid(146_097);
     let of_era = since.rem_euclid(146_097);

@@ -1,10 +1,10 @@
-//! The distributions by which keys are spread over a table's rows.
+//! The distributions of keys over a table's rows.
 //!
-//! `uniform`, `special`, `gaussian` and `pareto` are those of sysbench 1.0.20, found by drawing some
-//! hundred million numbers from its script interface and fitting what came out; each sampler says what
-//! that was. `zipfian` is the standard one (sysbench has it only in its unreleased 1.1, default exponent
-//! 0.8). The key 1 is the most frequent one in `pareto` and `zipfian`; `special` and `gaussian` peak in
-//! the middle.
+//! `uniform`, `special`, `gaussian` and `pareto` are those of sysbench 1.0.20, determined by
+//! drawing some hundred million numbers from its script interface and fitting the results; each
+//! sampler describes what was found. `zipfian` is the standard one (sysbench has it only in its
+//! unreleased 1.1, with a default exponent of 0.8). Key 1 is the most frequent one in `pareto` and
+//! `zipfian`; `special` and `gaussian` peak in the middle.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,12 @@ use crate::SpecError;
 use crate::random::Random;
 use crate::zipf::Zipf;
 
-/// Which distribution, with its parameters.
+/// A distribution with its parameters.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Distribution {
-    /// All rows alike. With braces, as serde refuses unknown keys only where there could be some.
+    /// All rows are equally likely. With braces, as serde refuses unknown keys only in a struct
+    /// variant.
     Uniform {},
     /// The share `hits` (percent) of all draws falls on `percent` of the rows in the middle of the
     /// table; the rest is gaussian.
@@ -24,22 +25,23 @@ pub enum Distribution {
         /// How many uniform numbers make one gaussian one.
         #[serde(default = "default_iterations")]
         iterations: u32,
-        /// How much of the table is hot, in percent.
+        /// The size of the hot zone, in percent of the table.
         #[serde(default = "default_percent")]
         percent: f64,
-        /// How many draws go there, in percent.
+        /// The share of draws that fall into it, in percent.
         #[serde(default = "default_hits")]
         hits: f64,
     },
-    /// The mean of some uniform numbers: a bell in the middle of the table.
+    /// The mean of several uniform numbers: a bell in the middle of the table.
     Gaussian {
-        /// How many.
+        /// The number of uniform numbers.
         #[serde(default = "default_iterations")]
         iterations: u32,
     },
-    /// The share `1 - h` of all draws falls on the first share `h` of the rows, and so on inside that.
+    /// The share `1 - h` of all draws falls on the first share `h` of the rows, and so on
+    /// recursively.
     Pareto {
-        /// Above zero, below one.
+        /// Between zero and one, exclusive.
         #[serde(default = "default_h")]
         h: f64,
     },
@@ -68,7 +70,7 @@ fn default_exponent() -> f64 {
 }
 
 impl Default for Distribution {
-    /// What sysbench 1.0.20 does unless told otherwise.
+    /// The default of sysbench 1.0.20.
     fn default() -> Self {
         Self::Special {
             iterations: default_iterations(),
@@ -82,7 +84,7 @@ impl Distribution {
     /// A sampler of `1..=size`.
     ///
     /// # Errors
-    /// Where a parameter is out of its range, or `size` is zero.
+    /// A parameter is out of its range, or `size` is zero.
     pub fn sampler(&self, size: u64) -> Result<Sampler, SpecError> {
         self.check()?;
         if size == 0 {
@@ -124,7 +126,7 @@ impl Distribution {
     }
 }
 
-/// A rule that holds, to fill the row of a kind with fewer parameters.
+/// A condition that always holds, to pad kinds with fewer parameters.
 const OK: (bool, &str, &str) = (true, "", "");
 
 fn iterations_rule(iterations: u32) -> (bool, &'static str, &'static str) {
@@ -165,15 +167,15 @@ impl Sampler {
             Kind::Gaussian(bell) => bell.draw(random),
             Kind::Pareto { power, span } => span * random.unit().powf(*power),
         };
-        // Rounding can reach the end of the half-open interval, which is no key.
+        // Rounding can reach the end of the half-open interval, which is not a key.
         1 + (above_one as u64).min(self.size - 1)
     }
 }
 
 /// `span` times the mean of `iterations` uniform numbers.
 ///
-/// sysbench's `gaussian` fits with the number of rows as the span: mean 5000.5, deviation 2886.8 over
-/// the root of the iterations, for 10,000 rows.
+/// sysbench's `gaussian` fits with the number of rows as the span: mean 5000.5, deviation 2886.8
+/// divided by the root of the iterations, for 10,000 rows.
 #[derive(Copy, Clone, Debug)]
 struct Bell {
     iterations: u32,
@@ -193,11 +195,11 @@ impl Bell {
 
 /// A hot zone in the middle, a bell everywhere else.
 ///
-/// What sysbench's `special` does for `n` rows, found with one iteration, where the edges show as
-/// fractions of a key: with `m = n - 1`, the share `hits` of the draws is uniform over the upper `hits`
-/// percent of a zone that begins at `m / 2 - m * percent / 200` above the first key and is
-/// `1 + m * percent / 100` wide: by default it is 75 hot keys of 10,000, not 100. The bell's span is `m`
-/// here, so the last key is never drawn by it.
+/// What sysbench's `special` does for `n` rows, determined with one iteration, where the edges show
+/// as fractions of a key. With `m = n - 1`, the share `hits` of the draws is uniform over the upper
+/// `hits` percent of a zone that starts at `m / 2 - m * percent / 200` above the first key and is
+/// `1 + m * percent / 100` wide: by default that is 75 hot keys of 10,000, not 100. The bell's span
+/// is `m` here, so it never draws the last key.
 #[derive(Copy, Clone, Debug)]
 struct Special {
     bell: Bell,

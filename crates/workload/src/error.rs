@@ -1,14 +1,14 @@
 //! Why a part of a plan that this crate reads is refused.
 
-/// Why a plan's workload, layout, arrival or stop rule cannot be carried out.
+/// Why a plan's workload, layout, arrival or stop rule cannot be run.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SpecError {
     /// No such workload.
     #[error("unknown workload {name:?}; there are {known}")]
     UnknownWorkload {
-        /// As it was given.
+        /// The name as given.
         name: String,
-        /// All names.
+        /// All known names.
         known: String,
     },
     /// The workload has no such option.
@@ -16,7 +16,7 @@ pub enum SpecError {
     UnknownOption {
         /// The workload.
         workload: &'static str,
-        /// As it was given.
+        /// The option as given.
         option: String,
         /// All its options.
         known: String,
@@ -26,19 +26,19 @@ pub enum SpecError {
     WrongType {
         /// The workload.
         workload: &'static str,
-        /// Which option.
+        /// The option.
         option: &'static str,
-        /// What it should be.
+        /// The expected type.
         expected: String,
-        /// As it was given.
+        /// The value as given.
         given: String,
     },
-    /// A number that means nothing here.
+    /// A number outside its allowed range.
     #[error("{what} must be {allowed}")]
     OutOfRange {
-        /// Which.
+        /// Its name.
         what: &'static str,
-        /// What would do.
+        /// The allowed range.
         allowed: &'static str,
     },
     /// All counts are zero.

@@ -1,4 +1,4 @@
-//! The workload `ledger`: entries with rising numbers, of which each user knows what it was told.
+//! The workload `ledger`: numbered entries, for each of which the user knows the server's answer.
 
 use loadstone_protocol::Verdict;
 
@@ -18,15 +18,15 @@ const COMMIT: u16 = 2;
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Ledger {
     pub(crate) tables: u32,
-    /// Tells the entries of this step from all others in the tables.
+    /// Distinguishes the entries of this step from all others in the tables.
     pub(crate) book: i64,
 }
 
-/// One user that writes entries with rising numbers, and knows of each what it was told.
+/// One user that writes numbered entries, and knows the server's answer to each.
 ///
-/// An entry that was refused, or lost before its COMMIT was sent, must not be there: the same number is
-/// taken again. So the numbers of a user have no gaps, and one that stands there twice was carried out
-/// although it was refused, or carried out again by somebody on the way.
+/// An entry that was refused, or lost before its COMMIT was sent, must not exist: its number is
+/// used again. So the numbers of a user have no gaps, and one that appears twice was executed
+/// although it was refused, or was executed twice by something between client and server.
 #[derive(Debug)]
 pub(crate) struct LedgerMachine {
     table: u32,
@@ -35,7 +35,7 @@ pub(crate) struct LedgerMachine {
     settled: u64,
     doubts: Vec<u64>,
     phase: Phase,
-    /// What the server answered, where it refused the last statement.
+    /// The server's answer, if it refused the last statement.
     refusal: Option<Verdict>,
 }
 
@@ -43,7 +43,8 @@ pub(crate) struct LedgerMachine {
 enum Phase {
     /// Next: `Begun`.
     Idle,
-    /// BEGIN was sent. Next: `Entered`, or `Idle` where the event is abandoned, as from all others.
+    /// BEGIN was sent. Next: `Entered`, or `Idle` if the event is abandoned, as from all other
+    /// phases.
     Begun,
     /// The entry was sent. Next: `Committing`.
     Entered,
@@ -79,8 +80,8 @@ impl LedgerMachine {
     }
 }
 
-/// What an entry is of: follows from whose it is and from its number, so that a changed one is seen. 1 to
-/// 1000.
+/// The amount of an entry, 1 to 1000: follows from its user and number, so that a changed one is
+/// detected.
 fn amount(user: u64, number: u64) -> i64 {
     ((user * 31 + number * 17) % 1000) as i64 + 1
 }
@@ -109,7 +110,7 @@ impl Machine for LedgerMachine {
 
     fn abandon(&mut self) {
         let refusal = self.refusal.take();
-        // Whatever else a server or a proxy answers to COMMIT leaves it open.
+        // Any other answer of a server or proxy to COMMIT leaves the outcome open.
         let is_open = !matches!(refusal, Some(Verdict::RolledBack | Verdict::NotCommitted));
         if self.phase == Phase::Committing && is_open {
             self.settled += 1;
@@ -137,7 +138,8 @@ mod tests {
         LedgerMachine::new(Ledger { tables: 2, book: 77 }, user)
     }
 
-    /// Steps until so many statements were sent, the first of them BEGIN; the parameters of the last.
+    /// Steps until this many statements were sent, the first of them BEGIN; returns the parameters
+    /// of the last.
     fn send(machine: &mut LedgerMachine, statements: u16) -> Vec<i64> {
         let completion = Completion::default();
         let mut params = Params::new();

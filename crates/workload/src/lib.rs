@@ -1,15 +1,18 @@
-//! Workloads: what one virtual user does again and again, as step machines.
+//! Workloads: what one virtual user does repeatedly, as step machines.
 //!
-//! Three values compose and none knows the others: *what* ([`Workload`] and its [`Machine`]s), *when*
-//! ([`arrival`]) and *how long* ([`stop`]). Nothing here has a socket, a clock or a thread, so everything is
-//! tested by feeding it answers. [`layout`] holds the tables that the workloads run on.
+//! Three values compose and none knows the others: *what* ([`Workload`] and its [`Machine`]s),
+//! *when* ([`arrival`]) and *how long* ([`stop`]). Nothing here has a socket, a clock or a thread,
+//! so everything is tested by feeding it answers. [`layout`] holds the tables that the workloads
+//! run on.
 //!
-//! What families of servers write in ways of their own stands behind [`dialect::Dialect`], MySQL's in
-//! `dialect/mysql`. To add a family: write a folder beside that, and name it in the list of `dialect`; plans choose it
-//! by its name with [`Workload::in_dialect`] and [`LoadLayout::in_dialect`].
+//! What differs between families of servers is behind [`dialect::Dialect`]; MySQL's is in
+//! `dialect/mysql`. To add a family: write a folder next to that, and add it to the list of
+//! `dialect`; plans select it by its name with [`Workload::in_dialect`] and
+//! [`LoadLayout::in_dialect`].
 //!
-//! The built-in workloads but `tpcc`, `hot_row` and `ledger` send what sysbench 1.0.20 sends: their statements, counts, orders and key ranges
-//! were taken down from a server's general log while that program ran.
+//! The built-in workloads except `tpcc`, `hot_row` and `ledger` send what sysbench 1.0.20 sends:
+//! their statements, counts, orders and key ranges were recorded from a server's general log while
+//! that program ran.
 
 pub mod arrival;
 mod builtin;

@@ -1,4 +1,4 @@
-//! The step machine: what every workload is to the event loop, answers in and statements out.
+//! The step machine: the event loop's view of every workload, answers in and statements out.
 
 use loadstone_measure::Nanos;
 use loadstone_protocol::{Completion, ResultSet, Value, Values, Verdict};
@@ -8,42 +8,42 @@ use crate::{Params, StatementRef};
 /// What a virtual user does next.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Send this statement with the parameters that were filled in, and come back with its answer.
+    /// Send this statement with the parameters that were filled in, and return with its answer.
     Send(StatementRef),
     /// The event is over.
     Done,
-    /// The answer is not one that the event can go on with; says what is missing. As after any error,
+    /// The event cannot continue with this answer; says what is missing. As after any error,
     /// [`Machine::abandon`] comes next.
     Fail(&'static str),
 }
 
-/// What became of the entries of a user that keeps a ledger since this was asked last.
+/// The outcome of a ledger user's entries since the last call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entries {
-    /// All entries up to this number are over: acknowledged, unless they are or were in doubt.
+    /// All entries up to this number are settled: acknowledged, unless they are or were in doubt.
     pub settled: u64,
-    /// Those among them of which nobody knows, as COMMIT was sent and no answer came that says what became
-    /// of it.
+    /// Those among them with an unknown outcome: COMMIT was sent, but no answer said whether it
+    /// succeeded.
     pub doubts: Vec<u64>,
 }
 
-/// What the server answered to a statement.
+/// The server's answer to a statement.
 #[derive(Copy, Clone, Debug)]
 pub struct Answer<'a> {
     /// What it did.
     pub completion: &'a Completion,
-    /// The first of its results with rows; only for machines that read them.
+    /// Its first result with rows; only for machines that read them.
     pub result: Option<&'a ResultSet>,
 }
 
 impl<'a> Answer<'a> {
-    /// An answer of which nobody reads rows.
+    /// An answer whose rows nobody reads.
     #[must_use]
     pub fn of(completion: &'a Completion) -> Self {
         Self { completion, result: None }
     }
 
-    /// The rows of `N` columns each; none where the result has another number of them.
+    /// The rows of `N` columns each; none if the result has a different number of columns.
     #[must_use]
     pub fn rows<const N: usize>(&self) -> Rows<'a, N> {
         let fits = |result: &&ResultSet| usize::from(result.columns) == N;
@@ -51,7 +51,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// See [`Answer::rows`]. Ends before a row that cannot be read.
+/// See [`Answer::rows`]. Ends before an unreadable row.
 #[derive(Clone, Debug)]
 pub struct Rows<'a, const N: usize>(Option<Values<'a>>);
 
@@ -68,49 +68,50 @@ impl<'a, const N: usize> Iterator for Rows<'a, N> {
     }
 }
 
-/// A workload for one virtual user: it is given answers and says what to send. It knows no socket and
-/// no clock.
+/// A workload for one virtual user: it receives answers and returns what to send. It knows no
+/// socket and no clock.
 ///
-/// After [`Step::Done`] or [`Machine::abandon`] the next call of `step` begins an event, with `None`.
+/// After [`Step::Done`] or [`Machine::abandon`] the next call of `step` starts an event, with
+/// `None`.
 pub trait Machine: Send {
-    /// `None` begins an event; `Some` is the answer to the statement last sent. `params` are cleared and
-    /// filled.
+    /// `None` starts an event; `Some` is the answer to the statement last sent. `params` are
+    /// cleared and filled.
     fn step(&mut self, answer: Option<Answer<'_>>, params: &mut Params) -> Step;
 
-    /// The server has refused the statement last sent, and the connection is still there;
+    /// The server has refused the statement last sent, and the connection still exists;
     /// [`Machine::abandon`] comes next.
     fn refused(&mut self, _verdict: Verdict) {}
 
-    /// The server refused a statement or the connection is gone: forget the rest of this event. What an
-    /// event begun again draws is the machine's business: new keys, as the field's tools have it, unless
-    /// it says otherwise.
+    /// The server refused a statement or the connection is gone: drops the rest of this event. What
+    /// a restarted event draws is up to the machine: new keys, as in sysbench, unless it says
+    /// otherwise.
     fn abandon(&mut self);
 
-    /// Whether the event has a transaction open: from its BEGIN being handed out until the answer to its
-    /// COMMIT. Ask before [`Machine::abandon`].
+    /// Whether the event has a transaction open: from returning its BEGIN until the answer to its
+    /// COMMIT. Call this before [`Machine::abandon`].
     fn in_transaction(&self) -> bool;
 
-    /// Whether the machine looks at rows: only then are they kept for it.
+    /// Whether the machine reads rows: only then are they kept for it.
     fn reads_rows(&self) -> bool {
         false
     }
 
-    /// Which kinds of event the one belongs to that has just ended, where the workload has several: their
-    /// latencies are told apart. The first is the one that it belongs to whatever became of it.
+    /// The kinds that the event that has just ended belongs to, if the workload has several: their
+    /// latencies are recorded separately. It belongs to the first one whatever its outcome.
     fn kinds(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// What became of the entries of a machine that keeps a ledger. Asked after each event, whatever became
-    /// of it.
+    /// The outcome of the entries of a machine that keeps a ledger. Called after each event,
+    /// whatever its outcome.
     fn take_entries(&mut self) -> Option<Entries> {
         None
     }
 
-    /// Of a mix: the next event is this member's.
+    /// In a mix: the next event belongs to this member.
     fn select(&mut self, _member: u16) {}
 
-    /// How long the user waits of its own accord before its next event is due, in a closed loop. Asked
+    /// How long the user waits on its own before its next event is due, in a closed loop. Called
     /// once before each event.
     fn pause(&mut self) -> Nanos {
         Nanos::ZERO

@@ -1,4 +1,4 @@
-//! Several workloads at once: their statements in one catalogue, and users that do one of them or,
+//! Several workloads at once: their statements in one catalogue, and users that run one of them or,
 //! drawn by weight for each event, several in turn.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::dialect::usual_dialect;
 use crate::random::{Purpose, Random};
 use crate::{Answer, Catalogue, Machine, Params, SpecError, StatementRef, Step, Workload};
 
-/// Workloads that users of one step carry out side by side.
+/// Workloads that users of one step run side by side.
 #[derive(Clone, Debug)]
 pub struct Mix {
     members: Vec<Member>,
@@ -20,11 +20,11 @@ pub struct Mix {
 #[derive(Clone, Debug)]
 struct Member {
     workload: Workload,
-    /// Its statements' place in the catalogue of all.
+    /// The start of its statements in the catalogue of all.
     first_kind: u16,
 }
 
-/// A member that is drawn, and the sum of the weights up to and with its own.
+/// A drawn member, and the sum of the weights up to and including its own.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     upto: f64,
@@ -32,10 +32,10 @@ struct Share {
 }
 
 impl Mix {
-    /// Of these members, which are written in one dialect; those with a weight are drawn by it.
+    /// A mix of these members, which use one dialect; those with a weight are drawn by it.
     ///
     /// # Errors
-    /// All of them together have more statements than can be numbered.
+    /// Together they have more statements than can be numbered.
     pub fn new(members: Vec<(Workload, Option<f64>)>) -> Result<Self, SpecError> {
         let first = members.first().map(|(workload, _)| workload.catalogue().dialect());
         let dialect = first.unwrap_or_else(usual_dialect);
@@ -62,14 +62,14 @@ impl Mix {
         Arc::clone(&self.catalogue)
     }
 
-    /// The machine of user `user` of the `users` that do this member's events alone.
+    /// The machine of user `user` of the `users` that only run this member's events.
     #[must_use]
     pub fn machine_of(&self, member: u16, seed: u64, user: u64, users: u64) -> Box<dyn Machine> {
         let members = vec![self.member_machine(member, seed, user, users)];
         Box::new(MixMachine { members, turn: 0 })
     }
 
-    /// The machine of user `user` of the `users` that do events of all members with a weight.
+    /// The machine of user `user` of the `users` that run events of all members with a weight.
     #[must_use]
     pub fn machine(&self, seed: u64, user: u64, users: u64) -> Box<dyn Machine> {
         let member_machine = |share: &Share| self.member_machine(share.member, seed, user, users);
@@ -87,7 +87,7 @@ impl Mix {
 
     fn member_machine(&self, member: u16, seed: u64, user: u64, users: u64) -> MemberMachine {
         let Member { workload, first_kind } = &self.members[usize::from(member)];
-        // Two members of one workload would otherwise draw the same keys.
+        // Otherwise two members of one workload would draw the same keys.
         let seed = match member {
             0 => seed,
             other => Random::new(seed, Purpose::Members, &[u64::from(other)]).bits(),
@@ -97,7 +97,7 @@ impl Mix {
     }
 }
 
-/// Draws which member of a mix an event is of.
+/// Draws the member of a mix that an event belongs to.
 #[derive(Clone, Debug)]
 pub struct WeightedPicker {
     shares: Arc<[Share]>,
@@ -123,7 +123,7 @@ struct MemberMachine {
 
 struct MixMachine {
     members: Vec<MemberMachine>,
-    /// Which of them has its turn.
+    /// The member whose turn it is.
     turn: usize,
 }
 

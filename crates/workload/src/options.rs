@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{OptionValue, SpecError};
 
-/// The default of an option, and by it its type.
+/// The default of an option, which also determines its type.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Default {
@@ -35,7 +35,8 @@ pub(crate) const fn switch(name: &'static str, value: bool) -> Known {
     (name, Default::Bool(value))
 }
 
-/// How many statements or values of some sort; a million is past any use and keeps sums small.
+/// The number of statements or values of some kind; a million is beyond any use and keeps sums
+/// small.
 pub(crate) const fn count(name: &'static str, value: u32) -> Known {
     (name, Default::Count(Count { value, least: 0, greatest: 1_000_000 }))
 }
@@ -58,7 +59,7 @@ pub(crate) struct Options {
 
 impl Options {
     /// # Errors
-    /// An option that the workload does not know, or of the wrong type or size.
+    /// An option that the workload does not have, or of the wrong type or size.
     pub(crate) fn check(
         workload: &'static str,
         known: &[Known],

@@ -2,12 +2,12 @@
 
 use loadstone_protocol::Param;
 
-/// Parameters of the statement about to be sent. One is kept and used again, so that an event
-/// allocates nothing.
+/// Parameters of the statement about to be sent. One is kept and reused, so that an event allocates
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<Value>,
-    /// All texts, one after the other.
+    /// All texts, concatenated.
     text: Vec<u8>,
 }
 
@@ -16,7 +16,7 @@ enum Value {
     Null,
     Int(i64),
     Double(f64),
-    /// Where in `text` it stands.
+    /// Its position in `text`.
     Text {
         start: usize,
         end: usize,
@@ -24,52 +24,52 @@ enum Value {
 }
 
 impl Params {
-    /// None yet.
+    /// No parameters.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forget all, keep the memory.
+    /// Removes all, keeps the memory.
     pub fn clear(&mut self) {
         self.values.clear();
         self.text.clear();
     }
 
-    /// How many there are.
+    /// The number of parameters.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Append NULL.
+    /// Appends NULL.
     pub fn push_null(&mut self) {
         self.values.push(Value::Null);
     }
 
-    /// Append an integer.
+    /// Appends an integer.
     #[inline]
     pub fn push_int(&mut self, value: i64) {
         self.values.push(Value::Int(value));
     }
 
-    /// Append a floating-point number.
+    /// Appends a floating-point number.
     pub fn push_double(&mut self, value: f64) {
         self.values.push(Value::Double(value));
     }
 
-    /// Append a text.
+    /// Appends a text.
     pub fn push_text(&mut self, text: impl AsRef<[u8]>) {
         self.text_with(|out| out.extend_from_slice(text.as_ref()));
     }
 
-    /// Append the text that `write` appends to what it is given.
+    /// Appends the text that `write` appends to its buffer.
     #[inline]
     pub fn text_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.text.len();

@@ -1,23 +1,23 @@
-//! The phases of a step: stretches of time, one after the other, each of which goes in a
-//! straight line from one level to another. A level is users at work, or events a second.
+//! The phases of a step: consecutive periods, each of which changes linearly from one level to
+//! another. A level is a number of active users, or events per second.
 
 use loadstone_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A stretch of time and the levels at its two ends.
+/// A period and the levels at its two ends.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stretch {
-    /// How long it is, in seconds.
+    /// Its length in seconds.
     pub seconds: f64,
-    /// The level at its begin.
+    /// The level at its start.
     pub from: f64,
     /// The level at its end.
     pub to: f64,
 }
 
-/// How many users are at work, over time. Where their number climbs or falls, its changes are evenly
-/// spread, and the last of them comes at the stretch's end.
+/// The number of active users over time. While the number rises or falls, its changes are evenly
+/// spaced, and the last of them comes at the period's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsersOverTime {
     stretches: Vec<Users>,
@@ -32,7 +32,7 @@ struct Users {
 }
 
 impl UsersOverTime {
-    /// Levels are whole numbers. `None` where there is no stretch.
+    /// Levels are whole numbers. `None` if there are no periods.
     #[must_use]
     pub fn new(stretches: &[Stretch]) -> Option<Self> {
         let mut begins = Nanos::ZERO;
@@ -46,7 +46,8 @@ impl UsersOverTime {
         (!made.is_empty()).then_some(Self { stretches: made })
     }
 
-    /// How many are at work at `time`, since the load began. After the end: as many as at the end.
+    /// How many are active at `time`, since the start of the load. After the end: as many as at the
+    /// end.
     #[must_use]
     pub fn at(&self, time: Nanos) -> u32 {
         let stretch = self.stretch_at(time);
@@ -77,14 +78,14 @@ impl Users {
         self.from.abs_diff(self.to)
     }
 
-    /// How many of them have come by `time`.
+    /// How many changes there are by `time`.
     fn changes_by(&self, time: Nanos) -> u32 {
         let into = u128::from(time.since(self.begins).0.min(self.length));
         let done = u128::from(self.changes()) * into / u128::from(self.length.max(1));
         u32::try_from(done).unwrap_or(u32::MAX)
     }
 
-    /// When so many of them have come.
+    /// The time of this change.
     fn when(&self, changes: u32) -> Nanos {
         let all = u128::from(self.changes().max(1));
         let into = (u128::from(changes) * u128::from(self.length)).div_ceil(all);
@@ -127,7 +128,7 @@ mod tests {
             levels.push(users.at(time));
         }
         levels.dedup();
-        // The last change of a stretch comes when the next one begins.
+        // The last change of a period comes when the next one starts.
         assert_eq!(levels, [3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 1]);
         assert_eq!(UsersOverTime::new(&[]), None);
     }

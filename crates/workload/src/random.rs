@@ -1,13 +1,13 @@
 //! Random streams: one for each virtual user and purpose, the same on every machine and shard count.
 //!
-//! The generator is xoshiro256++ seeded through SplitMix64, both published with reference output, so a
-//! seed means the same keys in every version. Streams of different purposes are apart: a longer `c`
-//! string or one more table does not move the keys that are drawn.
+//! The generator is xoshiro256++ seeded through SplitMix64, both published with reference output,
+//! so a seed means the same keys in every version. Streams of different purposes are independent: a
+//! longer `c` string or one more table does not change the drawn keys.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a stream is for. The numbers are part of what a seed means: never change or reuse one.
+/// The purpose of a stream. The numbers are part of what a seed means: never change or reuse one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -17,19 +17,19 @@ pub enum Purpose {
     Tables = 2,
     /// What a user writes.
     Values = 3,
-    /// The rows of the tables as they are loaded.
+    /// The loaded rows of the tables.
     Rows = 4,
     /// When events are due.
     Arrivals = 5,
     /// Ids of new rows, shared by all users.
     InsertIds = 6,
-    /// What is drawn once for a whole step, shared by all users.
+    /// Constants drawn once for a whole step, shared by all users.
     Constants = 7,
-    /// Which of several kinds of events a user carries out.
+    /// Which of several kinds of events a user runs.
     Kinds = 8,
     /// How long a user waits between events.
     Pauses = 9,
-    /// The seeds of a mix's members but the first.
+    /// The seeds of a mix's members except the first.
     Members = 10,
     /// Which member of a mix an event is of.
     Lots = 11,
@@ -55,7 +55,7 @@ impl Random {
     }
 
     /// A number of `0..bound`. Scaled from 64 bits, so one in `2^64 / bound` draws is off: for the
-    /// bounds in use, below 2^40, that is beyond what any run can see.
+    /// bounds in use, below 2^40, no run can notice that.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
@@ -86,8 +86,8 @@ fn mix(value: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// What a seed means must not change. The numbers were computed by a program of its own, in another
-    /// language, from the published descriptions of SplitMix64 and xoshiro256++.
+    /// What a seed means must not change. The numbers were computed by a separate program, in
+    /// another language, from the published descriptions of SplitMix64 and xoshiro256++.
     #[test]
     fn a_seed_means_the_same_numbers_for_ever() {
         let first = |purpose, place: &[u64]| Random::new(42, purpose, place).bits();

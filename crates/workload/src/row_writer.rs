@@ -1,10 +1,10 @@
-//! Writes the values of a row, as the dialect has it.
+//! Writes the values of a row in the dialect's notation.
 
 use crate::dialect::{Dialect, Notation, Punctuation};
 use crate::text::push_decimal;
 
-/// Writes rows, value by value. No value is escaped: all are letters and digits, and what stands between those in
-/// dates.
+/// Writes rows, value by value. No value is escaped: all consist of letters, digits, and the
+/// separators of dates.
 pub(crate) struct RowWriter<'a> {
     notation: Notation,
     style: &'static Punctuation,
@@ -41,14 +41,14 @@ impl<'a> RowWriter<'a> {
         self
     }
 
-    /// A number as `write` appends it.
+    /// Appends a number that `write` appends.
     pub(crate) fn number(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
         self.separate();
         write(self.out);
         self
     }
 
-    /// A text as `write` appends it.
+    /// Appends a text that `write` appends.
     pub(crate) fn text(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
         self.separate();
         self.push(self.style.quote);

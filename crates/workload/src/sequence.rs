@@ -1,4 +1,5 @@
-//! Workloads whose events are a fixed sequence of statements with drawn parameters: all but bulk insert.
+//! Workloads whose events are a fixed sequence of statements with drawn parameters: all except bulk
+//! insert.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use crate::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::unique::UniqueIds;
 use crate::{Answer, Machine, Params, StatementRef, Step};
 
-/// What an event is, shared by all users.
+/// The definition of an event, shared by all users.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     pub(crate) groups: Vec<Group>,
@@ -17,7 +18,7 @@ pub(crate) struct Sequence {
     pub(crate) keys: Sampler,
 }
 
-/// Statements that go to one table, `repeat` times over.
+/// Statements that go to one table, repeated `repeat` times.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) repeat: u32,
@@ -25,16 +26,16 @@ pub(crate) struct Group {
     pub(crate) statements: Vec<Statement>,
 }
 
-/// Which table a group goes to.
+/// The table of a group.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
     /// None: BEGIN and COMMIT.
     None,
-    /// One of all, each as likely, drawn once for the group.
+    /// Any of them, equally likely, drawn once for the group.
     Any,
     /// The first, however many there are.
     First,
-    /// That of the last group that went to one.
+    /// The table of the last group that had one.
     Same,
 }
 
@@ -50,7 +51,7 @@ pub(crate) struct Statement {
 pub(crate) enum Fill {
     /// None; a transaction is open from here.
     Begin,
-    /// None; the transaction is over with its answer.
+    /// None; the transaction ends with its answer.
     Commit,
     /// A row id.
     Id,
@@ -58,26 +59,26 @@ pub(crate) enum Fill {
     IdRange { size: i64 },
     /// `c` and a row id.
     CAndId,
-    /// A row id, kept for what follows.
+    /// A row id, kept for the following statements.
     KeptId,
-    /// The id that was kept.
+    /// The kept id.
     SameId,
-    /// The row that was deleted before: the id that was kept, a new `k`, `c` and `pad`.
+    /// The row that was deleted before: the kept id, a new `k`, `c` and `pad`.
     Insert,
-    /// The id that was kept, and a buyer.
+    /// The kept id, and a buyer.
     Order,
     /// A new row; the id is one that the server replaces, or one that no row has.
     NewRow { generated: Option<i64> },
-    /// So many values of `k`.
+    /// This many values of `k`.
     Points { count: u32 },
-    /// So many ranges of `k`, from a value to `delta` above it.
+    /// This many ranges of `k`, from a value to `delta` above it.
     Ranges { count: u32, delta: i64 },
 }
 
-/// So many may buy: all that the column of 32 bits holds.
+/// The number of possible buyers: all that the 32-bit column holds.
 const BUYERS: u64 = i32::MAX as u64;
 
-/// Where in its event a user is.
+/// A user's position in its event.
 #[derive(Copy, Clone, Debug, Default)]
 struct Position {
     group: u16,
@@ -85,7 +86,7 @@ struct Position {
     repetition: u32,
 }
 
-/// One user's streams and what an event keeps in mind.
+/// One user's streams and the state of its event.
 #[derive(Debug)]
 struct Draws {
     keys: Random,
@@ -93,7 +94,7 @@ struct Draws {
     values: Random,
     insert_ids: UniqueIds,
     table: u32,
-    /// The last that was not none.
+    /// The last table used.
     last_table: u32,
     id: i64,
 }
@@ -137,7 +138,7 @@ impl SequenceMachine {
         Step::Send(StatementRef { kind: statement.kind, table: self.draws.table })
     }
 
-    /// Go behind the statement that was answered.
+    /// Moves past the answered statement.
     fn advance(&mut self) {
         let group = &self.sequence.groups[usize::from(self.position.group)];
         let answered = &group.statements[usize::from(self.position.statement)];
@@ -234,7 +235,7 @@ impl Draws {
         }
     }
 
-    /// Ids and `k` are columns of 32 bits, so they fit.
+    /// Ids and `k` are 32-bit columns, so they fit.
     #[inline]
     fn key(&mut self, keys: &Sampler) -> i64 {
         keys.draw(&mut self.keys) as i64

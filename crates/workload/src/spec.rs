@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Distribution;
 use crate::templates::TemplateSpec;
 
-/// An option's value as a plan has it.
+/// An option's value in a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OptionValue {
@@ -32,31 +32,31 @@ impl std::fmt::Display for OptionValue {
     }
 }
 
-/// Which workload, on which tables: the part `workload` of a step's plan.
+/// The workload and its tables: the part `workload` of a step's plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSpec {
-    /// One of [`crate::builtin`], or any name where there is a template.
+    /// One of [`crate::builtin`], or any name if there is a template.
     pub name: String,
-    /// How many tables.
+    /// The number of tables.
     #[serde(default = "one_table")]
     pub tables: u32,
-    /// How many rows each table has.
+    /// The number of rows in each table.
     #[serde(default = "default_table_size")]
     pub table_size: u64,
-    /// Options of this workload; those that are missing have their defaults.
+    /// Options of this workload; missing ones have their defaults.
     #[serde(default)]
     pub options: BTreeMap<String, OptionValue>,
-    /// How keys are spread.
+    /// The distribution of keys.
     #[serde(default)]
     pub distribution: Distribution,
-    /// How many warehouses there are; only `tpcc` has some.
+    /// The number of warehouses; only used by `tpcc`.
     #[serde(default)]
     pub warehouses: u32,
-    /// What users do in place of a built-in workload; it knows its own tables.
+    /// What users run instead of a built-in workload; it knows its own tables.
     #[serde(default)]
     pub template: Option<TemplateSpec>,
-    /// What the entries of a `ledger` are told by from those of all other steps and runs.
+    /// Distinguishes the entries of a `ledger` from those of all other steps and runs.
     #[serde(default)]
     pub book: u64,
 }

@@ -9,19 +9,19 @@ use crate::SpecError;
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum StopRule {
-    /// After the warmup and the window.
+    /// After the warm-up and the window.
     Time {
-        /// Before the window, in seconds.
+        /// The warm-up before the window, in seconds.
         #[serde(default)]
         warmup_s: f64,
         /// The window, in seconds.
         duration_s: f64,
     },
-    /// After so many events of the window, or after the window, whichever comes first.
+    /// After this many events of the window, or after the window, whichever comes first.
     Events {
-        /// How many events may begin in the window.
+        /// How many events may start in the window.
         events: u64,
-        /// Before the window, in seconds.
+        /// The warm-up before the window, in seconds.
         #[serde(default)]
         warmup_s: f64,
         /// The longest window, in seconds.
@@ -29,22 +29,22 @@ pub enum StopRule {
     },
 }
 
-/// Where in a step a moment lies.
+/// The part of a step that a moment belongs to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The load runs and counts in no figure. Next: `Window`.
     Warmup,
-    /// What is measured. Next: `Over`.
+    /// The measured part. Next: `Over`.
     Window,
-    /// No event begins any more.
+    /// No more events start.
     Over,
 }
 
 impl StopRule {
-    /// The longest time a step can be told to go on: a year.
+    /// The longest duration of a step: a year.
     pub const LONGEST_S: f64 = 366.0 * 86_400.0;
 
-    /// Whether it can be carried out.
+    /// Checks that it can be run.
     ///
     /// # Errors
     /// [`SpecError::OutOfRange`].
@@ -63,7 +63,7 @@ impl StopRule {
         Ok(())
     }
 
-    /// When the window begins, counted from the load's begin.
+    /// When the window starts, from the start of the load.
     #[must_use]
     pub fn window_begins(&self) -> Nanos {
         Nanos::from_seconds(self.seconds().0)
@@ -76,7 +76,7 @@ impl StopRule {
         Nanos::from_seconds(warmup_s) + Nanos::from_seconds(duration_s)
     }
 
-    /// How many events may begin in the window; `None`: any number.
+    /// How many events may start in the window; `None`: any number.
     #[must_use]
     pub fn events(&self) -> Option<u64> {
         match *self {
@@ -85,7 +85,7 @@ impl StopRule {
         }
     }
 
-    /// Where `now` lies, when `window_events` events of the window have begun.
+    /// The phase at `now`, when `window_events` events of the window have started.
     #[must_use]
     pub fn phase(&self, now: Nanos, window_events: u64) -> Phase {
         if now >= self.window_ends() || self.events().is_some_and(|limit| window_events >= limit) {

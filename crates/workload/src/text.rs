@@ -1,8 +1,8 @@
-//! Texts that are written for rows and parameters: numbers in decimal, random letters and digits, and the
-//! strings of the sbtest tables, which are groups of eleven digits with hyphens between them.
+//! Texts for rows and parameters: numbers in decimal, random letters and digits, and the strings of
+//! the sbtest tables, which are groups of eleven digits with hyphens between them.
 //!
-//! `c` has ten groups (119 bytes in a `CHAR(120)`), `pad` five (59 bytes in a `CHAR(60)`), every digit
-//! uniform, as the field's tables have them.
+//! `c` has ten groups (119 bytes in a `CHAR(120)`), `pad` five (59 bytes in a `CHAR(60)`), every
+//! digit uniform, as in sysbench's tables.
 
 use crate::random::Random;
 
@@ -14,9 +14,10 @@ pub(crate) const PAD_GROUPS: usize = 5;
 /// A group and the hyphen after it.
 const GROUP_WIDTH: usize = 12;
 
-/// The numbers below 1000 as three digits each, with the hyphen that may follow. Looked up three digits at a
-/// time, a group is a third of the work of computing them, and the table fits in the processor's first cache.
-/// It is longer than its numbers so that no index of ten bits is out of bounds.
+/// The numbers below 1000 as three digits each, with the hyphen that may follow. Looking up three
+/// digits at a time takes a third of the work of computing them, and the table fits in the
+/// processor's first cache. It is longer than its numbers so that no index of ten bits is out of
+/// bounds.
 static TRIPLES: [[u8; 4]; 1024] = triples();
 
 const fn triples() -> [[u8; 4]; 1024] {
@@ -31,20 +32,22 @@ const fn triples() -> [[u8; 4]; 1024] {
     table
 }
 
-/// Append `groups` groups.
+/// Appends `groups` groups.
 #[inline]
 pub(crate) fn push_groups(groups: usize, random: &mut Random, out: &mut Vec<u8>) {
-    // In place and the length set once: growing the vector group by group costs as much as drawing.
+    // In place and with the length set once: growing the vector group by group costs as much as
+    // drawing.
     let start = out.len();
     out.resize(start + groups * GROUP_WIDTH, b'-');
     for place in out[start..].as_chunks_mut().0 {
         *place = group_of(random.bits());
     }
-    // The hyphen after the last one.
+    // Removes the hyphen after the last group.
     out.pop();
 }
 
-/// Append a number in decimal: several times as fast as formatting it, and a statement or row has several.
+/// Appends a number in decimal: several times as fast as formatting it, and a statement or row has
+/// several.
 #[inline]
 pub(crate) fn push_decimal(value: i64, out: &mut Vec<u8>) {
     const LONGEST: usize = "-9_223_372_036_854_775_808".len();
@@ -66,8 +69,8 @@ pub(crate) fn push_decimal(value: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&text[start..]);
 }
 
-/// The eleven digits of `bits * 10^11 / 2^64`: each multiplication brings the next ones above the point and
-/// leaves what comes after them.
+/// The eleven digits of `bits * 10^11 / 2^64`: each multiplication moves the next digits above the
+/// point and leaves the rest below it.
 #[inline]
 fn group_of(bits: u64) -> [u8; GROUP_WIDTH] {
     let (first, rest) = above_point(bits, 1000);
@@ -96,8 +99,8 @@ pub(crate) const ALPHANUMERIC: &[u8; 62] =
 pub(crate) const DIGITS: &[u8] = ALPHANUMERIC.split_at(10).0;
 pub(crate) const CAPITALS: &[u8] = ALPHANUMERIC.split_at(10).1.split_at(26).0;
 
-/// Append so many characters of the alphabet. Several of each 64 random bits: half of what a load of TPC-C
-/// costs is spent in here.
+/// Appends this many characters of the alphabet. Several come from each 64 random bits: half of the
+/// cost of a TPC-C load is spent in here.
 pub(crate) fn push_of(alphabet: &[u8], length: u64, random: &mut Random, out: &mut Vec<u8>) {
     let base = alphabet.len() as u128;
     let mut left = length;

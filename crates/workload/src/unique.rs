@@ -2,8 +2,8 @@
 
 use crate::random::{Purpose, Random};
 
-/// Ids of 32 bits for `oltp_insert` without AUTO_INCREMENT: scattered over the whole range, no two alike
-/// among all users, and none of a row that was loaded.
+/// 32-bit ids for `oltp_insert` without AUTO_INCREMENT: scattered over the whole range, unique
+/// among all users, and different from those of loaded rows.
 ///
 /// Each user counts through its own share of the 2^32 numbers, and a permutation scatters them. sysbench
 /// sends such ids too, but may hit a loaded row.
@@ -12,12 +12,12 @@ pub struct UniqueIds {
     next: u32,
     stride: u32,
     key: (u32, u32),
-    /// Ids of `1..=taken` belong to rows that were loaded.
+    /// Ids of `1..=taken` belong to loaded rows.
     taken: i32,
 }
 
 impl UniqueIds {
-    /// Those of the user `user` of `users`, of which none is in `0..=taken`.
+    /// The ids of the user `user` of `users`, none of them in `0..=taken`.
     #[must_use]
     pub fn new(seed: u64, user: u64, users: u64, taken: u64) -> Self {
         // One permutation for all users, or their shares would overlap.
@@ -36,7 +36,7 @@ impl UniqueIds {
             let id = scatter(self.next.wrapping_add(self.key.0)) ^ self.key.1;
             self.next = self.next.wrapping_add(self.stride);
             let id = id as i32;
-            // Zero asks the server for an id where the column is AUTO_INCREMENT after all.
+            // Zero asks the server for an id if the column is AUTO_INCREMENT after all.
             if !(0..=self.taken).contains(&id) {
                 return i64::from(id);
             }
@@ -44,7 +44,8 @@ impl UniqueIds {
     }
 }
 
-/// The finalizer of MurmurHash3: each step can be undone, so no two numbers become one.
+/// The finalizer of MurmurHash3: each step is invertible, so no two numbers are mapped to the same
+/// one.
 fn scatter(value: u32) -> u32 {
     let value = (value ^ (value >> 16)).wrapping_mul(0x85eb_ca6b);
     let value = (value ^ (value >> 13)).wrapping_mul(0xc2b2_ae35);

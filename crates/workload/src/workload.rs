@@ -1,4 +1,4 @@
-//! A workload that was checked and can make the machines of its users.
+//! A workload that was checked and creates the machines of its users.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::templates::{Compiled, Sample, TemplateMachine, TemplateSpec, kept, sa
 use crate::tpcc::{Tpcc, TpccMachine};
 use crate::{Catalogue, Distribution, LayoutKind, Machine, SpecError, WorkloadSpec};
 
-/// A workload that can be carried out: makes the machines of its users.
+/// A checked workload: creates the machines of its users.
 #[derive(Clone, Debug)]
 pub struct Workload {
     name: &'static str,
@@ -34,7 +34,7 @@ impl Workload {
     /// From a plan that names no family of servers.
     ///
     /// # Errors
-    /// As [`Workload::in_dialect`].
+    /// The same as for [`Workload::in_dialect`].
     pub fn from_spec(spec: &WorkloadSpec) -> Result<Self, SpecError> {
         Self::in_dialect(spec, usual_dialect())
     }
@@ -42,7 +42,7 @@ impl Workload {
     /// From a plan, for a family of servers.
     ///
     /// # Errors
-    /// Names the first thing in the plan that cannot be, and what could.
+    /// Names the first invalid part of the plan, and what would be valid.
     pub fn in_dialect(
         spec: &WorkloadSpec,
         dialect: &'static dyn Dialect,
@@ -61,7 +61,7 @@ impl Workload {
                 Shape::Bulk(Bulk { tables: spec.tables, first_id })
             }
             LayoutKind::Sbtest => sequence(builtin, spec, recipe.groups, spec.distribution)?,
-            // Those of a sale stand beside the hot rows; no workload runs on them alone.
+            // Those of a sale complement the hot rows; no workload runs on them alone.
             LayoutKind::Hot | LayoutKind::Products | LayoutKind::Orders => {
                 let hot = hot_rows(builtin, spec, options.count("hot_rows"))?;
                 sequence(builtin, &hot, recipe.groups, Distribution::Uniform {})?
@@ -88,7 +88,7 @@ impl Workload {
         })
     }
 
-    /// So many events of a template's first user, as text; none of a built-in workload.
+    /// This many events of a template's first user, as text; none of a built-in workload.
     #[must_use]
     pub fn samples(&self, seed: u64, count: usize) -> Vec<Sample> {
         match &self.shape {
@@ -100,7 +100,7 @@ impl Workload {
         }
     }
 
-    /// What a plan calls it.
+    /// Its name in plans.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
@@ -112,7 +112,7 @@ impl Workload {
         self.layout
     }
 
-    /// Its statements, for all users.
+    /// Its statements, shared by all users.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue)
@@ -151,7 +151,7 @@ fn check_tables(spec: &WorkloadSpec) -> Result<(), SpecError> {
     if spec.tables == 0 {
         return Err(SpecError::OutOfRange { what: "tables", allowed: "1 and above" });
     }
-    // The column `id` is a signed integer of 32 bits.
+    // The column `id` is a signed 32-bit integer.
     if !(1..=i32::MAX as u64).contains(&spec.table_size) {
         return Err(SpecError::OutOfRange { what: "table_size", allowed: "1 to 2147483647" });
     }
@@ -181,7 +181,7 @@ fn tpcc(spec: &WorkloadSpec, options: &Options) -> Result<Shape, SpecError> {
 }
 
 fn ledger(spec: &WorkloadSpec) -> Result<Shape, SpecError> {
-    // The column `book` is a signed integer of 64 bits.
+    // The column `book` is a signed 64-bit integer.
     let refused = SpecError::OutOfRange { what: "book", allowed: "0 to 2^63 - 1" };
     let book = i64::try_from(spec.book).map_err(|_| refused)?;
     Ok(Shape::Ledger(Ledger { tables: spec.tables, book }))

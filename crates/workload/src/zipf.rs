@@ -4,14 +4,15 @@ use crate::random::Random;
 
 /// Zipf's law over `1..=size` in constant time and memory.
 ///
-/// Rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates
-/// from monotone discrete distributions" (ACM TOMACS 6.3, 1996): draw from the integral of the density,
-/// which can be inverted, and reject what lies above the steps. Fewer than 1.1 tries a draw.
+/// Rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate
+/// variates from monotone discrete distributions" (ACM TOMACS 6.3, 1996): draw from the integral of
+/// the density, which can be inverted, and reject what is above the steps. Fewer than 1.1 tries per
+/// draw.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Zipf {
     size: f64,
     exponent: f64,
-    /// The integral at the left end of the first step, less that step itself.
+    /// The integral at the left end of the first step, minus that step itself.
     integral_first: f64,
     integral_last: f64,
     /// Points this close to the right end of a step are accepted without computing its height.

@@ -1,5 +1,5 @@
-//! The boundaries of intervals: at whole seconds of the warm-up, then at whole
-//! seconds of the window, and at both ends of the window exactly.
+//! The boundaries of intervals: whole seconds of the warm-up, then whole seconds of the window, and
+//! both ends of the window exactly.
 
 use crate::record::PhaseName;
 use loadstone_measure::Nanos;
@@ -10,7 +10,7 @@ const SECOND: u64 = 1_000_000_000;
 /// The index of the drain's interval: it comes after all others, on every shard.
 pub(crate) const DRAIN_INDEX: u64 = u64::MAX;
 
-/// An interval; times are since the load began.
+/// An interval; times are since the load started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) index: u64,
@@ -50,7 +50,7 @@ impl Boundaries {
         Nanos(begin + seconds * SECOND).min(end)
     }
 
-    /// Ends the current interval at `at`, or where it had to end if that was before.
+    /// Ends the current interval at `at`, or at its planned end if that is earlier.
     pub(crate) fn cut(&mut self, at: Nanos) -> Span {
         let to = at.min(self.next()).max(self.from);
         let index = if self.draining { DRAIN_INDEX } else { self.index };
@@ -60,7 +60,7 @@ impl Boundaries {
         span
     }
 
-    /// What comes now is no longer measured.
+    /// From now on nothing is measured.
     pub(crate) fn drain(&mut self) {
         self.draining = true;
     }

@@ -1,4 +1,4 @@
-//! Measures what it costs to record an event: the clock, the counters and the histograms. It stands here
+//! Measures the cost of recording an event: the clock, the counters and the histograms. It is here
 //! because all of these are private; `python -m benches recording` runs it.
 
 use super::Boundaries;
@@ -10,14 +10,14 @@ use loadstone_measure::Nanos;
 use loadstone_workload::stop::StopRule;
 use std::time::Duration;
 
-/// When an event was due and answered, as the loop would have found it.
+/// When an event was due and answered, as the loop would see it.
 struct Course {
     clock: Clock,
     random: u64,
 }
 
 impl Course {
-    /// Reads the clock, and adds what makes latencies spread over a histogram: 20 µs to 2 ms.
+    /// Reads the clock, and adds 20 µs to 2 ms so that latencies spread over the histogram.
     fn later(&mut self) -> Nanos {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -27,7 +27,7 @@ impl Course {
     }
 }
 
-/// An event of one statement: two readings of the clock, and all that the meter is told.
+/// An event of one statement: two readings of the clock, and every call of the meter.
 fn record_event(meter: &mut Meter, course: &mut Course, lateness: Nanos) {
     let sent = course.clock.now();
     meter.became_due(ALONE);

@@ -7,7 +7,7 @@ use loadstone_protocol::Code;
 use loadstone_workload::Entries;
 use std::collections::BTreeMap;
 
-/// What one member of a mix did in an interval; its tally is since the load began.
+/// What one member of a mix did in an interval; its tally counts since the start of the load.
 #[derive(Debug, Default)]
 pub(crate) struct OfMember<T> {
     pub(crate) tally: Tally,
@@ -18,7 +18,7 @@ pub(crate) struct OfMember<T> {
 }
 
 impl OfMember<LatencyRecorder> {
-    /// All of it; what is of the interval begins anew.
+    /// Takes everything; the interval's own figures start again from zero.
     pub(crate) fn take(&mut self) -> OfMember<Latency> {
         OfMember {
             tally: self.tally,
@@ -38,12 +38,12 @@ pub(crate) struct Latencies<T> {
     pub(crate) read: T,
     pub(crate) write: T,
     pub(crate) other: T,
-    /// Start minus due, whatever the reason.
+    /// Start minus due time, whatever the reason.
     pub(crate) late: T,
-    /// The same of events for which a user was free.
+    /// Start minus due time of events for which a user was free.
     pub(crate) dispatch: T,
     pub(crate) held: T,
-    /// How long opening a connection under load took.
+    /// How long opening a connection took under load.
     pub(crate) connect: T,
     pub(crate) errors: BTreeMap<Code, T>,
     /// Response times by kind of event, where a workload has several.
@@ -51,7 +51,7 @@ pub(crate) struct Latencies<T> {
 }
 
 impl Latencies<LatencyRecorder> {
-    /// All of the interval; the next one begins with none.
+    /// Takes the interval's recorders; the next interval starts with none.
     pub(crate) fn take(&mut self) -> Latencies<Latency> {
         Latencies {
             response: self.response.take(),
@@ -72,17 +72,17 @@ impl Latencies<LatencyRecorder> {
     }
 }
 
-/// Users connected on this shard changed to so many.
+/// The number of this shard's connected users changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Connectivity {
     pub(crate) at: Nanos,
     /// Users without a connection.
     pub(crate) down: u64,
-    /// Why, when it was a loss.
+    /// Why a connection was lost, if one was.
     pub(crate) reason: Option<String>,
 }
 
-/// One interval of one shard. Times are since the load began.
+/// One interval of one shard. Times are since the start of the load.
 #[derive(Debug)]
 pub(crate) struct Interval {
     pub(crate) index: u64,
@@ -95,18 +95,18 @@ pub(crate) struct Interval {
     pub(crate) connect_failures: BTreeMap<Code, u64>,
     pub(crate) targets: Vec<TargetCounts>,
     pub(crate) idle: IdleCounts,
-    /// Of a mix, in the plan's order.
+    /// The members of a mix, in the plan's order.
     pub(crate) members: Vec<OfMember<Latency>>,
-    /// Of each user by its place in the shard; none where nobody asked.
+    /// Each user's share, by its place in the shard; empty unless requested.
     pub(crate) users: Vec<Share>,
-    /// Pauses of users that are over.
+    /// Users' pauses that are over.
     pub(crate) pauses: Vec<Pause>,
-    /// By place in the shard, what became of the entries of users that have written some.
+    /// The outcome of the entries of users that wrote some, by place in the shard.
     pub(crate) entries: BTreeMap<u32, Entries>,
     pub(crate) latencies: Latencies<Latency>,
     pub(crate) first_errors: Vec<FirstError>,
     pub(crate) connectivity: Vec<Connectivity>,
     pub(crate) cpu: Nanos,
-    /// How long the thread was ready to run and did not; `None` where the kernel does not tell.
+    /// How long the thread was ready to run without running; `None` where the kernel does not say.
     pub(crate) run_delay: Option<Nanos>,
 }

@@ -12,24 +12,24 @@ use loadstone_protocol::Code;
 use loadstone_workload::Entries;
 use std::collections::BTreeMap;
 
-/// What of a shard's interval is since the load began, or of its end.
+/// The part of a shard's interval that is cumulative, or that describes its end.
 pub(crate) struct Cumulative {
     pub(crate) shard: usize,
     pub(crate) tally: Tally,
-    /// Users by target.
+    /// The number of users of each target.
     pub(crate) users: Vec<u64>,
-    /// Of a mix, by member.
+    /// The tally of each member of a mix.
     pub(crate) members: Vec<Tally>,
 }
 
-/// What is said of the step as a whole.
+/// The figures of the step as a whole.
 pub(crate) struct Whole<'a> {
     pub(crate) tag: &'a str,
     pub(crate) tally: Tally,
-    /// Of a mix: names and tallies.
+    /// The names and tallies of a mix's members.
     pub(crate) members: Vec<(&'a str, Tally)>,
     pub(crate) shards: usize,
-    /// What of it all these shards together drive.
+    /// The part of the whole load that these shards drive together.
     pub(crate) part: Part,
 }
 
@@ -47,7 +47,7 @@ impl Merge {
         self.parts.iter().any(|(part, _)| *part == shard)
     }
 
-    /// Of each shard that has told.
+    /// The cumulative part of each shard that has reported.
     pub(crate) fn cumulative(&self) -> Vec<Cumulative> {
         let of_part = |(shard, part): &(usize, Interval)| Cumulative {
             shard: *shard,
@@ -66,7 +66,7 @@ impl Merge {
         self.parts.iter_mut().flat_map(of_part).collect()
     }
 
-    /// One for each code.
+    /// Takes the first error of each code.
     pub(crate) fn take_first_errors(&mut self) -> Vec<FirstError> {
         let all =
             self.parts.iter_mut().flat_map(|(_, part)| std::mem::take(&mut part.first_errors));
@@ -113,7 +113,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// `number` of a place in the shard is that among all users.
+    /// `number` turns a place in the shard into the number among all users.
     fn add_users(&mut self, users: &[Share], number: impl Fn(usize) -> u64) {
         let numbered = users
             .iter()

@@ -1,6 +1,6 @@
-//! What is counted: on each shard, interval by interval, and of all shards together.
+//! Counting: on each shard, interval by interval, and over all shards.
 //!
-//! [`Meter`] counts on one shard. Where its intervals end is for [`Boundaries`] to say; [`Merge`] adds up
+//! [`Meter`] counts on one shard. [`Boundaries`] decides where its intervals end; [`Merge`] adds up
 //! those of all shards.
 
 mod boundaries;
@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Events started later than this count as late.
 const LATE: Nanos = Nanos(1_000_000);
 
-/// How many codes of errors are told apart in an interval.
+/// The number of error codes that an interval distinguishes.
 const MOST_ERROR_CODES: usize = 64;
 
 /// What a statement turned out to be.
@@ -40,7 +40,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// The field's rule: what was answered decides, not what was sent.
+    /// Classified as sysbench does: by what was answered, not by what was sent.
     pub(crate) fn of(completion: &Completion) -> Self {
         if completion.has_result_set {
             Self::Read
@@ -52,28 +52,28 @@ impl Class {
     }
 }
 
-/// What an event waited for between its due time and its begin.
+/// What an event waited for between its due time and its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeldBy {
-    /// A user was free: nothing but us.
+    /// A user was free: only the generator delayed it.
     Generator,
     /// All users had an event in flight, or no connection.
     Users,
 }
 
-/// The member of a step that is no mix.
+/// The member number in a step that is not a mix.
 pub(crate) const ALONE: u16 = 0;
 
 /// What something that is counted belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Labels {
     pub(crate) target: usize,
-    /// Of a mix.
+    /// The member of a mix.
     pub(crate) member: u16,
 }
 
 impl Labels {
-    /// In a step that is no mix.
+    /// The labels in a step that is not a mix.
     pub(crate) fn of_target(target: usize) -> Self {
         Self { target, member: ALONE }
     }
@@ -92,16 +92,16 @@ pub(crate) struct Meter {
     entries: BTreeMap<u32, Entries>,
     errors: BTreeMap<Code, u64>,
     connect_failures: BTreeMap<Code, u64>,
-    /// Those of them that the record of the connected users has.
+    /// Those of them that the record of the connected users already reports.
     told_connect_failures: BTreeMap<Code, u64>,
-    /// The same by target.
+    /// The already reported ones, by target.
     told_by_target: Vec<u64>,
     latencies: Latencies<LatencyRecorder>,
-    /// Response times that are service times as well: of events that began when they were due and
-    /// were never begun anew. Nearly all, in a closed loop: counted once, and merged at the end of
-    /// the interval.
+    /// Response times that equal service times: of events that started when due and were never
+    /// restarted. In a closed loop that is nearly all: counted once, and merged at the end of the
+    /// interval.
     punctual: LatencyRecorder,
-    /// Events that began exactly when they were due.
+    /// Events that started exactly when due.
     punctual_starts: u64,
     first_errors: Vec<FirstError>,
     seen_errors: BTreeSet<Code>,
@@ -139,25 +139,25 @@ impl Meter {
         }
     }
 
-    /// The same, and each of so many users is counted apart.
+    /// Also counts each of this many users separately.
     pub(crate) fn with_users(mut self, users: usize) -> Self {
         self.users = vec![Share::default(); users];
         self
     }
 
-    /// The same, and it tells of the pauses of so many users.
+    /// Also reports the pauses of this many users.
     pub(crate) fn with_pauses(mut self, least: Nanos, users: usize) -> Self {
         self.pauses = Some(Pauses::new(least, users));
         self
     }
 
-    /// The same, and so many members of a mix are counted apart.
+    /// Also counts this many members of a mix separately.
     pub(crate) fn with_members(mut self, members: usize) -> Self {
         self.members.resize_with(members, OfMember::default);
         self
     }
 
-    /// The load begins: what connecting took was said before. A failure since then was not.
+    /// The load starts. What connecting took was reported before; failures from now on were not.
     pub(crate) fn begin(&mut self) {
         self.cpu_before = thread_cpu();
         self.run_delay = RunDelay::of_this_thread();
@@ -175,7 +175,7 @@ impl Meter {
         }
     }
 
-    /// When the current interval ends, since the load began.
+    /// When the current interval ends, since the load started.
     pub(crate) fn next_boundary(&self) -> Nanos {
         self.boundaries.next()
     }
@@ -199,8 +199,8 @@ impl Meter {
         self.target(labels.target).queries += 1;
     }
 
-    /// A script counts by itself, by the field's numbers of counters. What it counts took no time that
-    /// anybody measured.
+    /// A script counts events by itself, with sysbench's counter numbers. No latency was measured
+    /// for them.
     pub(crate) fn counted_by_script(&mut self, counter: u32, target: usize) {
         match counter {
             0 => self.counts.work.other += 1,
@@ -216,7 +216,7 @@ impl Meter {
         }
     }
 
-    /// An event's time has come.
+    /// An event is due.
     pub(crate) fn became_due(&mut self, member: u16) {
         self.count(member, |tally, counts| {
             tally.became_due();
@@ -224,7 +224,7 @@ impl Meter {
         });
     }
 
-    /// An event begins, `lateness` after it was due.
+    /// An event starts, `lateness` after it was due.
     pub(crate) fn event_started(&mut self, member: u16, lateness: Nanos, held_by: HeldBy) {
         self.count(member, |tally, counts| {
             tally.start();
@@ -258,8 +258,8 @@ impl Meter {
         self.target(labels.target).events += 1;
     }
 
-    /// A user has seen an event through, at `at` since the load began; nothing where users are not told
-    /// apart.
+    /// A user has completed an event, `at` since the start of the load; ignored unless users are
+    /// counted separately.
     pub(crate) fn of_user(&mut self, index: u32, at: Nanos, response: Nanos) {
         if let Some(user) = self.users.get_mut(index as usize) {
             user.add_event(response);
@@ -269,28 +269,29 @@ impl Meter {
         }
     }
 
-    /// An event of a user was given up.
+    /// An event of a user was abandoned.
     pub(crate) fn user_failed(&mut self, index: u32) {
         if let Some(pauses) = &mut self.pauses {
             pauses.failed(index);
         }
     }
 
-    /// A user waits for what may never come: its connection is gone, or the step ends meanwhile.
+    /// The user waits for an answer that may never come: its connection is gone, or the step ends
+    /// first.
     pub(crate) fn user_cut_off(&mut self, index: u32) {
         if let Some(pauses) = &mut self.pauses {
             pauses.lost(index);
         }
     }
 
-    /// What became of a user's entries until now.
+    /// The outcome of a user's entries so far.
     pub(crate) fn of_ledger(&mut self, index: u32, mut told: Entries) {
         let entries = self.entries.entry(index).or_default();
         entries.settled = told.settled;
         entries.doubts.append(&mut told.doubts);
     }
 
-    /// The step is over: pauses that last are told as they are.
+    /// The step is over: pauses that still last are reported as they are.
     pub(crate) fn end_pauses(&mut self, at: Nanos) {
         if let Some(pauses) = &mut self.pauses {
             pauses.end(at);
@@ -302,12 +303,12 @@ impl Meter {
         self.latencies.kinds.entry(kind).or_default().record(response);
     }
 
-    /// An answer that had come was looked at so much later: others were before it.
+    /// A received answer was processed this much later, because others were before it.
     pub(crate) fn held(&mut self, span: Nanos) {
         self.latencies.held.record(span);
     }
 
-    /// An event is begun anew after an error.
+    /// An event is restarted after an error.
     pub(crate) fn restarted(&mut self, member: u16) {
         self.count(member, |_, counts| counts.restarts += 1);
     }
@@ -319,7 +320,7 @@ impl Meter {
         });
     }
 
-    /// An event was due and did not begin before the step's end.
+    /// An event was due and did not start before the step's end.
     pub(crate) fn event_skipped(&mut self, member: u16) {
         self.count(member, |tally, counts| {
             tally.skip();
@@ -327,9 +328,9 @@ impl Meter {
         });
     }
 
-    /// An attempt at an event ended by an error, `latency` after it was begun.
+    /// An attempt at an event failed, `latency` after it started.
     pub(crate) fn error(&mut self, code: ErrorCode, labels: Labels, latency: Nanos) {
-        // A histogram each: a server that thinks up codes must not take all our memory.
+        // Each code needs a histogram: a server that makes up codes must not exhaust our memory.
         let code = code.code;
         let known = self.errors.contains_key(&code) || self.errors.len() < MOST_ERROR_CODES;
         let code = if known { code } else { Code::OTHER };
@@ -346,7 +347,7 @@ impl Meter {
         self.seen_errors.insert(code.code)
     }
 
-    /// Keeps the server's words for the first error of each code.
+    /// Keeps the server's message for the first error of each code.
     pub(crate) fn first_error(&mut self, code: ErrorCode, describe: impl FnOnce() -> FirstError) {
         if self.seen_errors.insert(code.code) {
             self.first_errors.push(describe());
@@ -363,7 +364,7 @@ impl Meter {
         !self.connect_failures.is_empty() || !self.errors.is_empty()
     }
 
-    /// The same, for the record of the connected users.
+    /// Connect failures to report in the record of the connected users.
     pub(crate) fn tell_connect_failures(&mut self) -> BTreeMap<Code, u64> {
         self.told_connect_failures = self.connect_failures.clone();
         self.told_by_target = self.targets.iter().map(|target| target.connect_failures).collect();
@@ -380,7 +381,7 @@ impl Meter {
         *users = users.saturating_sub(1);
     }
 
-    /// The load begins, and this user has lost its connection again.
+    /// The load starts, and this user has lost its connection again.
     pub(crate) fn user_missing(&mut self, at: Nanos) {
         self.down += 1;
         let reason = Some("lost before the load began".to_owned());
@@ -394,7 +395,7 @@ impl Meter {
         self.connectivity.push(Connectivity { at, down: self.down, reason: Some(reason) });
     }
 
-    /// A lost connection is there again.
+    /// A lost connection is open again.
     pub(crate) fn user_back(&mut self, at: Nanos, target: usize) {
         self.down = self.down.saturating_sub(1);
         self.counts.reconnects += 1;
@@ -402,23 +403,23 @@ impl Meter {
         self.connectivity.push(Connectivity { at, down: self.down, reason: None });
     }
 
-    /// A connection was opened under load, and took so long.
+    /// A connection was opened under load, in this time.
     pub(crate) fn connected_under_load(&mut self, latency: Nanos) {
         self.latencies.connect.record(latency);
     }
 
-    /// A connection that says nothing is there.
+    /// An idle connection was opened.
     pub(crate) fn idle_opened(&mut self) {
         self.idle.open += 1;
         self.idle.opened += 1;
     }
 
-    /// One is gone before the load.
+    /// An idle connection was lost before the load.
     pub(crate) fn idle_gone(&mut self) {
         self.idle.open = self.idle.open.saturating_sub(1);
     }
 
-    /// One is gone under load.
+    /// An idle connection was lost under load.
     pub(crate) fn idle_lost(&mut self) {
         self.idle_gone();
         self.idle.lost += 1;
@@ -458,7 +459,7 @@ impl Meter {
         interval
     }
 
-    /// What comes now belongs to no figure.
+    /// From now on nothing counts in any figure.
     pub(crate) fn drain(&mut self) {
         self.boundaries.drain();
     }
@@ -474,7 +475,7 @@ impl Meter {
         now.take()
     }
 
-    /// Counts for the whole step, and for a member of a mix.
+    /// Counts for the whole step and for a member of a mix.
     fn count(&mut self, member: u16, count: impl Fn(&mut Tally, &mut WorkCounts)) {
         count(&mut self.tally, &mut self.counts.work);
         if let Some(member) = self.member(member) {
@@ -482,7 +483,7 @@ impl Meter {
         }
     }
 
-    /// `None` where the step is no mix.
+    /// `None` if the step is not a mix.
     fn member(&mut self, index: u16) -> Option<&mut OfMember<LatencyRecorder>> {
         self.members.get_mut(usize::from(index))
     }

@@ -1,4 +1,5 @@
-//! Finds outages: from the first user that loses its connection to the moment when all have one again.
+//! Finds outages: from the first user that loses its connection to the moment when all users are
+//! connected again.
 
 use super::interval::Connectivity;
 use crate::record::{Outage, Seconds};
@@ -16,7 +17,8 @@ impl Outages {
         Self { down: vec![0; shards], current: None }
     }
 
-    /// Takes in what happened in one interval, as pairs of shard and event; returns what is over.
+    /// Processes one interval's events, as pairs of shard and event; returns the outages that
+    /// ended.
     pub(crate) fn follow(&mut self, mut events: Vec<(usize, Connectivity)>) -> Vec<Outage> {
         events.sort_by_key(|(_, event)| event.at);
         events.into_iter().filter_map(|(shard, event)| self.take(shard, event)).collect()

@@ -1,19 +1,20 @@
-//! Times in which a user saw no event through: what an outage is to each of them.
+//! Pauses: times in which a user completed no event. They show what an outage means for each user.
 
 use loadstone_measure::Nanos;
 
-/// Between two successes of a user, or from its last one to the step's end; times are since the load began.
+/// The time between two successes of a user, or from its last success to the step's end. Times are
+/// since the start of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pause {
     /// Its place in the shard.
     pub(crate) user: u32,
-    /// The last success before it; the load's begin where there was none.
+    /// The last success before it; the start of the load if there was none.
     pub(crate) from: Nanos,
-    /// The first after it; `None` where the step ended before.
+    /// The first success after it; `None` if the step ended first.
     pub(crate) to: Option<Nanos>,
 }
 
-/// Watches all users of a shard, where somebody asked.
+/// Watches all users of a shard, if requested.
 #[derive(Debug)]
 pub(crate) struct Pauses {
     least: Nanos,
@@ -21,7 +22,7 @@ pub(crate) struct Pauses {
     over: Vec<Pause>,
 }
 
-/// What a user has met since its last success.
+/// What a user has encountered since its last success.
 #[derive(Clone, Copy, Debug, Default)]
 struct Since {
     succeeded: Nanos,
@@ -30,17 +31,17 @@ struct Since {
 }
 
 impl Pauses {
-    /// Those of so many users: pauses of `least` and longer, in which an event failed or that an event
-    /// waited through, and those of any length in which the connection was lost.
+    /// Watches this many users. Reports pauses of `least` and longer in which an event failed or
+    /// that an event waited through, and pauses of any length in which the connection was lost.
     pub(crate) fn new(least: Nanos, users: usize) -> Self {
         Self { least, users: vec![Since::default(); users], over: Vec::new() }
     }
 
-    /// A user has seen an event through, `response` after it was due.
+    /// A user has completed an event, `response` after it was due.
     pub(crate) fn succeeded(&mut self, user: u32, at: Nanos, response: Nanos) {
         let Some(since) = self.users.get_mut(user as usize) else { return };
         let from = since.succeeded;
-        // Users that had nothing to do for a while have not waited for anything.
+        // A user that had nothing to do for a while did not wait for anything.
         let waited = at - from >= self.least && (since.failed || response >= self.least);
         if since.lost || waited {
             self.over.push(Pause { user, from, to: Some(at) });
@@ -48,26 +49,26 @@ impl Pauses {
         *since = Since { succeeded: at, ..Since::default() };
     }
 
-    /// Its connection is gone, or the step ends with an event of it that has no answer.
+    /// The user's connection is gone, or the step ends while an event of it is unanswered.
     pub(crate) fn lost(&mut self, user: u32) {
         if let Some(since) = self.users.get_mut(user as usize) {
             since.lost = true;
         }
     }
 
-    /// An event of it was given up.
+    /// An event of the user was abandoned.
     pub(crate) fn failed(&mut self, user: u32) {
         if let Some(since) = self.users.get_mut(user as usize) {
             since.failed = true;
         }
     }
 
-    /// Those that are over since this was asked last.
+    /// Takes the pauses that ended since the last call.
     pub(crate) fn take(&mut self) -> Vec<Pause> {
         std::mem::take(&mut self.over)
     }
 
-    /// The step ends at `at`: what is not over by now never will be.
+    /// The step ends at `at`: pauses that last until now have no end.
     pub(crate) fn end(&mut self, at: Nanos) {
         for (user, since) in self.users.iter().enumerate() {
             let failed_for_long = since.failed && at.since(since.succeeded) >= self.least;

@@ -1,8 +1,8 @@
 //! How long a thread was ready to run while others had its core.
 //!
-//! A generator that is not run sees its answers late, and would report the lateness as the server's
-//! latency. The kernel counts it: the second number of /proc/thread-self/schedstat (see the kernel's
-//! Documentation/scheduler/sched-stats.rst).
+//! A generator that is not scheduled sees its answers late, and would report that as the server's
+//! latency. The kernel counts the delay: the second number of /proc/thread-self/schedstat (see the
+//! kernel's Documentation/scheduler/sched-stats.rst).
 
 use loadstone_measure::Nanos;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 
 #[derive(Debug, Default)]
 pub(crate) struct RunDelay {
-    /// Open for as long as the thread lives: "thread-self" is looked up when it is opened.
+    /// Open for the thread's lifetime: "thread-self" is resolved when it is opened.
     file: Option<File>,
     before: Option<Nanos>,
 }
@@ -22,7 +22,7 @@ impl RunDelay {
         delay
     }
 
-    /// Since the last time it was asked; `None` where the kernel does not tell.
+    /// The delay since the last call; `None` where the kernel does not report it.
     pub(crate) fn take(&mut self) -> Option<Nanos> {
         let now = self.read()?;
         let delay = now - self.before?;

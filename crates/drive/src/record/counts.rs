@@ -1,8 +1,8 @@
-//! Counters of one interval: of a step, of a target, of a workload of a mix, of idle connections.
+//! Counters of one interval: of a step, a target, a workload of a mix, or idle connections.
 
 use serde::Serialize;
 
-/// What the users of a step did in an interval, and what travelled.
+/// What the users of a step did in an interval, and the bytes transferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Events and statements.
@@ -10,11 +10,11 @@ pub struct Counts {
     pub work: WorkCounts,
     /// Connections opened again.
     pub reconnects: u64,
-    /// Connections opened because the plan wants a new one after so many events.
+    /// Connections opened because the plan renews them after a number of events.
     pub connects: u64,
-    /// From the servers.
+    /// Bytes received from the servers.
     pub bytes_in: u64,
-    /// To the servers.
+    /// Bytes sent to the servers.
     pub bytes_out: u64,
 }
 
@@ -35,19 +35,19 @@ pub struct WorkCounts {
     pub events: u64,
     /// Events that failed.
     pub failed: u64,
-    /// Times that an event was begun anew after a deadlock and the like.
+    /// Events restarted after a deadlock or similar error.
     pub restarts: u64,
     /// Statements with a result set.
     pub reads: u64,
-    /// Statements that changed rows.
+    /// Statements that change rows.
     pub writes: u64,
     /// All other statements.
     pub other: u64,
-    /// Events whose time has come.
+    /// Events that became due.
     pub due: u64,
     /// Events started more than 1 ms after they were due.
     pub late: u64,
-    /// Events given up before they were started.
+    /// Events abandoned before they started.
     pub skipped: u64,
 }
 
@@ -90,14 +90,14 @@ impl TargetCounts {
     }
 }
 
-/// What became of the connections that say nothing.
+/// What happened to the idle connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct IdleCounts {
     /// Open at the interval's end.
     pub open: u64,
-    /// Ended by the server or the network.
+    /// Closed by the server or the network.
     pub lost: u64,
-    /// Opened, those before the load left out.
+    /// Opened under load.
     pub opened: u64,
 }
 

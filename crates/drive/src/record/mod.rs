@@ -12,25 +12,25 @@ use loadstone_protocol::{Code, ErrorCode};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// One line of JSON each.
+/// A record; each is one line of JSON.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Record {
-    /// All virtual users are logged in; the load begins.
+    /// All virtual users are logged in; the load starts.
     Connected(Connected),
-    /// What happened in one second (or what is left of one).
+    /// What happened in one second, or in the rest of one.
     Sample(Box<Sample>),
-    /// The first error of a code, with the server's words.
+    /// The first error of a code, with the server's message.
     Error(FirstError),
     /// Users were without a connection for a while.
     Outage(Outage),
-    /// What a script prints.
+    /// Output of a script.
     Printed(Printed),
-    /// A script has come to a part that runs once for all users.
+    /// A script has reached a part that runs once for all users.
     Script(Milestone),
-    /// A part of a script has failed that comes after the load.
+    /// A part of a script that runs after the load has failed.
     Complaint(Complaint),
-    /// A script does not come back.
+    /// A script does not return control.
     Stuck(Stuck),
     /// The last record of a step.
     End(End),
@@ -43,24 +43,24 @@ pub struct Connected {
     pub seconds: f64,
     /// How many are connected.
     pub users: u64,
-    /// How many connections beside theirs are there and say nothing.
+    /// The number of idle connections in addition to theirs.
     pub idle: u64,
-    /// How many of the users are encrypted.
+    /// How many users have an encrypted connection.
     pub encrypted_users: u64,
-    /// Protocol version and cipher of the first encrypted one.
+    /// Protocol version and cipher of the first encrypted connection.
     pub tls: Option<String>,
-    /// How many of them are compressed.
+    /// How many users have a compressed connection.
     pub compressed_users: u64,
-    /// How the first compressed one is: `zlib` or `zstd`.
+    /// The first compressed connection's method: `zlib` or `zstd`.
     pub compression: Option<&'static str>,
-    /// What the first server called itself.
+    /// The version string of the first server.
     pub server_version: Option<String>,
-    /// Attempts that failed, by code.
+    /// Failed attempts, by code.
     pub connect_failures: BTreeMap<Code, u64>,
 }
 
 impl Connected {
-    /// Users, and connections beside theirs.
+    /// Users and idle connections together.
     pub(crate) fn all(&self) -> u64 {
         self.users + self.idle
     }
@@ -69,14 +69,14 @@ impl Connected {
 /// See [`Record::Printed`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Printed {
-    /// As it is, with its ends of lines.
+    /// The output as it is, with its line ends.
     pub text: String,
 }
 
 /// See [`Record::Script`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Milestone {
-    /// Which.
+    /// The part that was reached.
     pub stage: ScriptStage,
 }
 
@@ -84,77 +84,77 @@ pub struct Milestone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScriptStage {
-    /// `init` is over; the users begin.
+    /// `init` is over; the users start.
     Initialised,
-    /// The first user is over; `done` begins.
+    /// The first user is done; `done` starts.
     Done,
 }
 
 /// See [`Record::Complaint`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Complaint {
-    /// Which hook of which user, and why; one line.
+    /// Which hook of which user failed, and why; one line.
     pub message: String,
 }
 
 /// See [`Record::Stuck`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Stuck {
-    /// How long it has run without a statement, and without an event's end.
+    /// How long it has run without a statement and without finishing an event.
     pub seconds: f64,
-    /// File and line where it was met.
+    /// The file and line that it was running.
     pub place: String,
 }
 
-/// Which part of the step an interval belongs to.
+/// The phase of the step that an interval belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PhaseName {
     /// Before the window.
     Warmup,
-    /// What is measured.
+    /// The measured part.
     Window,
     /// Events still in flight after the window; they count in no figure.
     Drain,
 }
 
-/// See [`Record::Sample`]. Figures are of the interval, but `tally` is cumulative.
+/// See [`Record::Sample`]. Figures cover the interval, but `tally` is cumulative.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
-    /// Part of the step.
+    /// The phase of the step.
     pub phase: PhaseName,
-    /// Begin, seconds of the run's clock.
+    /// Start, in seconds on the run's clock.
     pub from_s: Seconds,
-    /// End.
+    /// End, in seconds on the run's clock.
     pub to_s: Seconds,
-    /// Since the load began.
+    /// Counts since the start of the load.
     pub tally: Tally,
-    /// What happened.
+    /// What happened in the interval.
     pub counts: Counts,
     /// Errors of statements, by code.
     pub errors: BTreeMap<Code, u64>,
-    /// Attempts to connect that failed, by code.
+    /// Failed connection attempts, by code.
     pub connect_failures: BTreeMap<Code, u64>,
     /// Users connected at the interval's end.
     pub users: u64,
-    /// The same by target, in the plan's order.
+    /// Figures by target, in the plan's order.
     pub targets: Vec<TargetCounts>,
-    /// Connections that say nothing, where the plan asked for some.
+    /// Idle connections, if the plan has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleCounts>,
-    /// The same by member, where the step is a mix; in the plan's order.
+    /// Figures by member, if the step is a mix; in the plan's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<MemberSample>,
-    /// Users that saw events through, where the plan asked for them.
+    /// Users that completed events, if the plan requests them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub per_user: Vec<NumberedShare>,
-    /// Times in which users saw no event through, where the plan asked for them.
+    /// Users' pauses, if the plan requests them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<NumberedPause>,
-    /// What became of users' entries, where they keep a ledger.
+    /// The outcome of users' entries, if they keep a ledger.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ledger: Vec<NumberedEntries>,
-    /// Of events.
+    /// The latency of events.
     pub latency_ns: EventLatency,
     /// The engine's own cost.
     pub generator: Generator,
@@ -162,79 +162,80 @@ pub struct Sample {
     pub hlog: Vec<String>,
 }
 
-/// Response counts from the due time, service from the first statement's send.
+/// Response time counts from the due time, service time from sending the first statement.
 #[derive(Clone, Debug, Serialize)]
 pub struct EventLatency {
-    /// What a user waits.
+    /// The time a user waits.
     pub response: LatencySummary,
-    /// What the server took.
+    /// The time the server takes.
     pub service: LatencySummary,
 }
 
-/// A user, its last success before a pause and its first after it; one short row each.
+/// A user, its last success before a pause and its first one after it; one short row each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NumberedPause(pub u64, pub Seconds, pub Option<Seconds>);
 
-/// A user, the number up to which its entries are over, and those since the row before that are in doubt.
+/// A user, the number up to which its entries are settled, and the doubtful ones since the last
+/// such row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NumberedEntries(pub u64, pub u64, pub Vec<u64>);
 
 /// What one workload of a mix did.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemberSample {
-    /// As the plan calls it.
+    /// Its name in the plan.
     pub name: String,
-    /// Since the load began.
+    /// Counts since the start of the load.
     pub tally: Tally,
-    /// What happened.
+    /// What happened in the interval.
     pub counts: WorkCounts,
     /// Errors of statements, by code.
     pub errors: BTreeMap<Code, u64>,
-    /// Of its events.
+    /// The latency of its events.
     pub latency_ns: EventLatency,
 }
 
-/// What the engine itself used.
+/// The generator's own resource usage.
 #[derive(Clone, Debug, Serialize)]
 pub struct Generator {
     /// CPU time of the shards' threads.
     pub cpu_us: u64,
-    /// Time that they could have used: shards times the interval.
+    /// The time that they could have used: shards times the interval.
     pub wall_us: u64,
-    /// 99th percentile of how late events were started.
+    /// The 99th percentile of how late events started.
     pub late_ns_p99: Option<u64>,
-    /// The same of events for which a user was free: nobody but the generator held them.
+    /// The same for events for which a user was free: only the generator delayed them.
     pub dispatch_ns_p99: Option<u64>,
-    /// 99th percentile of how long answers that had come waited for the shard to look at them.
+    /// The 99th percentile of how long received answers waited for the shard to process them.
     pub held_ns_p99: Option<u64>,
-    /// Time that the shards' threads were ready to run and others had their cores.
+    /// How long the shards' threads were ready to run while others had their cores.
     pub run_delay_us: Option<u64>,
-    /// How many event loops.
+    /// The number of event loops.
     pub shards: u32,
 }
 
 /// See [`Record::Error`].
 #[derive(Clone, Debug, Serialize)]
 pub struct FirstError {
-    /// Its code, and whose it is.
+    /// The error's code, and the family it belongs to.
     #[serde(flatten)]
     pub code: ErrorCode,
-    /// The server's words.
+    /// The server's message.
     pub message: String,
-    /// What was sent, parameters as question marks.
+    /// The statement, with parameters as question marks.
     pub statement: Option<String>,
 }
 
 /// See [`Record::Outage`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Outage {
-    /// The first user lost its connection.
+    /// When the first user lost its connection.
     pub from_s: Seconds,
-    /// All had one again; `null` when the step ended before.
+    /// When all users were connected again; `null` if the step ended first.
     pub to_s: Option<Seconds>,
-    /// The most users that were without at the same time.
+    /// The highest number of users without a connection at the same time.
     pub users: u64,
-    /// Why the first one lost it.
+    /// Why the first user lost its connection.
     pub reason: String,
 }
 
@@ -244,22 +245,22 @@ pub struct Outage {
 pub enum EndReason {
     /// As planned.
     Finished,
-    /// Because it was asked to.
+    /// Stopped on request.
     Stopped,
-    /// See the error.
+    /// Failed; see the error.
     Failed,
 }
 
 /// See [`Record::End`].
 #[derive(Clone, Debug, Serialize)]
 pub struct End {
-    /// How.
+    /// How it ended.
     pub reason: EndReason,
     /// Why, when it failed.
     pub error: Option<Failure>,
-    /// From the load's begin.
+    /// Seconds from the start of the load.
     pub seconds: f64,
-    /// Since the load began.
+    /// Counts since the start of the load.
     pub tally: Tally,
 }
 

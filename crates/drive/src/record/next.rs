@@ -1,20 +1,20 @@
-//! Waiting for the next record of whatever writes some: a step, or a load of tables.
+//! Waiting for the next record of a step or of a load of tables.
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// What waiting for a record brought.
+/// The result of waiting for a record.
 #[derive(Debug)]
 pub enum Next<R = super::Record> {
     /// The next record.
     Record(Box<R>),
-    /// None came within the time.
+    /// None arrived in time.
     Timeout,
     /// There are no more.
     Closed,
 }
 
-/// Waits no longer than `timeout`.
+/// Waits for at most `timeout`.
 pub fn next_record<R>(records: &Receiver<R>, timeout: Duration) -> Next<R> {
     match records.recv_timeout(timeout) {
         Ok(record) => Next::Record(Box::new(record)),

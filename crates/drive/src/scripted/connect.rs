@@ -1,4 +1,4 @@
-//! Opens the connections that a script asks for, and handles those that are lost.
+//! Opens the connections that a script asks for, and handles lost ones.
 
 use super::connections::{MOST_ROW_BYTES, OpenConnection};
 use super::resume::Resume;
@@ -10,11 +10,12 @@ use crate::shard::{Alarm, ShardContext, Stage};
 use loadstone_measure::Nanos;
 use loadstone_protocol::Fault;
 
-/// A unix socket whose queue of connects is full: see `user/connect.rs`.
+/// How long to wait when a unix socket's connect queue is full: see `user/connect.rs`.
 const QUEUE_FULL_PAUSE: Nanos = Nanos::from_millis(2);
 
 impl Scripted {
-    /// The script wants a connection: at once if it is this user's turn to connect, else when it is.
+    /// The script wants a connection: opened at once if it is this user's turn to connect,
+    /// otherwise when its turn comes.
     pub(super) fn connect(&mut self, shard: &mut ShardContext, wanted: Wanted) {
         if self.has_turn {
             self.begin_opening(shard, wanted);
@@ -93,8 +94,8 @@ impl Scripted {
         self.watch(shard, place);
     }
 
-    /// An attempt has come to nothing. Before the load it is tried as often as the plan says; under
-    /// load, a connection that was lost is wanted back for as long as the load lasts.
+    /// An attempt has failed. Before the load it is repeated as often as the plan allows; under
+    /// load, a lost connection is retried for as long as the load lasts.
     fn connect_failed(&mut self, shard: &mut ShardContext, wanted: Wanted, failure: Failure) {
         self.give_turn_back(shard);
         self.address += 1;
@@ -118,8 +119,8 @@ impl Scripted {
         shard.timers.set(at, self.index, Alarm::Retry);
     }
 
-    /// A connection is gone. A script whose events begin anew after such an error gets it back first;
-    /// any other is told.
+    /// A connection is gone. A script whose events restart after such an error is reconnected
+    /// first; any other script gets the error.
     pub(super) fn lose(&mut self, shard: &mut ShardContext, place: usize, loss: Loss) {
         let Some(open) = self.connections.take(place) else { return };
         let now = shard.now();
@@ -130,7 +131,7 @@ impl Scripted {
             _ => false,
         };
         if !waited {
-            // The script hears of it when it uses the connection next.
+            // The script gets the error when it uses the connection next.
             return;
         }
         self.pending = Pending::Nothing;

@@ -3,10 +3,11 @@
 use crate::connection::{Connection, Conversation, Endpoint};
 use std::sync::Arc;
 
-/// What the rows of one answer may take, in bytes: a script that reads more is not a workload.
+/// The limit for the rows of one answer, in bytes: a script that reads more is not a workload.
 pub(super) const MOST_ROW_BYTES: usize = 64 << 20;
 
-/// By the script's numbers of them. Each has a place, which is a part of its token at the poller.
+/// Indexed by the script's connection number. Each connection has a place, which is part of its
+/// poller token.
 #[derive(Default)]
 pub(super) struct Connections(Vec<Option<OpenConnection>>);
 
@@ -17,7 +18,7 @@ pub(super) struct OpenConnection {
 }
 
 impl Connections {
-    /// A place that is free.
+    /// A free place.
     pub(super) fn free_place(&self) -> usize {
         self.0.iter().position(Option::is_none).unwrap_or(self.0.len())
     }
@@ -35,7 +36,7 @@ impl Connections {
         self.0.iter().position(is_it)
     }
 
-    /// How commands for the connection of this number are written.
+    /// How commands for the connection of this number are encoded.
     pub(super) fn conversation(&self, number: u32) -> Option<&Conversation> {
         let open = self.0.iter().flatten().find(|open| open.number == number)?;
         Some(&open.connection.conversation)

@@ -30,44 +30,45 @@ use std::sync::Arc;
 
 /// A user that a script drives, as the event loop sees it.
 pub(crate) struct Scripted {
-    /// Its place in the shard, and the low half of its tokens at the poller.
+    /// Its place in the shard, and the low half of its poller tokens.
     index: u32,
     /// The first of its targets.
     endpoint: Arc<Endpoint>,
-    /// All of the step's: a script's connections go to one after the other.
+    /// All endpoints of the step: a script's connections are spread over them in turn.
     endpoints: Arc<[Arc<Endpoint>]>,
-    /// How many connections its script has asked for.
+    /// How many connections its script has requested.
     asked_for: usize,
     /// The target that refused a connection last.
     blamed: usize,
     script: Script,
-    /// The first of its engine's users: `init()` and `done()` of the script are its to call.
+    /// Whether it is the engine's first user, which calls the script's `init()` and `done()`.
     is_first: bool,
     part: Part,
     activity: Activity,
     pending: Pending,
     connections: Connections,
     statements: Statements,
-    /// Whether the connect queue has given it a turn that is not used up.
+    /// Whether it has an unused turn from the connect queue.
     has_turn: bool,
-    /// Attempts in a row that gave no connection.
+    /// Consecutive attempts that gave no connection.
     attempt: u32,
     /// Which of the endpoint's addresses is tried.
     address: usize,
     /// Whether its last event has waited for anything.
     has_waited: bool,
-    /// Whether it stands in the open loop's row of free users.
+    /// Whether it is in the open loop's queue of free users.
     in_row: bool,
-    /// Whether it has asked for an event and was told to rest.
+    /// Whether it has asked for an event and has to rest.
     rests: bool,
-    /// Whether it was counted among those that are ready for the load.
+    /// Whether it was counted among the users that are ready for the load.
     is_ready: bool,
 }
 
-/// Which part of the script runs.
+/// The part of the script that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// None yet. Next: `Command` where that is wanted, `Init` for the first user, `ThreadInit` for others.
+    /// None yet. Next: `Command` if there is one, `Init` for the first user, `ThreadInit` for
+    /// others.
     Outside,
     /// Next: `Over`.
     Command,
@@ -75,7 +76,7 @@ enum Part {
     Init,
     /// Next: `ThreadRun`.
     ThreadInit,
-    /// Next: `ThreadDone`, when there are no more events or the script says so.
+    /// Next: `ThreadDone`, when there are no more events or the script ends its loop.
     ThreadRun,
     /// Next: `Parting` for the first user, `Over` for others.
     ThreadDone,
@@ -101,7 +102,7 @@ enum Activity {
 enum Pending {
     /// An event, or the end.
     Nothing,
-    /// Time to pass.
+    /// A sleep.
     Sleep { until: Nanos },
     /// A connection: its turn to connect, or the time to try again.
     Turn(Wanted),
@@ -109,17 +110,17 @@ enum Pending {
     Opening { wanted: Wanted, place: usize, opening: Box<Opening> },
     /// The answer to a statement.
     Answer { place: usize, sent: Nanos, sql: Option<String> },
-    /// A statement to be known.
+    /// A statement's preparation.
     Preparation { place: usize, statement: u32, sql: String },
 }
 
-/// A connection that the script asks for, or has lost.
+/// A connection that the script requests or has lost.
 struct Wanted {
-    /// The script's number of it.
+    /// The script's connection number.
     number: u32,
-    /// Where.
+    /// Where to connect.
     endpoint: Arc<Endpoint>,
-    /// What the script is told when it is there.
+    /// The error that the script gets once it is connected again.
     loss: Option<Loss>,
 }
 
@@ -222,19 +223,20 @@ impl Scripted {
         self.answer(shard, Resume::Begin);
     }
 
-    /// The load is over: the script says goodbye. An event that is in flight is finished first; a
-    /// command is broken off.
+    /// The load is over: the script ends its work. An event in flight is finished first; a command
+    /// is aborted.
     pub(crate) fn finish(&mut self, shard: &mut ShardContext) {
         if self.part == Part::Command {
             self.over(shard);
         }
-        // Who waits for an answer outside of an event is told when the script asks for the next one.
+        // A script that waits for an answer outside of an event learns it when it requests the next
+        // one.
         let may_be_told = matches!(self.pending, Pending::Nothing | Pending::Sleep { .. });
         if self.part == Part::ThreadRun
             && may_be_told
             && matches!(self.activity, Activity::Resting | Activity::Thinking { .. })
         {
-            // The alarm of a sleep that is cut short finds nothing that it could end.
+            // The alarm of an interrupted sleep will find nothing to end.
             self.pending = Pending::Nothing;
             self.activity = Activity::Resting;
             self.answer(shard, Resume::NoMore);
@@ -311,7 +313,7 @@ impl Scripted {
         if let Reply::Failed(error) = &reply
             && ends_connection(error.code)
         {
-            // What a client of the field hears then, and what scripts look for.
+            // The error that sysbench's client library reports, and that scripts look for.
             let code = self.family().code_of(Fault::ConnectionLost);
             return self.lose(shard, place, Loss::new(code, error.message.clone()));
         }
@@ -355,17 +357,17 @@ impl Scripted {
         shard.meter.statement(Class::of(completion), labels, latency);
     }
 
-    /// What its servers speak.
+    /// The family of its servers.
     fn family(&self) -> ServerFamily {
         self.endpoint.family
     }
 
-    /// Where the connection at this place goes.
+    /// The target of the connection at this place.
     fn target_at(&mut self, place: usize) -> usize {
         self.connections.get(place).map_or(self.endpoint.index, |open| open.endpoint.index)
     }
 
-    /// The server has refused a statement; the script hears of it.
+    /// The server has refused a statement; the script gets the error.
     fn refused(
         &mut self,
         shard: &mut ShardContext,
@@ -398,7 +400,7 @@ impl Scripted {
         }
     }
 
-    /// The script cannot go on, and so the step cannot, unless all that was to be measured is over.
+    /// The script cannot continue, so the step cannot either, unless the measured part is over.
     fn script_failed(&mut self, shard: &mut ShardContext, error: &ScriptError) {
         let says_goodbye = matches!(self.part, Part::ThreadDone | Part::Done);
         if says_goodbye && matches!(error, ScriptError::Hook { .. }) {
@@ -410,7 +412,7 @@ impl Scripted {
         }
         let waited_for = says_goodbye || self.part == Part::Command;
         self.part = Part::Over;
-        // Nobody waits for its goodbye.
+        // Nobody waits for it any more.
         self.depart(shard);
         shard.busy -= u64::from(waited_for);
         if let Activity::Busy { .. } = self.activity {
@@ -421,7 +423,7 @@ impl Scripted {
         shard.fail(Failure::new(FailureKind::Script, None, error.to_string()).at(self.blamed));
     }
 
-    /// Tells the poller what the socket is waited for, where that has changed.
+    /// Updates what the poller watches the socket for, if that has changed.
     fn watch(&mut self, shard: &mut ShardContext, place: usize) {
         let token = self.token(place);
         let (fd, registered, wanted) = match &mut self.pending {
@@ -444,7 +446,7 @@ impl Scripted {
         }
     }
 
-    /// Whether there is a load, or will be: a lost connection is worth opening again.
+    /// Whether there is a load, or will be: a lost connection is worth reopening.
     fn may_connect(shard: &ShardContext) -> bool {
         matches!(shard.stage, Stage::Connecting | Stage::Loading)
     }

@@ -1,4 +1,4 @@
-//! The requests of a script: each is begun here, and the script is resumed with what came of it.
+//! The requests of a script: each starts here, and the script is resumed with the result.
 
 use super::resume::Resume;
 use super::{Activity, Part, Pending, Scripted, Wanted};
@@ -11,7 +11,7 @@ use loadstone_protocol::{Expect, Fault};
 use loadstone_script::{Answer, Request, Wish};
 use std::sync::Arc;
 
-/// What the script asks for, when its command is written already.
+/// What the script requests, with its command already encoded.
 enum Action {
     Idle,
     NextEvent,
@@ -28,7 +28,7 @@ enum Action {
 }
 
 impl Scripted {
-    /// The script goes on, until it waits for something.
+    /// Resumes the script until it waits for something.
     pub(super) fn answer(&mut self, shard: &mut ShardContext, resume: Resume) {
         let mut next = Some(resume);
         while let Some(resume) = next {
@@ -39,7 +39,7 @@ impl Scripted {
         }
     }
 
-    /// Resumes the script; what it asks for, with the command for it in `shard.command`.
+    /// Resumes the script; returns its next request, with the command for it in `shard.command`.
     fn next_action(
         &mut self,
         shard: &mut ShardContext,
@@ -96,7 +96,7 @@ impl Scripted {
         })
     }
 
-    /// Begins what the script asks for. What it can have at once is returned.
+    /// Starts what the script requests. Returns the result if it is available at once.
     fn perform(&mut self, shard: &mut ShardContext, action: Action) -> Option<Resume> {
         if let Activity::Busy { asked, .. } = &mut self.activity
             && !matches!(
@@ -164,7 +164,7 @@ impl Scripted {
         }
     }
 
-    /// Sends the command in `shard.command`; the answer comes later, or there is no connection.
+    /// Sends the command in `shard.command`; the answer comes later, unless there is no connection.
     fn send(
         &mut self,
         shard: &mut ShardContext,
@@ -208,7 +208,7 @@ impl Scripted {
         Some(open.endpoint)
     }
 
-    /// Its own for its first connection, and then one after the other.
+    /// The user's own endpoint for its first connection, and then the others in turn.
     fn next_endpoint(&mut self) -> Arc<Endpoint> {
         let place = (self.endpoint.index + self.asked_for) % self.endpoints.len().max(1);
         self.asked_for += 1;
@@ -226,7 +226,7 @@ impl Scripted {
             }
             Part::ThreadInit => Part::ThreadRun,
             Part::ThreadRun => {
-                // What says goodbye is waited for.
+                // Users that finish their script are waited for.
                 shard.busy += 1;
                 self.connected(shard);
                 Part::ThreadDone
@@ -255,7 +255,7 @@ impl Scripted {
         shard.settings.control.depart(u64::from(shard.settings.own_users));
     }
 
-    /// `done()` of the script is for the time when all have said goodbye.
+    /// The script's `done()` runs when all users have finished.
     pub(crate) fn look_for_others(&mut self, shard: &mut ShardContext) {
         let all = u64::from(shard.settings.own_users);
         if self.part == Part::Parting && shard.settings.control.departed() >= all {
@@ -265,7 +265,7 @@ impl Scripted {
         }
     }
 
-    /// The script has nothing more to do.
+    /// The script is finished.
     pub(super) fn over(&mut self, shard: &mut ShardContext) {
         shard.busy -= 1;
         shard.meter.user_gone(self.endpoint.index);

@@ -1,15 +1,15 @@
-//! What a script is resumed with, once something that it asked for has come to an end.
+//! What a script is resumed with once a request is finished.
 
 use crate::connection::Loss;
 use loadstone_protocol::{ErrorCode, ServerError};
 
-/// What the script goes on with.
+/// The value that the script continues with.
 pub(super) enum Resume {
-    /// The part that the user is in begins.
+    /// The user's current part starts.
     Begin,
-    /// What it asked for is done.
+    /// The request is done.
     Done,
-    /// The results that the connection at this place has.
+    /// The results of the connection at this place.
     Results { place: usize },
     /// An error, with a code of the server's family.
     Refused { code: ErrorCode, sql_state: [u8; 5], message: String },

@@ -1,4 +1,4 @@
-//! Decides when the events of a scripted user begin, by the same rules as for native users.
+//! Decides when the events of a scripted user start, by the same rules as for native users.
 
 use super::resume::Resume;
 use super::{Activity, Part, Scripted};
@@ -7,7 +7,7 @@ use crate::shard::{Alarm, ShardContext, Stage};
 use loadstone_measure::Nanos;
 
 impl Scripted {
-    /// The load begins at `at`.
+    /// The load starts at `at`.
     pub(crate) fn begin(&mut self, shard: &mut ShardContext, at: Nanos) {
         if !self.waits_for_event() {
             return;
@@ -21,9 +21,9 @@ impl Scripted {
         self.go_on(shard, resume);
     }
 
-    /// It was told to rest, and may begin events again.
+    /// The user had to rest and may start events again.
     pub(crate) fn go_on_after_rest(&mut self, shard: &mut ShardContext) {
-        // One that never came to rest goes on by itself.
+        // A user that never came to rest continues by itself.
         if std::mem::take(&mut self.rests) && self.waits_for_event() {
             let now = shard.now();
             let resume = self.schedule(shard, now);
@@ -31,7 +31,7 @@ impl Scripted {
         }
     }
 
-    /// An event of the open loop is due, and this user is first in the row of the free ones.
+    /// An event of the open loop is due, and this user is first in the queue of free users.
     pub(crate) fn dispatch(&mut self, shard: &mut ShardContext) {
         self.in_row = false;
         if self.must_rest(shard) || !self.waits_for_event() {
@@ -54,7 +54,7 @@ impl Scripted {
         self.go_on(shard, resume);
     }
 
-    /// The script asks for its next event: the one before it is over.
+    /// The script asks for its next event: the previous one is over.
     pub(super) fn wants_event(&mut self, shard: &mut ShardContext) -> Option<Resume> {
         let waited = self.event_over(shard);
         match shard.stage {
@@ -66,8 +66,8 @@ impl Scripted {
                 let now = shard.now();
                 self.schedule(shard, now)
             }
-            // An event that waited for nothing would otherwise begin the next one from in here, and no
-            // other user would have its turn.
+            // An event that waited for nothing would otherwise start the next one from in here, and
+            // no other user would have its turn.
             Stage::Loading => {
                 let due = shard.now() + Nanos(1);
                 self.think(shard, due);
@@ -77,8 +77,8 @@ impl Scripted {
         }
     }
 
-    /// The event in flight has succeeded, unless the script has called it off; whether it, or the last one
-    /// if that was over before, has waited for anything.
+    /// The event in flight has succeeded, unless the script has cancelled it. Returns whether it,
+    /// or the last one if that was over before, has waited for anything.
     pub(super) fn event_over(&mut self, shard: &mut ShardContext) -> bool {
         let Activity::Busy { due, began, asked } = self.activity else { return self.has_waited };
         self.has_waited = asked;
@@ -109,7 +109,7 @@ impl Scripted {
         }
     }
 
-    /// The user is free: which event is its next one?
+    /// The user is free: finds its next event.
     fn schedule(&mut self, shard: &mut ShardContext, now: Nanos) -> Option<Resume> {
         if shard.open.is_some() {
             return self.take_waiting(shard, now);

@@ -1,5 +1,5 @@
-//! Servers for a script outside of a step, for example while it prints a report. Each statement blocks until
-//! its answer comes, since nobody else uses the thread.
+//! Servers for a script outside of a step, for example while it prints a report. Each statement
+//! blocks until its answer arrives, since nobody else uses the thread.
 
 use super::connections::MOST_ROW_BYTES;
 use super::statements::Statements;
@@ -14,26 +14,26 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest sleep of a script before it is looked whether it is still wanted.
+/// The longest sleep of a script before it checks whether it should still run.
 const NAP: Duration = Duration::from_millis(100);
 
-/// A plan's servers. Connections go to one after the other of them.
+/// A plan's servers. Connections are spread over them in turn.
 pub struct Servers {
     plan: Plan,
-    /// What they speak.
+    /// The servers' family.
     family: ServerFamily,
     shared: Arc<Shared>,
-    /// How many connections were opened so far.
+    /// The number of connections opened so far.
     opened: usize,
-    /// By the script's numbers of them.
+    /// Indexed by the script's connection number.
     clients: HashMap<u32, Client>,
     statements: Statements,
     command: Vec<u8>,
-    /// Why the last request came to nothing.
+    /// Why the last request failed.
     refusal: Refusal,
 }
 
-/// Looks after [`Servers`] from another thread.
+/// Controls [`Servers`] from another thread.
 #[derive(Clone)]
 pub struct ServersHandle(Arc<Shared>);
 
@@ -43,29 +43,29 @@ struct Shared {
     errors: Mutex<Vec<FirstError>>,
 }
 
-/// What the script is told.
+/// The error that the script gets.
 struct Refusal {
     code: Code,
     sql_state: [u8; 5],
     message: String,
 }
 
-/// What came of a request.
+/// The result of a request.
 enum Outcome {
     Done,
-    /// This connection has results.
+    /// The connection that has results.
     Results(u32),
-    /// There is no event to be had.
+    /// There is no further event.
     NoMore,
 }
 
 impl ServersHandle {
-    /// Whoever waits for a server is told that it has failed, now and from now on.
+    /// All requests that wait for a server fail, now and from now on.
     pub fn give_up(&self) {
         self.0.stop.set();
     }
 
-    /// What servers have refused since this was asked last.
+    /// The servers' errors since the last call.
     #[must_use]
     pub fn take_errors(&self) -> Vec<FirstError> {
         std::mem::take(&mut *self.0.errors.lock().unwrap_or_else(PoisonError::into_inner))
@@ -85,10 +85,10 @@ impl std::fmt::Debug for Servers {
 }
 
 impl Servers {
-    /// Those of a plan. Nothing is connected before a script wants it.
+    /// The servers of a plan. Nothing is connected before a script asks for it.
     ///
     /// # Errors
-    /// They are of a family that this program does not speak to.
+    /// The servers are of a family that this program does not support.
     pub fn new(plan: Plan) -> Result<Self, PlanError> {
         let named = plan.targets.first().map(|target| target.family);
         let family = named.and_then(ServerFamily::of);
@@ -107,7 +107,7 @@ impl Servers {
         })
     }
 
-    /// What ends its waiting, and knows its errors.
+    /// The handle that ends its waiting and takes its errors.
     #[must_use]
     pub fn handle(&self) -> ServersHandle {
         ServersHandle(self.shared.clone())
@@ -204,7 +204,7 @@ impl Servers {
         client.tell(&self.command)
     }
 
-    /// Sends the command that is written.
+    /// Sends the encoded command.
     fn results(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Outcome, Halt> {
         match self.ask(connection, expected, sql)? {
             Reply::Done(_) => Ok(Outcome::Results(connection)),
@@ -212,8 +212,8 @@ impl Servers {
         }
     }
 
-    /// The same; whatever the server says, apart from a refusal. A connection that is lost is gone
-    /// until the script asks for it again.
+    /// Sends the encoded command; returns whatever the server answers, apart from a refusal. A lost
+    /// connection stays lost until the script asks for it again.
     fn ask(&mut self, connection: u32, expected: Expect, sql: &str) -> Result<Reply, Halt> {
         let Some(client) = self.clients.get_mut(&connection) else {
             return Err(self.failed(Fault::ConnectionGone, "the connection to the server was lost"));
@@ -230,7 +230,7 @@ impl Servers {
         answer
     }
 
-    /// A refusal of the client's own.
+    /// An error of the client's own.
     fn failed(&self, fault: Fault, text: &str) -> Halt {
         Halt::Failed(self.family.failure(FailureKind::StatementFailed, fault, text))
     }
@@ -246,7 +246,7 @@ impl Servers {
         Ok(())
     }
 
-    /// Keeps what the script is told, and what is said of it outside.
+    /// Keeps the error for the script and for [`ServersHandle`].
     fn refuse(&mut self, halt: Halt) {
         let is_loss = halt.is_loss();
         let failure = match halt {
@@ -297,7 +297,7 @@ impl Drop for Servers {
     }
 }
 
-/// How commands for a client are written, where the script's connection is open.
+/// How commands for a client are encoded, if the script's connection is open.
 fn conversation(clients: &HashMap<u32, Client>, connection: u32) -> Option<&Conversation> {
     clients.get(&connection).map(Client::conversation)
 }

@@ -1,5 +1,5 @@
-//! The watchdog of scripts: one that runs on without a statement holds up all users of its thread, which
-//! cannot notice that itself.
+//! The watchdog of scripts: a script that runs on without a statement holds up all users of its
+//! thread, which cannot notice that itself.
 
 use crate::clock::Clock;
 use crate::record::Stuck;
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(250);
-/// When a script that does not come back is told of.
+/// When a script that does not return control is reported.
 const PATIENCE: Nanos = Nanos::from_millis(5_000);
-/// How long it may go on when the step is to end.
+/// How long it may run on once the step is to end.
 const LAST_PATIENCE: Nanos = Nanos::from_millis(1_000);
 
-/// Looks at the states of a step's script until the last one is closed.
+/// Watches the states of a step's script until the last one is closed.
 pub(crate) struct Watchdog {
     pub(crate) watches: Watches,
     pub(crate) control: Arc<Control>,
     pub(crate) clock: Clock,
-    /// How long the load lasts at most, from its begin.
+    /// How long the load lasts at most, from its start.
     pub(crate) longest: Nanos,
 }
 
@@ -33,10 +33,10 @@ struct Turn {
 }
 
 impl Watchdog {
-    /// Until all states are closed; tells of those that do not come back.
+    /// Runs until all states are closed; reports those that do not return control.
     pub(crate) fn run(self, tell: impl Fn(Stuck)) {
         let mut turns = HashMap::new();
-        // The first state is a moment away when this begins; while there are threads there is hope.
+        // The first state may not exist yet when this starts; wait for it while there are threads.
         while !self.control.is_over() {
             std::thread::sleep(PAUSE);
             for watch in self.watches.living() {
@@ -70,7 +70,7 @@ impl Watchdog {
         }
     }
 
-    /// Somebody wants the step to end, or its time has been over for a while.
+    /// The step is to end, or its time has been over for a while.
     fn is_to_end(&self, now: Nanos) -> bool {
         let over = |begin: Nanos| now > begin + self.longest + PATIENCE;
         self.control.stop_wanted() || self.control.begin_at().is_some_and(over)

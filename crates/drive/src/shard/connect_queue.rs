@@ -1,5 +1,5 @@
-//! The users of a shard that want a connection, and how many may open one at once over all shards: servers
-//! fail under a storm of connects.
+//! The users of a shard that want a connection, and how many may open one at once over all shards:
+//! servers fail under a storm of connection attempts.
 
 use super::control::Control;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ pub(crate) struct ConnectQueue {
     control: Arc<Control>,
     under_way: usize,
     waiting: VecDeque<u32>,
-    /// Those that let all others go before them.
+    /// Users that let all others go first.
     behind: VecDeque<u32>,
 }
 
@@ -24,12 +24,12 @@ impl ConnectQueue {
         self.waiting.push_back(user);
     }
 
-    /// This user wants one before all others: it has tried already.
+    /// This user wants a connection before all others: it has tried already.
     pub(crate) fn enqueue_first(&mut self, user: u32) {
         self.waiting.push_front(user);
     }
 
-    /// This one wants one after all others: nobody waits for it.
+    /// This user wants a connection after all others: nobody waits for it.
     pub(crate) fn enqueue_behind(&mut self, user: u32) {
         self.behind.push_back(user);
     }
@@ -43,7 +43,7 @@ impl ConnectQueue {
         self.waiting.pop_front().or_else(|| self.behind.pop_front())
     }
 
-    /// An attempt has ended, well or badly.
+    /// An attempt has ended, successfully or not.
     pub(crate) fn finished(&mut self) {
         debug_assert!(self.under_way > 0, "an attempt ended that was not admitted");
         if self.under_way > 0 {

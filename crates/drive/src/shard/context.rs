@@ -1,4 +1,4 @@
-//! The context of a shard: what its virtual users share, and where the shard stands in the step.
+//! The context of a shard: what its virtual users share, and how far the shard is in the step.
 
 use super::connect_queue::ConnectQueue;
 use super::control::Control;
@@ -19,10 +19,10 @@ use loadstone_workload::{Catalogue, Params};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// Events in flight when the step is asked to stop are finished, but not for longer than this.
+/// Events in flight when the step is asked to stop are finished, within this time.
 const STOPPED_DRAIN: Nanos = Nanos::from_millis(5_000);
 
-/// What is the same for all shards of a step.
+/// Settings that all shards of a step share.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) control: Arc<Control>,
@@ -31,25 +31,25 @@ pub(crate) struct Settings {
     pub(crate) protocol: Protocol,
     pub(crate) on_error: OnError,
     pub(crate) restart_on: Option<RestartOn>,
-    /// What the targets speak.
+    /// The targets' family.
     pub(crate) family: ServerFamily,
-    /// How long what is in flight at the window's end may take.
+    /// How long events in flight at the window's end may take.
     pub(crate) longest_drain: Nanos,
     pub(crate) connect: ConnectPlan,
-    /// After how many events a user says goodbye to its connection.
+    /// After this many events a user closes its connection and opens another.
     pub(crate) reconnect_after: Option<NonZeroU32>,
-    /// When the window begins, since the load began.
+    /// When the window starts, since the load started.
     pub(crate) window_begins: Nanos,
     /// How long a user of a closed loop thinks between two events.
     pub(crate) think: Nanos,
-    /// What the users are told to run, where a script drives them.
+    /// The script that drives the users, if any.
     pub(crate) script: Option<Arc<ScriptPlan>>,
-    /// How many virtual users all shards of this engine have.
+    /// The number of virtual users of all shards of this engine.
     pub(crate) own_users: u32,
 }
 
 impl Settings {
-    /// Whether a script begins its event anew after this error.
+    /// Whether a script restarts its event after this error.
     pub(crate) fn ignores(&self, code: ErrorCode) -> bool {
         self.script.as_ref().is_some_and(|script| match &script.ignored_errors {
             IgnoredErrors::All => true,
@@ -63,7 +63,7 @@ impl Settings {
         (command != RUN).then_some(command)
     }
 
-    /// Whether this error begins the event anew.
+    /// Whether this error restarts the event.
     pub(crate) fn restarts(&self, code: ErrorCode) -> bool {
         let is_listed = match &self.restart_on {
             Some(listed) => listed.has(code.code),
@@ -73,10 +73,11 @@ impl Settings {
     }
 }
 
-/// Where a shard is.
+/// How far a shard is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Users are logging in. Next: `Loading` when all shards' users are, or `Over` when stopped.
+    /// Users are logging in. Next: `Loading` when all shards' users are logged in, or `Over` when
+    /// stopped.
     Connecting,
     /// Events become due. Next: `Draining` when the stop rule or the coordinator says so.
     Loading,
@@ -94,37 +95,37 @@ pub(crate) struct ShardContext {
     pub(crate) meter: Meter,
     pub(crate) timers: Timers,
     pub(crate) connect_queue: ConnectQueue,
-    /// Where events are due by a schedule of their own.
+    /// The open loop, if events are due by a schedule of their own.
     pub(crate) open: Option<OpenLoop>,
     pub(crate) stage: Stage,
-    /// Users with an event in flight, or that are rolling one back.
+    /// Users that have an event in flight or are rolling one back.
     pub(crate) busy: u64,
-    /// What is known of the connections before the load begins.
+    /// What is known of the connections before the load starts.
     pub(crate) connected: Connected,
     /// The command about to be sent; kept so that no event allocates.
     pub(crate) command: Vec<u8>,
     pub(crate) params: Params,
-    /// When the poller last told of something.
+    /// When the poller last reported something.
     pub(crate) woken: Nanos,
-    /// Tokens of users whose sockets may hold more, but others shall have their turn first.
+    /// Tokens of users whose sockets may hold more data; others have their turn first.
     pub(crate) again: Vec<u64>,
     /// The stop rule's last event is claimed.
     pub(crate) exhausted: bool,
     sched_policy: SchedPolicy,
-    /// Users with a lower place than this may begin events; the others rest.
+    /// Users with a lower place than this may start events; the others rest.
     active: u32,
-    /// Which change of the load was applied last.
+    /// The number of the last applied change of the load.
     applied: u64,
-    /// Which of the step's shards this is.
+    /// The shard's index in the step.
     shard: usize,
     coordinator: ShardSender,
-    /// When the load began, on the step's clock.
+    /// When the load started, on the step's clock.
     began: Nanos,
     /// When the meter's interval ends, on the step's clock.
     next_cut: Nanos,
 }
 
-/// What a shard begins with.
+/// What a shard starts with.
 pub(crate) struct Parts {
     pub(crate) meter: Meter,
     pub(crate) connect_queue: ConnectQueue,
@@ -163,8 +164,8 @@ impl ShardContext {
         })
     }
 
-    /// The time; intervals that have ended by it are handed over first, so that what is counted
-    /// next belongs to the interval of its own time.
+    /// The time. Intervals that have ended by now are handed over first, so that what is counted
+    /// next belongs to the right interval.
     pub(crate) fn now(&mut self) -> Nanos {
         let now = self.settings.clock.now();
         if now >= self.next_cut {
@@ -173,7 +174,7 @@ impl ShardContext {
         now
     }
 
-    /// An instant as seconds of the run count it.
+    /// An instant in seconds on the run's clock.
     pub(crate) fn since_begin(&self, now: Nanos) -> Nanos {
         now.since(self.began)
     }
@@ -196,16 +197,17 @@ impl ShardContext {
         }
     }
 
-    /// Whether somebody wants this user to begin no event.
+    /// Whether this user must not start events at present.
     pub(crate) fn rests(&self, user: u32) -> bool {
         user >= self.active
     }
 
-    /// Applies what somebody has changed since the last call, and says which users may begin events again.
+    /// Applies the changes requested since the last call; returns which users may start events
+    /// again.
     pub(crate) fn apply_changes(&mut self) -> std::ops::Range<u32> {
         let nobody = 0..0;
         let changes = self.settings.control.changes();
-        // What is changed before the load begins holds from its begin on.
+        // A change requested before the load applies from its start.
         if changes == self.applied || !self.is_loading() {
             return nobody;
         }
@@ -215,7 +217,7 @@ impl ShardContext {
         if !self.is_loading() {
             return nobody;
         }
-        // What was due before the change is of the load before it.
+        // What was due before the change belongs to the load before it.
         self.admit_due(now);
         let held = self.settings.control.is_held();
         if let Some(open) = &mut self.open {
@@ -250,7 +252,7 @@ impl ShardContext {
         }
     }
 
-    /// When the next event of the open loop is due; never in a closed loop, and when none may begin.
+    /// When the next event of the open loop is due; never in a closed loop, or when none may start.
     fn next_due(&self) -> Nanos {
         match &self.open {
             Some(open) if self.is_loading() && !self.exhausted => open.next_due(),
@@ -258,14 +260,14 @@ impl ShardContext {
         }
     }
 
-    /// No event begins any more: those that wait are skipped.
+    /// No more events start: those that wait are skipped.
     fn give_up_waiting(&mut self) {
         while let Some(due) = self.open.as_mut().and_then(OpenLoop::take_waiting) {
             self.meter.event_skipped(due.member);
         }
     }
 
-    /// Whether the stop rule lets one more event begin.
+    /// Whether the stop rule allows one more event to start.
     pub(crate) fn claim_event(&mut self, now: Nanos) -> bool {
         if self.since_begin(now) < self.settings.window_begins {
             return true;
@@ -275,7 +277,7 @@ impl ShardContext {
         claimed
     }
 
-    /// No event begins any more; what is in flight is finished.
+    /// No more events start; those in flight are finished.
     pub(crate) fn drain(&mut self, now: Nanos) {
         self.admit_due(now.min(self.began + self.meter.next_boundary()));
         let interval = self.meter.cut(self.since_begin(now));
@@ -286,14 +288,15 @@ impl ShardContext {
         self.give_up_waiting();
     }
 
-    /// The step was asked to stop: whatever its plan allows, events in flight now have [`STOPPED_DRAIN`] to finish.
+    /// The step was asked to stop: whatever its plan allows, events in flight now have
+    /// [`STOPPED_DRAIN`] to finish.
     pub(crate) fn shorten_drain(&mut self, now: Nanos) {
         if let Stage::Draining { until } = &mut self.stage {
             *until = (*until).min(now + STOPPED_DRAIN);
         }
     }
 
-    /// The shard's last word.
+    /// Sends the shard's last messages.
     pub(crate) fn finish(&mut self) {
         match self.stage {
             Stage::Draining { .. } => {
@@ -302,7 +305,7 @@ impl ShardContext {
                 let interval = self.meter.cut(self.since_begin(now));
                 self.send(Message::Interval(Box::new(interval)));
             }
-            // Nothing but this interval tells why a step failed before it began.
+            // Only this interval says why a step failed before it started.
             Stage::Connecting if self.meter.has_trouble() => {
                 self.meter.drain();
                 let interval = self.meter.cut(Nanos::ZERO);
@@ -313,7 +316,7 @@ impl ShardContext {
         self.stage = Stage::Over;
     }
 
-    /// The step cannot go on. The coordinator stops all shards.
+    /// The step cannot continue. The coordinator stops all shards.
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.send(Message::Failed(failure));
     }
@@ -332,7 +335,7 @@ impl ShardContext {
             return now;
         }
         let alarm = self.timers.next().unwrap_or(Nanos::MAX);
-        // An hour is long enough to be no cost, and keeps the timer's arithmetic small.
+        // An hour costs nothing and keeps the timer's arithmetic small.
         let idle = now + Nanos::from_millis(3_600_000);
         self.next_cut.min(drained).min(alarm).min(self.next_due()).min(idle)
     }

@@ -1,4 +1,4 @@
-//! The flags and counters by which the threads of a step steer each other, all of them atomic.
+//! The flags and counters by which the threads of a step control each other, all of them atomic.
 
 use loadstone_measure::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
@@ -6,36 +6,36 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-/// The coordinator's word to the shards.
+/// What the coordinator sets and the shards read.
 #[derive(Debug)]
 pub(crate) struct Control {
-    /// When the load begins, on the step's clock; 0 while users are still connecting.
+    /// When the load starts, on the step's clock; 0 while users are still connecting.
     begin_at: AtomicU64,
     stop: AtomicBool,
-    /// From when on no event begins, on the step's clock, unless whoever started it says that it is still there; 0:
-    /// nobody has to.
+    /// When no more events may start unless the process that started the step renews its lease, on
+    /// the step's clock; 0: no lease.
     lease_ends: AtomicU64,
-    /// Events that may still become due; `None` without a limit.
+    /// Events that may still become due; `None` if there is no limit.
     events_left: Option<AtomicI64>,
-    /// How many more attempts to connect may be under way, over all shards.
+    /// How many more connection attempts may be under way, over all shards.
     free_connects: AtomicU32,
     /// Whether a shard found none of them free and wants to be woken.
     connects_wanted: AtomicBool,
-    /// A script's `init` is over: its users may begin.
+    /// A script's `init` is over: its users may start.
     initialised: AtomicBool,
-    /// Users whose script has said goodbye, of all shards.
+    /// Users whose script has finished, over all shards.
     departed: AtomicU64,
     /// All shards have ended.
     over: AtomicBool,
-    /// How often somebody has changed the load since it began.
+    /// How often the load has been changed since it started.
     changes: AtomicU64,
-    /// Virtual users that may begin events: those with a lower number.
+    /// Virtual users that may start events: those with a lower number.
     active: AtomicU32,
-    /// No event begins for now.
+    /// No events start for now.
     held: AtomicBool,
-    /// Events a second of an open loop, as bits; 0 while it goes by the plan.
+    /// The open loop's events per second, as bits; 0 while the plan's rate applies.
     rate: AtomicU64,
-    /// One a shard.
+    /// One per shard.
     wakes: Vec<OwnedFd>,
 }
 
@@ -81,13 +81,13 @@ impl Control {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// The lease goes on up to then.
+    /// Extends the lease until then.
     pub(crate) fn renew(&self, until: Nanos) {
         self.lease_ends.store(until.0.max(1), Ordering::Release);
     }
 
-    /// Whether the lease is over. A shard looks itself: after the process has stood still it may run before the
-    /// coordinator does.
+    /// Whether the lease is over. A shard checks this itself: after the process was suspended it
+    /// may run before the coordinator does.
     pub(crate) fn is_abandoned(&self, now: Nanos) -> bool {
         let ends = self.lease_ends.load(Ordering::Acquire);
         ends != 0 && now.0 >= ends
@@ -103,7 +103,7 @@ impl Control {
         self.initialised.load(Ordering::Acquire)
     }
 
-    /// One more user's script has said goodbye; all hear of it when they are `all`.
+    /// One more user's script has finished; all users are woken when the count reaches `all`.
     pub(crate) fn depart(&self, all: u64) {
         if self.departed.fetch_add(1, Ordering::SeqCst) + 1 >= all {
             self.wake();
@@ -114,19 +114,19 @@ impl Control {
         self.departed.load(Ordering::SeqCst)
     }
 
-    /// From now on only so many virtual users begin events.
+    /// From now on only this many virtual users start events.
     pub(crate) fn set_active(&self, users: u32) {
         self.active.store(users, Ordering::Release);
         self.changed();
     }
 
-    /// From now on so many events a second are due; above 0.
+    /// From now on this many events per second are due; above 0.
     pub(crate) fn set_rate(&self, rate: f64) {
         self.rate.store(rate.to_bits(), Ordering::Release);
         self.changed();
     }
 
-    /// From now on no event begins, or events begin again.
+    /// From now on no events start (`true`), or they start again (`false`).
     pub(crate) fn hold(&self, held: bool) {
         self.held.store(held, Ordering::Release);
         self.changed();
@@ -136,12 +136,12 @@ impl Control {
         self.held.load(Ordering::Acquire)
     }
 
-    /// A number that is another one after each change of the load.
+    /// A number that differs after each change of the load.
     pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// How many of a shard's users may begin events: users are dealt out to shards in turn.
+    /// How many of a shard's users may start events: users are dealt out to shards in turn.
     pub(crate) fn active_in(&self, shard: usize) -> u32 {
         if self.is_held() {
             return 0;
@@ -151,7 +151,7 @@ impl Control {
         self.active.load(Ordering::Acquire).saturating_sub(shard).div_ceil(shards)
     }
 
-    /// The rate that somebody has set in place of the plan's.
+    /// The rate that replaces the plan's, if one was set.
     pub(crate) fn rate(&self) -> Option<f64> {
         match self.rate.load(Ordering::Acquire) {
             0 => None,
@@ -173,7 +173,7 @@ impl Control {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Takes one event from what is left. `false` when nothing is.
+    /// Takes one of the remaining events. `false` if there are none.
     pub(crate) fn claim_event(&self) -> bool {
         match &self.events_left {
             None => true,
@@ -181,17 +181,18 @@ impl Control {
         }
     }
 
-    /// Whether one more attempt to connect may begin. Who hears no is woken when one is free.
+    /// Whether one more connection attempt may start. A shard that gets `false` is woken when one
+    /// is free.
     pub(crate) fn take_connect(&self) -> bool {
         if self.try_take_connect() {
             return true;
         }
         self.connects_wanted.store(true, Ordering::SeqCst);
-        // One may have become free before the wish was seen.
+        // One may have become free before the flag was seen.
         self.try_take_connect()
     }
 
-    /// An attempt to connect is over.
+    /// A connection attempt is over.
     pub(crate) fn give_connect(&self) {
         self.free_connects.fetch_add(1, Ordering::SeqCst);
         if self.connects_wanted.swap(false, Ordering::SeqCst) {
@@ -208,15 +209,15 @@ impl Control {
         self.wakes[shard].as_fd()
     }
 
-    /// Forgets that the shard was woken.
+    /// Clears the wake-up.
     pub(crate) fn clear_wake(&self, shard: usize) {
-        // It fails only when there was nothing to forget.
+        // This fails only if there was nothing to clear.
         let _ = rustix::io::read(&self.wakes[shard], &mut [0_u8; 8]);
     }
 
     fn wake(&self) {
         for fd in &self.wakes {
-            // It fails only when the counter is full: then the shard is being woken already.
+            // This fails only if the counter is full: then the shard is being woken already.
             let _ = rustix::io::write(fd, &1_u64.to_ne_bytes());
         }
     }

@@ -1,29 +1,30 @@
-//! What a shard tells the coordinator of its step.
+//! Messages from a shard to the coordinator of its step.
 
 use crate::error::Failure;
 use crate::metering::Interval;
 use crate::record::{Connected, FirstError, ScriptStage, Stuck};
 use crossbeam_channel::Sender;
 
-/// What a shard has to say.
+/// A message.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// All its users are connected.
     Connected(Connected),
     Interval(Box<Interval>),
-    /// A script prints this.
+    /// Output of a script.
     Printed(String),
-    /// A script has come so far.
+    /// A script has reached this stage.
     Script(ScriptStage),
-    /// What a script was refused, told at once: it may print what it makes of it.
+    /// A server's refusal that a script got. Sent at once, because the script may print something
+    /// about it.
     Refused(FirstError),
-    /// A script's goodbye has failed.
+    /// A script failed in its final part.
     Complaint(String),
-    /// A script does not come back.
+    /// A script does not return control.
     Stuck(Stuck),
-    /// The step cannot go on.
+    /// The step cannot continue.
     Failed(Failure),
-    /// Its thread is over.
+    /// The shard's thread is over.
     Finished,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct ShardMessage {
     pub(crate) message: Message,
 }
 
-/// A shard's way to the coordinator.
+/// A shard's channel to the coordinator.
 #[derive(Clone)]
 pub(crate) struct ShardSender {
     pub(crate) shard: usize,
@@ -42,7 +43,7 @@ pub(crate) struct ShardSender {
 
 impl ShardSender {
     pub(crate) fn send(&self, message: Message) {
-        // The coordinator outlives the shards; were it gone, nobody would be left to tell.
+        // The coordinator outlives the shards; if it were gone, nobody could receive this.
         drop(self.messages.send(ShardMessage { shard: self.shard, message }));
     }
 }

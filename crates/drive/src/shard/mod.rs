@@ -1,5 +1,5 @@
-//! What the users of one event loop share: its clock, timers and counters, the events that are due, the
-//! turns to connect, and the words of whoever steers the step.
+//! What the users of one event loop share: its clock, timers and counters, the events that are due,
+//! the connect queue, and the controls of the running step.
 
 mod connect_queue;
 mod context;

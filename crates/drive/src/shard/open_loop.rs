@@ -1,4 +1,4 @@
-//! The open loop: events become due by the schedule, wait in a queue, and are taken by users that are free.
+//! The open loop: events become due by the schedule, wait in a queue, and are taken by free users.
 
 use crate::metering::ALONE;
 use loadstone_measure::Nanos;
@@ -6,21 +6,21 @@ use loadstone_workload::WeightedPicker;
 use loadstone_workload::arrival::OpenSchedule;
 use std::collections::VecDeque;
 
-/// The events of one shard that are due and have not begun, and the users that could begin one.
+/// The events of one shard that are due and have not started, and the users that could start one.
 #[derive(Debug)]
 pub(crate) struct OpenLoop {
     schedule: OpenSchedule,
-    /// When the load began, on the step's clock.
+    /// When the load started, on the step's clock.
     began: Nanos,
-    /// The events that wait, oldest first.
+    /// Waiting events, oldest first.
     waiting: VecDeque<Due>,
-    /// Draws which member of a mix each event is of.
+    /// Draws the member of a mix that each event belongs to.
     picker: Option<WeightedPicker>,
-    /// How many may wait; what comes beyond is skipped, so that no overload takes all our memory.
+    /// How many may wait; any more are skipped, so that no overload exhausts our memory.
     most_waiting: usize,
-    /// The load is held back: what becomes due is skipped.
+    /// The load is on hold: events that become due are skipped.
     held: bool,
-    /// Users that stood idle when they were put here, longest first; some may have lost their
+    /// Users that were idle when they were added, longest first; some may have lost their
     /// connection since.
     free: VecDeque<u32>,
 }
@@ -28,18 +28,18 @@ pub(crate) struct OpenLoop {
 /// An event that waits for a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
-    /// Since when.
+    /// When it became due.
     pub(crate) at: Nanos,
-    /// Of a mix.
+    /// The member of a mix.
     pub(crate) member: u16,
 }
 
-/// What became of an event when its time came.
+/// What happened to an event when it became due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admitted {
     /// It waits for a user.
     Waits,
-    /// Too many wait already, or the load is held back.
+    /// Too many wait already, or the load is on hold.
     Skipped,
 }
 
@@ -62,17 +62,17 @@ impl OpenLoop {
         self.began + self.schedule.next()
     }
 
-    /// From `now` on, on the step's clock, `rate` events a second are due over all shards.
+    /// From `now` on, on the step's clock, `rate` events per second are due over all shards.
     pub(crate) fn change_rate(&mut self, now: Nanos, rate: f64) {
         self.schedule.change_rate(now - self.began, rate);
     }
 
-    /// From now on what becomes due is skipped, or waits again.
+    /// From now on events that become due are skipped, or wait again.
     pub(crate) fn hold(&mut self, held: bool) {
         self.held = held;
     }
 
-    /// The next event's time has come. Says what became of it, and of which member it is.
+    /// The next event is due. Returns what happens to it, and the member that it belongs to.
     pub(crate) fn admit(&mut self) -> (Admitted, u16) {
         let at = self.next_due();
         self.schedule.advance();

@@ -7,32 +7,34 @@ use loadstone_measure::Nanos;
 /// An event loop that uses more of its core than this finds several answers at each turn anyway.
 const BUSY: f64 = 0.5;
 
-/// How the thread of an event loop is scheduled, as its load is.
+/// The scheduling policy of an event loop's thread, which follows its load.
 #[derive(Debug)]
 pub(crate) struct SchedPolicy {
-    /// Whether events have times of their own, which an idle loop must be woken for without delay.
+    /// Whether events have due times of their own, for which an idle loop must be woken without
+    /// delay.
     is_punctual: bool,
     gives_way: bool,
 }
 
 impl SchedPolicy {
-    /// Of a loop whose events are due when others end: it gives way from the start.
+    /// For a loop whose events are due when others end: it yields from the start.
     pub(crate) fn of_closed_loop() -> Self {
         Self { is_punctual: false, gives_way: false }
     }
 
-    /// Of a loop whose events are due by a schedule: it gives way only while it is busy. One that is
-    /// not would begin its events late by whatever runs on its core, milliseconds where a neighbour does.
+    /// For a loop whose events are due by a schedule: it yields only while it is busy. An idle one
+    /// would start its events late by whatever runs on its core, which can be milliseconds next to
+    /// a busy neighbour.
     pub(crate) fn of_open_loop() -> Self {
         Self { is_punctual: true, gives_way: false }
     }
 
-    /// For the thread that calls, before its load.
+    /// Sets the calling thread's policy before its load.
     pub(crate) fn begin(&mut self) {
         self.give_way(!self.is_punctual);
     }
 
-    /// Changes the policy where the load has changed: the calling thread has used so much CPU in so long.
+    /// Changes the policy if the load has changed. The calling thread used `cpu` of `elapsed`.
     pub(crate) fn adapt(&mut self, cpu: Nanos, elapsed: Nanos) {
         if self.is_punctual && elapsed > Nanos::ZERO {
             self.give_way(cpu.seconds() > BUSY * elapsed.seconds());
@@ -42,22 +44,22 @@ impl SchedPolicy {
     fn give_way(&mut self, wanted: bool) {
         if wanted != self.gives_way {
             let policy = if wanted { libc::SCHED_BATCH } else { libc::SCHED_OTHER };
-            // Where the system does not let it, the loop only costs more, or is later.
+            // If the system refuses, the loop only costs more, or is later.
             self.gives_way = if set_policy(policy).is_ok() { wanted } else { self.gives_way };
         }
     }
 }
 
-/// `SCHED_BATCH` asks that waking this thread does not interrupt the one that runs.
+/// With `SCHED_BATCH`, waking this thread does not preempt the running one.
 ///
-/// An answer that wakes the loop would, by the ordinary policy, push a server's thread off its core
-/// in the middle of a statement: two switches of context for one answer, which then is looked at
-/// alone. A thread of `SCHED_BATCH` runs when the core is free or its turn has come, with the share
-/// that any other thread has, and finds more answers at once. On a core of its own it changes
-/// nothing. See sched(7) and docs/decisions/0012.
+/// Under the default policy, an answer that wakes the loop would preempt a server's thread in the
+/// middle of a statement: two context switches for a single answer. A `SCHED_BATCH` thread runs
+/// when the core is free or its turn has come, with the same share of CPU as any other thread, and
+/// then finds several answers at once. On a core of its own nothing changes. See sched(7) and
+/// docs/decisions/0012.
 ///
 /// # Errors
-/// The system does not allow it: the thread keeps the policy it has.
+/// The system refuses: the thread keeps its policy.
 fn set_policy(policy: i32) -> std::io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: thread 0 is this one, and the kernel only reads `parameters`, which outlives the call.
@@ -74,11 +76,11 @@ mod tests {
     const SECOND: Nanos = Nanos::from_millis(1_000);
 
     fn policy() -> i32 {
-        // SAFETY: asks for the policy of this thread.
+        // SAFETY: only reads the policy of this thread.
         unsafe { libc::sched_getscheduler(0) }
     }
 
-    /// Policies of a thread of its own, after the load's begin and after each interval.
+    /// The policies of a thread of its own, after the start of the load and after each interval.
     fn policies(mut sched_policy: SchedPolicy, busy_ms: &[u64]) -> Vec<i32> {
         let busy_ms = busy_ms.to_vec();
         let seen = std::thread::spawn(move || {

@@ -4,7 +4,7 @@ use loadstone_measure::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Why a user is woken. A timer is a hint: who is woken checks that it is still true.
+/// Why a user is woken. A timer is a hint: the user checks that it still applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Alarm {
     /// Its next event is due.
@@ -13,7 +13,7 @@ pub(crate) enum Alarm {
     Retry,
     /// Its attempt to connect takes too long.
     ConnectTimeout,
-    /// Its script has slept.
+    /// Its script's sleep is over.
     Slept,
 }
 
@@ -32,7 +32,7 @@ impl Timers {
         self.heap.peek().map(|Reverse((at, _, _))| *at)
     }
 
-    /// Takes out the next one that has come by `now`.
+    /// Takes out the next one that is due by `now`.
     pub(crate) fn pop(&mut self, now: Nanos) -> Option<(u32, Alarm)> {
         if self.next()? > now {
             return None;

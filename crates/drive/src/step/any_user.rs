@@ -1,4 +1,4 @@
-//! A virtual user of either sort, native or scripted, as the event loop calls it.
+//! A virtual user of either kind, native or scripted, as the event loop calls it.
 
 use crate::connection::Ready;
 use crate::scripted::Scripted;
@@ -11,7 +11,7 @@ use loadstone_measure::Nanos;
     reason = "native users lie side by side, in one piece of memory"
 )]
 pub(crate) enum AnyUser {
-    /// Driven by a workload of ours.
+    /// Driven by a built-in workload or a template.
     Native(User),
     /// Driven by a script.
     Scripted(Box<Scripted>),
@@ -40,7 +40,7 @@ impl AnyUser {
         }
     }
 
-    /// The load begins.
+    /// The load starts.
     pub(crate) fn begin(&mut self, shard: &mut ShardContext, at: Nanos) {
         match self {
             Self::Native(user) => user.begin(shard, at),
@@ -56,7 +56,7 @@ impl AnyUser {
         }
     }
 
-    /// It may begin events again.
+    /// It may start events again.
     pub(crate) fn go_on_after_rest(&mut self, shard: &mut ShardContext) {
         match self {
             Self::Native(user) => user.go_on_after_rest(shard),
@@ -64,7 +64,7 @@ impl AnyUser {
         }
     }
 
-    /// No event begins any more.
+    /// No more events start.
     pub(crate) fn finish(&mut self, shard: &mut ShardContext) {
         match self {
             Self::Native(_) => {}
@@ -72,12 +72,12 @@ impl AnyUser {
         }
     }
 
-    /// The step ends: an event that is due and has no connection does not begin any more, and one in flight
-    /// gets no answer.
+    /// The step ends: an event that is due and has no connection no longer starts, and one in
+    /// flight gets no answer.
     pub(crate) fn give_up_waiting(&mut self, shard: &mut ShardContext) {
         match self {
             Self::Native(user) => user.give_up_waiting(shard),
-            // Its events begin, whatever became of its connections.
+            // Its events start whatever happened to its connections.
             Self::Scripted(_) => {}
         }
     }
@@ -90,7 +90,7 @@ impl AnyUser {
         }
     }
 
-    /// Whether others wait until this user has begun.
+    /// Whether others wait until this user has initialised.
     pub(crate) fn goes_first(&self) -> bool {
         match self {
             Self::Native(_) => false,
@@ -98,7 +98,7 @@ impl AnyUser {
         }
     }
 
-    /// Goes on with what waits for all others to have said goodbye, where they have.
+    /// Continues with what waits for all others to finish, once they have.
     pub(crate) fn look_for_others(&mut self, shard: &mut ShardContext) {
         match self {
             Self::Native(_) => {}
@@ -106,8 +106,8 @@ impl AnyUser {
         }
     }
 
-    /// Whether it opens connections after the window, too: a script asks for them in an event that is
-    /// in flight, and to say goodbye. A native user's are only worth it for events to come.
+    /// Whether it opens connections after the window, too: a script needs them for an event in
+    /// flight, and for its final part. A native user needs one only for further events.
     pub(crate) fn connects_late(&self) -> bool {
         matches!(self, Self::Scripted(_))
     }

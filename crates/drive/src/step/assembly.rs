@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// Runs a step to its last record, whatever comes between.
+/// Runs a step to its last record, whatever happens.
 pub(super) fn run_step(
     plan: &Plan,
     control: Arc<Control>,
@@ -37,7 +37,7 @@ pub(super) fn run_step(
     if let Err(failure) = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked) {
         let reason = EndReason::Failed;
         let end = End { reason, error: Some(failure), seconds: 0.0, tally: Tally::default() };
-        // Nobody listens any more: then nobody wants to know.
+        // If the receiver is gone, nobody needs the record.
         drop(spare.send(Record::End(end)));
     }
 }
@@ -62,7 +62,7 @@ fn try_run_step(
     Coordinator::new(Step::of(plan), control.clone(), clock, records).run(&messages, orders);
     control.end();
     for thread in shards.into_iter().chain(watchdog) {
-        // A panic was caught and told.
+        // A panic was caught and reported.
         drop(thread.join());
     }
     Ok(())
@@ -135,7 +135,7 @@ fn start_shards(
     started.collect()
 }
 
-/// Where there is a script, a thread that looks after it.
+/// Starts the script's watchdog thread, if there is a script.
 fn start_watchdog(
     plan: &Plan,
     settings: &Settings,
@@ -159,14 +159,14 @@ fn start_watchdog(
 
 /// Where a user of a shard belongs.
 struct Place {
-    /// In the shard.
+    /// Its index in the shard.
     index: u32,
-    /// Among all users.
+    /// Its number among all users.
     number: u64,
     endpoint: Arc<Endpoint>,
 }
 
-/// Users are dealt out in turn, to parts, shards and targets; what a user does depends on its number
+/// Users are dealt out in turn to parts, shards and targets. What a user does depends on its number
 /// alone, so the number of parts and shards changes no key.
 fn places(plan: &Plan, shard: usize, endpoints: &[Arc<Endpoint>]) -> Vec<Place> {
     plan.stride_of(shard)
@@ -187,7 +187,7 @@ fn make_users(plan: &Plan, places: &[Place], assignment: &Assignment) -> Vec<Use
     places.iter().map(native).collect()
 }
 
-/// Connections that sender nothing, dealt out as users are; in the shard they stand behind its users.
+/// Idle connections, dealt out as users are; in the shard they come after its users.
 fn make_idle(
     plan: &Plan,
     shard: usize,
@@ -202,7 +202,8 @@ fn make_idle(
     numbers.enumerate().map(idle)
 }
 
-/// A script's users belong to the thread that makes them; `first` is the number of this engine's first one.
+/// A script's users belong to the thread that makes them; `first` is the number of this engine's
+/// first user.
 fn scripted_users(
     settings: &Settings,
     first: u64,
@@ -268,7 +269,7 @@ fn make_meter(plan: &Plan, shard: usize) -> Meter {
     }
 }
 
-/// Each shard has every `step`-th event: those of all shards of all parts make the whole rate.
+/// Each shard has every `step`-th event: those of all shards of all parts make up the whole rate.
 fn open_loop(plan: &Plan, shard: usize, assignment: Option<&Assignment>) -> Option<OpenLoop> {
     let Stride { first, step } = plan.stride_of(shard);
     let schedule = if plan.phases.is_empty() {

@@ -1,4 +1,4 @@
-//! The coordinator of a step: brings the intervals of all shards together and writes the records.
+//! The coordinator of a step: merges the intervals of all shards and writes the records.
 
 use crate::clock::Clock;
 use crate::error::{Failure, FailureKind};
@@ -15,28 +15,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What whoever started the step has to say.
+/// An order from the process that started the step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Order {
-    /// The load begins at this instant of CLOCK_MONOTONIC.
+    /// The load starts at this instant of CLOCK_MONOTONIC.
     BeginAt(Nanos),
-    /// Somebody still wants the step.
+    /// The step is still needed.
     Renew,
 }
 
-/// What of a plan the coordinator needs.
+/// What the coordinator needs of a plan.
 pub(crate) struct Step {
     tag: String,
     shards: usize,
     part: Part,
     waits_for_start: bool,
-    /// Whether it has connections that say nothing.
+    /// Whether the step has idle connections.
     has_idle: bool,
-    /// What the members of a mix are called.
+    /// The names of a mix's members.
     members: Vec<String>,
-    /// How many users are at work, where that goes by phases.
+    /// The number of active users over time, if the plan has phases.
     users: Option<UsersAtWork>,
-    /// How long the step goes on without a sign of life.
+    /// How long the step continues without a sign of life.
     lease: Option<Nanos>,
 }
 
@@ -55,14 +55,14 @@ impl Step {
     }
 }
 
-/// Users at work over time.
+/// The number of active users over time.
 struct UsersAtWork {
     over_time: UsersOverTime,
-    /// Those that a member of a mix has for itself: they always are.
+    /// Dedicated users of a mix's member: they are always active.
     always: u32,
-    /// Which of them are this engine's.
+    /// The part of them that is this engine's.
     part: Part,
-    /// When their number changes next, since the load began.
+    /// When their number changes next, since the start of the load.
     next: Option<Nanos>,
 }
 
@@ -76,7 +76,7 @@ impl UsersAtWork {
         Some(Self { over_time, always, part: plan.part, next: Some(Nanos::ZERO) })
     }
 
-    /// How many of this engine's are from now on, where the number of all has changed by `time`.
+    /// How many of this engine's users are active from now on, if the total has changed by `time`.
     fn change(&mut self, time: Nanos) -> Option<u32> {
         if self.next? > time {
             return None;
@@ -86,7 +86,7 @@ impl UsersAtWork {
     }
 }
 
-/// How long is waited where nothing is to be done at a certain time.
+/// How long to wait if nothing has a due time.
 const IDLE: Nanos = Nanos::from_millis(3_600_000);
 
 pub(crate) struct Coordinator {
@@ -94,23 +94,23 @@ pub(crate) struct Coordinator {
     control: Arc<Control>,
     clock: Clock,
     records: Sender<Record>,
-    /// When the load is to begin, on the step's clock, once somebody has said so.
+    /// When the load is to start, on the step's clock, once that is known.
     begin_at: Option<Nanos>,
-    /// When the load began, on the step's clock.
+    /// When the load started, on the step's clock.
     began: Option<Nanos>,
-    /// When somebody last wanted the step, on the step's clock.
+    /// When the lease was last renewed, on the step's clock.
     renewed: Nanos,
     connected: Connected,
     connected_shards: usize,
     finished: Vec<bool>,
     pending: BTreeMap<u64, Merge>,
-    /// The last word of each shard on what is cumulative.
+    /// The latest cumulative figures of each shard.
     tallies: Vec<Tally>,
     members: Vec<Vec<Tally>>,
     users: Vec<Vec<u64>>,
     outages: Outages,
     failure: Option<Failure>,
-    /// The error numbers that were said already.
+    /// The error codes that were reported already.
     said_errors: BTreeSet<Code>,
     to: Nanos,
 }
@@ -157,7 +157,7 @@ impl Coordinator {
                 },
                 recv(orders) -> order => match order {
                     Ok(order) => self.follow(order),
-                    // Whoever could give one has let go of the step, which is being stopped.
+                    // The handle of the step was dropped, so the step is being stopped.
                     Err(_) => orders = never(),
                 },
                 default(self.patience()) => {}
@@ -205,7 +205,7 @@ impl Coordinator {
         }
     }
 
-    /// `None` where nobody has to show that he is there.
+    /// `None` if the step has no lease.
     fn lease_end(&self) -> Option<Nanos> {
         self.step.lease.map(|lease| self.renewed + lease)
     }
@@ -215,7 +215,7 @@ impl Coordinator {
         self.control.stop();
     }
 
-    /// How long nothing needs to be done unless somebody says something.
+    /// How long nothing needs to be done unless a message arrives.
     fn patience(&self) -> Duration {
         let now = self.clock.now();
         let begin = self.begin_at.filter(|_| self.is_ready());
@@ -225,7 +225,7 @@ impl Coordinator {
         Duration::from_nanos(next.0.saturating_sub(now.0))
     }
 
-    /// Begins the load when its time has come, and ends a step that nobody wants any more.
+    /// Starts the load when its time has come, and ends an abandoned step.
     fn look_at_the_clock(&mut self) {
         let now = self.clock.now();
         if let Some(at) = self.begin_at
@@ -246,19 +246,19 @@ impl Coordinator {
         }
     }
 
-    /// Whether all users are connected and wait for the load to begin.
+    /// Whether all users are connected and wait for the load to start.
     fn is_ready(&self) -> bool {
         self.began.is_none() && self.connected_shards == self.finished.len()
     }
 
     fn begin(&mut self, at: Nanos) {
         self.began = Some(at);
-        // Known before the load begins, so that nobody has an event too many.
+        // Set before the load starts, so that no user has an event too many.
         self.change_users(Nanos::ZERO);
         self.control.begin(at);
     }
 
-    /// Where their number goes by phases: so many users are at work from now on.
+    /// If the plan has phases, sets how many users are active from now on.
     fn change_users(&mut self, time: Nanos) {
         if let Some(users) = self.step.users.as_mut().and_then(|users| users.change(time)) {
             self.control.set_active(users);
@@ -288,7 +288,7 @@ impl Coordinator {
         }
     }
 
-    /// Says each interval that all shards have told of, in their order.
+    /// Emits each interval that all shards have reported, in order.
     fn emit_complete(&mut self) {
         while let Some(entry) = self.pending.first_entry() {
             let told = |(shard, finished): (usize, &bool)| *finished || entry.get().has(shard);
@@ -356,7 +356,7 @@ impl Coordinator {
     }
 
     fn say(&self, record: Record) {
-        // The listener may be gone (an interrupted program): the load still ends cleanly.
+        // The receiver may be gone (an interrupted program): the load still ends cleanly.
         drop(self.records.send(record));
     }
 }

@@ -5,19 +5,20 @@ use crate::connection::{Interest, Ready};
 use crate::shard::{Message, OpenLoop, ShardContext, Stage};
 use loadstone_measure::Nanos;
 
-/// What one read takes from a socket. Shared by all users of the shard, so it may be generous.
+/// How much one read takes from a socket. All users of the shard share the buffer, so it may be
+/// generous.
 const BUFFER: usize = 256 * 1024;
 
 /// Runs the users of one shard.
 pub(crate) struct EventLoop {
     users: Vec<AnyUser>,
     shard: ShardContext,
-    /// Which of the step's shards, for its wake-up descriptor.
+    /// The shard's index in the step, for its wake-up descriptor.
     index: usize,
     reported: bool,
-    /// Whether the users know that no event begins any more.
+    /// Whether the users know that no more events start.
     finishing: bool,
-    /// From which on users wait for the first of all to be initialised.
+    /// From this index on, users wait until the very first user is initialised.
     held_back: Option<usize>,
 }
 
@@ -43,7 +44,8 @@ impl EventLoop {
             let deadline = self.shard.deadline(now);
             self.shard.poller.wait(self.shard.settings.clock, now, deadline, &mut ready)?;
             self.shard.woken = self.shard.now();
-            // Before answers that came while the process stood still make their users go on.
+            // Checked before answers that arrived while the process was suspended make their users
+            // continue.
             if control.is_abandoned(self.shard.woken) {
                 self.change_stage(self.shard.woken);
             }
@@ -102,13 +104,14 @@ impl EventLoop {
 
     fn ring_alarms(&mut self, now: Nanos) {
         while let Some((index, alarm)) = self.shard.timers.pop(now) {
-            // Each has its own time: what the sends before it took is lateness, and is to be seen.
+            // Each has its own time: what the sends before it took is lateness and must show as
+            // such.
             let at = self.shard.now();
             self.users[index as usize].on_alarm(&mut self.shard, alarm, at);
         }
     }
 
-    /// Somebody may have changed rate or number of users: who rested may go on.
+    /// Applies a changed rate or number of users: resting users may continue.
     fn change_load(&mut self) {
         let all = u32::try_from(self.users.len()).unwrap_or(u32::MAX);
         let again = self.shard.apply_changes();
@@ -117,7 +120,7 @@ impl EventLoop {
         }
     }
 
-    /// Events of the open loop that are due and have a free user.
+    /// Starts events of the open loop that are due and have a free user.
     fn start_due(&mut self) {
         if self.shard.open.is_none() {
             return;
@@ -149,7 +152,7 @@ impl EventLoop {
         {
             self.users.iter_mut().for_each(|user| user.finish(&mut self.shard));
         }
-        // Looked at last: no socket becomes ready for a drain that begins with nothing in flight.
+        // Checked last: no socket becomes ready for a drain that starts with nothing in flight.
         if let Stage::Draining { until } = self.shard.stage
             && (self.shard.busy == 0 || now >= until)
         {
@@ -173,7 +176,7 @@ impl EventLoop {
         }
     }
 
-    /// The stop rule's last event is over, or no user has one any more.
+    /// The stop rule's last event is over, and no user has one any more.
     fn is_exhausted(&self) -> bool {
         if self.users.iter().all(AnyUser::is_over) {
             return true;

@@ -25,11 +25,11 @@ pub struct Drive {
     limits: Limits,
 }
 
-/// What may be changed while the step runs.
+/// The limits for changes while the step runs.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     is_open: bool,
-    /// Its phases say how the load goes.
+    /// The plan's phases determine the load.
     has_phases: bool,
     /// Each shard has its share of an open loop's events, and so needs a user.
     fewest_users: u32,
@@ -56,7 +56,7 @@ impl Limits {
 }
 
 impl Drive {
-    /// Begins the step and returns at once; what goes wrong comes as the end record.
+    /// Starts the step and returns at once; errors are reported by the end record.
     ///
     /// # Errors
     /// The operating system refuses threads or descriptors.
@@ -72,28 +72,28 @@ impl Drive {
         Ok(Self { control, records, orders, limits })
     }
 
-    /// Starts the load of a step whose plan has `waits_for_start`: at this instant of CLOCK_MONOTONIC, or
-    /// as soon as all users are connected if that is later.
+    /// Starts the load of a step whose plan has `waits_for_start`: at this instant of
+    /// CLOCK_MONOTONIC, or as soon as all users are connected if that is later.
     pub fn begin_at(&self, monotonic: Nanos) {
         // A step that is over needs no order.
         let _ = self.orders.send(Order::BeginAt(monotonic));
     }
 
-    /// A sign of life, for a step that ends without.
+    /// Renews the lease of a step that has one.
     pub fn renew(&self) {
         let _ = self.orders.send(Order::Renew);
     }
 
-    /// The next record, or what there is to say instead after `timeout`.
+    /// The next record, or why there is none after `timeout`.
     pub fn next(&self, timeout: Duration) -> Next {
         next_record(&self.records, timeout)
     }
 
-    /// From now on so many events a second are due in place of the plan's rate. Before the load begins
-    /// it holds from its begin on.
+    /// From now on this many events per second are due instead of the plan's rate. Before the load
+    /// starts, the change applies from its start.
     ///
     /// # Errors
-    /// The loop is closed, or nobody could drive such a rate.
+    /// The loop is closed, or the rate is impossible.
     pub fn set_rate(&self, rate: f64) -> Result<(), PlanError> {
         self.limits.refuse_with_phases()?;
         if !self.limits.is_open {
@@ -105,8 +105,8 @@ impl Drive {
         Ok(())
     }
 
-    /// From now on only the first `users` of this engine's virtual users begin events; the others finish theirs and
-    /// rest, with their connections, until they may again.
+    /// From now on only the first `users` of this engine's virtual users start events; the others
+    /// finish theirs and rest, with their connections, until they are allowed again.
     ///
     /// # Errors
     /// More users than this part of the step has, or too few.
@@ -121,21 +121,21 @@ impl Drive {
         Ok(())
     }
 
-    /// From now on no event begins, until this is said again with `false`. Users finish theirs and rest,
-    /// with their connections; events of an open loop that wait, or are due meanwhile, are skipped, so
-    /// that none of them comes in a burst afterwards.
+    /// From now on no events start, until this is called again with `false`. Users finish theirs
+    /// and rest, with their connections. Events of an open loop that wait or become due in the
+    /// meantime are skipped, so that they do not follow in a burst.
     pub fn hold(&self, held: bool) {
         self.control.hold(held);
     }
 
-    /// Asks for a clean end; the records go on until the last one.
+    /// Asks for a clean end; records follow until the last one.
     pub fn stop(&self) {
         self.control.stop();
     }
 }
 
-/// Who lets go of a step ends it, and does not wait until its threads are over: they hold nothing
-/// but their own connections, and need seconds where a server has stopped to answer.
+/// Dropping a step ends it without waiting for its threads: they hold nothing but their own
+/// connections, and need seconds if a server has stopped answering.
 impl Drop for Drive {
     fn drop(&mut self) {
         self.control.stop();

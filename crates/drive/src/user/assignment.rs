@@ -9,8 +9,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Assignment {
     workloads: Workloads,
-    /// Users that have one member of a mix to themselves; the others, whose numbers come after theirs, do
-    /// what all members with a weight do, drawn for each event.
+    /// Users that belong to one member of a mix. The others, numbered after them, run all members
+    /// with a weight, drawn for each event.
     dedicated: Vec<DedicatedUsers>,
 }
 
@@ -24,16 +24,16 @@ pub(crate) struct DedicatedUsers {
     think: Nanos,
 }
 
-/// What one user does, and when of its own accord.
+/// What one user does, and when it does so on its own.
 pub(crate) struct UserSpec {
     pub(crate) machine: Box<dyn Machine>,
-    /// The member of a mix that its next event is of.
+    /// The member of a mix that its next event belongs to.
     pub(crate) member: u16,
-    /// Draws that member, where it is not always the same.
+    /// Draws that member, if it varies.
     pub(crate) picker: Option<WeightedPicker>,
     /// How long it thinks between two events, where its loop is closed.
     pub(crate) think: Nanos,
-    /// Its loop is closed, also beside an open one.
+    /// Its loop is closed, even if the step also has an open one.
     pub(crate) is_closed_loop: bool,
 }
 
@@ -42,7 +42,7 @@ impl Assignment {
         Self { workloads, dedicated: dedicated_users(plan) }
     }
 
-    /// All statements.
+    /// The catalogue of all statements.
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
         self.workloads.catalogue()
     }
@@ -75,7 +75,7 @@ impl Assignment {
         }
     }
 
-    /// Draws the members of the events of an open loop's shard, where there is anything to draw.
+    /// Draws the members of an open loop's events on a shard, if there is a choice.
     pub(crate) fn picker(&self, seed: u64, shard: u64) -> Option<WeightedPicker> {
         match &self.workloads {
             Workloads::One(_) => None,
@@ -84,7 +84,7 @@ impl Assignment {
     }
 }
 
-/// In the plan's order, from number 0 on.
+/// The dedicated users in the plan's order, from number 0 on.
 fn dedicated_users(plan: &Plan) -> Vec<DedicatedUsers> {
     let mut first = 0;
     let mut dedicated = Vec::new();

@@ -1,4 +1,4 @@
-//! Opens the connection of a native user, and opens another when it is lost.
+//! Opens the connection of a native user, and another one when it is lost.
 
 use super::{Link, User};
 use crate::connection::{Advance, Interest, Loss, Opened, Opening};
@@ -8,11 +8,11 @@ use crate::record::FirstError;
 use crate::shard::{Alarm, ShardContext, Stage};
 use loadstone_measure::Nanos;
 
-/// A unix socket whose queue of connects is full says so at once: the server is busy accepting
-/// others, and the field's clients would simply block. Asking again is not a failed attempt.
+/// A unix socket whose connect queue is full says so at once: the server is busy accepting others,
+/// and blocking clients would simply wait. Asking again is not a failed attempt.
 const QUEUE_FULL_PAUSE: Nanos = Nanos::from_millis(2);
 
-/// What the rows of one answer may take, in bytes, where the workload reads them.
+/// The limit for the rows of one answer, in bytes, if the workload reads them.
 const MOST_ROW_BYTES: usize = 16 << 20;
 
 impl User {
@@ -82,7 +82,7 @@ impl User {
         self.attempt_failed(shard, failure, now);
     }
 
-    /// A connection is lost while others still log in: the attempt has come to nothing.
+    /// A connection is lost while others still log in: the attempt has failed.
     pub(crate) fn lose_before_load(&mut self, shard: &mut ShardContext, loss: &Loss, now: Nanos) {
         if let Link::Open(connection) = std::mem::replace(&mut self.link, Link::Down) {
             if self.is_idle {
@@ -105,7 +105,7 @@ impl User {
             return shard.fail(failure);
         }
         if std::mem::take(&mut self.renews) {
-            // It meant to have another at once: from here on it is one that lost its connection.
+            // It was about to reconnect: from here on it counts as a user that lost its connection.
             let reason = format!("{} {}", failure.code_alone(), failure.message);
             shard.meter.user_lost(shard.since_begin(now), self.endpoint.index, reason);
             if shard.settings.on_error == OnError::Stop {
@@ -138,8 +138,8 @@ impl User {
         self.event_lost(shard, loss, now);
     }
 
-    /// A server may end a connection that says nothing for too long (`wait_timeout`): that is counted,
-    /// and another one is opened in its place.
+    /// A server may close an idle connection after too long (`wait_timeout`): that is counted, and
+    /// another one is opened in its place.
     fn idle_lost(&mut self, shard: &mut ShardContext, loss: &Loss, now: Nanos) {
         shard.meter.idle_lost();
         shard.meter.first_error(loss.code, || FirstError {
@@ -150,7 +150,7 @@ impl User {
         self.retry_later(shard, now);
     }
 
-    /// One more event is over. The plan may want each connection to see only so many.
+    /// One more event is over. The plan may limit the number of events per connection.
     pub(crate) fn renew_when_served(&mut self, shard: &ShardContext) {
         let Some(most) = shard.settings.reconnect_after else { return };
         self.served += 1;
@@ -164,7 +164,7 @@ impl User {
         }
     }
 
-    /// Whether it can carry out an event: at once, or when it has connected anew as the plan wants.
+    /// Whether it can run an event: at once, or after reconnecting as the plan asks.
     pub(crate) fn is_ready(&self) -> bool {
         self.renews || matches!(self.link, Link::Open(_))
     }
@@ -179,7 +179,7 @@ impl User {
         }
     }
 
-    /// Tells the poller what the socket is waited for, where that has changed.
+    /// Updates what the poller watches the socket for, if that has changed.
     pub(crate) fn watch(&mut self, shard: &mut ShardContext) {
         let (fd, registered, wanted) = match &mut self.link {
             Link::Down => return,
@@ -201,8 +201,8 @@ impl User {
         }
     }
 
-    /// A connection was lost under load. One that saw no event through is not worth a hurry: a
-    /// server, or a proxy, that lets everybody in and drops everybody would be stormed.
+    /// A connection was lost under load. If it completed no event, reconnecting waits: otherwise a
+    /// server or proxy that accepts everybody and drops everybody would be stormed.
     pub(crate) fn reopen(&mut self, shard: &mut ShardContext, now: Nanos) {
         if self.proven {
             self.attempt = 0;
@@ -240,7 +240,7 @@ impl User {
         self.reconnected(shard, now);
     }
 
-    /// Connected before the load begins.
+    /// Counts a connection opened before the load.
     fn count_first(&self, shard: &mut ShardContext, opened: &Opened) {
         if self.is_idle {
             shard.connected.idle += 1;
@@ -257,7 +257,7 @@ impl User {
         shard.meter.user_up(self.endpoint.index);
     }
 
-    /// Connected under load: as the plan wants, or after a loss.
+    /// Counts a connection opened under load: renewed as the plan asks, or after a loss.
     fn count_another(&mut self, shard: &mut ShardContext, now: Nanos) {
         if self.is_idle {
             return shard.meter.idle_opened();

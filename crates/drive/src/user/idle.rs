@@ -2,7 +2,7 @@
 
 use loadstone_workload::{Answer, Machine, Params, Step};
 
-/// The machine of a connection that no event is ever due for.
+/// The machine of a connection on which no event is ever due.
 pub(crate) struct Idle;
 
 impl Machine for Idle {

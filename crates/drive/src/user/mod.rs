@@ -28,35 +28,35 @@ pub(crate) struct User {
     pub(crate) index: u32,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) machine: Box<dyn Machine>,
-    /// Of a mix, the member that its event is of; between two events that of the next.
+    /// The member of a mix that its event belongs to; between two events, that of the next.
     pub(crate) member: u16,
-    /// Draws that member, where it is not always the same.
+    /// Draws that member, if it varies.
     pub(crate) picker: Option<WeightedPicker>,
-    /// How long it thinks between two events, where its loop is closed.
+    /// How long it thinks between two events, if its loop is closed.
     pub(crate) think: Nanos,
-    /// Its loop is closed, also beside an open one.
+    /// Its loop is closed, even if the step also has an open one.
     pub(crate) is_closed_loop: bool,
     pub(crate) link: Link,
     pub(crate) activity: Activity,
-    /// Attempts in a row that gave no connection, or one that saw no event through.
+    /// Consecutive attempts that gave no connection, or one that completed no event.
     pub(crate) attempt: u32,
-    /// Whether this connection has seen an event through.
+    /// Whether this connection has completed an event.
     pub(crate) proven: bool,
-    /// Whether it stands in the open loop's row of free users.
+    /// Whether it is in the open loop's queue of free users.
     pub(crate) in_row: bool,
     /// Which of the endpoint's addresses is tried.
     pub(crate) address: usize,
-    /// How many of them refused within this attempt.
+    /// How many addresses refused within this attempt.
     pub(crate) refused: usize,
     /// Since when the queue of the server's unix socket is full.
     pub(crate) queued_since: Option<Nanos>,
-    /// When the attempt that is under way began.
+    /// When the attempt that is under way started.
     pub(crate) attempt_began: Nanos,
-    /// Events that this connection has seen the end of.
+    /// Events completed on this connection.
     pub(crate) served: u32,
-    /// It has said goodbye as the plan wants, and connects anew when its next event is due.
+    /// It has closed its connection as the plan asks, and reconnects when its next event is due.
     pub(crate) renews: bool,
-    /// It says nothing: it is a connection, and no user.
+    /// It is an idle connection, not a user.
     pub(crate) is_idle: bool,
 }
 
@@ -75,7 +75,7 @@ pub(crate) enum Activity {
     Resting,
     /// Its next event is due later.
     Thinking { due: Nanos },
-    /// Closed loop: its event is due, and there is no connection.
+    /// Closed loop: its event is due, but there is no connection.
     Waiting { due: Nanos },
     /// An event is in flight.
     Busy(Event),
@@ -92,13 +92,13 @@ pub(crate) struct Event {
     pending: Pending,
 }
 
-/// What the server's next answer is for.
+/// What the server's next answer belongs to.
 enum Pending {
     /// The statement.
     Answer,
     /// Its preparation; it is executed after that.
     Preparation(Box<Params>),
-    /// ROLLBACK after an error; then the event begins anew, or the next one does.
+    /// ROLLBACK after an error; then the event restarts, or the next one starts.
     Rollback { restart: bool },
 }
 
@@ -133,7 +133,7 @@ impl User {
         }
     }
 
-    /// A connection that says nothing. It comes, goes and comes again as a user's does.
+    /// An idle connection. It opens, is lost and reopens as a user's does.
     pub(crate) fn idle(index: u32, endpoint: Arc<Endpoint>) -> Self {
         let spec = UserSpec {
             machine: Box::new(Idle),
@@ -173,7 +173,8 @@ impl User {
                 let due = *due;
                 self.has_thought(shard, due, now);
             }
-            // Before the load, one that cannot connect is to say so before others have tried.
+            // Before the load, a user that cannot connect must report that before others have
+            // tried.
             (Alarm::Retry, _, Link::Down) if shard.stage == Stage::Connecting => {
                 shard.connect_queue.enqueue_first(self.index);
             }
@@ -189,7 +190,7 @@ impl User {
         self.watch(shard);
     }
 
-    /// Takes all that has come: the poller does not tell of it again.
+    /// Reads everything that has arrived: the poller does not report it again.
     fn receive(&mut self, shard: &mut ShardContext, buffer: &mut [u8], ended: bool) {
         for _ in 0..READS_A_TURN {
             let Link::Open(connection) = &mut self.link else { return };
@@ -249,7 +250,7 @@ impl User {
                 self.rolled_back(shard, restart, now);
             }
             (pending @ Pending::Rollback { .. }, Reply::Failed(error)) => {
-                // What the transaction did is unknown now: only a new connection is clean.
+                // The transaction's state is unknown now: only a new connection is clean.
                 event.pending = pending;
                 self.lose(shard, &Loss::from_server(&error));
             }
@@ -338,19 +339,19 @@ impl User {
         self.statement_known(shard, params, Handle::AsText);
     }
 
-    /// Sends at last the statement that had to be prepared first.
+    /// Sends the statement now that it is prepared.
     fn statement_known(&mut self, shard: &mut ShardContext, params: Params, handle: Handle) {
         let Activity::Busy(event) = &mut self.activity else { return };
         let Link::Open(connection) = &mut self.link else { return };
         connection.remember(event.statement, handle);
-        // The statement's latency includes its preparation: this is when it was wanted.
+        // The statement's latency includes its preparation: this is when it was requested.
         let (statement, wanted) = (event.statement, event.sent);
         event.statements -= 1;
         shard.params = params;
         self.send_statement(shard, statement, wanted);
     }
 
-    /// The server has answered, but not with what the workload's data must have.
+    /// The server has answered, but without a row that the workload's data must have.
     fn missing_row(&mut self, shard: &mut ShardContext, why: &str, now: Nanos) {
         let code = self.endpoint.family.code_of(Fault::NoData);
         let error = ServerError { code, sql_state: *b"HY000", message: why.to_owned() };
@@ -404,7 +405,7 @@ impl User {
         self.send_command(shard, Expect::Query);
     }
 
-    /// The failed attempt has left no trace at the server.
+    /// The failed attempt has left no trace on the server.
     fn rolled_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         if restart {
@@ -431,15 +432,15 @@ impl User {
         self.proven = true;
         self.renew_when_served(shard);
         if empty {
-            // An event without a statement would otherwise begin the next one from in here, and
-            // one that is due now would be popped by the loop that we are in.
+            // An event without a statement would otherwise start the next one from in here, and one
+            // that is due now would be popped by the loop that we are in.
             self.think(shard, now + Nanos(1));
         } else {
             self.schedule(shard, now);
         }
     }
 
-    /// What became of the entries of a user that keeps a ledger.
+    /// Reports the outcome of the entries of a user that keeps a ledger.
     fn tell_entries(&mut self, shard: &mut ShardContext) {
         if let Some(entries) = self.machine.take_entries() {
             shard.meter.of_ledger(self.index, entries);
@@ -468,7 +469,7 @@ impl User {
         self.take_step(shard, step, now);
     }
 
-    /// The connection is gone, and with it the event that was in flight.
+    /// The connection is gone, and with it the event in flight.
     pub(crate) fn event_lost(&mut self, shard: &mut ShardContext, loss: &Loss, now: Nanos) {
         if shard.is_loading() || matches!(self.activity, Activity::Busy(_)) {
             shard.meter.user_cut_off(self.index);
@@ -484,7 +485,7 @@ impl User {
             message: loss.message.clone(),
             statement: None,
         });
-        // Rolling back an event that had failed already: it is counted.
+        // It was rolling back an event that had failed already: that is counted.
         if !matches!(event.pending, Pending::Rollback { restart: false }) {
             shard.meter.event_failed(self.member);
         }

@@ -1,5 +1,5 @@
-//! Decides when the events of a native user begin: after its last one in a closed loop, in an open loop when
-//! one waits.
+//! Decides when the events of a native user start: after its last one in a closed loop, when one
+//! waits in an open loop.
 
 use super::{Activity, Link, User};
 use crate::metering::HeldBy;
@@ -7,7 +7,7 @@ use crate::shard::{Alarm, Due, ShardContext};
 use loadstone_measure::Nanos;
 
 impl User {
-    /// The load begins at `at`; it may take a while until all users' turns have come.
+    /// The load starts at `at`; it may take a while until all users' turns have come.
     pub(crate) fn begin(&mut self, shard: &mut ShardContext, at: Nanos) {
         self.attempt = 0;
         if self.is_idle {
@@ -28,7 +28,7 @@ impl User {
         self.watch(shard);
     }
 
-    /// The user is free: which event is its next one?
+    /// The user is free: finds its next event.
     pub(crate) fn schedule(&mut self, shard: &mut ShardContext, now: Nanos) {
         self.activity = Activity::Resting;
         if !shard.is_loading() || self.is_idle {
@@ -47,7 +47,7 @@ impl User {
         shard.open.is_some() && !self.is_closed_loop
     }
 
-    /// Closed loop, in a mix: whose event is the next one?
+    /// Closed loop, in a mix: draws the member of the next event.
     fn draw_member(&mut self) {
         if let Some(picker) = &mut self.picker {
             self.member = picker.draw();
@@ -55,7 +55,7 @@ impl User {
         }
     }
 
-    /// Closed loop: the user's next event, a while after `from`.
+    /// Closed loop: the user's next event, some time after `from`.
     fn becomes_due_after(
         &mut self,
         shard: &mut ShardContext,
@@ -84,9 +84,9 @@ impl User {
         }
     }
 
-    /// It was told to rest, and may begin events again.
+    /// The user had to rest and may start events again.
     pub(crate) fn go_on_after_rest(&mut self, shard: &mut ShardContext) {
-        // One that never came to rest goes on by itself.
+        // A user that never came to rest continues by itself.
         if matches!(self.activity, Activity::Resting) {
             let now = shard.now();
             self.schedule(shard, now);
@@ -94,7 +94,7 @@ impl User {
         }
     }
 
-    /// An event of the open loop is due, and this user is first in the row of the free ones.
+    /// An event of the open loop is due, and this user is first in the queue of free users.
     pub(crate) fn dispatch(&mut self, shard: &mut ShardContext) {
         self.in_row = false;
         if shard.rests(self.index) {
@@ -110,7 +110,7 @@ impl User {
         self.watch(shard);
     }
 
-    /// A connection is there again.
+    /// The connection is open again.
     pub(crate) fn reconnected(&mut self, shard: &mut ShardContext, now: Nanos) {
         if !shard.is_loading() {
             return;
@@ -122,8 +122,8 @@ impl User {
         }
     }
 
-    /// The step ends: an event that is due and has no connection does not begin any more, and one in flight
-    /// gets no answer.
+    /// The step ends: an event that is due and has no connection no longer starts, and one in
+    /// flight gets no answer.
     pub(crate) fn give_up_waiting(&mut self, shard: &mut ShardContext) {
         self.cut_off(shard);
         if matches!(self.activity, Activity::Waiting { .. }) {
@@ -137,7 +137,7 @@ impl User {
         matches!(self.activity, Activity::Waiting { .. } | Activity::Busy(_))
     }
 
-    /// Open loop: the event that has waited longest, or a place in the row of the free users.
+    /// Open loop: takes the event that has waited longest, or a place in the queue of free users.
     fn take_waiting(&mut self, shard: &mut ShardContext, now: Nanos) {
         if !self.is_ready() || shard.rests(self.index) {
             return;
@@ -160,7 +160,7 @@ impl User {
         self.start_or_connect(shard, due, now, HeldBy::Generator);
     }
 
-    /// Open loop: this event is the user's.
+    /// Open loop: the user takes this event.
     fn take(&mut self, shard: &mut ShardContext, due: Due, now: Nanos, held_by: HeldBy) {
         if self.picker.is_some() {
             self.member = due.member;
@@ -169,7 +169,7 @@ impl User {
         self.start_or_connect(shard, due.at, now, held_by);
     }
 
-    /// Begins the event that is due; where there is no connection, it waits for one.
+    /// Starts the event that is due; if there is no connection, it waits for one.
     fn start_or_connect(
         &mut self,
         shard: &mut ShardContext,

@@ -1,5 +1,5 @@
-//! Asynchronous file requests: the kernel's asynchronous I/O, io_submit(2), as libaio uses it. With
-//! files that are not opened with `direct` most file systems make it wait all the same.
+//! Asynchronous file requests: the kernel's asynchronous I/O, io_submit(2), as libaio uses it. For
+//! files opened without `direct`, most file systems block in the call all the same.
 #![expect(
     unsafe_code,
     reason = "these system calls have no wrapper, and the kernel writes to memory"
@@ -51,10 +51,10 @@ struct IoEvent {
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 
-/// Completions that are taken at once.
+/// The most completions taken at once.
 const MOST_EVENTS: usize = 64;
 
-/// One thread's requests under way.
+/// The pending requests of one thread.
 pub(super) struct Queue<'a> {
     context: libc::c_ulong,
     files: &'a Files,
@@ -64,7 +64,7 @@ pub(super) struct Queue<'a> {
     free: Vec<usize>,
 }
 
-/// A request's place: its memory is the kernel's while it is under way.
+/// A pending request: its memory is the kernel's until it ends.
 struct Slot {
     buffer: Pages,
     iocb: Iocb,
@@ -81,7 +81,7 @@ impl<'a> Queue<'a> {
             })
             .collect::<Result<Vec<_>, HostError>>()?;
         let mut context: libc::c_ulong = 0;
-        // SAFETY: the kernel writes the context's number to the place given, which is ours.
+        // SAFETY: the kernel writes the context's number to the given place, which is ours.
         let code = unsafe {
             libc::syscall(libc::SYS_io_setup, libc::c_ulong::from(plan.async_backlog), &mut context)
         };
@@ -119,7 +119,7 @@ impl<'a> Queue<'a> {
         let mut list: *mut Iocb = &raw mut slot.iocb;
         // SAFETY: the list is one pointer to a control block of ours, which the call has read when
         // it returns; the buffer it names is as long as it says, and nobody touches it until the
-        // kernel tells that the request has ended (`Drop` waits for that).
+        // kernel reports that the request has ended (`Drop` waits for that).
         let code =
             unsafe { libc::syscall(libc::SYS_io_submit, self.context, 1_i64, &raw mut list) };
         match checked(code) {
@@ -137,7 +137,8 @@ impl<'a> Queue<'a> {
     fn reap(&mut self, least: usize, meter: &mut Meter) -> Result<(), HostError> {
         let mut events = [IoEvent::default(); MOST_EVENTS];
         let most = self.under_way().min(MOST_EVENTS);
-        // SAFETY: the kernel writes at most `most` events to the place given, which holds more.
+        // SAFETY: the kernel writes at most `most` events to the given place, which has room for
+        // more.
         let code = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
@@ -206,11 +207,11 @@ impl Io for Queue<'_> {
                     self.reap(1, meter)?;
                 }
                 self.submit(request, span, from)?;
-                // What has ended meanwhile is not to wait for a full queue to be counted.
+                // Count requests that have ended now, rather than when the queue is full.
                 self.reap(0, meter)
             }
             Request::Sync(file) => {
-                // Only what has ended is written to the disk by it.
+                // A sync only covers requests that have ended.
                 self.wait_for_all(meter)?;
                 self.files.sync(file)?;
                 meter.event(from, &SYNCED);
@@ -228,7 +229,7 @@ impl Io for Queue<'_> {
 /// buffers any more.
 impl Drop for Queue<'_> {
     fn drop(&mut self) {
-        // SAFETY: the context is this value's, and not used after this.
+        // SAFETY: the context belongs to this value and is not used after this.
         let code = unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
         debug_assert!(code == 0, "a context of our own can be given back");
     }
@@ -238,5 +239,5 @@ fn checked(code: libc::c_long) -> io::Result<usize> {
     usize::try_from(code).map_err(|_| io::Error::last_os_error())
 }
 
-/// The layout above is that of little-endian machines, which both supported ones are.
+/// The layout above is the little-endian one; both supported architectures are little-endian.
 const _: () = assert!(cfg!(target_endian = "little") && size_of::<Iocb>() == 64);

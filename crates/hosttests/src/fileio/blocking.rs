@@ -31,7 +31,7 @@ impl<'a> Blocking<'a> {
         })
     }
 
-    /// A regular file gives all that was asked for, or it has ended.
+    /// A regular file returns all requested bytes, unless it has ended.
     fn read(&mut self, span: Span) -> Result<(), HostError> {
         let fd = self.files.fd(span.file)?;
         let buffer = self.buffer.bytes_mut().get_mut(..span.length).ok_or(HostError::Bug)?;
@@ -77,7 +77,8 @@ impl Io for Blocking<'_> {
     }
 }
 
-/// Room for the longest request, aligned for O_DIRECT, with something in it that no disk makes small.
+/// A buffer for the longest request, aligned for O_DIRECT, filled with data that no disk can
+/// compress.
 pub(super) fn buffer_for(plan: &FilePlan) -> Result<Pages, HostError> {
     let most = plan.layout().span(0, plan.merged_requests.max(1)).length;
     let mut buffer =
@@ -86,7 +87,7 @@ pub(super) fn buffer_for(plan: &FilePlan) -> Result<Pages, HostError> {
     Ok(buffer)
 }
 
-/// Whether the request moved all its bytes.
+/// Whether the request transferred all its bytes.
 pub(super) fn complete(
     doing: &'static str,
     files: &Files,

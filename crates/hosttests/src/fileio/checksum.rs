@@ -1,12 +1,12 @@
-//! Checksums of blocks: behind the data of a request stand its CRC-32 (zlib's) and its
-//! place in the file, each little-endian. Files that sysbench 1.0 wrote with `--validate` are so.
+//! Checksums of blocks: the data of a request is followed by its CRC-32 (zlib's) and its offset in
+//! the file, each little-endian. sysbench 1.0 writes the same with `--validate`.
 
 use super::files::Files;
 use super::layout::Span;
 use super::plan::{PLACE, SEAL, SUM};
 use crate::error::{Broken, Damage, HostError};
 
-/// The remainders of all bytes, reflected, by the polynomial of IEEE 802.3.
+/// The remainders of all bytes, reflected, for the polynomial of IEEE 802.3.
 const TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -32,7 +32,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, step)
 }
 
-/// Writes sum and place behind the data. There is room: [`FilePlan::check`](super::FilePlan::check) has seen to it.
+/// Writes checksum and offset after the data. There is room:
+/// [`FilePlan::check`](super::FilePlan::check) makes sure of that.
 pub(super) fn seal(block: &mut [u8], offset: u64) {
     if let Some((data, seal)) = block.split_last_chunk_mut::<SEAL>() {
         seal[..SUM].copy_from_slice(&crc32(data).to_le_bytes());
@@ -55,7 +56,7 @@ fn check(block: &[u8], offset: u64) -> Result<(), Broken> {
     }
 }
 
-/// Whether what was read at this place was written there.
+/// Whether the data read at this place was written there.
 pub(super) fn verify(files: &Files, span: Span, block: &[u8]) -> Result<(), HostError> {
     check(block, span.offset).map_err(|what| {
         let damage = Damage { file: span.file, offset: span.offset, what };

@@ -8,7 +8,7 @@ use rustix::fs::{Mode, OFlags, fdatasync, fstat, fsync, ftruncate, open};
 use std::io;
 use std::path::PathBuf;
 
-/// Readable and writable by their owner.
+/// Readable and writable by the owner.
 const RIGHTS: Mode = Mode::RUSR.union(Mode::WUSR);
 
 pub(super) struct Files {
@@ -18,7 +18,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Opens what was prepared; `seqwr` makes files anew.
+    /// Opens the prepared files; `seqwr` creates new ones.
     pub(super) fn open(plan: &FilePlan, mode: FileTestMode) -> Result<Self, HostError> {
         let layout = plan.layout();
         let flags = flags_of(plan, mode);
@@ -69,7 +69,7 @@ impl Files {
         self.open.get(file).map(AsFd::as_fd).ok_or(HostError::Bug)
     }
 
-    /// Writes what was written to the file to its disk.
+    /// Flushes the file's data to its disk.
     pub(super) fn sync(&self, file: usize) -> Result<(), HostError> {
         let fd = self.fd(file)?;
         match self.sync_mode {

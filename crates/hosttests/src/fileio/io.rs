@@ -1,4 +1,4 @@
-//! The interface that all ways to make file requests have in common.
+//! The interface that all kinds of file requests have in common.
 
 use super::requests::Request;
 use crate::error::HostError;
@@ -10,12 +10,12 @@ use loadstone_measure::Nanos;
 pub(super) const SYNCED: Done =
     Done { events: 0, reads: 0, writes: 0, syncs: 1, bytes_read: 0, bytes_written: 0 };
 
-/// A way to make requests, one thread's.
+/// One thread's way to make requests.
 pub(super) trait Io {
-    /// Makes the request that is due, or begins, at `from`; it is counted when it has ended.
+    /// Makes the request that is due, or starts, at `from`; it is counted when it has ended.
     fn make(&mut self, request: Request, from: Nanos, meter: &mut Meter) -> Result<(), HostError>;
 
-    /// Waits for requests that are under way.
+    /// Waits for pending requests.
     fn finish(&mut self, _meter: &mut Meter) -> Result<(), HostError> {
         Ok(())
     }

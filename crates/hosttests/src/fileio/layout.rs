@@ -1,4 +1,4 @@
-//! The layout of blocks over files: which block lies where.
+//! The layout of blocks over files: which file and offset each block has.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ pub(super) struct Layout {
     pub(super) block_size: u64,
 }
 
-/// Some blocks of one file that lie behind each other.
+/// Consecutive blocks of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) file: usize,
@@ -26,22 +26,22 @@ impl Layout {
         Self { folder: folder.to_owned(), files, blocks_of_file, block_size }
     }
 
-    /// The name is sysbench's, so that files that either program made serve the other.
+    /// The name is sysbench's, so that both programs can use each other's files.
     pub(super) fn path(&self, file: usize) -> PathBuf {
         self.folder.join(format!("test_file.{file}"))
     }
 
-    /// Bytes of each file.
+    /// The size of each file in bytes.
     pub(super) fn file_length(&self) -> u64 {
         self.blocks_of_file * self.block_size
     }
 
-    /// Blocks of all files together.
+    /// The number of blocks in all files.
     pub(super) fn blocks(&self) -> u64 {
         self.files * self.blocks_of_file
     }
 
-    /// Up to `most` blocks from number `block` on: no further than its file goes.
+    /// Up to `most` blocks from number `block` on, but only within the block's file.
     pub(super) fn span(&self, block: u64, most: u64) -> Span {
         let within = block % self.blocks_of_file;
         let blocks = most.min(self.blocks_of_file - within);

@@ -22,16 +22,16 @@ pub(super) struct Mapped {
     checksums: bool,
 }
 
-/// One thread's way to them.
+/// One thread's access to them.
 pub(super) struct Mapping<'a> {
     of: &'a Mapped,
     files: &'a Files,
-    /// A block as bytes, for its checksum.
+    /// The bytes of a block, for its checksum.
     block: Vec<u8>,
 }
 
 impl Mapped {
-    /// All files, each as a whole.
+    /// Maps all files completely.
     pub(super) fn new(
         files: &Files,
         mode: FileTestMode,

@@ -27,7 +27,7 @@ use loadstone_workload::random::{Purpose, Random};
 use mapped::Mapped;
 use requests::Requests;
 
-/// The files, open, and what is to be done with them.
+/// The open files, and what is to be done with them.
 pub(crate) struct FileIo {
     plan: FilePlan,
     mode: FileTestMode,
@@ -38,7 +38,7 @@ pub(crate) struct FileIo {
 }
 
 impl FileIo {
-    /// Opens what was prepared.
+    /// Opens the prepared files.
     pub(crate) fn open(plan: &FilePlan, seed: u64) -> Result<Self, HostError> {
         let mode = plan.mode.ok_or(HostError::Bug)?;
         let files = Files::open(plan, mode)?;
@@ -65,7 +65,7 @@ impl Test for FileIo {
 }
 
 impl FileIo {
-    /// What was written is on the disk at the end; each thread sees to it.
+    /// At the end each thread makes sure that everything written is on disk.
     fn sync_all(&self, meter: &mut Meter) -> Result<(), HostError> {
         if !self.plan.fsync_end || self.plan.fsync_all || !self.mode.writes() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The options of the file test, and what is checked of them.
+//! The options of the file test, and their checks.
 
 use super::layout::Layout;
 use crate::error::PlanError;
@@ -9,63 +9,63 @@ use std::path::PathBuf;
 
 pub(super) const PLACE: usize = size_of::<u64>();
 pub(super) const SUM: usize = size_of::<u32>();
-/// What a block has beside its data, in bytes.
+/// What a block holds in addition to its data, in bytes.
 pub(super) const SEAL: usize = PLACE + SUM;
 
 /// Options of the test.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FilePlan {
-    /// Where the files are.
+    /// The folder of the files.
     pub folder: PathBuf,
-    /// How many.
+    /// The number of files.
     pub num: u32,
-    /// Bytes of a request.
+    /// The size of a request in bytes.
     pub block_size: u64,
-    /// Bytes of all files together.
+    /// The size of all files together in bytes.
     pub total_size: u64,
-    /// What is done; `None` only where files are made or removed.
+    /// The access pattern; `None` only if files are prepared or removed.
     pub mode: Option<FileTestMode>,
     /// How requests are made.
     pub io_mode: IoMode,
-    /// With [`IoMode::Async`]: how many requests of a thread are under way at most.
+    /// With [`IoMode::Async`]: the most pending requests of a thread.
     pub async_backlog: u32,
     /// How files are opened.
     pub extra_flags: Vec<OpenFlag>,
-    /// All files are synchronised after so many requests; 0: never.
+    /// All files are synchronised after this many requests; 0: never.
     pub fsync_freq: u64,
-    /// Each write is synchronised; then `fsync_freq` does nothing.
+    /// Each write is synchronised; then `fsync_freq` has no effect.
     pub fsync_all: bool,
     /// All files are synchronised at the test's end.
     pub fsync_end: bool,
     /// How files are synchronised.
     pub fsync_mode: SyncMode,
-    /// Sequential requests are put together, so many at most; 0 and 1: none are.
+    /// The most sequential requests merged into one; 0 and 1: none are merged.
     pub merged_requests: u64,
-    /// In `rndrw`, reads by writes.
+    /// In `rndrw`, the ratio of reads to writes.
     pub rw_ratio: f64,
-    /// In random modes, which places are taken.
+    /// In random modes, the distribution of the blocks.
     pub distribution: Distribution,
-    /// What is written has checksums, and what is read is checked by them.
+    /// Written blocks get checksums, and read blocks are checked against them.
     #[serde(default)]
     pub checksums: bool,
 }
 
-/// What is done to the files.
+/// The access pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileTestMode {
-    /// New files are written from begin to end.
+    /// New files are written from start to end.
     SeqWr,
-    /// Files are written over from begin to end.
+    /// Files are overwritten from start to end.
     SeqRewr,
-    /// Files are read from begin to end.
+    /// Files are read from start to end.
     SeqRd,
-    /// Blocks anywhere are read.
+    /// Random blocks are read.
     RndRd,
-    /// Blocks anywhere are written.
+    /// Random blocks are written.
     RndWr,
-    /// Blocks anywhere are read and written.
+    /// Random blocks are read and written.
     RndRw,
 }
 
@@ -77,11 +77,11 @@ pub enum IoMode {
     Sync,
     /// The kernel's own asynchronous I/O, io_submit(2).
     Async,
-    /// Files are memory: mmap(2) and msync(2).
+    /// Files are mapped into memory: mmap(2) and msync(2).
     Mmap,
 }
 
-/// How files are opened, beside reading and writing.
+/// Flags for opening files, apart from those for reading and writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OpenFlag {
@@ -104,7 +104,7 @@ pub enum SyncMode {
 }
 
 impl FileTestMode {
-    /// Whether files are changed.
+    /// Whether files are modified.
     pub(crate) fn writes(self) -> bool {
         !matches!(self, Self::SeqRd | Self::RndRd)
     }
@@ -114,7 +114,7 @@ impl FileTestMode {
     }
 }
 
-/// What O_DIRECT wants on every device there is.
+/// The alignment that O_DIRECT requires on every device.
 const SECTOR: u64 = 512;
 
 impl FilePlan {

@@ -1,4 +1,4 @@
-//! Makes the test's files, and removes them.
+//! Creates the test's files, and removes them.
 
 use super::layout::Layout;
 use super::plan::FilePlan;
@@ -12,10 +12,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What one write takes.
+/// The size of one write in bytes.
 const PIECE: usize = 1 << 20;
 
-/// Makes files that are not there in their full length, and reports progress each `interval`. What it writes is on the disk at the end.
+/// Creates missing files in their full length, and reports progress each `interval`. At the end the
+/// data is on disk.
 pub(crate) fn prepare(
     files: &FilePlan,
     seed: u64,
@@ -51,7 +52,7 @@ pub(crate) fn prepare(
     Ok(End { reason, seconds, done: progress.total, ..End::nothing() })
 }
 
-/// Removes the files that the test would use; what is no plain file is left.
+/// Removes the files that the test would use; anything but a regular file is left.
 pub(crate) fn cleanup(files: &FilePlan) -> Result<End, HostError> {
     let layout: Layout = files.layout();
     let mut end = End::nothing();
@@ -69,7 +70,7 @@ pub(crate) fn cleanup(files: &FilePlan) -> Result<End, HostError> {
     Ok(end)
 }
 
-/// How far it has come, told once an interval.
+/// Progress, reported once an interval.
 struct Progress<'a> {
     clock: Clock,
     interval: Nanos,
@@ -110,7 +111,7 @@ impl Progress<'_> {
     }
 }
 
-/// `false` when it was stopped in the middle. A file that is long enough is left as it is.
+/// `false` if it was stopped halfway. A file that is long enough is left as it is.
 fn make(path: &Path, length: u64, piece: &[u8], progress: &mut Progress<'_>) -> io::Result<bool> {
     if fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == length) {
         return Ok(true);
@@ -132,7 +133,7 @@ fn make(path: &Path, length: u64, piece: &[u8], progress: &mut Progress<'_>) -> 
     Ok(true)
 }
 
-/// Bytes that no disk makes smaller.
+/// Fills bytes with data that no disk can compress.
 pub(super) fn fill(bytes: &mut [u8], seed: u64) {
     let mut random = Random::new(seed, Purpose::Values, &[]);
     for chunk in bytes.chunks_mut(size_of::<u64>()) {

@@ -4,7 +4,7 @@ use super::layout::{Layout, Span};
 use super::plan::{FilePlan, FileTestMode};
 use std::sync::{Mutex, PoisonError};
 
-/// What a thread is to do.
+/// The next request of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     Read(Span),
@@ -13,15 +13,15 @@ pub(super) enum Request {
     Sync(usize),
 }
 
-/// Hands out requests. Threads take them from one row, so that sequential modes are sequential, and
-/// a round of synchronising is shared by whoever comes.
+/// Hands out requests. Threads take them from one sequence, so that sequential modes are
+/// sequential, and a round of synchronising is shared by all threads.
 pub(super) struct Requests {
     mode: FileTestMode,
     layout: Layout,
     files: usize,
     merged: u64,
     rw_ratio: f64,
-    /// After so many requests all files are synchronised.
+    /// All files are synchronised after this many requests.
     sync_after: Option<u64>,
     turn: Mutex<Turn>,
 }
@@ -32,7 +32,7 @@ struct Turn {
     block: u64,
     reads: u64,
     writes: u64,
-    /// The file that is to be synchronised next, while a round goes on.
+    /// The file that is to be synchronised next, during a round.
     sync: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl Requests {
         }
     }
 
-    /// The next one; `anywhere` draws a block.
+    /// The next request; `anywhere` draws a block.
     pub(super) fn next(&self, anywhere: impl FnOnce() -> u64) -> Request {
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = turn.sync {
@@ -70,7 +70,7 @@ impl Requests {
         request
     }
 
-    /// Behind the last block comes the first again.
+    /// After the last block comes the first again.
     fn following(&self, turn: &mut Turn) -> Span {
         let span = self.layout.span(turn.block, self.merged);
         turn.block += span.length as u64 / self.layout.block_size;
@@ -82,7 +82,7 @@ impl Requests {
         match self.mode {
             FileTestMode::SeqRd | FileTestMode::RndRd => true,
             FileTestMode::RndRw => {
-                // The first request reads, unless none shall.
+                // The first request reads, unless there are no reads.
                 self.rw_ratio > 0.0 && turn.reads as f64 <= turn.writes as f64 * self.rw_ratio
             }
             FileTestMode::SeqWr | FileTestMode::SeqRewr | FileTestMode::RndWr => false,

@@ -1,4 +1,4 @@
-//! Numbers of the errors of MySQL and MariaDB that a load meets and goes on from.
+//! Error codes of MySQL and MariaDB that a load handles and continues after.
 
 /// ER_TABLE_EXISTS_ERROR.
 pub(super) const TABLE_EXISTS: u16 = 1050;
@@ -6,7 +6,7 @@ pub(super) const TABLE_EXISTS: u16 = 1050;
 /// ER_DUP_KEYNAME.
 pub(super) const INDEX_EXISTS: u16 = 1061;
 
-/// ER_DUP_ENTRY. LOAD DATA LOCAL leaves such a row out and says nothing.
+/// ER_DUP_ENTRY. LOAD DATA LOCAL silently skips such a row.
 pub(super) const ROW_EXISTS: u16 = 1062;
 
 /// ER_UNKNOWN_SYSTEM_VARIABLE.
@@ -24,5 +24,6 @@ pub(super) const ENDED: u16 = 1317;
 /// ER_CLIENT_LOCAL_FILES_DISABLED.
 pub(super) const NO_LOCAL_FILES: u16 = 3948;
 
-/// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR; and what Galera and Percona's cluster say.
+/// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR; and the answers of Galera and of
+/// Percona's cluster.
 pub(super) const NO_LOCK: [u16; 4] = [1044, 1142, 1105, 1235];

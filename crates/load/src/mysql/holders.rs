@@ -1,15 +1,17 @@
-//! Queries that say who holds the lock that a connection waits for, and how their answers are read.
+//! Queries that show who holds the lock that a connection waits for, and how their answers are
+//! read.
 
 use crate::record::Holder;
 use loadstone_protocol::Row;
 
-/// Of somebody else's statement.
+/// The most characters shown of another session's statement.
 const SHOWN: usize = 120;
 
-/// Each answers with: the holder's connection, user, host, seconds, statement, and what the lock is on.
+/// Each query answers with: the holder's connection, user, host, seconds, statement, and the locked
+/// object.
 type Question = fn(u32) -> String;
 
-/// A row lock, or a table's in InnoDB; before MySQL 8, and in MariaDB.
+/// A row lock, or a table lock in InnoDB; before MySQL 8, and in MariaDB.
 fn of_innodb(id: u32) -> String {
     format!(
         "SELECT b.trx_mysql_thread_id, p.USER, p.HOST, TIMESTAMPDIFF(SECOND, b.trx_started, NOW()), \
@@ -23,7 +25,7 @@ fn of_innodb(id: u32) -> String {
     )
 }
 
-/// The same since MySQL 8.
+/// A row lock, or a table lock in InnoDB; since MySQL 8.
 fn of_data_locks(id: u32) -> String {
     format!(
         "SELECT b.trx_mysql_thread_id, p.USER, p.HOST, TIMESTAMPDIFF(SECOND, b.trx_started, NOW()), \
@@ -38,7 +40,7 @@ fn of_data_locks(id: u32) -> String {
     )
 }
 
-/// A metadata lock, where the performance schema is on.
+/// A metadata lock, if the performance schema is on.
 fn of_metadata(id: u32) -> String {
     format!(
         "SELECT h.PROCESSLIST_ID, h.PROCESSLIST_USER, h.PROCESSLIST_HOST, h.PROCESSLIST_TIME, \
@@ -54,7 +56,8 @@ fn of_metadata(id: u32) -> String {
     )
 }
 
-/// The same by a plugin of MariaDB, which does not say who waits: whoever else has a lock on the table.
+/// A metadata lock by a plugin of MariaDB. It does not show who waits, so this returns every other
+/// session with a lock on the table.
 fn of_metadata_info(id: u32) -> String {
     format!(
         "SELECT m.THREAD_ID, p.USER, p.HOST, p.TIME, LEFT(p.INFO, 400), \
@@ -67,7 +70,8 @@ fn of_metadata_info(id: u32) -> String {
     )
 }
 
-/// Who may hold a metadata lock, where nobody says who does: the oldest transaction beside our own.
+/// The likely holder of a metadata lock if the server does not show it: the oldest transaction of
+/// another session.
 pub(super) fn suspect(own: &[u32]) -> String {
     let own: Vec<String> = own.iter().map(u32::to_string).collect();
     format!(
@@ -79,7 +83,7 @@ pub(super) fn suspect(own: &[u32]) -> String {
     )
 }
 
-/// In the order of asking; one that the server does not know is passed over.
+/// The queries for row locks, in order; one that the server does not know is skipped.
 pub(super) fn of_rows(is_mariadb: bool) -> &'static [Question] {
     match is_mariadb {
         true => &[of_innodb],
@@ -87,7 +91,7 @@ pub(super) fn of_rows(is_mariadb: bool) -> &'static [Question] {
     }
 }
 
-/// The same for metadata locks.
+/// The queries for metadata locks, in order.
 pub(super) fn of_tables(is_mariadb: bool) -> &'static [Question] {
     match is_mariadb {
         true => &[of_metadata, of_metadata_info],
@@ -95,10 +99,10 @@ pub(super) fn of_tables(is_mariadb: bool) -> &'static [Question] {
     }
 }
 
-/// The holder, and what it holds.
+/// The holder, and the locked object.
 pub(super) fn read(row: &Row) -> Option<(Holder, String)> {
     let user = text(row, 1).map(|user| match text(row, 2) {
-        // A port says nothing to whoever looks for a session.
+        // A port does not help to find a session.
         Some(host) => format!("{user}@{}", host.split(':').next().unwrap_or_default()),
         None => user,
     });
@@ -111,13 +115,13 @@ pub(super) fn read(row: &Row) -> Option<(Holder, String)> {
     Some((holder, text(row, 5).unwrap_or_else(|| "a lock".to_owned())))
 }
 
-/// A value of an answer; `None` for NULL and for nothing.
+/// A value of an answer; `None` for NULL and for an empty string.
 pub(super) fn text(row: &Row, place: usize) -> Option<String> {
     let value = row.get(place)?.as_deref()?;
     Some(String::from_utf8_lossy(value).into_owned()).filter(|value| !value.is_empty())
 }
 
-/// Somebody else's statement without what stands between quotes, which may be a password.
+/// Another session's statement without its quoted parts, which may be a password.
 fn blanked(statement: &str) -> String {
     let mut shown = String::new();
     let mut letters = statement.chars().peekable();

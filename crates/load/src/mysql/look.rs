@@ -1,4 +1,4 @@
-//! What MySQL and MariaDB show of a statement that is under way on another connection.
+//! What MySQL and MariaDB show of a statement that runs on another connection.
 
 use super::holders::{self, read, text};
 use crate::finding::{Finding, Signs, is_refusal};
@@ -7,7 +7,7 @@ use loadstone_drive::Failure;
 use loadstone_drive::client::{Beat, Client, Halt};
 use loadstone_protocol::Row;
 
-/// So much of a statement must be what the server's process list has.
+/// How many characters of a statement must match the server's process list.
 const COMPARED: usize = 60;
 
 /// A row of the process list.
@@ -19,7 +19,7 @@ struct Line {
     figures: Vec<String>,
 }
 
-/// What there is to see of a statement, which has the connection `id`. `own`: the load's connections.
+/// What the server shows of a statement on the connection `id`. `own`: the load's connections.
 pub(super) fn look(
     client: &mut Client,
     id: u32,
@@ -80,7 +80,7 @@ pub(super) fn look(
     })
 }
 
-/// Rows, or `None` where the server refuses to say; what it says instead is noted in `unseen`.
+/// Rows, or `None` if the server refuses; its error is noted in `unseen`.
 fn seen(
     client: &mut Client,
     sql: &str,
@@ -138,7 +138,8 @@ fn line_of(
     }))
 }
 
-/// State and size of the connection's transaction; `None` where it has none, or where that is not shown.
+/// State and size of the connection's transaction; `None` if it has none, or if the server does not
+/// show it.
 fn transaction_of(
     client: &mut Client,
     id: u32,
@@ -170,7 +171,7 @@ fn holder(
     Ok(None)
 }
 
-/// Who may be meant, where the server does not say who holds a lock.
+/// The likely holder, if the server does not show who holds a lock.
 fn suspicion(client: &mut Client, own: &[u32]) -> Result<String, Halt> {
     let rows = seen(client, &holders::suspect(own), &mut Vec::new())?.unwrap_or_default();
     let oldest = rows.first().and_then(read).map_or_else(String::new, |(holder, _)| {
@@ -179,7 +180,7 @@ fn suspicion(client: &mut Client, own: &[u32]) -> Result<String, Halt> {
     Ok(format!("; the server does not say who holds it{oldest}"))
 }
 
-/// What MySQL counts of each session: rows that were touched, waits for files, stages of building an index.
+/// MySQL's counters per session: rows touched, waits for files, stages of building an index.
 fn thread_figures(client: &mut Client, id: u32) -> Result<Vec<String>, Halt> {
     if client.is_mariadb() {
         return Ok(Vec::new());
@@ -208,7 +209,7 @@ fn thread_figures(client: &mut Client, id: u32) -> Result<Vec<String>, Halt> {
     Ok(figures)
 }
 
-/// What InnoDB as a whole has done, in pages; and how far it is with an index.
+/// The pages that InnoDB as a whole has processed, and the progress of building an index.
 fn server_work(client: &mut Client) -> Result<(Option<u64>, Option<String>), Halt> {
     const PAGE: u64 = 16 * 1024;
     let sql = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_buffer_pool_read_requests', \
@@ -222,19 +223,20 @@ fn server_work(client: &mut Client) -> Result<(Option<u64>, Option<String>), Hal
     let number = |name: &str| value(name).and_then(|text| text.parse::<u64>().ok());
     let bytes = ["Innodb_data_read", "Innodb_data_written", "Innodb_os_log_written"];
     let bytes: u64 = bytes.into_iter().filter_map(number).sum();
-    // MariaDB counts the files that it sorts an index in by reads and writes alone.
+    // MariaDB counts the files used to sort an index by reads and writes alone.
     let files: u64 =
         ["Innodb_data_reads", "Innodb_data_writes"].into_iter().filter_map(number).sum();
     let work = number("Innodb_buffer_pool_read_requests").map(|pages| pages + files + bytes / PAGE);
     Ok((work, value("Innodb_onlineddl_pct_progress")))
 }
 
-/// Statements of which a server may count nothing while they are at work: indexes, commits, counts in parallel.
+/// Statements for which a server may count nothing while they run: indexes, commits, parallel
+/// counts.
 fn is_hidden(statement: &str) -> bool {
     !["LOAD DATA", "INSERT", "DELETE", "BEGIN"].iter().any(|verb| statement.starts_with(verb))
 }
 
-/// The server finishes these, whatever it is told.
+/// The server finishes these even if they are killed.
 fn is_end_of_transaction(statement: &str) -> bool {
     ["COMMIT", "ROLLBACK"].iter().any(|verb| statement.starts_with(verb))
 }

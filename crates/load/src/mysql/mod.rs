@@ -16,7 +16,7 @@ use loadstone_workload::LoadLayout;
 use loadstone_workload::dialect::{self, Dialect};
 use loadstone_workload::layout::RowSource;
 
-/// A worker's connection is never idle for so long.
+/// A worker's connection is never idle for this long.
 const IDLE_S: u64 = 60;
 
 /// MySQL and MariaDB.
@@ -40,12 +40,13 @@ impl LoadTarget for MySql {
     }
 
     fn prepare_connection(&self, client: &mut Client, longest_s: u64) -> Result<(), Halt> {
-        // The rows are known to refer to nothing. A connection that is lost without a word to the server keeps its
-        // transaction for no longer than that. Unique checks stay on: without either check MariaDB fills an empty
-        // table in a way of its own (MDEV-515), and where such a statement is cut off in 10.11.19 another one into the same
-        // table may wait for a page's latch for ever.
+        // The rows have no foreign keys. A connection that is lost without the server's notice
+        // keeps its transaction for no longer than that. Unique checks stay on: without either
+        // check MariaDB fills an empty table in a special way (MDEV-515), and if such a statement
+        // is interrupted in 10.11.19, another one into the same table may wait for a page's latch
+        // for ever.
         let common = format!("SET SESSION foreign_key_checks = 0, wait_timeout = {IDLE_S}");
-        // Nothing of ours stays behind at the server for a day, as these would let it.
+        // The server's defaults would let sessions of ours linger for a day.
         let all = format!(
             "{common}, lock_wait_timeout = {longest_s}, innodb_lock_wait_timeout = {longest_s}"
         );

@@ -1,4 +1,4 @@
-//! How rows travel to MySQL and MariaDB: by LOAD DATA LOCAL or by INSERT.
+//! How rows are sent to MySQL and MariaDB: by LOAD DATA LOCAL or by INSERT.
 
 use super::codes;
 use crate::method::{Method, MethodWish};
@@ -9,10 +9,11 @@ use loadstone_protocol::{Completion, Row};
 use loadstone_workload::layout::RowSource;
 use loadstone_workload::{LayoutKind, LoadLayout};
 
-/// A piece of LOAD DATA's file, or of an INSERT statement: far below any `max_allowed_packet`.
+/// The size of a piece of LOAD DATA's file, or of an INSERT statement: far below any
+/// `max_allowed_packet`.
 const PIECE: usize = 256 * 1024;
 
-/// Asks the server whether it lets LOAD DATA LOCAL through.
+/// Asks the server whether it allows LOAD DATA LOCAL.
 pub(super) fn choose(wish: MethodWish, client: &mut Client) -> Result<Method, Halt> {
     if wish == MethodWish::Insert {
         return Ok(Method::Insert);
@@ -28,7 +29,7 @@ pub(super) fn choose(wish: MethodWish, client: &mut Client) -> Result<Method, Ha
     Err(Halt::Failed(Failure::new(FailureKind::NotSupported, Some(code), text)))
 }
 
-/// Sends the rows of a range; how many the server has taken.
+/// Sends the rows of a range; returns how many the server has stored.
 pub(super) fn send(
     client: &mut Client,
     rows: (&LoadLayout, &RowSource),
@@ -85,7 +86,7 @@ fn load_by_insert(
             source.write_row_sql(range.table, next, &mut sql);
             next += 1;
         }
-        // Rows are text, so the statement is.
+        // The rows are text, so the statement is too.
         let completion = client.query(&String::from_utf8_lossy(&sql))?;
         refuse_changed(client, layout, range, &completion)?;
         loaded += completion.affected_rows;
@@ -93,9 +94,10 @@ fn load_by_insert(
     Ok(loaded)
 }
 
-/// Refuses rows of which the server has taken other values than those that were sent: cut to the column's
-/// length, put to the end of its range, or with `?` for a letter that it does not have. In LOAD DATA LOCAL it
-/// only warns of that, whatever its mode. What built-in layouts send fits.
+/// Refuses rows if the server stored other values than those sent: truncated to the column's
+/// length, clamped to its range, or with `?` for a character that it does not have. For LOAD DATA
+/// LOCAL the server only gives a warning, whatever its SQL mode. Rows of built-in layouts always
+/// fit.
 fn refuse_changed(
     client: &mut Client,
     layout: &LoadLayout,
@@ -110,7 +112,7 @@ fn refuse_changed(
         let text = row.get(place).and_then(Option::as_deref).unwrap_or_default();
         String::from_utf8_lossy(text).into_owned()
     };
-    // Level, Code, Message.
+    // Columns: Level, Code, Message.
     let Some(found) = warnings.iter().find(|row| column(row, 0) != "Note") else {
         return Ok(());
     };
@@ -126,8 +128,8 @@ fn refuse_changed(
     Err(Halt::Failed(Failure::new(FailureKind::StatementFailed, code, text)))
 }
 
-/// The character set that rows are written in, as LOAD DATA names it. The server has to convert letters for columns of
-/// other character sets; rows of ASCII need no look at their bytes.
+/// The character set of the rows, as LOAD DATA names it. If columns have other character sets the
+/// server must convert; for ASCII rows it need not look at the bytes.
 fn charset(layout: &LoadLayout) -> &'static str {
     if layout.is_ascii() { "binary" } else { "utf8mb4" }
 }

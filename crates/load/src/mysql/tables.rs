@@ -1,4 +1,4 @@
-//! What MySQL and MariaDB say of tables, and how tables are kept from changing.
+//! What MySQL and MariaDB say of tables, and how tables are protected from changes.
 
 use super::codes;
 use crate::identity::{Answer, Identity};
@@ -6,7 +6,7 @@ use loadstone_drive::client::{Client, Halt};
 use loadstone_protocol::Row;
 use loadstone_workload::dialect::{self, Dialect};
 
-/// What stands before a table's comment in `SHOW CREATE TABLE`.
+/// What precedes a table's comment in `SHOW CREATE TABLE`.
 const COMMENT: &str = " COMMENT='";
 
 /// A transaction that has opened a table keeps others from renaming, dropping and altering it.
@@ -14,7 +14,7 @@ pub(super) fn pin(client: &mut Client, name: &str) -> Result<(), Halt> {
     client.query(&format!("SELECT 1 FROM {} LIMIT 0", quoted(name))).map(drop)
 }
 
-/// Keeps everybody else from using a table; whether that is so.
+/// Keeps everybody else from using a table; returns whether that succeeded.
 pub(super) fn lock(client: &mut Client, name: &str) -> Result<bool, Halt> {
     match client.query(&format!("LOCK TABLES {} WRITE", quoted(name))) {
         Ok(_) => Ok(true),
@@ -32,13 +32,13 @@ pub(super) fn others_that_add(client: &mut Client, quoted_name: &str) -> Result<
     client.number(&sql).map(Option::unwrap_or_default)
 }
 
-/// Whether the table's comment says this and nothing else.
+/// Whether the table's comment is exactly this mark.
 pub(super) fn has_mark(identity: &Identity, mark: &str) -> bool {
     let comment = format!("COMMENT='{mark}'");
     identity.definition.last().and_then(|line| line.first()?.as_deref()) == Some(&*comment)
 }
 
-/// What the server says of a table, so that another one of the same name is told from it.
+/// What the server says of a table, to distinguish it from another one of the same name.
 pub(super) fn identity(client: &mut Client, name: &str) -> Result<Identity, Halt> {
     let made = client.rows(&format!(
         "SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables \
@@ -47,17 +47,18 @@ pub(super) fn identity(client: &mut Client, name: &str) -> Result<Identity, Halt
     Ok(Identity { made: answer(&made), definition: definition(client, name)? })
 }
 
-/// Not asked of information_schema.columns: for each such question MariaDB makes a temporary table on disk. One whose
-/// files somebody else removes meanwhile, as another server does that starts with the same `tmpdir`, crashes 10.11.19
-/// when it is dropped (`ha_maria::drop_table`).
+/// Does not query information_schema.columns: for each such query MariaDB creates a temporary table
+/// on disk. If somebody else removes its files in the meantime, as another server that starts with
+/// the same `tmpdir` does, 10.11.19 crashes when it drops the table (`ha_maria::drop_table`).
 pub(super) fn definition(client: &mut Client, name: &str) -> Result<Answer, Halt> {
     let made = client.rows(&format!("SHOW CREATE TABLE {}", quoted(name)))?;
     let text = answer(&made).into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
     Ok(definition_in(&text.unwrap_or_default()))
 }
 
-/// Of `SHOW CREATE TABLE` what stays while a table is loaded: a line for each column, which begins with the name in
-/// quotes, and the table's comment. Indexes come, and the counter of AUTO_INCREMENT beside the comment moves.
+/// The parts of `SHOW CREATE TABLE` that stay the same while a table is loaded: a line for each
+/// column, which starts with the quoted name, and the table's comment. Indexes are added, and the
+/// AUTO_INCREMENT counter next to the comment changes.
 fn definition_in(created: &str) -> Answer {
     let lines = created.lines().map(|line| line.trim().trim_end_matches(','));
     let stays = |line: &str| match line.starts_with(['`', '"']) {

@@ -1,4 +1,4 @@
-//! Judges what is done about a silent statement, from the time and from what was seen of it; without I/O.
+//! Decides what to do about a silent statement, from the time and what was seen of it; without I/O.
 
 use super::StallPlan;
 use crate::finding::Signs;
@@ -8,17 +8,17 @@ use loadstone_measure::Nanos;
 /// The longest pause between two looks at a silent statement.
 const LONGEST_PAUSE: Nanos = Nanos(1_000_000_000);
 
-/// How long a statement may take to end after it was told to.
+/// How long a statement may take to end after it was killed.
 const LONGEST_GRACE: Nanos = Nanos(5_000_000_000);
 
-/// How many times the limit of a statement without a sign of work one may take of which nothing is seen but
-/// that the whole server works: that may be somebody else's doing.
+/// A statement may show no sign of its own while the whole server works, which may be somebody
+/// else's doing. It gets this many times the usual limit.
 const HIDDEN_TIMES: u64 = 60;
 
-/// Less than that the server does by itself, between two looks.
+/// Pages between two looks; the server does less than this on its own.
 const LEAST_WORK: u64 = 20;
 
-/// The plan's times.
+/// The plan's time limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     say: Nanos,
@@ -26,28 +26,28 @@ pub(super) struct Limits {
     fail: Nanos,
 }
 
-/// What is to be done about a statement.
+/// What to do about a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     Nothing,
     Tell,
-    /// It is ended at the server; the connection stays.
+    /// Kill it at the server; the connection stays.
     End,
-    /// The connection is given up.
+    /// Give up the connection.
     GiveUp,
-    /// The load ends.
+    /// End the load.
     Fail,
 }
 
-/// One statement, for as long as it is under way.
+/// One statement, for as long as it runs.
 #[derive(Debug)]
 pub(super) struct Watch {
     number: u64,
-    /// Its last sign of work but bytes.
+    /// Its last sign of work other than bytes.
     alive_at: Nanos,
     looked_at: Option<Nanos>,
     last: Option<Signs>,
-    /// Since when nothing but the whole server's work speaks for it.
+    /// Since when only the whole server's work suggests that it is alive.
     hidden_since: Option<Nanos>,
     ended_at: Option<Nanos>,
 }
@@ -66,7 +66,7 @@ impl Limits {
         Nanos(self.say.0.clamp(500_000_000, 3_000_000_000))
     }
 
-    /// When the same is said once more.
+    /// How long until the same stall is reported again.
     pub(super) fn say_again(self) -> Nanos {
         Nanos(2 * self.say.0)
     }
@@ -92,37 +92,38 @@ impl Watch {
         }
     }
 
-    /// Whether this is the statement.
+    /// Whether this is the watched statement.
     pub(super) fn is_of(&self, beat: &Beat) -> bool {
         self.number == beat.number
     }
 
-    /// For how long there has been no sign of it.
+    /// How long it has shown no sign of work.
     pub(super) fn silent(&self, now: Nanos, beat: &Beat) -> Nanos {
         Nanos(now.0.saturating_sub(self.alive_at.max(beat.moved_at).0))
     }
 
-    /// This process itself has stood still: what it has not seen is no silence.
+    /// This process itself was suspended: time that it did not observe is not silence.
     pub(super) fn forgive(&mut self, now: Nanos) {
         self.alive_at = now;
         self.last = None;
     }
 
-    /// Whether it is time for a look. The first one comes early, to have something to compare the others with.
+    /// Whether it is time for a look. The first one comes early, to have something to compare later
+    /// ones with.
     pub(super) fn wants_look(&self, now: Nanos, beat: &Beat, limits: Limits) -> bool {
         let quiet_ns = now.0.saturating_sub(beat.moved_at.0);
         let pause = limits.pause();
         quiet_ns >= limits.say.0 / 2 && self.looked_at.is_none_or(|at| now.0 - at.0 >= pause.0)
     }
 
-    /// Takes in what was seen.
+    /// Takes what was seen into account.
     pub(super) fn judge(&mut self, now: Nanos, beat: &Beat, signs: Signs, limits: Limits) -> Deed {
         self.looked_at = Some(now);
         if self.works(now, &signs, limits) {
             self.alive_at = now;
         }
         let (waits, endable) = (signs.waits, signs.endable);
-        // A look without an answer tells nothing of what has moved.
+        // An unanswered look says nothing about progress.
         if signs.own.is_some() {
             self.last = Some(signs);
         }
@@ -134,7 +135,7 @@ impl Watch {
             let has_had_its_time = now.0 - ended_at.0 >= limits.grace().0;
             return if has_had_its_time { Deed::GiveUp } else { Deed::Nothing };
         }
-        // One that is being opened has limits of its own.
+        // Opening a connection has its own limits.
         if silent >= limits.fail && beat.connection.is_some() {
             return Deed::Fail;
         }
@@ -179,7 +180,7 @@ mod tests {
         Signs { endable: true, own: Some(vec![own.to_string()]), ..Signs::default() }
     }
 
-    /// What is done at each second after the last byte, where it is not nothing; `see` has what is seen then.
+    /// The action at each second after the last byte, if any; `see` returns what is seen then.
     fn deeds(beat: &Beat, until: u64, see: impl Fn(u64) -> Signs) -> Vec<(u64, Deed)> {
         let limits = Limits::new(&PLAN);
         let mut watch = Watch::new(beat);

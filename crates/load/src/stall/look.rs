@@ -1,4 +1,4 @@
-//! Looks at a silent statement over another connection, which has little time for its answers.
+//! Looks at a silent statement over another connection, which must answer quickly.
 
 use super::Board;
 use crate::finding::{Finding, is_refusal};
@@ -17,14 +17,14 @@ impl<'a> Looker<'a> {
         Self { board, limit, client: None }
     }
 
-    /// Nobody is silent any more.
+    /// No statement is silent any more.
     pub(super) fn rest(&mut self) {
         if let Some(client) = self.client.take() {
             client.quit();
         }
     }
 
-    /// What there is to see of a statement. `own`: the load's connections.
+    /// What can be seen of a statement. `own`: the load's connections.
     pub(super) fn look(&mut self, beat: &Beat, own: &[u32]) -> Finding {
         match self.try_look(beat, own) {
             Ok(finding) => finding,
@@ -45,19 +45,19 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Ends the statement at the server, where it is still ours.
+    /// Kills the statement at the server, if it is still ours.
     pub(super) fn end_statement(&mut self, id: u32, finding: &Finding) {
         let server = self.board.server;
         self.end(finding, |client| server.end_statement(client, id, finding.query.as_deref()));
     }
 
-    /// Ends the connection at the server, where it is still ours.
+    /// Kills the connection at the server, if it is still ours.
     pub(super) fn end_connection(&mut self, id: u32, finding: &Finding) {
         let server = self.board.server;
         self.end(finding, |client| server.end_connection(client, id));
     }
 
-    /// Whatever comes of it: the next look tells.
+    /// Ignores the result: the next look shows it.
     fn end(&mut self, finding: &Finding, end: impl FnOnce(&mut Client) -> Result<(), Halt>) {
         if finding.is_ours
             && let Ok(client) = self.client()

@@ -1,9 +1,11 @@
-//! Stalls: what a load does about a statement of which nothing moves. It is reported, ended, or an error.
+//! Stalls: what a load does about a statement that makes no progress. It is reported, killed, or an
+//! error.
 //!
-//! Each worker lets a watchdog see what it waits for and when a byte went last. A statement that has been silent
-//! for some seconds is looked at over another connection: its own figures, what it waits for, and who holds that.
-//! One that works is left alone, one that waits for somebody else's lock is told until the load gives up, and one
-//! of which nothing moves at all is ended, so that its worker goes on in another way.
+//! Each worker shows a watchdog what it waits for and when it last received a byte. When a
+//! statement has been silent for some seconds, the watchdog inspects it over another connection:
+//! its own figures, what it waits for, and who holds that. A statement that makes progress is left
+//! alone; one that waits for another session's lock is reported until the load gives up; one that
+//! makes no progress at all is killed, so that its worker continues in another way.
 
 mod judge;
 mod look;
@@ -20,15 +22,15 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 pub(super) use watchdog::watch;
 
-/// How long a statement may show no sign of life; the format is documented in `docs/engine.md`.
+/// How long a statement may make no progress; the format is documented in `docs/engine.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StallPlan {
-    /// Then it is told.
+    /// After this time it is reported.
     pub say_s: f64,
-    /// So long after that it is ended, if it waits for nobody's lock.
+    /// This much later it is killed, if it waits for no lock.
     pub end_s: f64,
-    /// Then the load ends.
+    /// After this time the load ends.
     pub fail_s: f64,
 }
 
@@ -71,7 +73,7 @@ pub(super) struct Board {
     pub(super) clock: Clock,
     plan: StallPlan,
     pulses: Mutex<Vec<Weak<Pulse>>>,
-    /// Of the watchdog's own connection.
+    /// The pulse of the watchdog's own connection.
     own: Arc<Pulse>,
     is_over: AtomicBool,
 }
@@ -97,7 +99,8 @@ impl Board {
         }
     }
 
-    /// For a thread that is about to wait for the server. It is watched for as long as it keeps this.
+    /// The pulse of a thread that is about to wait for the server. It is watched for as long as it
+    /// keeps this.
     pub(super) fn pulse(&self) -> Arc<Pulse> {
         let pulse = Arc::new(Pulse::new(self.clock));
         let mut pulses = self.pulses.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,14 +109,15 @@ impl Board {
         pulse
     }
 
-    /// What the server has to end by itself, should nobody else: a lock is waited for no longer than so many seconds.
+    /// The longest lock wait, in seconds, after which the server itself ends a statement, should
+    /// nobody else do so.
     pub(super) fn longest_lock_wait_s(&self) -> u64 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
         let seconds = self.plan.fail_s.ceil() as u64;
         seconds + 5
     }
 
-    /// The load is over, and nobody is watched any more.
+    /// The load is over; nothing is watched any more.
     pub(super) fn close(&self) {
         self.is_over.store(true, Ordering::Release);
         self.own.set_deadline(self.clock.now());

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// How soon a silence is noticed.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A tick that took so long was none: this process itself stood still.
+/// A longer tick means that this process itself was suspended.
 const LONGEST_TICK: Nanos = Nanos(2_000_000_000);
 
 struct Watchdog<'a> {
@@ -25,13 +25,13 @@ struct Watchdog<'a> {
     records: &'a Sender<Record>,
     limits: Limits,
     looker: Looker<'a>,
-    /// By the pulse's address, which is another one for each thread.
+    /// Indexed by the pulse's address, which differs for each thread.
     watches: HashMap<usize, Watch>,
-    /// When it was told last, by who holds it, or by what it is.
+    /// When each stall was last reported, by its holder or by its own key.
     told: HashMap<String, Nanos>,
 }
 
-/// A thread whose statement is under way.
+/// A thread with a running statement.
 type Waiting = (Arc<Pulse>, Beat);
 
 /// Watches until the load is over.
@@ -124,7 +124,7 @@ impl Watchdog<'_> {
         let now = self.board.clock.now();
         let Some(watch) = self.watches.get_mut(&key(pulse)) else { return };
         let deed = watch.judge(now, beat, finding.signs.clone(), self.limits);
-        // It may have ended while somebody looked.
+        // It may have ended during the look.
         if deed == Deed::Nothing || !pulse.is_at(beat.number) {
             return;
         }
@@ -176,7 +176,7 @@ impl Watchdog<'_> {
         stalled(text, &each.1.statement)
     }
 
-    /// Workers that wait for the same are told as one.
+    /// Workers that wait for the same thing are reported as one.
     fn tell_now_and_then(&mut self, each: &Waiting, finding: &Finding, waiting: &[Waiting]) {
         let now = self.board.clock.now();
         let key = match &finding.holder {
@@ -206,7 +206,7 @@ impl Watchdog<'_> {
             others: silent.saturating_sub(1),
             deed,
         };
-        // Nobody listens any more: then nobody wants to know.
+        // If the receiver is gone, nobody needs the record.
         drop(self.records.send(Record::Stalled(stalled)));
     }
 }

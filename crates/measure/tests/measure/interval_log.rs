@@ -1,4 +1,4 @@
-//! The interval log: what goes in comes out, in a form that other tools read.
+//! The interval log: values survive a round trip, in a form that other tools read.
 
 use std::io::Write as _;
 
@@ -165,7 +165,7 @@ fn damaged_lines_say_what_is_wrong() {
         ("Tag=a,0,x,1,HISTF", "the length is not a number"),
         ("Tag=a,0,1,1", "no histogram"),
         ("Tag=a,0,1,1,HISTF?", "the histogram is not base64"),
-        // The checksum of its end is not needed to read it; what stands before is.
+        // The checksum at its end is not needed to read it; everything before is.
         (&good[..good.len() - 16], "the histogram is damaged"),
     ] {
         let error = hlog::read(line).unwrap_err().to_string();
@@ -173,8 +173,8 @@ fn damaged_lines_say_what_is_wrong() {
     }
 }
 
-/// A line of the Python package hdrhistogram 0.10.8 (it writes no tags), with 1 µs, 2.5 ms and 90 s in it. That package reads
-/// ours as well; that was tried by hand, as the tests should not need it.
+/// A line of the Python package hdrhistogram 0.10.8 (it writes no tags), with 1 µs, 2.5 ms and 90 s
+/// in it. That package reads ours as well; this was tried by hand, as the tests should not need it.
 #[test]
 fn lines_of_other_tools_are_read() {
     let read = hlog::read(OF_PYTHON).unwrap();
@@ -189,7 +189,7 @@ fn lines_of_other_tools_are_read() {
 
 const OF_PYTHON: &str = "1.000000,1.000000,90060.000000,HISTFAAAAC14nJNpmSzMwMDAzQABzFCaEch0M9ixgMH+A0TgPD/T1s2MTO8/MjIBAJoTCIQ=";
 
-/// A line whose histogram has these numbers in its head, and so many bytes behind it.
+/// A line whose histogram has these numbers in its header, and this many bytes after it.
 fn crafted(says: u32, digits: u32, highest: u64, bytes: usize) -> String {
     let mut inner = 0x1c84_9313_u32.to_be_bytes().to_vec();
     for word in [says, 0, digits] {
@@ -198,7 +198,7 @@ fn crafted(says: u32, digits: u32, highest: u64, bytes: usize) -> String {
     inner.extend(1_u64.to_be_bytes());
     inner.extend(highest.to_be_bytes());
     inner.extend(1.0_f64.to_be_bytes());
-    // Each is a bucket in which nothing was counted.
+    // Each byte is a bucket without counts.
     inner.resize(inner.len() + bytes, 0);
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
     packed.write_all(&inner).expect("a write into memory");
@@ -219,7 +219,7 @@ fn a_histogram_that_says_more_than_it_has_is_refused() {
         (9, u32::MAX, HOUR_NS, 9),
         (9, 3, u64::MAX, 9),
         (9, 3, 0, 9),
-        // A hundred kilobytes that become a hundred megabytes.
+        // A hundred kilobytes that expand to a hundred megabytes.
         (100_000_000, 3, HOUR_NS, 100_000_000),
     ] {
         let error = hlog::read(&crafted(says, digits, highest, bytes)).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Histograms against the values that went in.
+//! Histograms compared with the recorded values.
 
 use loadstone_measure::{HIGHEST_TRACKABLE, Latency, LatencyRecorder, LatencySummary, Nanos};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn of(values: &[u64]) -> Latency {
     latency
 }
 
-/// Values of all sizes, some of them above the range.
+/// Values of all magnitudes, some of them above the range.
 fn any_values() -> impl Strategy<Value = Vec<u64>> {
     let value = prop_oneof![
         8 => (0u32..42, any::<u64>()).prop_map(|(bits, value)| value >> (63 - bits)),
@@ -21,7 +21,7 @@ fn any_values() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(value, 0..300)
 }
 
-/// What the definition says, from the values themselves.
+/// The quantile by definition, from the values themselves.
 fn true_quantile(sorted: &[u64], quantile: f64) -> u64 {
     let rank = ((quantile * sorted.len() as f64).ceil() as usize).max(1);
     sorted[rank - 1]

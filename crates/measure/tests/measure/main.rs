@@ -1,4 +1,4 @@
-//! Latencies against the values that went in, and against other tools.
+//! Latencies compared with the recorded values, and with other tools.
 
 mod interval_log;
 mod latency;

@@ -1,4 +1,4 @@
--- sysbench.cmdline: what a script says of its options and commands, and is told of the command line.
+-- sysbench.cmdline: a script's declared options and commands, and the given command line.
 local state = ...
 
 local ARG = {

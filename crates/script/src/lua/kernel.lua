@@ -7,7 +7,7 @@ local RESTART_EVENT = 1
 
 local kernel = {}
 
--- One event, again for as long as it is told to begin anew; what it returned.
+-- Runs one event, repeatedly as long as it must restart; returns its result.
 local function run_event(user)
   local env = user.env
   local event = env.event

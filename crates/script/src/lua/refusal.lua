@@ -1,5 +1,5 @@
--- What becomes of a statement that the server refuses: an error that says whether its event may begin
--- anew.
+-- The handling of a statement that the server refuses: an error that says whether its event may
+-- restart.
 local ffi = require("ffi")
 local state = ...
 

@@ -6,7 +6,7 @@ local mailbox = state.mailbox
 
 ffi.cdef("typedef struct { uint32_t nrows; uint32_t nfields; uint32_t number; } sql_result;")
 
--- By their numbers: what belongs to a connection beside its face.
+-- Indexed by number: what belongs to a connection apart from its FFI structure.
 local connections = {}
 
 local Result = {}

@@ -1,7 +1,7 @@
 -- sysbench.sql: drivers and connections.
 --
 -- Scripts look at types (`type(con) == "cdata"`), so these are FFI structures with methods; what else
--- belongs to a connection lies in a table beside it, under its number.
+-- belongs to a connection is in a separate table, under its number.
 local ffi = require("ffi")
 local state, refusal, results, statement = ...
 
@@ -154,7 +154,7 @@ function Connection:disconnect()
   return true
 end
 
---- Closes and opens it again. Statements have to be prepared anew.
+--- Closes and opens it again. Statements must be prepared again.
 function Connection:reconnect()
   local record = connections[self.number]
   statement.forget(record)

@@ -56,7 +56,7 @@ function state.sleep(seconds)
   state.ask(state.ask_for.SLEEP, 0)
 end
 
---- A line of the log that the field's tools print beside the error.
+--- A line of the log that sysbench prints in addition to the error.
 function state.alert(text)
   local opt = state.current.env.sysbench.opt
   if not opt or (opt.verbosity or 1) >= 1 then

@@ -1,7 +1,7 @@
 -- Prepared statements and their parameters.
 --
--- Scripts look at types, so a statement is an FFI structure with methods; what else belongs to it lies in
--- a table beside it, under its number.
+-- Scripts look at types, so a statement is an FFI structure with methods; what else belongs to it is in
+-- a separate table, under its number.
 local ffi = require("ffi")
 local state, random, refusal, results = ...
 

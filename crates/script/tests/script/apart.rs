@@ -1,4 +1,4 @@
-//! Users share code, and nothing else.
+//! Users share code and nothing else.
 
 use loadstone_script::{Command, Wish};
 

@@ -4,7 +4,7 @@ use loadstone_script::{Setting, Wish};
 
 use crate::fed::{Said, Script, events, rows, serve};
 
-/// What a script prints whose thread_init() has this body and a connection `con`.
+/// The output of a script whose thread_init() has this body and a connection `con`.
 fn printed(body: &str, said: impl FnMut(&str) -> Said) -> String {
     let source = format!(
         "function thread_init() con = sysbench.sql.driver():connect() {body} end function event() end"

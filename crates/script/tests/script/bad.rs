@@ -1,4 +1,4 @@
-//! Bad scripts: what is said of them, with file and line.
+//! Bad scripts: the error messages, with file and line.
 
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,7 @@ fn a_script_that_takes_all_memory_is_told_of_and_others_go_on() {
     serve(modest, &Wish::ThreadRun, &mut events(1)).expect("it has enough");
 }
 
-/// Breaks off what the states are in, when a turn has lasted for a while; the places it was told of.
+/// Interrupts the states once a turn has lasted for a while; returns the place that was reported.
 fn broken_off(watches: &Watches) -> Option<String> {
     let begun = Instant::now();
     let mut place = None;

@@ -1,4 +1,4 @@
-//! A script with somebody in the server's place.
+//! A script with a stand-in for the server.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use loadstone_protocol::{Code, Param, ResultSet};
 use loadstone_script::{Answer, IgnoredErrors, Request, ScriptError, ScriptPlan, User, Vm, Wish};
 
-/// What the one in the server's place says.
+/// The stand-in's answer.
 pub(crate) enum Said {
     Done,
     NoMore,
@@ -17,7 +17,7 @@ pub(crate) enum Said {
     Results(Vec<ResultSet>),
 }
 
-/// Answers everything with success, and gives so many events.
+/// Answers everything with success, and allows this many events.
 pub(crate) fn events(mut left: u32) -> impl FnMut(&str) -> Said {
     move |request| match request {
         "next event" if left == 0 => Said::NoMore,
@@ -29,7 +29,7 @@ pub(crate) fn events(mut left: u32) -> impl FnMut(&str) -> Said {
     }
 }
 
-/// A result of texts.
+/// A result of text values.
 pub(crate) fn rows(rows: &[&[Option<&str>]]) -> ResultSet {
     let mut bytes = Vec::new();
     for value in rows.iter().copied().flatten() {
@@ -50,7 +50,7 @@ pub(crate) fn rows(rows: &[&[Option<&str>]]) -> ResultSet {
     ResultSet { columns, rows: rows.len() as u64, bytes, types: Vec::new() }
 }
 
-/// A script in a file of its own, which goes with this value.
+/// A script in a file of its own, which is removed with this value.
 pub(crate) struct Script {
     folder: PathBuf,
     pub(crate) plan: ScriptPlan,
@@ -69,7 +69,7 @@ impl Script {
         script
     }
 
-    /// A script that is there already.
+    /// A script that exists already.
     pub(crate) fn at(path: &Path) -> Self {
         let plan = ScriptPlan {
             script: path.to_str().expect("a path in UTF-8").to_owned(),
@@ -84,7 +84,7 @@ impl Script {
         Self { folder: PathBuf::new(), plan, printed: Rc::default() }
     }
 
-    /// Another file beside it.
+    /// Another file next to it.
     pub(crate) fn add(&self, name: &str, source: &str) {
         let path = Path::new(&self.plan.script).with_file_name(name);
         std::fs::write(path, source).expect("the script can be written");
@@ -102,7 +102,8 @@ impl Script {
         self.vm().user(0)
     }
 
-    /// What the script's user 0 asks for and prints when it is initialised and given some events.
+    /// The requests and output of the script's user 0 when it is initialised and given this many
+    /// events.
     pub(crate) fn run(&self, count: u32) -> Result<Vec<String>, ScriptError> {
         let mut user = self.user()?;
         let mut server = events(count);
@@ -121,7 +122,7 @@ impl Drop for Script {
     }
 }
 
-/// Fulfils the wish; what was asked for meanwhile, without the events.
+/// Runs the function; returns the requests in between, without the events.
 pub(crate) fn serve(
     user: &mut User,
     wish: &Wish,
@@ -146,7 +147,7 @@ pub(crate) fn serve(
     Ok(seen)
 }
 
-/// A request as a line; `None` where nothing is asked for any more.
+/// A request as a line; `None` if there is no further request.
 fn shown(request: &Request<'_>) -> Option<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Some(match *request {

@@ -1,4 +1,4 @@
-//! What a script says of itself, asked from another thread.
+//! A script's declarations, queried from another thread.
 
 use std::time::Duration;
 

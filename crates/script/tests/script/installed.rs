@@ -1,4 +1,4 @@
-//! The scripts that sysbench's package installs run as they are.
+//! The scripts that sysbench's package installs run unchanged.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::fed::{Script, events, serve};
 
 const FOLDER: &str = "/usr/share/sysbench";
 
-/// Whether the scripts are there; says so if not.
+/// Whether the scripts are installed; says so if not.
 #[expect(clippy::print_stderr, reason = "a test that did nothing has to say so")]
 fn is_installed() -> bool {
     let there = Path::new(FOLDER).join("oltp_common.lua").exists();

@@ -1,5 +1,6 @@
 //! caching_sha2_password: a hash that a server with a warm cache accepts, else the password itself,
-//! within the TLS of a server that proved who it is, or under its RSA key.
+//! either within the TLS session of a server that proved its identity, or encrypted with its RSA
+//! key.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_caching_sha2_authentication_exchanges.html>
 

@@ -1,7 +1,7 @@
-//! client_ed25519: MariaDB's nonce, signed with the key that the password's hash is.
+//! client_ed25519: MariaDB's nonce, signed with the key derived from the password's hash.
 //!
 //! MariaDB takes SHA-512 of the password where Ed25519 takes SHA-512 of a secret key, so the
-//! password plays the key's role; it is of any length, and the expanded key is therefore built by
+//! password acts as the key. It can have any length, and the expanded key is therefore built by
 //! hand.
 //!
 //! <https://mariadb.com/docs/server/reference/clientserver-protocol/1-connecting/connection#client_ed25519-plugin>
@@ -35,7 +35,7 @@ mod tests {
     use super::super::tests::conversation;
     use super::*;
 
-    /// `mysql.user.authentication_string` of an account made with `USING PASSWORD('secret')`.
+    /// `mysql.user.authentication_string` of an account created with `USING PASSWORD('secret')`.
     const STORED_MARIADB_10_11_19: &str = "ZIgUREUg5PVgQ6LskhXmO+eZLS0nC8be6HPjYWR4YJY";
 
     #[test]

@@ -1,12 +1,12 @@
-//! What a plugin knows of the login that it is used in, and what several plugins need.
+//! What a plugin knows of its login, and what several plugins need.
 
 use super::plugin::Plugin;
 use crate::WireError;
 
-/// What a plugin knows of the login it is used in.
+/// What a plugin knows of its login.
 pub(crate) struct Conversation<'a> {
     pub(crate) password: &'a [u8],
-    /// Random bytes of the server.
+    /// The server's random bytes.
     pub(crate) nonce: &'a [u8],
     pub(crate) line: Line,
     pub(crate) server_public_key: Option<&'a str>,
@@ -17,13 +17,13 @@ pub(crate) struct Conversation<'a> {
 /// Who can read what is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// Whoever is on the way.
+    /// Anyone on the network path.
     Open,
-    /// TLS with whoever answered: nothing proves which server that is.
+    /// TLS with whichever server answered: nothing proves its identity.
     Unproven,
-    /// TLS with the server that is meant.
+    /// TLS with a server that proved its identity.
     Proven,
-    /// A unix socket without TLS: it does not leave the host.
+    /// A unix socket without TLS: the data does not leave the host.
     Socket,
 }
 
@@ -47,7 +47,7 @@ impl Conversation<'_> {
     }
 }
 
-/// The bytes of both, each with the other's exclusive or.
+/// The bitwise exclusive or of both.
 pub(super) fn xor<const N: usize>(mut left: [u8; N], right: [u8; N]) -> [u8; N] {
     for (byte, other) in left.iter_mut().zip(right) {
         *byte ^= other;

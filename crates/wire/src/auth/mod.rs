@@ -1,4 +1,4 @@
-//! Authentication plugins: what to answer to which nonce. One file each.
+//! Authentication plugins: how to answer a nonce. One file each.
 
 mod caching_sha2_password;
 mod client_ed25519;
@@ -26,7 +26,7 @@ impl Plugin {
         }
     }
 
-    /// The answer to data that follow the first answer, if they need one.
+    /// The answer to data after the first answer, if they need one.
     pub(crate) fn more_data(
         self,
         conversation: &Conversation<'_>,

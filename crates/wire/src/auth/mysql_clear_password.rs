@@ -1,5 +1,5 @@
-//! mysql_clear_password: the password as it is, for PAM and LDAP. Only for a server that proved who
-//! it is, within this host, or where somebody allowed it by name; never over an open line.
+//! mysql_clear_password: the plain password, for PAM and LDAP. Only for a server that proved its
+//! identity, within this host, or if explicitly allowed; never over an unencrypted line.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_authentication_methods_clear_text_password.html>
 
@@ -26,7 +26,7 @@ mod tests {
             let conversation = Conversation {
                 line,
                 allow_clear_password: allowed,
-                // Of no weight here: it is about keys.
+                // Has no effect here: it is about keys.
                 allow_public_key_retrieval: true,
                 ..conversation(b"secret", b"")
             };

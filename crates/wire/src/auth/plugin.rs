@@ -12,7 +12,7 @@ pub(crate) enum Plugin {
     CachingSha2,
     /// MariaDB's elliptic curves.
     Ed25519,
-    /// The password as it is.
+    /// The plain password.
     Clear,
     /// MySQL 5.6 and 5.7.
     Sha256,
@@ -27,8 +27,8 @@ impl Plugin {
         known.ok_or_else(|| WireError::AuthNotSupported { plugin: plain(name, NAME) })
     }
 
-    /// The plugin to begin with. Only those begin that give nothing away; for the others, and for
-    /// those that are not known, the server asks by name.
+    /// The plugin to start with. Only plugins that reveal nothing may start; for the others, and
+    /// for unknown ones, the server asks by name.
     pub(crate) fn for_greeting(name: &[u8]) -> Self {
         match Self::by_name(name) {
             Ok(Self::CachingSha2) => Self::CachingSha2,

@@ -1,5 +1,5 @@
-//! A password for the server's eyes only: as it is within TLS or this host, else under the server's
-//! RSA key. Servers take no key within TLS: there it goes as it is or not at all.
+//! A password that only the server may read: plain within TLS or this host, otherwise encrypted
+//! with the server's RSA key. Within TLS, servers accept only the plain password.
 
 use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
 use rustls_pki_types::SubjectPublicKeyInfoDer;
@@ -11,7 +11,7 @@ use crate::WireError;
 
 /// Bytes of the nonce that hides the password.
 const NONCE: usize = 20;
-/// What OAEP with SHA-1 adds to a message.
+/// The bytes that OAEP with SHA-1 adds to a message.
 const OAEP_OVERHEAD: usize = 42;
 
 /// How a plugin asks for the server's key.
@@ -35,7 +35,8 @@ pub(super) fn send_password(
     }
 }
 
-/// Whether this plugin wants the password under a key. The older one does so on a unix socket, too.
+/// Whether this plugin needs the password encrypted with a key. The older one does so on a unix
+/// socket, too.
 fn takes_key(line: Line, plugin: Plugin) -> bool {
     match line {
         Line::Open => true,
@@ -44,7 +45,8 @@ fn takes_key(line: Line, plugin: Plugin) -> bool {
     }
 }
 
-/// Whoever would be believed to send the server's own key is believed to be the server.
+/// If the server's own key would be accepted from the other end, the other end is also trusted to
+/// be the server.
 fn as_it_is(conversation: &Conversation<'_>, plugin: Plugin) -> Result<Vec<u8>, WireError> {
     let may = conversation.line != Line::Unproven
         || conversation.allow_public_key_retrieval
@@ -52,7 +54,7 @@ fn as_it_is(conversation: &Conversation<'_>, plugin: Plugin) -> Result<Vec<u8>, 
     if may { Ok(with_nul(conversation.password)) } else { Err(conversation.withheld(plugin)) }
 }
 
-/// The server sent its key. It is believed only if it was asked for.
+/// The server sent its key. It is only accepted if it was requested.
 pub(super) fn received(
     conversation: &Conversation<'_>,
     plugin: Plugin,
@@ -67,7 +69,7 @@ pub(super) fn received(
     encrypt_password(conversation, plugin, pem)
 }
 
-/// The password with its NUL, xor the nonce again and again, encrypted with OAEP (SHA-1).
+/// The password with its NUL, XORed with the repeated nonce, encrypted with OAEP (SHA-1).
 fn encrypt_password(
     conversation: &Conversation<'_>,
     plugin: Plugin,

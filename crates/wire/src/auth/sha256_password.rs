@@ -1,5 +1,5 @@
-//! sha256_password: always the password itself, within the TLS of a server that proved who it is, or
-//! under its RSA key.
+//! sha256_password: always the password itself, either within the TLS session of a server that
+//! proved its identity, or encrypted with its RSA key.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_authentication_methods_sha256_password_authentication.html>
 

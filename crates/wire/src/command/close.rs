@@ -4,7 +4,7 @@ use crate::frame::write_message;
 
 const COM_STMT_CLOSE: u8 = 0x19;
 
-/// Append the closing of a statement. The server does not answer.
+/// Appends the closing of a statement. The server does not answer.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_close.html>
 pub fn write_close_statement(out: &mut Vec<u8>, statement_id: u32) {

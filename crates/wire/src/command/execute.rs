@@ -28,9 +28,9 @@ fn put(param: Param<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Append an execution. The reply is read with [`Expect::Execute`](crate::Expect::Execute).
+/// Appends an execution. The reply is read with [`Expect::Execute`](crate::Expect::Execute).
 ///
-/// `params` are all of the statement's parameters, in order. `bind_types` sends their types too:
+/// `params` are all of the statement's parameters, in order. `bind_types` also sends their types:
 /// needed the first time a statement is executed, and whenever a parameter changes its variant (a
 /// first `Null` has the type NULL).
 ///

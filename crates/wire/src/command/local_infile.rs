@@ -4,12 +4,12 @@
 
 use crate::frame::{HEADER, write_message};
 
-/// Append a piece of the file, which `body` writes where it is sent from: a load is hundreds of megabytes, and
-/// one more copy of them would be a good part of its cost. `sequence` starts as
-/// [`ReplyReader::next_sequence`](crate::ReplyReader::next_sequence) and is carried from call to
-/// call. Returns whether there was a piece: where nothing was written nothing is appended, since an empty
-/// packet would end the file. The server's `max_allowed_packet` bounds a packet, so pieces are best kept
-/// under a megabyte.
+/// Appends a piece of the file. `body` writes it directly into the send buffer: a load is hundreds
+/// of megabytes, and one more copy of them would be a good part of its cost. `sequence` starts as
+/// [`ReplyReader::next_sequence`](crate::ReplyReader::next_sequence) and is passed from call to
+/// call. Returns whether there was a piece: if `body` wrote nothing, nothing is appended, since an
+/// empty packet would end the file. The server's `max_allowed_packet` limits a packet, so pieces
+/// are best kept under a megabyte.
 pub fn write_local_infile_data(
     out: &mut Vec<u8>,
     sequence: &mut u8,
@@ -25,7 +25,7 @@ pub fn write_local_infile_data(
     true
 }
 
-/// Append the end of the file: an empty packet. The server then answers the statement.
+/// Appends the end of the file: an empty packet. The server then answers the statement.
 pub fn write_local_infile_end(out: &mut Vec<u8>, sequence: &mut u8) {
     *sequence = write_message(out, *sequence, |_| {});
 }

@@ -1,4 +1,4 @@
-//! Commands: each function appends whole packets to `out`.
+//! Commands: each function appends complete packets to `out`.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_command_phase.html>
 

@@ -6,22 +6,22 @@ const COM_QUIT: u8 = 0x01;
 const COM_PING: u8 = 0x0e;
 const COM_RESET_CONNECTION: u8 = 0x1f;
 
-/// Append the end of the conversation. The server does not answer, it closes.
+/// Appends the end of the conversation. The server closes the connection without an answer.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_quit.html>
 pub fn write_quit(out: &mut Vec<u8>) {
     write_plain(out, COM_QUIT);
 }
 
-/// Append a ping. The reply is an OK, read with [`Expect::Query`](crate::Expect::Query).
+/// Appends a ping. The reply is an OK, read with [`Expect::Query`](crate::Expect::Query).
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_ping.html>
 pub fn write_ping(out: &mut Vec<u8>) {
     write_plain(out, COM_PING);
 }
 
-/// Append a reset of the session: open transaction, variables, temporary tables and prepared
-/// statements go. The reply is an OK, read with [`Expect::Query`](crate::Expect::Query).
+/// Appends a reset of the session: open transaction, variables, temporary tables and prepared
+/// statements are dropped. The reply is an OK, read with [`Expect::Query`](crate::Expect::Query).
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_reset_connection.html>
 pub fn write_reset_connection(out: &mut Vec<u8>) {

@@ -4,7 +4,7 @@ use crate::frame::write_message;
 
 const COM_STMT_PREPARE: u8 = 0x16;
 
-/// Append a prepare. The reply is read with [`Expect::Prepare`](crate::Expect::Prepare).
+/// Appends a prepare. The reply is read with [`Expect::Prepare`](crate::Expect::Prepare).
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_prepare.html>
 pub fn write_prepare(out: &mut Vec<u8>, sql: &[u8]) {

@@ -4,14 +4,14 @@ use crate::frame::{HEADER, seal_message};
 
 const COM_QUERY: u8 = 0x03;
 
-/// Where a command begins whose text is still being written. Hand it to [`end`].
+/// The start of a command whose text is still being written. Pass it to [`end`].
 #[must_use = "the packet has no length until `end` is called"]
 #[derive(Debug)]
 pub struct CommandMark {
     start: usize,
 }
 
-/// Append a query. The reply is read with [`Expect::Query`](crate::Expect::Query).
+/// Appends a query. The reply is read with [`Expect::Query`](crate::Expect::Query).
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query.html>
 pub fn write_query(out: &mut Vec<u8>, sql: &[u8]) {
@@ -21,15 +21,15 @@ pub fn write_query(out: &mut Vec<u8>, sql: &[u8]) {
     end(out, mark);
 }
 
-/// Begin a query whose SQL the caller then appends to `out` itself.
+/// Starts a query whose SQL the caller then appends to `out` itself.
 pub fn begin_query(out: &mut Vec<u8>) -> CommandMark {
     let start = out.len();
     out.extend_from_slice(&[0, 0, 0, 0, COM_QUERY]); // header, int<1>
     CommandMark { start }
 }
 
-/// Finish the command that began at `mark`: its length is filled in, and it is split when it is 16
-/// MiB or longer.
+/// Finishes the command that started at `mark`: its length is filled in, and it is split if it is
+/// 16 MiB or longer.
 pub fn end(out: &mut Vec<u8>, mark: CommandMark) {
     debug_assert!(out.len() > mark.start + HEADER, "the mark is of another buffer");
     seal_message(out, mark.start, 0);

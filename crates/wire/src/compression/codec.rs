@@ -6,21 +6,21 @@ use flate2::{Compress, Decompress, FlushCompress, FlushDecompress, Status};
 use std::fmt;
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
-/// The field's level for zlib.
+/// The usual level for zlib.
 const ZLIB_LEVEL: u32 = 6;
 
-/// The field's level for zstd. The login packet tells it to the server, which then uses it too.
+/// The usual level for zstd. The login packet sends it to the server, which then uses it too.
 pub(crate) const ZSTD_LEVEL: u8 = 3;
 
-/// A packet holds less than 16 MiB, so a frame that wants a greater window only wants memory.
+/// A packet holds less than 16 MiB, so a frame with a larger window would only waste memory.
 const ZSTD_WINDOW_LOG_MAX: u32 = 24;
 
-/// By how much the room for decompressed bytes grows: by what really comes, not by what a header
-/// announces.
+/// How much the room for decompressed bytes grows at a time: by what really arrives, not by what a
+/// header announces.
 const CHUNK: usize = 64 * 1024;
 
 /// Compresses and decompresses, for any number of connections of one thread in turn. Each part is
-/// made when it is first needed; all together take some 700 KB.
+/// created when it is first needed; all together take some 700 KB.
 #[derive(Default)]
 pub struct Codec {
     deflate: Option<Compress>,
@@ -36,8 +36,8 @@ impl fmt::Debug for Codec {
 }
 
 impl Codec {
-    /// Compresses `plain` into `room`; how many bytes it took. `None`: more than `room`, so that it
-    /// is not worth it.
+    /// Compresses `plain` into `room`; returns how many bytes it took. `None`: more than `room`, so
+    /// that it is not worth it.
     pub(super) fn compress(
         &mut self,
         by: Compression,
@@ -60,14 +60,14 @@ impl Codec {
     }
 
     fn zstd_compress(&mut self, plain: &[u8], room: &mut [u8]) -> Option<usize> {
-        // Without memory for one, packets go as they are: the protocol allows that of each.
+        // Without memory for one, packets are sent uncompressed: the protocol allows that for each.
         if self.zstd_compress.is_none() {
             self.zstd_compress = zstd::bulk::Compressor::new(i32::from(ZSTD_LEVEL)).ok();
         }
         self.zstd_compress.as_mut()?.compress_to_buffer(plain, room).ok()
     }
 
-    /// Decompresses a whole packet, appending `length` bytes to `out`: not one more, not one less.
+    /// Decompresses a whole packet, appending exactly `length` bytes to `out`.
     pub(super) fn decompress(
         &mut self,
         by: Compression,
@@ -104,14 +104,14 @@ const DAMAGED: WireError = WireError::Compressed { what: "its content is damaged
 const TOO_MUCH: WireError = WireError::Compressed { what: "it holds more than it announces" };
 const TOO_LITTLE: WireError = WireError::Compressed { what: "it holds less than it announces" };
 
-/// How far one call of a decompressor came.
+/// The progress of one call of a decompressor.
 struct Stride {
     taken: usize,
     given: usize,
     ended: bool,
 }
 
-/// A decompressor that works on what is there.
+/// A decompressor that works on the available input.
 trait Stream {
     fn go_on(&mut self, packed: &[u8], room: &mut [u8]) -> Result<Stride, WireError>;
 }
@@ -137,8 +137,8 @@ impl Stream for Decoder<'static> {
     }
 }
 
-/// The room has one byte more than was announced, so that a stream that goes on is noticed there
-/// and not after megabytes.
+/// The room has one byte more than announced, so that a longer stream is noticed there and not
+/// after megabytes.
 fn unpack(
     stream: &mut impl Stream,
     mut packed: &[u8],

@@ -6,14 +6,14 @@
 pub(super) const HEADER: usize = 7;
 
 /// A compressed packet's header. Its three-byte lengths cannot exceed 16 MiB, and nothing is
-/// allocated by them.
+/// allocated because of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// `int<3>`: bytes behind the header.
+    /// `int<3>`: bytes after the header.
     pub(super) length: usize,
-    /// `int<1>`: counted apart from the packets inside.
+    /// `int<1>`: counted separately from the packets inside.
     pub(super) sequence: u8,
-    /// `int<3>`: bytes they become; `None` (0 on the wire) when they are sent as they are.
+    /// `int<3>`: bytes after decompression; `None` (0 on the wire) if they are sent uncompressed.
     pub(super) plain_length: Option<usize>,
 }
 

@@ -5,32 +5,33 @@ use super::{Codec, Compression};
 use crate::WireError;
 use crate::frame::MAX_PACKET_PAYLOAD;
 
-/// What is shorter goes as it is, as the field does it: compressed it would hardly be shorter.
+/// Shorter data is sent uncompressed, as other clients do: compression would hardly make it
+/// shorter.
 const LEAST_WORTH_IT: usize = 50;
 
 /// Memory that may be kept between replies.
 const KEPT_CAPACITY: usize = 16 * 1024;
 
-/// Between the packets of one connection and what carries them, once the login is done.
+/// The layer between the packets of one connection and what carries them, once the login is done.
 ///
 /// Sending: [`begin_command`](Self::begin_command), then [`pack`](Self::pack) what is to be sent.
-/// Receiving: [`feed`](Self::feed) what the socket gave, then [`read`](Self::read) until it gives
-/// nothing more. After an error the connection is to be closed.
+/// Receiving: [`feed`](Self::feed) the bytes from the socket, then [`read`](Self::read) until it
+/// returns nothing more. After an error the connection must be closed.
 #[derive(Debug)]
 pub struct CompressionLayer {
     by: Compression,
-    /// The next packet's number, whoever sends it.
+    /// The next packet's number, in either direction.
     sequence: u8,
-    /// What came and is not unpacked; its first `unpacked` bytes are done with.
+    /// Received and not unpacked; the first `unpacked` bytes are done with.
     wire: Vec<u8>,
     unpacked: usize,
-    /// What was unpacked and not read; its first `read` bytes are done with.
+    /// Unpacked and not read; the first `read` bytes are done with.
     plain: Vec<u8>,
     read: usize,
 }
 
 impl CompressionLayer {
-    /// For a connection whose login agreed on it.
+    /// The layer of a connection whose login negotiated it.
     pub fn new(by: Compression) -> Self {
         Self { by, sequence: 0, wire: Vec::new(), unpacked: 0, plain: Vec::new(), read: 0 }
     }
@@ -40,7 +41,7 @@ impl CompressionLayer {
         self.sequence = 0;
     }
 
-    /// Append `plain`, which is any part of the conversation, to `out` as compressed packets.
+    /// Appends `plain`, which is any part of the conversation, to `out` as compressed packets.
     pub fn pack(&mut self, codec: &mut Codec, plain: &[u8], out: &mut Vec<u8>) {
         for part in plain.chunks(MAX_PACKET_PAYLOAD) {
             self.pack_part(codec, part, out);
@@ -71,15 +72,16 @@ impl CompressionLayer {
         self.sequence = self.sequence.wrapping_add(1);
     }
 
-    /// Take what the socket gave. What was fed before is to be read first: what is held is then a
-    /// part of one packet, and these bytes.
+    /// Takes bytes from the socket. Read what was fed before first: then only a part of one packet,
+    /// and these bytes, are held.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.wire.drain(..self.unpacked);
         self.unpacked = 0;
         self.wire.extend_from_slice(bytes);
     }
 
-    /// Write the conversation's next bytes into `out`; how many there were. None: more must be fed.
+    /// Writes the conversation's next bytes into `out`; returns how many there were. None: more
+    /// must be fed.
     pub fn read(&mut self, codec: &mut Codec, out: &mut [u8]) -> Result<usize, WireError> {
         while self.read == self.plain.len() {
             if !self.unpack(codec)? {
@@ -95,13 +97,13 @@ impl CompressionLayer {
         Ok(count)
     }
 
-    /// Whether [`read`](Self::read) would give something.
+    /// Whether [`read`](Self::read) would return something.
     pub fn has_more(&self) -> bool {
         self.read < self.plain.len() || self.next_packet().is_some()
     }
 
-    /// Unpack the first packet of `wire`, all of whose bytes before were read. `false`: it is not
-    /// there as a whole.
+    /// Unpacks the first packet of `wire`, all of whose earlier bytes were read. `false`: it is
+    /// incomplete.
     fn unpack(&mut self, codec: &mut Codec) -> Result<bool, WireError> {
         self.release();
         let Some((header, content)) = self.next_packet() else { return Ok(false) };
@@ -121,7 +123,7 @@ impl CompressionLayer {
         Ok(true)
     }
 
-    /// Where the content lies of the first packet of `wire`, if it is there as a whole.
+    /// The position of the content of the first packet in `wire`, if it is complete.
     fn next_packet(&self) -> Option<(Header, std::ops::Range<usize>)> {
         let head = self.wire.get(self.unpacked..)?.first_chunk::<HEADER>()?;
         let header = Header::parse(*head);
@@ -130,13 +132,13 @@ impl CompressionLayer {
         (content.end <= self.wire.len()).then_some((header, content))
     }
 
-    /// Memory that is held.
+    /// The memory held, in bytes.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.wire.capacity() + self.plain.capacity()
     }
 
-    /// All that was unpacked is read: forget it, and memory that only a long reply needs.
+    /// All unpacked bytes are read: drops them, and memory that only a long reply needs.
     fn release(&mut self) {
         self.read = 0;
         self.plain.clear();

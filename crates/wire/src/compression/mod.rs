@@ -1,8 +1,8 @@
 //! Compression of the whole conversation after the login: a layer between the packets and the
 //! socket (or TLS) that carries them.
 //!
-//! A compressed packet has a header of seven bytes and holds a string of the bytes that would go
-//! over the wire otherwise: a part of a packet, or many of them. Each is compressed for itself, so
+//! A compressed packet has a header of seven bytes and holds a string of the bytes that would
+//! otherwise be sent: a part of a packet, or many of them. Each is compressed separately, so
 //! [`Codec`], the working memory, is shared by all connections of a thread, and a connection's own
 //! [`CompressionLayer`] is empty between a reply and the next command.
 //!
@@ -31,10 +31,10 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// All there are.
+    /// All kinds.
     pub const ALL: [Self; 2] = [Self::Zlib, Self::Zstd];
 
-    /// How a server offers it, and a client takes it.
+    /// The flag by which a server offers it, and a client accepts it.
     pub const fn capability(self) -> Capabilities {
         match self {
             Self::Zlib => Capabilities::COMPRESS,

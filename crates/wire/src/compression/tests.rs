@@ -17,7 +17,7 @@ const TOO_MUCH: Result<Vec<u8>, WireError> =
 const TOO_LITTLE: Result<Vec<u8>, WireError> =
     Err(WireError::Compressed { what: "it holds less than it announces" });
 
-/// What a fresh connection makes of these bytes.
+/// What a fresh connection unpacks from these bytes.
 fn unpacked(by: Compression, wire: &[u8]) -> Result<Vec<u8>, WireError> {
     let (mut layer, mut codec) = (CompressionLayer::new(by), Codec::default());
     layer.feed(wire);
@@ -40,7 +40,7 @@ fn packed(by: Compression, plain: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The packet with another length of what it announces to hold.
+/// The packet with another announced length of its content.
 fn announcing(mut packet: Vec<u8>, length: u8) -> Vec<u8> {
     packet[4..HEADER].copy_from_slice(&[length, 0, 0]);
     packet
@@ -135,7 +135,7 @@ fn a_huge_announcement_takes_no_memory() {
     for by in Compression::ALL {
         assert_eq!(unpacked(by, wire), DAMAGED);
     }
-    // A zstd frame of nothing that wants a window of 2 GiB.
+    // An empty zstd frame that asks for a window of 2 GiB.
     let window = b"\x09\0\0\0\x01\0\0\x28\xb5\x2f\xfd\0\xa8\x01\0\0";
     assert_eq!(unpacked(Compression::Zstd, window), DAMAGED);
 }

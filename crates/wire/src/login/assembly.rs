@@ -1,9 +1,10 @@
-//! Assembles whole packets from bytes that come in pieces. Used for the login, where speed does not matter.
+//! Assembles complete packets from bytes that arrive in pieces. Used for the login, where speed
+//! does not matter.
 
 use crate::WireError;
 use crate::frame::{HEADER, Header};
 
-/// The beginning of a packet.
+/// The start of a packet.
 #[derive(Default)]
 pub(super) struct Assembly {
     pending: Vec<u8>,
@@ -30,7 +31,7 @@ impl Assembly {
         Ok(Some((header.sequence, packet)))
     }
 
-    /// Bring `pending` to `wanted` bytes; whether that many are there.
+    /// Fills `pending` up to `wanted` bytes; returns whether that many are available.
     fn fill(&mut self, wanted: usize, rest: &mut &[u8]) -> bool {
         let missing = wanted.saturating_sub(self.pending.len());
         let (taken, tail) = rest.split_at(missing.min(rest.len()));

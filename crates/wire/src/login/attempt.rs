@@ -1,4 +1,4 @@
-//! One attempt to log in: from the login packet to the server's verdict.
+//! One attempt to log in: from the login packet to the server's decision.
 
 use super::auth_switch::AuthSwitch;
 use super::compression::agreed;
@@ -13,12 +13,12 @@ use crate::reply::{EOF, ERR, OK, OkPacket, parse_error};
 use crate::sanitize::{NAME, plain};
 use crate::{Capabilities, Compression, WireError};
 
-/// How a packet starts that continues an authentication.
+/// The first byte of a packet that continues an authentication.
 const MORE_DATA: u8 = 0x01;
-/// How a packet starts that asks for a further factor.
+/// The first byte of a packet that asks for a further factor.
 const NEXT_FACTOR: u8 = 0x02;
-/// A login of the longest kind (another method, full authentication, the server's key, the verdict)
-/// has four packets behind the greeting.
+/// A login of the longest kind (another method, full authentication, the server's key, the
+/// decision) has four packets after the greeting.
 const MOST_PACKETS: u8 = 10;
 
 /// A login packet is sent; the server has not decided.
@@ -34,7 +34,7 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Append the login packet.
+    /// Appends the login packet.
     pub(super) fn begin(
         options: &LoginOptions,
         greeting: Greeting,
@@ -66,7 +66,7 @@ impl Attempt {
         Ok(attempt)
     }
 
-    /// A packet of the server; the session, when it is the verdict.
+    /// Processes a packet of the server; returns the session if it is the decision.
     pub(super) fn packet(
         &mut self,
         options: &LoginOptions,
@@ -161,7 +161,7 @@ impl Attempt {
     }
 }
 
-/// Protocol::AuthNextFactor: a second factor, which a load generator has none of.
+/// Protocol::AuthNextFactor: a second factor, which a load generator does not have.
 fn next_factor(payload: &[u8]) -> WireError {
     let name = payload.get(1..).map(|rest| Cursor::new(rest, "a factor").until_nul_or_end());
     let name = plain(name.unwrap_or_default(), NAME);

@@ -6,7 +6,7 @@ use crate::cursor::Cursor;
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase_packets_protocol_auth_switch_request.html>
 pub(super) struct AuthSwitch<'a> {
     pub(super) plugin: &'a [u8],
-    /// As it came: with a NUL at its end or, for client_ed25519, without one.
+    /// As received: with a NUL at its end or, for client_ed25519, without one.
     pub(super) nonce: &'a [u8],
 }
 
@@ -28,7 +28,7 @@ impl<'a> AuthSwitch<'a> {
 mod tests {
     use super::*;
 
-    /// mysqld 9.7.4, to a client that began with mysql_native_password.
+    /// mysqld 9.7.4, to a client that started with mysql_native_password.
     const SWITCH_MYSQL_9_7_4: &[u8] =
         b"\xfecaching_sha2_password\0S\x12:V>NK\x13\x1cm\x0a\x05\x05v\x19#T<\\]\0";
 

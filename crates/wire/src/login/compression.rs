@@ -1,16 +1,16 @@
-//! Chooses the compression that both sides have.
+//! Chooses a compression that both sides support.
 
 use super::greeting::Greeting;
 use super::options::CompressionWish;
 use crate::{Compression, WireError};
 
-/// The kind that is liked best of those that the server has. Only that one goes into the login
-/// packet: with two of them the server would choose.
+/// The most preferred kind that the server supports. Only that one goes into the login packet:
+/// given two of them, the server would choose.
 pub(super) fn agreed(wish: &CompressionWish, greeting: &Greeting) -> Option<Compression> {
     wish.any_of.iter().copied().find(|&by| greeting.capabilities.contains(by.capability()))
 }
 
-/// Refuse a server that has none of what must be.
+/// Refuses a server that supports none of the required kinds.
 pub(super) fn check(wish: &CompressionWish, greeting: &Greeting) -> Result<(), WireError> {
     if !wish.must || wish.any_of.is_empty() || agreed(wish, greeting).is_some() {
         return Ok(());

@@ -23,7 +23,7 @@ pub(super) struct Greeting {
 }
 
 impl Greeting {
-    /// The greeting, or the error that a full or wary server sends in its place.
+    /// Parses the greeting, or the error that a full or blocking server sends instead.
     pub(super) fn parse(payload: &[u8]) -> Result<Self, WireError> {
         let mut cursor = Cursor::new(payload, "the server's greeting");
         match cursor.u8()? {
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_truncated_greeting_is_an_error() {
         for whole in [MARIADB_10_11_19, MYSQL_9_7_4] {
-            // The plugin's name may lack its end: some servers forgot its NUL.
+            // The plugin's name may lack its end: some servers omitted its NUL.
             let needed = whole.len() - "mysql_native_password\0".len();
             for length in 0..needed {
                 assert!(Greeting::parse(&whole[..length]).is_err(), "at {length}");

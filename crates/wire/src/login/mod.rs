@@ -29,7 +29,7 @@ use greeting::Greeting;
 pub enum LoginProgress {
     /// More bytes from the server.
     NeedBytes,
-    /// Send what is in `out`, carry the TLS handshake out, then call [`Login::tls_established`].
+    /// Send what is in `out`, do the TLS handshake, then call [`Login::tls_established`].
     StartTls,
     /// Nothing: the session is open, and `out` is empty if it was flushed.
     Done(Session),
@@ -41,7 +41,7 @@ enum Phase {
     Greeting,
     /// The caller does the TLS handshake. Next: `Authenticating`, by `tls_established`.
     AwaitingTls(Greeting),
-    /// The server judges the password. Next: `Over`.
+    /// The server checks the password. Next: `Over`.
     Authenticating(Box<Attempt>),
     /// Logged in, refused or broken.
     Over,
@@ -55,13 +55,13 @@ pub struct Login {
 }
 
 impl Login {
-    /// Begin a login. The server speaks first.
+    /// Starts a login. The server speaks first.
     pub fn new(options: Arc<LoginOptions>) -> Self {
         Self { options, phase: Phase::Greeting, assembly: Assembly::default() }
     }
 
-    /// Feed what the socket gave; bytes to send are appended to `out`. Returns how many bytes were
-    /// used, and what is needed next. After an error the connection is to be closed.
+    /// Feeds bytes from the socket; bytes to send are appended to `out`. Returns how many bytes
+    /// were used, and what is needed next. After an error the connection must be closed.
     pub fn feed(
         &mut self,
         bytes: &[u8],
@@ -79,7 +79,7 @@ impl Login {
         Ok((bytes.len(), LoginProgress::NeedBytes))
     }
 
-    /// The TLS handshake is done: append the login packet.
+    /// The TLS handshake is done: appends the login packet.
     pub fn tls_established(&mut self, out: &mut Vec<u8>) -> Result<(), WireError> {
         let Phase::AwaitingTls(greeting) = std::mem::replace(&mut self.phase, Phase::Over) else {
             return Err(WireError::OutOfTurn { call: "tls_established" });
@@ -125,7 +125,7 @@ impl Login {
         match self.options.tls {
             TlsWish::Must if !offered => Err(WireError::TlsNotOffered),
             TlsWish::Must | TlsWish::IfOffered if offered => {
-                // What came in clear behind the greeting would be taken for the server's word under
+                // Plaintext after the greeting would be mistaken for the server's message under
                 // TLS.
                 if !rest.is_empty() {
                     return Err(WireError::EarlyBytes);

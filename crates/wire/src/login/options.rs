@@ -3,34 +3,34 @@
 use crate::Compression;
 use std::fmt;
 
-/// Which compression is wanted.
+/// The requested compression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompressionWish {
-    /// In the order in which they are liked; the first that the server has is taken. None: the
-    /// conversation is not compressed.
+    /// In order of preference; the first one that the server supports is used. Empty: no
+    /// compression.
     pub any_of: Vec<Compression>,
-    /// Give up where the server has none of them.
+    /// Fail if the server supports none of them.
     pub must: bool,
 }
 
 /// Whether to switch to TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsWish {
-    /// Stay in clear.
+    /// Never use TLS.
     Never,
-    /// Switch when the server can.
+    /// Use TLS if the server supports it.
     #[default]
     IfOffered,
-    /// Switch, or give up.
+    /// Use TLS, or fail.
     Must,
 }
 
-/// Who logs in, and how. Shared by all connections of a target.
+/// The account and the options of its login. Shared by all connections of a target.
 #[derive(Clone)]
 pub struct LoginOptions {
     /// The account's name.
     pub user: String,
-    /// The account's password, empty for none. Never shown by `Debug`.
+    /// The account's password; empty for none. Never shown by `Debug`.
     pub password: Vec<u8>,
     /// The default database.
     pub database: Option<String>,
@@ -38,21 +38,21 @@ pub struct LoginOptions {
     pub charset: u8,
     /// Whether to switch to TLS.
     pub tls: TlsWish,
-    /// Whether what follows the login is compressed.
+    /// The compression after the login.
     pub compression: CompressionWish,
-    /// Nobody can read along on this transport (a unix socket): passwords may go in clear.
+    /// Nobody can eavesdrop on this transport (a unix socket): passwords may be sent in plaintext.
     pub transport_secure: bool,
-    /// Where there is TLS it proves which server it is with: an authority's word, or a fingerprint
-    /// that was given. Else the handshake has failed.
+    /// TLS, if used, proves the server's identity, by a certificate authority or a given
+    /// fingerprint; otherwise the handshake fails.
     pub server_proven: bool,
     /// Offer to send local files.
     pub local_infile: bool,
     /// The server's RSA key as PEM, for passwords over an unencrypted connection.
     pub server_public_key: Option<String>,
-    /// Ask the server for its RSA key. Whoever can change the traffic can then learn the password.
-    /// Within TLS such a server is believed without a proof, too.
+    /// Ask the server for its RSA key. An attacker who can change the traffic can then learn the
+    /// password. Within TLS such a server is trusted without a proof, too.
     pub allow_public_key_retrieval: bool,
-    /// Send the password itself, where a server asks for it, to whoever is at the other end of TLS.
+    /// Send the password itself, if a server asks for it, to any server at the other end of TLS.
     pub allow_clear_password: bool,
     /// Names and values for the server's `session_connect_attrs`.
     pub attributes: Vec<(String, String)>,

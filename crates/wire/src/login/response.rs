@@ -7,10 +7,10 @@ use crate::compression::ZSTD_LEVEL;
 use crate::frame::{put_lenenc, put_lenenc_bytes};
 use crate::{Capabilities, WireError};
 
-/// What the client says it takes in one message; servers have their own limit.
+/// The client's own limit for one message; servers have their own.
 const MAX_MESSAGE: u32 = 1 << 30;
 
-/// Wanted wherever the server has it.
+/// Requested whenever the server supports it.
 const ALWAYS: u32 = Capabilities::LONG_PASSWORD.bits()
     | Capabilities::LONG_FLAG.bits()
     | Capabilities::PROTOCOL_41.bits()
@@ -22,7 +22,7 @@ const ALWAYS: u32 = Capabilities::LONG_PASSWORD.bits()
     | Capabilities::PLUGIN_AUTH_LENENC.bits()
     | Capabilities::DEPRECATE_EOF.bits();
 
-/// What this login wants and the server offers, TLS apart.
+/// The capabilities that this login requests and the server offers, apart from TLS.
 pub(super) fn capabilities(options: &LoginOptions, greeting: &Greeting) -> Capabilities {
     let mut wanted = Capabilities::from_bits(ALWAYS);
     if options.database.is_some() {
@@ -37,12 +37,12 @@ pub(super) fn capabilities(options: &LoginOptions, greeting: &Greeting) -> Capab
     if let Some(compression) = agreed(&options.compression, greeting) {
         wanted |= compression.capability();
     }
-    // MariaDB clears this flag to say that it has capabilities of its own; to set it says that we
-    // know of none.
+    // MariaDB clears this flag to announce capabilities of its own; setting it says that we know of
+    // none.
     (wanted & greeting.capabilities) | Capabilities::LONG_PASSWORD
 }
 
-/// The part that an SSLRequest shares.
+/// The part that is shared with an SSLRequest.
 pub(super) fn put_head(out: &mut Vec<u8>, capabilities: Capabilities, charset: u8) {
     out.extend_from_slice(&capabilities.bits().to_le_bytes()); // int<4>
     out.extend_from_slice(&MAX_MESSAGE.to_le_bytes()); // int<4>
@@ -50,7 +50,7 @@ pub(super) fn put_head(out: &mut Vec<u8>, capabilities: Capabilities, charset: u
     out.extend_from_slice(&[0; 23]); // string[23] filler
 }
 
-/// What the login packet says.
+/// The content of the login packet.
 pub(super) struct Response<'a> {
     pub(super) options: &'a LoginOptions,
     pub(super) capabilities: Capabilities,
@@ -83,15 +83,15 @@ impl Response<'_> {
         wanted.filter(|_| self.capabilities.contains(Capabilities::CONNECT_WITH_DB))
     }
 
-    /// The answers of the plugins that can be named here are at most 32 bytes, where both encodings
-    /// are the same: string<lenenc> with PLUGIN_AUTH_LENENC, else int<1> and string.
+    /// The answers of the plugins that can be named here are at most 32 bytes, for which both
+    /// encodings are the same: string<lenenc> with PLUGIN_AUTH_LENENC, else int<1> and string.
     fn put_answer(&self, out: &mut Vec<u8>) {
         debug_assert!(self.answer.len() <= 250);
         put_lenenc_bytes(out, self.answer);
     }
 }
 
-/// A NUL inside would end the field early and turn what follows into another.
+/// A NUL inside would end the field early and turn the rest into another field.
 pub(super) fn check_no_nul(options: &LoginOptions) -> Result<(), WireError> {
     let fields = [("user", Some(&options.user)), ("database", options.database.as_ref())];
     let bad = fields.iter().find(|(_, text)| text.is_some_and(|text| text.contains('\0')));

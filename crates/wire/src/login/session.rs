@@ -1,4 +1,4 @@
-//! An authenticated session: what the login has found out.
+//! An authenticated session: the results of the login.
 
 use crate::{Capabilities, Compression};
 
@@ -7,17 +7,18 @@ use crate::{Capabilities, Compression};
 pub struct Session {
     /// The server's version, without the `5.5.5-` that older MariaDB servers put in front of it.
     pub server_version: String,
-    /// The server's number for this connection, as in its process list.
+    /// The server's connection id, as in its process list.
     pub connection_id: u32,
-    /// What both sides can do: for [`ReplyReader::new`](crate::ReplyReader::new).
+    /// The capabilities of both sides: for [`ReplyReader::new`](crate::ReplyReader::new).
     pub capabilities: Capabilities,
     /// The session's state: see [`status`](crate::status).
     pub status: u16,
-    /// Whether the server is a MariaDB.
+    /// Whether the server is MariaDB.
     pub mariadb: bool,
     /// Whether the connection is encrypted by TLS.
     pub encrypted: bool,
-    /// How all that follows is compressed, by a [`CompressionLayer`](crate::CompressionLayer).
+    /// How everything that follows is compressed, by a
+    /// [`CompressionLayer`](crate::CompressionLayer).
     pub compression: Option<Compression>,
     /// The authentication plugin that the account uses.
     pub auth_plugin: &'static str,

@@ -1,4 +1,4 @@
-//! Protocol::SSLRequest: the head of the login packet, sent in clear.
+//! Protocol::SSLRequest: the head of the login packet, sent in plaintext.
 
 use super::greeting::Greeting;
 use super::options::LoginOptions;

@@ -25,7 +25,7 @@ fn login(options: LoginOptions) -> Login {
     Login::new(Arc::new(options))
 }
 
-/// What a login answers to each of `packets` in turn, and where it stands in the end.
+/// What a login answers to each of `packets` in turn, and its final state.
 fn converse(
     options: LoginOptions,
     packets: &[&[u8]],
@@ -181,7 +181,8 @@ fn a_server_that_proves_nothing_gets_no_password_within_tls() {
             let (sent, refused) = with(change);
             assert!(refused.is_none() && has(&sent), "{plugin}: {refused:?}");
         }
-        // Who is believed to send the server's own key need not prove more: but not in clear.
+        // If the server's own key would be accepted from the other end, no further proof is needed:
+        // but not in plaintext.
         let (sent, refused) = with(|options| options.allow_public_key_retrieval = true);
         assert_eq!(
             (refused.is_some(), has(&sent)),

@@ -23,7 +23,7 @@ mod field_type {
     pub(super) const YEAR: u8 = 0x0d;
 }
 
-/// From a column's definition.
+/// Parses a column's definition.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response_text_resultset_column_definition.html>
 pub(super) fn parse(definition: &[u8]) -> Result<ColumnType, WireError> {

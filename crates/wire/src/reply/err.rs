@@ -4,7 +4,7 @@ use crate::cursor::Cursor;
 use crate::sanitize::{MESSAGE, plain};
 use crate::{ServerError, WireError, error_code};
 
-/// Before the login the server does not know our protocol and may leave the SQL state out.
+/// Before the login the server does not know our protocol and may omit the SQL state.
 const UNKNOWN_STATE: [u8; 5] = *b"HY000";
 
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_err_packet.html>
@@ -17,7 +17,7 @@ pub(crate) fn parse_error(payload: &[u8]) -> Result<ServerError, WireError> {
     if cursor.peek() == Some(b'#') {
         cursor.u8()?; // string[1]
         let said: [u8; 5] = cursor.array()?; // string[5]
-        // It is shown, and no server has anything else in it.
+        // It is shown to users, and servers only send such characters.
         if said.iter().all(u8::is_ascii_alphanumeric) {
             sql_state = said;
         }

@@ -17,9 +17,9 @@ pub(crate) use err::parse_error;
 pub(crate) use ok::OkPacket;
 pub use reader::ReplyReader;
 
-/// How a packet starts that is an OK.
+/// The first byte of an OK packet.
 pub(crate) const OK: u8 = 0x00;
-/// How a packet starts that is an EOF, or the OK at the end of a result set.
+/// The first byte of an EOF packet, or of the OK at the end of a result set.
 pub(crate) const EOF: u8 = 0xfe;
-/// How a packet starts that is an error.
+/// The first byte of an error packet.
 pub(crate) const ERR: u8 = 0xff;

@@ -3,7 +3,7 @@
 use crate::WireError;
 use crate::cursor::Cursor;
 
-/// The end of a statement, or of a result set where EOF packets are deprecated.
+/// The end of a statement, or of a result set if EOF packets are deprecated.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_ok_packet.html>
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The state of a reply that is coming in, and how each packet changes it.
+//! The state of an incoming reply, and how each packet changes it.
 
 use super::eof::parse_eof;
 use super::local_infile::parse_file_name;
@@ -9,13 +9,14 @@ use super::{EOF, ERR, OK, parse_error};
 use crate::frame::{Header, MAX_PACKET_PAYLOAD};
 use crate::{Capabilities, Completion, Compression, Expect, Prepared, Reply, WireError, status};
 
-/// How a packet starts that asks for a local file.
+/// The first byte of a packet that asks for a local file.
 const LOCAL_INFILE: u8 = 0xfb;
 
-/// A command of 1 GiB, the most a server takes, has 65 packets; the reply is numbered on from them.
+/// A command of 1 GiB, the most a server accepts, has 65 packets; the reply's numbers follow on
+/// from them.
 const MOST_COMMAND_PACKETS: u8 = 65;
 
-/// Where in a reply the next packet stands.
+/// The position of the next packet in a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Nothing is outstanding. Next: `Head`, when a command is sent.
@@ -24,12 +25,11 @@ enum Phase {
     /// `PreparedParams`,
     /// `PreparedColumns`.
     Head,
-    /// The first packet of a further result of the same reply. Next: as `Head`.
+    /// The first packet of a further result of the same reply. Next: as for `Head`.
     MoreHead,
-    /// The caller sends a file; the statement's OK follows. Next: as `Head`.
+    /// The caller sends a file; the statement's OK follows. Next: as for `Head`.
     AfterInfile,
-    /// Definitions of a result set's columns. Next: `ColumnsEnd`, or `Rows` where EOF is
-    /// deprecated.
+    /// Definitions of a result set's columns. Next: `ColumnsEnd`, or `Rows` if EOF is deprecated.
     Columns { left: u16 },
     /// The EOF between definitions and rows. Next: `Rows`.
     ColumnsEnd,
@@ -48,7 +48,7 @@ enum Phase {
     PreparedColumnsEnd,
 }
 
-/// What a packet is a part of whose content is of no interest to the reply itself.
+/// What a skipped packet, whose content does not matter for the reply, is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// A column's definition.
@@ -57,15 +57,15 @@ pub(super) enum Part {
     BinaryRow,
 }
 
-/// The reply that is coming in. It sees headers and whole packets; which bytes they came in is the
-/// reader's business.
+/// The incoming reply. It sees headers and complete packets; the reader handles how the bytes
+/// arrive.
 #[derive(Debug)]
 pub(super) struct Progress {
     phase: Phase,
     expect: Expect,
     sequence: u8,
     deprecate_eof: bool,
-    /// Whether packets are told apart by their numbers.
+    /// Whether packets are checked by their numbers.
     numbered: bool,
     local_infile: bool,
     prepared: Prepared,
@@ -79,8 +79,8 @@ impl Progress {
             expect: Expect::Query,
             sequence: 0,
             deprecate_eof: capabilities.contains(Capabilities::DEPRECATE_EOF),
-            // The compressed packets around them are: whenever a server flushes, it numbers those
-            // inside on from there.
+            // Not with compression, where the outer packets are numbered: whenever a server
+            // flushes, it continues the inner numbers from theirs.
             numbered: !Compression::ALL
                 .iter()
                 .any(|compression| capabilities.contains(compression.capability())),
@@ -110,7 +110,7 @@ impl Progress {
         self.sequence
     }
 
-    /// What the skipped packet that is about to begin is a part of.
+    /// What the next skipped packet is part of.
     #[inline]
     pub(super) fn part(&self) -> Part {
         match (self.phase, self.expect) {
@@ -120,19 +120,19 @@ impl Progress {
         }
     }
 
-    /// Whether what comes next, unless it ends the result, is a row.
+    /// Whether the next packet, unless it ends the result, is a row.
     #[inline]
     pub(super) fn is_between_rows(&self) -> bool {
         self.phase == Phase::Rows
     }
 
-    /// Whether what is answered is an execution: its rows are binary.
+    /// Whether the reply answers an execution: its rows are binary.
     #[inline]
     pub(super) fn is_execution(&self) -> bool {
         self.expect == Expect::Execute
     }
 
-    /// How many columns the result has of which nothing but their number has come.
+    /// The number of columns of a result of which nothing else has arrived.
     #[inline]
     pub(super) fn announced_columns(&self) -> Option<u16> {
         match self.phase {
@@ -141,13 +141,13 @@ impl Progress {
         }
     }
 
-    /// Whether the row that came goes on in the next packet.
+    /// Whether the received row continues in the next packet.
     pub(super) fn row_goes_on(&self) -> bool {
         self.phase == Phase::RowGoesOn
     }
 
-    /// Whether the packet's content is of no interest. In the first packet of a row 0xfe and 0xff
-    /// are no row: a value of 16 MiB starts with 0xfe too, but then the packet is full.
+    /// Whether the packet's content can be skipped. In the first packet of a row 0xfe and 0xff do
+    /// not start a row: a value of 16 MiB starts with 0xfe too, but then the packet is full.
     #[inline]
     pub(super) fn is_skipped(&self, header: Header, first: u8) -> bool {
         match self.phase {
@@ -160,7 +160,7 @@ impl Progress {
         }
     }
 
-    /// Take note of a packet whose content is skipped.
+    /// Records a packet whose content is skipped.
     #[inline]
     pub(super) fn begin_skipped(&mut self, header: Header, first: u8) -> Result<(), WireError> {
         self.check_sequence(header)?;
@@ -202,7 +202,7 @@ impl Progress {
         self.phase = if is_full { Phase::RowGoesOn } else { Phase::Rows };
     }
 
-    /// A packet that has to be understood.
+    /// Processes a packet whose content matters.
     #[inline]
     pub(super) fn whole_packet(
         &mut self,
@@ -226,7 +226,7 @@ impl Progress {
         }
     }
 
-    /// Numbers follow each other within a reply. The first depends on how many packets the command
+    /// Numbers are consecutive within a reply. The first depends on how many packets the command
     /// had, and after a file on how many the file had.
     #[inline]
     fn check_sequence(&mut self, header: Header) -> Result<(), WireError> {
@@ -249,8 +249,8 @@ impl Progress {
             }
     }
 
-    /// An error ends the reply. One that is no answer is the server's last word before it closes
-    /// the connection.
+    /// An error ends the reply. One that answers nothing is the server's last message before it
+    /// closes the connection.
     #[cold]
     fn error_packet(&mut self, header: Header, payload: &[u8]) -> Result<Reply, WireError> {
         let error = parse_error(payload)?;
@@ -261,7 +261,7 @@ impl Progress {
         Ok(Reply::Failed(Box::new(error)))
     }
 
-    /// Only the row that exactly fills its packets has an empty one, at its end.
+    /// Only a row that exactly fills its packets has an empty one, at its end.
     #[cold]
     fn empty_packet(&mut self, header: Header) -> Result<Option<Reply>, WireError> {
         match self.phase {
@@ -271,7 +271,7 @@ impl Progress {
         }
     }
 
-    /// The first packet of a result.
+    /// Processes the first packet of a result.
     #[inline]
     fn head(&mut self, payload: &[u8], first: u8) -> Result<Option<Reply>, WireError> {
         match (first, self.expect) {
@@ -302,7 +302,7 @@ impl Progress {
         Ok(Reply::WantsFile { name })
     }
 
-    /// What ends the rows: an OK under the number of EOF, or an EOF.
+    /// Processes the end of the rows: an OK with the first byte of EOF, or an EOF.
     #[inline]
     fn end_of_rows(&mut self, payload: &[u8]) -> Result<Option<Reply>, WireError> {
         let end = if self.deprecate_eof { OkPacket::parse(payload)? } else { parse_eof(payload)? };
@@ -337,8 +337,8 @@ impl Progress {
         })
     }
 
-    /// The packets between the first and the last of a reply that are not skipped: EOFs, and the
-    /// definitions after a prepare, which is rare enough to look at them whole.
+    /// Processes the packets between the first and the last of a reply that are not skipped: EOFs,
+    /// and the definitions after a prepare, which is rare enough to read them completely.
     fn between(&mut self, payload: &[u8], first: u8) -> Result<Option<Reply>, WireError> {
         match self.phase {
             Phase::ColumnsEnd => {

@@ -1,9 +1,9 @@
 //! The reply reader: from the bytes of one connection to replies.
 //!
-//! This is the hottest code of the load generator. Whole packets are looked at where they lie in
-//! the caller's read buffer; rows and column definitions are skipped by their length, also when
-//! they come in pieces. Only a packet that has to be understood and did not come whole is copied,
-//! into `pending`.
+//! This is the hottest code of the load generator. Complete packets are read in place in the
+//! caller's read buffer; rows and column definitions are skipped by their length, even if they
+//! arrive in pieces. Only a packet whose content matters and that did not arrive completely is
+//! copied, into `pending`.
 
 use super::progress::{Part, Progress};
 use super::rows::{KeptResults, KeptRows};
@@ -15,24 +15,23 @@ const KEPT_CAPACITY: usize = 64;
 
 /// Reads the replies of one connection.
 ///
-/// After an error the connection is of no use any more, and neither is its reader.
+/// After an error neither the connection nor its reader can be used any more.
 #[derive(Debug)]
 pub struct ReplyReader {
     progress: Progress,
-    /// What of the packet being skipped is to be kept, if anything.
+    /// What to keep of the packet being skipped, if anything.
     keeping: Option<Part>,
     /// Bytes of the current packet that are still to be skipped.
     skip_left: u32,
-    /// The beginning of a packet that did not come whole, with its header. Empty in the ordinary
-    /// case.
+    /// The start of an incomplete packet, with its header. Usually empty.
     pending: Vec<u8>,
     kept: Option<Box<KeptRows>>,
     results: Option<Box<KeptResults>>,
 }
 
 impl ReplyReader {
-    /// For a connection that agreed on `capabilities`, of which the login's
-    /// [`Session`](crate::Session) tells.
+    /// For a connection that negotiated `capabilities`, from the login's
+    /// [`Session`](crate::Session).
     pub fn new(capabilities: Capabilities) -> Self {
         Self {
             progress: Progress::new(capabilities),
@@ -54,37 +53,36 @@ impl ReplyReader {
     }
 
     /// Whether a request for a local file is passed on. Otherwise it is an error: a hostile server
-    /// could ask for any.
+    /// could ask for any file.
     pub fn allow_local_infile(&mut self, allowed: bool) {
         self.progress.allow_local_infile(allowed);
     }
 
-    /// Keep the rows of the text result sets that come, until [`take_rows`](Self::take_rows). More
-    /// than `limit_bytes` of them is an error. Binary rows, those of [`Expect::Execute`], are only
-    /// counted.
+    /// Keeps the rows of the text result sets that arrive, until [`take_rows`](Self::take_rows).
+    /// More than `limit_bytes` of them is an error. Binary rows, those of [`Expect::Execute`], are
+    /// only counted.
     pub fn keep_rows(&mut self, limit_bytes: usize) {
         self.kept = Some(Box::new(KeptRows::new(limit_bytes)));
     }
 
-    /// The rows kept since [`keep_rows`](Self::keep_rows), which has to be called again to keep
-    /// more.
+    /// The rows kept since [`keep_rows`](Self::keep_rows), which must be called again to keep more.
     pub fn take_rows(&mut self) -> Vec<Row> {
         self.kept.take().map(|kept| kept.into_rows()).unwrap_or_default()
     }
 
-    /// From now on keep the results of each reply as they come, until the next command is expected.
-    /// More than `limit_bytes` of rows is an error. Binary rows are only counted.
+    /// From now on keeps the results of each reply as they arrive, until the next command is
+    /// expected. More than `limit_bytes` of rows is an error. Binary rows are only counted.
     pub fn keep_results(&mut self, limit_bytes: usize) {
         self.results = Some(Box::new(KeptResults::new(limit_bytes)));
     }
 
-    /// The same, and binary rows are kept too, with the types of their columns: for who reads the
-    /// [`values`](ResultSet::values).
+    /// Like [`keep_results`](Self::keep_results), but binary rows are kept too, with the types of
+    /// their columns: for reading the [`values`](ResultSet::values).
     pub fn keep_values(&mut self, limit_bytes: usize) {
         self.results = Some(Box::new(KeptResults::new(limit_bytes).with_binary_rows()));
     }
 
-    /// The results with rows of the reply that came last. Empty unless they are kept.
+    /// The results with rows of the last reply. Empty unless they are kept.
     pub fn results(&self) -> &[ResultSet] {
         self.results.as_ref().map(|kept| kept.results()).unwrap_or_default()
     }
@@ -95,12 +93,12 @@ impl ReplyReader {
     }
 
     /// The number of the next packet: where
-    /// [`write_local_infile_data`](crate::write_local_infile_data) begins.
+    /// [`write_local_infile_data`](crate::write_local_infile_data) starts.
     pub fn next_sequence(&self) -> u8 {
         self.progress.next_sequence()
     }
 
-    /// Feed what the socket gave. Returns how many bytes were used, and the reply if it is
+    /// Feeds bytes from the socket. Returns how many bytes were used, and the reply if it is
     /// complete. `None`: all bytes were used and more are needed.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(usize, Option<Reply>), WireError> {
         let mut rest = bytes;
@@ -120,14 +118,14 @@ impl ReplyReader {
         Ok((bytes.len(), None))
     }
 
-    /// A packet that starts at `rest`, in place.
+    /// Processes a packet that starts at `rest`, in place.
     #[inline]
     fn feed_packet(&mut self, rest: &mut &[u8]) -> Result<Option<Reply>, WireError> {
         let Some((header, body)) = rest.split_first_chunk::<HEADER>() else {
             return Ok(self.set_aside(rest));
         };
         let header = Header::parse(*header);
-        // What follows an empty packet is the next one.
+        // The byte after an empty packet belongs to the next one.
         match body.first().filter(|_| header.length > 0) {
             Some(&first) if self.progress.is_skipped(header, first) => {
                 self.begin_skipped(header, first)?;
@@ -145,7 +143,7 @@ impl ReplyReader {
         }
     }
 
-    /// Keep what came of a packet until the rest is there.
+    /// Keeps an incomplete packet until the rest arrives.
     #[cold]
     fn set_aside(&mut self, rest: &mut &[u8]) -> Option<Reply> {
         self.pending.extend_from_slice(rest);
@@ -153,7 +151,7 @@ impl ReplyReader {
         None
     }
 
-    /// The packet whose beginning is in `pending`.
+    /// Processes the packet that starts in `pending`.
     #[cold]
     fn feed_pending(&mut self, rest: &mut &[u8]) -> Result<Option<Reply>, WireError> {
         if !self.fill_pending(HEADER, rest) {
@@ -183,7 +181,7 @@ impl ReplyReader {
         reply
     }
 
-    /// Bring `pending` to `wanted` bytes; whether that many are there.
+    /// Fills `pending` up to `wanted` bytes; returns whether that many are available.
     fn fill_pending(&mut self, wanted: usize, rest: &mut &[u8]) -> bool {
         let missing = wanted.saturating_sub(self.pending.len());
         let (taken, tail) = rest.split_at(missing.min(rest.len()));
@@ -197,7 +195,7 @@ impl ReplyReader {
         self.pending = if buffer.capacity() > KEPT_CAPACITY { Vec::new() } else { buffer };
     }
 
-    /// A packet begins whose content is of no interest.
+    /// Starts a packet whose content is skipped.
     #[inline]
     fn begin_skipped(&mut self, header: Header, first: u8) -> Result<(), WireError> {
         self.keeping = match (&self.kept, &self.results) {
@@ -209,7 +207,7 @@ impl ReplyReader {
         Ok(())
     }
 
-    /// Somebody reads results: what is wanted of the packet that begins.
+    /// If results are kept: what to keep of the packet that starts.
     #[cold]
     fn begin_kept(&mut self) -> Option<Part> {
         let part = self.progress.part();
@@ -238,7 +236,7 @@ impl ReplyReader {
         Ok(reply)
     }
 
-    /// Skip what is there of the current packet; what remains of `bytes`.
+    /// Skips what has arrived of the current packet; returns the rest of `bytes`.
     #[inline]
     fn skip<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], WireError> {
         let length = (self.skip_left as usize).min(bytes.len());

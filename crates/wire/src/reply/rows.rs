@@ -1,16 +1,17 @@
-//! Rows that are kept to be read: by administration, tests, scripts, and workloads whose next
+//! Rows that are kept for reading: by administration, tests, scripts, and workloads whose next
 //! statement depends on an answer.
 
 use super::column_type;
 use crate::cursor::Cursor;
 use crate::{ResultSet, Row, WireError};
 
-/// What a value costs beside its bytes.
+/// The memory that a value takes in addition to its bytes.
 const VALUE_OVERHEAD: usize = size_of::<Option<Vec<u8>>>();
-/// What a result costs beside its rows: an answer may have any number of them.
+/// The memory that a result takes in addition to its rows: an answer may have any number of
+/// results.
 const RESULT_OVERHEAD: usize = size_of::<ResultSet>();
 
-/// Rows as they come in, within a limit.
+/// Incoming rows, within a limit.
 #[derive(Debug)]
 pub(super) struct KeptRows {
     limit: usize,
@@ -24,7 +25,7 @@ impl KeptRows {
         Self { limit, used: 0, current: Vec::new(), rows: Vec::new() }
     }
 
-    /// A part of the row that is coming in.
+    /// Appends a part of the incoming row.
     pub(super) fn append(&mut self, part: &[u8]) -> Result<(), WireError> {
         self.spend(part.len())?;
         self.current.extend_from_slice(part);
@@ -61,20 +62,20 @@ impl KeptRows {
     }
 }
 
-/// The results of the reply that is coming in, within a limit.
+/// The results of the incoming reply, within a limit.
 #[derive(Debug)]
 pub(super) struct KeptResults {
     limit: usize,
     used: usize,
-    /// The first `count` are of this reply; the others are memory for results to come.
+    /// The first `count` belong to this reply; the others are memory for later results.
     results: Vec<ResultSet>,
     count: usize,
     binary_rows: bool,
-    /// The definition that is coming in.
+    /// The incoming definition.
     definition: Vec<u8>,
 }
 
-/// What is kept of one result's memory for the next reply, in bytes.
+/// How much of one result's memory is kept for the next reply, in bytes.
 const KEPT_CAPACITY: usize = 16 * 1024;
 
 impl KeptResults {
@@ -89,7 +90,7 @@ impl KeptResults {
         }
     }
 
-    /// Binary rows are kept as well.
+    /// Also keeps binary rows.
     pub(super) fn with_binary_rows(self) -> Self {
         Self { binary_rows: true, ..self }
     }
@@ -98,7 +99,7 @@ impl KeptResults {
         self.binary_rows
     }
 
-    /// Another reply comes.
+    /// Another reply starts.
     pub(super) fn clear(&mut self) {
         (self.used, self.count) = (0, 0);
         self.definition.clear();
@@ -106,7 +107,7 @@ impl KeptResults {
         self.results.retain(|result| result.bytes.capacity() <= KEPT_CAPACITY);
     }
 
-    /// A result with rows begins.
+    /// A result with rows starts.
     pub(super) fn begin(&mut self, columns: u16) -> Result<(), WireError> {
         self.spend(RESULT_OVERHEAD)?;
         match self.results.get_mut(self.count) {
@@ -121,7 +122,7 @@ impl KeptResults {
         Ok(())
     }
 
-    /// A part of a column's definition; `is_last` part of it.
+    /// Appends a part of a column's definition; `is_last`: its last part.
     pub(super) fn append_definition(
         &mut self,
         part: &[u8],
@@ -140,14 +141,14 @@ impl KeptResults {
         Ok(())
     }
 
-    /// A row begins.
+    /// A row starts.
     pub(super) fn count_row(&mut self) {
         if let Some(result) = self.last() {
             result.rows += 1;
         }
     }
 
-    /// A part of the row that is coming in.
+    /// Appends a part of the incoming row.
     pub(super) fn append(&mut self, part: &[u8]) -> Result<(), WireError> {
         self.spend(part.len())?;
         if let Some(result) = self.last() {

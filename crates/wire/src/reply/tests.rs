@@ -382,7 +382,8 @@ fn results_are_kept_as_they_came_and_forgotten_with_the_next_command() {
     }
 }
 
-/// By the documentation, an execution's answer: two rows of INT, BIGINT, VARCHAR, NULL and DECIMAL.
+/// From the documentation, the answer to an execution: two rows of INT, BIGINT, VARCHAR, NULL and
+/// DECIMAL.
 const BINARY: &[u8] = b"\x01\0\0\x01\x05\
     \x17\0\0\x02\x03def\0\0\0\x011\0\x0c?\0\x01\0\0\0\x03\x81\0\0\0\0\
     \x18\0\0\x03\x03def\0\0\0\x02-2\0\x0c?\0\x02\0\0\0\x08\x81\0\0\0\0\

@@ -4,7 +4,7 @@ use super::read;
 use loadstone_wire::{Codec, Compression, CompressionLayer, WireError};
 use std::mem::discriminant;
 
-/// The rest of a stream that has become so long need not be read.
+/// Beyond this length the rest of a stream need not be read.
 const ENOUGH: usize = 1 << 22;
 
 pub(super) fn compressed(data: &[u8]) {

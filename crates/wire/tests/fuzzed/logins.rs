@@ -1,4 +1,4 @@
-//! Logins: what the password goes into, and what it never goes into.
+//! Logins: what the password is sent in, and what it is never sent in.
 
 use super::{Choices, assert_plain, chosen, read};
 use loadstone_wire::{
@@ -16,14 +16,14 @@ const MARIADB_10_11_19: &[u8] =
 const MYSQL_9_7_4: &[u8] = b"K\0\0\0\x0a9.7.4-2\0\x09\0\0\0S\x12:V>NK\x13\0\xff\xff\xff\x02\0\
     \xff\xdf\x15\0\0\0\0\0\0\0\0\0\0\x1cm\x0a\x05\x05v\x19#T<\\]\0caching_sha2_password\0";
 
-/// All that a server says, its greeting first.
+/// Everything that a server sends, its greeting first.
 pub(super) fn greeting(data: &[u8]) {
     if let Some((choices, stream)) = read(data, 0, 2) {
         same_in_pieces(choices, &[], &stream);
     }
 }
 
-/// What it says behind a greeting that is well formed.
+/// What it sends after a well-formed greeting.
 pub(super) fn authentication(data: &[u8]) {
     let Some((choices, _)) = chosen(data) else { return };
     let (greeting, offers_tls) =
@@ -52,11 +52,12 @@ fn same_in_pieces(choices: Choices, greeting: &[u8], stream: &[u8]) {
     let cut = converse(choices, &pieces);
     check(choices, &whole);
     check(choices, &cut);
-    // Bytes in clear before a handshake are noticed only where they came along with the greeting.
+    // Plaintext bytes before a handshake are only noticed if they arrived together with the
+    // greeting.
     if !wants_tls(choices) || !greeting.is_empty() {
         let kind = |course: &Course| course.error.as_ref().map(discriminant);
         assert_eq!((kind(&whole), whole.done), (kind(&cut), cut.done), "{whole:?} {cut:?}");
-        // What is encrypted under a server's key is other each time, but not longer.
+        // What is encrypted with a server's key differs each time, but has the same length.
         assert_eq!(whole.sent.len(), cut.sent.len());
     }
 }
@@ -140,7 +141,7 @@ fn check(choices: Choices, course: &Course) {
         assert!(!has(open, USER), "TLS is a must, and the login went without it");
         assert!(course.encrypted || !course.done);
     }
-    // A few packets each way, of which the longest is encrypted under a key of 8192 bits.
+    // A few packets each way; the longest is encrypted with a key of 8192 bits.
     assert!(course.sent.len() < 12 * 1100, "{} bytes were sent", course.sent.len());
     if let Some(error) = &course.error {
         assert_plain(&error.to_string(), 4200);

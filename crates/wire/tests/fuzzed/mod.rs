@@ -1,8 +1,8 @@
-//! What is fuzzed: functions from bytes to nothing that panic where a promise is broken.
+//! Fuzz targets: functions that take bytes and panic if a promise is broken.
 //!
-//! `tests/fuzz_regression.rs` feeds them what is in `fuzz/corpus` and some thousand mutations of that;
-//! `fuzz/wire.rs` has libFuzzer look for more. An input begins with four bytes that choose how it is
-//! read (see [`Choices`]); the rest is what the server says.
+//! `tests/fuzz_regression.rs` feeds them the files in `fuzz/corpus` and some thousand mutations of
+//! those; `fuzz/wire.rs` has libFuzzer look for more. An input starts with four bytes that choose
+//! how it is read (see [`Choices`]); the rest is the server's data.
 
 mod compressed;
 mod logins;
@@ -11,7 +11,7 @@ mod replies;
 /// A fuzzed part of the protocol.
 pub(crate) type Target = fn(&[u8]);
 
-/// All there are, by the names of their corpora.
+/// All targets, by the names of their corpora.
 pub(crate) const TARGETS: [(&str, Target); 9] = [
     ("greeting", logins::greeting),
     ("authentication", logins::authentication),
@@ -27,12 +27,12 @@ pub(crate) const TARGETS: [(&str, Target); 9] = [
 /// The first bytes of an input.
 #[derive(Clone, Copy)]
 struct Choices {
-    /// A bit for each thing that is so or not so.
+    /// One bit for each yes-or-no choice.
     flags: [u8; 2],
-    /// Into pieces of how many bytes the stream is cut, less one.
+    /// The size of the pieces that the stream is cut into, minus one.
     cut: u8,
-    /// 0: the stream is as it stands. Else it is made of packets with the right numbers, of which each
-    /// begins with a byte for its length.
+    /// 0: the stream is used as it is. Otherwise it is made of packets with the right numbers, each
+    /// of which starts with a byte for its length.
     framed: u8,
 }
 
@@ -41,19 +41,19 @@ impl Choices {
         self.flags[number / 8] & (1 << (number % 8)) != 0
     }
 
-    /// How long a piece is.
+    /// The size of a piece.
     fn piece(self) -> usize {
         usize::from(self.cut) + 1
     }
 }
 
-/// What an input chooses, and its rest.
+/// An input's choices, and the rest of it.
 fn chosen(data: &[u8]) -> Option<(Choices, &[u8])> {
     let (&[a, b, cut, framed], rest) = data.split_first_chunk::<4>()?;
     Some((Choices { flags: [a, b], cut, framed }, rest))
 }
 
-/// An input taken apart; `step` is by how much the numbers of packets go up.
+/// A parsed input; `step` is by how much the numbers of packets go up.
 fn read(data: &[u8], first_number: u8, step: u8) -> Option<(Choices, Vec<u8>)> {
     let (choices, rest) = chosen(data)?;
     let stream = match choices.framed {
@@ -76,7 +76,7 @@ fn packets(mut rest: &[u8], mut number: u8, step: u8) -> Vec<u8> {
     stream
 }
 
-/// Words of a server must not drive a terminal, nor fill a disk.
+/// Texts of a server must neither control a terminal nor fill a disk.
 fn assert_plain(text: &str, most: usize) {
     assert!(text.chars().count() <= most, "{} characters were kept", text.chars().count());
     let drives = |character: char| character.is_control() && !matches!(character, '\n' | '\t');

@@ -1,4 +1,4 @@
-//! What a server answers to commands.
+//! A server's answers to commands.
 
 use super::{Choices, assert_plain, chosen, read};
 use loadstone_wire::{Capabilities, Expect, Reply, ReplyReader, Row, WireError};
@@ -22,7 +22,7 @@ pub(super) fn prepared(data: &[u8]) {
     answers(data, &[Expect::Prepare]);
 }
 
-/// Conversations: one command after the other, of all kinds.
+/// Conversations: one command after another, of all kinds.
 pub(super) fn packets(data: &[u8]) {
     answers(data, &[Expect::Query, Expect::Prepare, Expect::Execute, Expect::Execute]);
 }
@@ -37,7 +37,7 @@ pub(super) fn local_infile(data: &[u8]) {
     behind(0xfb, data, b"\x07\0\0\x05\0\x02\0\x02\0\0\0");
 }
 
-/// One packet that begins with `marker`, and what follows it.
+/// One packet that starts with `marker`, and what follows it.
 fn behind(marker: u8, data: &[u8], following: &[u8]) {
     let Some((choices, content)) = chosen(data) else { return };
     let length = (content.len() as u32 + 1).to_le_bytes();
@@ -45,7 +45,7 @@ fn behind(marker: u8, data: &[u8], following: &[u8]) {
     judge(choices, &[&head, content, following].concat(), &[Expect::Query]);
 }
 
-/// What a stream meant.
+/// The meaning of a stream.
 #[derive(Debug)]
 struct Meaning {
     replies: Vec<Reply>,

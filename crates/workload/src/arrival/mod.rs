@@ -1,7 +1,7 @@
 //! When events are due: [`Arrival`] is the part `arrival` of a step's plan.
 //!
-//! Closed loop: a user's next event is due when its last one has ended. Open loop: events are due by a
-//! schedule of their own, whatever users and server do, and take the first user that is free.
+//! Closed loop: a user's next event is due when its last one has ended. Open loop: events are due
+//! by a schedule of their own, whatever users and server do, and the first free user takes each.
 
 mod open;
 mod rate;
@@ -19,31 +19,31 @@ use crate::phases::Stretch;
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Arrival {
-    /// Each virtual user begins its next event when its last one has ended, after thinking.
+    /// Each virtual user starts its next event when its last one has ended, after a think time.
     Closed {
         /// How long a user thinks between two events, in seconds.
         #[serde(default)]
         think_s: f64,
     },
-    /// Events are due so often, over all users together.
+    /// Events are due at a rate, over all users together.
     Open {
-        /// Events a second; with a ramp, before it.
+        /// Events per second; the rate before the ramp, if there is one.
         rate: f64,
-        /// From the window's begin on the rate goes somewhere else.
+        /// A change of the rate that starts with the window.
         #[serde(default)]
         ramp: Option<Ramp>,
-        /// How the gaps between events are spread.
+        /// How the gaps between events are distributed.
         #[serde(default)]
         gaps: Gaps,
-        /// How many events that are due may wait for a user; what comes beyond is skipped.
+        /// How many due events may wait for a user; any more are skipped.
         #[serde(default = "default_backlog")]
         max_backlog: u64,
     },
 }
 
-/// A day of a thousand events a second behind is no queue that anybody waits for.
+/// A backlog of a day at a thousand events per second is beyond any use.
 const MOST_BACKLOG: u64 = 100_000_000;
-/// More than any server answers, and far less than numbers lose their precision at.
+/// More than any server answers, and far below the numbers that lose precision.
 const HIGHEST_RATE: f64 = 10_000_000.0;
 
 fn default_backlog() -> u64 {
@@ -57,7 +57,7 @@ impl Default for Arrival {
 }
 
 impl Arrival {
-    /// Whether it can be carried out.
+    /// Checks that the schedule can be run.
     ///
     /// # Errors
     /// [`SpecError::OutOfRange`].
@@ -85,7 +85,7 @@ impl Arrival {
         }
     }
 
-    /// How long a user of a closed loop thinks between two events; nothing in an open loop.
+    /// How long a user of a closed loop thinks between two events; zero in an open loop.
     #[must_use]
     pub fn think(&self) -> Nanos {
         match *self {
@@ -94,7 +94,7 @@ impl Arrival {
         }
     }
 
-    /// What one shard of `shards` has of an open loop's events; a ramp begins with the window.
+    /// The share of an open loop's events of one shard of `shards`; a ramp starts with the window.
     #[must_use]
     pub fn open(
         &self,
@@ -112,7 +112,7 @@ impl Arrival {
         }
     }
 
-    /// The same where the rate goes by phases, from the load's begin on.
+    /// The same share if the rate changes by phases, from the start of the load.
     #[must_use]
     pub fn open_by_phases(
         &self,
@@ -129,7 +129,7 @@ impl Arrival {
         }
     }
 
-    /// Whether this many events a second can be due.
+    /// Whether this many events per second can be due.
     #[must_use]
     pub fn is_rate(rate: f64) -> bool {
         (0.0..=HIGHEST_RATE).contains(&rate)

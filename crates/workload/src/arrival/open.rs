@@ -5,30 +5,30 @@ use crate::random::{Purpose, Random};
 use loadstone_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// How the gaps between events are spread.
+/// How the gaps between events are distributed.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gaps {
-    /// As of many users who know nothing of each other: the number in any time is Poisson's.
+    /// As of many independent users: the number of events in any period has a Poisson distribution.
     #[default]
     Poisson,
-    /// All the same.
+    /// All gaps are equal.
     #[serde(rename = "uniform")]
     Even,
 }
 
-/// The due times of one shard's events, each later than the one before or equal to it.
+/// The due times of one shard's events, in non-decreasing order.
 ///
-/// Events are spread along the rate's integral, where they are one apart (or exponentially spread with
-/// mean one), and carried over to time by its inverse: so a ramp needs no steps. With even gaps, shard
-/// `i` of `n` has every n-th event and all together make one even row; n independent Poisson streams
-/// make one of their summed rate.
+/// Events are placed along the rate's integral, where they are one apart (or exponentially
+/// distributed with mean one), and mapped to time by its inverse: so a ramp needs no steps. With
+/// even gaps, shard `i` of `n` has every n-th event and all together form one even sequence; n
+/// independent Poisson streams form one with their summed rate.
 #[derive(Clone, Debug)]
 pub struct OpenSchedule {
     curve: RateCurve,
-    /// Where on the rate's integral the next event stands.
+    /// The next event's position on the rate's integral.
     place: f64,
-    /// From when on the curve holds, and where on the integral that is.
+    /// The start of the current curve: its time, and its position on the integral.
     since: (Nanos, f64),
     gaps: Source,
     next: Nanos,
@@ -36,7 +36,7 @@ pub struct OpenSchedule {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Counted in whole numbers, so that no error adds up.
+    /// Counted in whole numbers, so that no error accumulates.
     Even {
         number: u64,
         stride: u64,
@@ -48,7 +48,7 @@ enum Source {
 }
 
 impl OpenSchedule {
-    /// Shard `shard` of `shards`.
+    /// The schedule of shard `shard` of `shards`.
     #[must_use]
     pub fn new(curve: RateCurve, gaps: Gaps, seed: u64, shard: u64, shards: u64) -> Self {
         let gaps = match gaps {
@@ -68,8 +68,8 @@ impl OpenSchedule {
         schedule
     }
 
-    /// From `at` on, since the load began, `rate` events a second are due over all shards. What was
-    /// due before stays due; the gap that is under way is stretched or shortened.
+    /// From `at` on, since the start of the load, `rate` events per second are due over all shards.
+    /// What was due before stays due; the current gap is stretched or shortened.
     pub fn change_rate(&mut self, at: Nanos, rate: f64) {
         let (since, before) = self.since;
         self.since = (at, before + self.curve.events(at - since));
@@ -77,14 +77,14 @@ impl OpenSchedule {
         self.next = self.due();
     }
 
-    /// When the next event is due, since the load began.
+    /// When the next event is due, since the start of the load.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Nanos {
         self.next
     }
 
-    /// That event has become due: on to the one after it.
+    /// That event has become due: moves on to the one after it.
     #[inline]
     pub fn advance(&mut self) {
         match &mut self.gaps {

@@ -4,17 +4,17 @@ use crate::phases::Stretch;
 use loadstone_measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A rate that changes in a straight line.
+/// A rate that changes linearly.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ramp {
-    /// Events a second at its end, and from then on.
+    /// Events per second at its end, and from then on.
     pub to: f64,
-    /// How long it takes, in seconds.
+    /// Its duration in seconds.
     pub over_s: f64,
 }
 
-/// Events a second, in straight lines one after the other; the last level stays.
+/// Events per second, in consecutive linear pieces; the last level stays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateCurve {
     pieces: Vec<Piece>,
@@ -22,7 +22,7 @@ pub struct RateCurve {
     ends: f64,
     /// How many events have been due by then.
     held: f64,
-    /// Events a second from then on.
+    /// Events per second from then on.
     stays: f64,
 }
 
@@ -30,12 +30,12 @@ pub struct RateCurve {
 struct Piece {
     begins: f64,
     line: Stretch,
-    /// How many events have been due before it.
+    /// How many events were due before it.
     before: f64,
 }
 
 impl RateCurve {
-    /// The ramp begins at `begins`; without one the rate is level.
+    /// The ramp starts at `begins`; without one the rate is constant.
     #[must_use]
     pub fn new(rate: f64, ramp: Option<Ramp>, begins: Nanos) -> Self {
         let Some(ramp) = ramp else { return Self::of(rate, &[]) };
@@ -44,7 +44,7 @@ impl RateCurve {
         Self::of(rate, &[level, climbs])
     }
 
-    /// These one after the other; `rate` where there is none.
+    /// These stretches one after another; `rate` if there are none.
     #[must_use]
     pub fn of(rate: f64, stretches: &[Stretch]) -> Self {
         let (mut ends, mut held) = (0.0, 0.0);
@@ -58,12 +58,12 @@ impl RateCurve {
         Self { pieces, ends, held, stays }
     }
 
-    /// The time at which `events` events have been due: the inverse of the rate's integral. Later than
-    /// any time where that never comes.
+    /// The time at which `events` events have been due: the inverse of the rate's integral.
+    /// [`Nanos::MAX`] if that never happens.
     #[must_use]
     pub fn when(&self, events: f64) -> Nanos {
         if events < self.held {
-            // Of pieces without an event, the last begins where the next event's own does.
+            // Of pieces without events, the last one starts where the next event's own piece does.
             let behind = self.pieces.partition_point(|piece| piece.before <= events);
             let piece = &self.pieces[behind.saturating_sub(1)];
             return Nanos::from_seconds(piece.begins + piece.seconds_of(events - piece.before));
@@ -96,8 +96,8 @@ impl Piece {
         }
     }
 
-    /// Solves `from t + slope t^2 / 2 = events`, in the form that subtracts nothing of nearly the same
-    /// size.
+    /// Solves `from t + slope t^2 / 2 = events`, in a form that avoids subtracting nearly equal
+    /// numbers.
     fn seconds_of(&self, events: f64) -> f64 {
         let from = self.line.from;
         let root = (from * from + 2.0 * self.slope() * events).max(0.0).sqrt();
@@ -127,7 +127,7 @@ mod tests {
     fn a_ramp_from_nothing_grows_with_the_square() {
         let ramp = Ramp { to: 100.0, over_s: 10.0 };
         let curve = RateCurve::new(0.0, Some(ramp), Nanos::ZERO);
-        // 5 t^2 events have come by t, 500 at its end.
+        // 5 t^2 events are due by t, 500 at its end.
         for time in [0.0_f64, 1.0, 5.0, 9.999] {
             assert!((seconds(&curve, 5.0 * time * time) - time).abs() < 1e-6);
         }

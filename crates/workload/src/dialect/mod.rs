@@ -1,11 +1,13 @@
-//! Dialects: what the families of servers do not write alike in SQL.
+//! Dialects: where the SQL of the families of servers differs.
 //!
-//! A workload, a layout and a row are the same on every server; how they are written is asked of a [`Dialect`], when a
-//! plan is read and once for each kind of statement. Of what is written for each event only a text that is not plain
-//! and a number that is none ask it. What all families share stands where it is used: `BEGIN`, `COMMIT`, `ROLLBACK`,
-//! `LIMIT`, `FOR UPDATE`, `INTEGER`, `CHAR(n)`, `DECIMAL(p, s)`.
+//! A workload, a layout and a row are the same on every server; a [`Dialect`] says how they are
+//! written, when a plan is read and once for each kind of statement. During an event it is only
+//! asked about texts that are not plain and about infinite or NaN numbers. SQL that all families
+//! share is written where it is used: `BEGIN`, `COMMIT`, `ROLLBACK`, `LIMIT`, `FOR UPDATE`,
+//! `INTEGER`, `CHAR(n)`, `DECIMAL(p, s)`.
 //!
-//! To add a family: write its [`Dialect`] in a folder of its own beside `mysql`, and name it in [`DIALECTS`].
+//! To add a family: write its [`Dialect`] in a folder of its own next to `mysql`, and list it in
+//! [`DIALECTS`].
 
 mod contract;
 mod mysql;
@@ -16,10 +18,10 @@ pub use contract::{Dialect, NewTable, Notation, Punctuation};
 pub use mysql::MySql;
 pub use words::Word;
 
-/// All that there are. The first one is that of plans which name no family.
+/// All dialects. The first one is for plans that name no family.
 static DIALECTS: [&dyn Dialect; 1] = [&MySql];
 
-/// The dialect of a family; `None` where nobody has written it.
+/// The dialect of a family; `None` if there is none.
 #[must_use]
 pub fn dialect_of(family: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.into_iter().find(|dialect| dialect.family() == family)

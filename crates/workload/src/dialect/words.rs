@@ -1,13 +1,14 @@
-//! Words of SQL that families write in ways of their own, as signs in the text of built-in statements and tables.
+//! Words of SQL on which families differ, as placeholders in the text of built-in statements and
+//! tables.
 
-/// A word that families write in ways of their own.
+/// A word on which families differ.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// The type of a column of small numbers.
+    /// The column type of small integers.
     TinyInt,
-    /// The type of a date with the time of day.
+    /// The column type of a date with the time of day.
     DateTime,
-    /// Behind a column whose values the server counts up; with the space before it.
+    /// Marks a column whose values the server generates in sequence; with the space before it.
     Identity,
     /// The time of the statement.
     Now,
@@ -15,7 +16,7 @@ pub enum Word {
     Hundredths,
 }
 
-/// How built-in texts write them.
+/// Their placeholders in built-in texts.
 pub(super) const SIGNS: [(&str, Word); 5] = [
     ("{tinyint}", Word::TinyInt),
     ("{datetime}", Word::DateTime),

@@ -1,8 +1,8 @@
-//! The kinds of tables that a load can make.
+//! The kinds of tables that a load can create.
 
 use serde::{Deserialize, Serialize};
 
-/// Which tables.
+/// A kind of tables.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LayoutKind {
@@ -12,15 +12,15 @@ pub enum LayoutKind {
     Bulk,
     /// `hot_rowN` with product, stock and sold.
     Hot,
-    /// `hot_productN` with what a product's page shows; nobody changes it.
+    /// `hot_productN` with the content of a product page; never modified.
     Products,
     /// `hot_orderN`, empty at first: each sale of `hot_rowN` adds a row.
     Orders,
-    /// `drill_ledgerN`, empty at first: each entry of `ledger` adds a row. Nothing makes entries unique, so
-    /// that one which was carried out twice stands there twice.
+    /// `drill_ledgerN`, empty at first: each entry of `ledger` adds a row. No key makes entries
+    /// unique, so that an entry that was executed twice appears twice.
     Ledger,
-    /// The nine tables of TPC-C, their names behind `tpcc_`.
+    /// The nine tables of TPC-C, with the prefix `tpcc_`.
     Tpcc,
-    /// The tables of a template, with the names that it gives them.
+    /// The tables of a template, with its own names for them.
     Template,
 }

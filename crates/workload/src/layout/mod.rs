@@ -1,8 +1,8 @@
 //! The tables that workloads run on: their DDL and their rows.
 //!
-//! The `sbtest` layout is that of sysbench 1.0.20, column by column, so that either program runs on the
-//! other's tables. Rows depend on the seed, the table and the id alone: the same data whatever was loaded
-//! by whom, in parallel or again.
+//! The `sbtest` layout is that of sysbench 1.0.20, column by column, so that either program runs on
+//! the other's tables. Rows depend only on the seed, the table and the id: the data are the same
+//! whichever worker loaded them, in parallel or again.
 
 mod kind;
 mod rows;
@@ -20,16 +20,17 @@ use crate::templates::{TableRows, TableSpec};
 use crate::tpcc::schema::{Making, TABLES, Table};
 use crate::{Distribution, SpecError};
 
-/// Ids that one statement loads: some 5 MB of text, less than a second of work, and one transaction for the server.
+/// The number of ids that one statement loads: some 5 MB of text, less than a second of work, and
+/// one transaction for the server.
 const IDS_A_RANGE: u64 = 25_000;
 
 /// The tables to load: the part `layout` of a load's plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadLayout {
-    /// How many tables.
+    /// The number of tables.
     pub tables: u32,
-    /// How many rows in each.
+    /// The number of rows in each.
     pub table_size: u64,
     /// The server's name of the storage engine.
     #[serde(default = "innodb")]
@@ -37,28 +38,29 @@ pub struct LoadLayout {
     /// Whether `sbtestN` gets its index on `k`, after its rows.
     #[serde(default = "yes")]
     pub secondary_index: bool,
-    /// Whether the server counts `id` up.
+    /// Whether the server generates `id` in sequence.
     #[serde(default = "yes")]
     pub auto_increment: bool,
-    /// How the values of `k` are spread.
+    /// The distribution of the values of `k`.
     #[serde(default)]
     pub distribution: Distribution,
-    /// Which tables.
+    /// The kind of tables.
     #[serde(default = "sbtest")]
     pub kind: LayoutKind,
-    /// How many warehouses the tables of `tpcc` hold.
+    /// The number of warehouses in the tables of `tpcc`.
     #[serde(default)]
     pub warehouses: u32,
-    /// Whether those refer to each other by foreign keys.
+    /// Whether the `tpcc` tables have foreign keys.
     #[serde(default)]
     pub foreign_keys: bool,
-    /// How many partitions by warehouse they have; none where zero.
+    /// The number of their partitions by warehouse; not partitioned if zero.
     #[serde(default)]
     pub partitions: u32,
-    /// The tables of a template, where they are of one.
+    /// A template's tables, if the layout is one.
     #[serde(default)]
     pub template: Vec<TableSpec>,
-    /// How it is written; not in its document, as the target says it: see [`LoadLayout::in_dialect`].
+    /// Its dialect; not in the document, as the target determines it: see
+    /// [`LoadLayout::in_dialect`].
     #[serde(skip, default = "usual_dialect")]
     dialect: &'static dyn Dialect,
 }
@@ -66,7 +68,7 @@ pub struct LoadLayout {
 /// The most partitions that a table may have.
 const MOST_PARTITIONS: u32 = 8192;
 
-/// Ids of order lines are numbers of 64 bits; so many warehouses are more than any server holds.
+/// Ids of order lines are 64-bit numbers; this many warehouses are more than any server holds.
 const MOST_WAREHOUSES: u32 = 1_000_000;
 
 const SBTEST_COUNTED_UP: &str = "id INTEGER NOT NULL{identity}, \
@@ -108,19 +110,19 @@ fn sbtest() -> LayoutKind {
 }
 
 impl LoadLayout {
-    /// The same, written in another dialect.
+    /// The layout in another dialect.
     #[must_use]
     pub fn in_dialect(self, dialect: &'static dyn Dialect) -> Self {
         Self { dialect, ..self }
     }
 
-    /// How it is written.
+    /// Its dialect.
     #[must_use]
     pub fn dialect(&self) -> &'static dyn Dialect {
         self.dialect
     }
 
-    /// Whether it can be made.
+    /// Checks that it can be created.
     ///
     /// # Errors
     /// [`SpecError::OutOfRange`].
@@ -149,7 +151,7 @@ impl LoadLayout {
         self.distribution.sampler(self.table_size).map(|_| ())
     }
 
-    /// The tables of the template, ready to be written.
+    /// The template's tables, in the form that writes their rows.
     fn compiled(&self) -> Result<Arc<[TableRows]>, SpecError> {
         if self.tables as usize != self.template.len() {
             let allowed = "as many as layout.template has";
@@ -194,13 +196,14 @@ impl LoadLayout {
         }
     }
 
-    /// The same as SQL takes it: the name of a template's table may be a word of SQL.
+    /// The name as written in SQL: the name of a template's table may be a reserved word.
     #[must_use]
     pub fn quoted_name(&self, table: u32) -> String {
         self.dialect.quoted(&self.table_name(table))
     }
 
-    /// Makes the table; fails where it is there. `mark` becomes its comment, from which it is known again.
+    /// Creates the table; fails if it exists. `mark` becomes its comment, which identifies it
+    /// later.
     #[must_use]
     pub fn create_table_sql(&self, table: u32, mark: Option<&str>) -> String {
         let columns = match self.kind {
@@ -242,7 +245,7 @@ impl LoadLayout {
         }
     }
 
-    /// Makes the table's secondary indexes, where it has some.
+    /// Creates the table's secondary indexes, if it has any.
     #[must_use]
     pub fn create_indexes_sql(&self, table: u32) -> Vec<String> {
         match self.kind {
@@ -276,14 +279,14 @@ impl LoadLayout {
         })
     }
 
-    /// Whether rows have nothing but ASCII in them. Those of a template may have any letters.
+    /// Whether rows are pure ASCII. Those of a template may contain any character.
     #[must_use]
     pub fn is_ascii(&self) -> bool {
         self.kind != LayoutKind::Template
     }
 
-    /// How many ids a loaded table has, from one on. Each stands for a row, but of the order lines of `tpcc` all
-    /// that belong to an order have its id: [`RowSource::rows`] counts them.
+    /// The number of ids of a loaded table, which start at one. Each stands for one row, but all
+    /// order lines of a `tpcc` order share the order's id: [`RowSource::rows`] counts them.
     #[must_use]
     pub fn ids(&self, table: u32) -> u64 {
         match self.kind {
@@ -294,7 +297,7 @@ impl LoadLayout {
         }
     }
 
-    /// How many of them one statement loads.
+    /// The number of ids that one statement loads.
     #[must_use]
     pub fn ids_a_range(&self, table: u32) -> u64 {
         match self.kind {
@@ -303,7 +306,7 @@ impl LoadLayout {
         }
     }
 
-    /// The condition of SQL that holds for the rows with the ids of a range, and for no others.
+    /// The SQL condition for exactly the rows with ids in a range.
     #[must_use]
     pub fn condition(&self, table: u32, first: u64, last: u64) -> String {
         match self.id_column(table) {
@@ -312,7 +315,7 @@ impl LoadLayout {
         }
     }
 
-    /// A column, and the greatest value that it has where a table has no more rows than were asked for.
+    /// A column, and its greatest value in a table with no more rows than requested.
     #[must_use]
     pub fn greatest(&self, table: u32) -> (String, u64) {
         match self.id_column(table) {
@@ -321,7 +324,7 @@ impl LoadLayout {
         }
     }
 
-    /// The column that holds the id, where one does.
+    /// The column that holds the id, if there is one.
     fn id_column(&self, table: u32) -> Option<Cow<'static, str>> {
         match self.kind {
             LayoutKind::Sbtest | LayoutKind::Bulk | LayoutKind::Orders | LayoutKind::Ledger => {
@@ -335,17 +338,18 @@ impl LoadLayout {
         }
     }
 
-    /// Whether rows that came after loading stay when it is asked for again, and are not counted: orders
-    /// and entries, whose keys the server gives. In any other table they would be in the way of those to come.
+    /// Whether rows added after loading stay when the load is repeated, and are not counted: orders
+    /// and entries, whose keys the server generates. In any other table they would conflict with
+    /// the rows to load.
     #[must_use]
     pub fn may_have_more(&self) -> bool {
         matches!(self.kind, LayoutKind::Orders | LayoutKind::Ledger)
     }
 
-    /// Where the rows come from.
+    /// The source of the rows.
     ///
     /// # Errors
-    /// As [`LoadLayout::check`].
+    /// The same as [`LoadLayout::check`].
     pub fn rows(&self, seed: u64) -> Result<RowSource, SpecError> {
         self.check()?;
         let k = self.distribution.sampler(self.table_size)?;

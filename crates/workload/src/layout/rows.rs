@@ -1,4 +1,4 @@
-//! The rows of the tables that are loaded, from the seed, the table and the id.
+//! The rows of the loaded tables, computed from the seed, the table and the id.
 
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use crate::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use crate::tpcc::Population;
 use crate::tpcc::schema::Table;
 
-/// What each hot product has in stock: more than a day of a million sales a second takes, in a `BIGINT`.
+/// The stock of each hot product: more than a day at a million sales per second uses up, in a
+/// `BIGINT`.
 const STOCK: u64 = 1_000_000_000_000;
 
-/// A product's price is one to so many.
+/// A product's price is between one and this.
 const PRICES: u64 = 100_000;
 
 /// Writes the rows of a layout's tables.
@@ -39,8 +40,8 @@ impl RowSource {
         Self { kind, k, seed, template, dialect }
     }
 
-    /// How many rows have the ids `first` to `last` of a table (none where it ends before it begins): one each,
-    /// but an order of `tpcc` has lines.
+    /// The number of rows with the ids `first` to `last` of a table (zero if the range is empty):
+    /// one each, but an order of `tpcc` has several lines.
     #[must_use]
     pub fn rows(&self, table: u32, first: u64, last: u64) -> u64 {
         match self.kind {
@@ -49,12 +50,12 @@ impl RowSource {
         }
     }
 
-    /// Append the rows of an id as a stream of rows has them: lines of tab-separated values in MySQL.
+    /// Appends the rows of an id as a stream of rows: lines of tab-separated values in MySQL.
     pub fn write_row_tsv(&self, table: u32, id: u64, out: &mut Vec<u8>) {
         self.write_row(table, id, Notation::Stream, out);
     }
 
-    /// Append the rows of an id as `(…),(…)` for INSERT … VALUES.
+    /// Appends the rows of an id as `(…),(…)` for INSERT … VALUES.
     pub fn write_row_sql(&self, table: u32, id: u64, out: &mut Vec<u8>) {
         self.write_row(table, id, Notation::Values, out);
     }
@@ -77,7 +78,7 @@ impl RowSource {
             }
             // None is loaded; this is what a sale would add.
             LayoutKind::Orders => row.begin().int(id).int(1).int(1).end(),
-            // None is loaded, either; this is what a drill would add.
+            // None is loaded either; this is what a drill would add.
             LayoutKind::Ledger => row.begin().int(0).int(1).int(id).int(1).end(),
             LayoutKind::Tpcc => self.population().write(Table::numbered(table), id, &mut row),
             LayoutKind::Template => {

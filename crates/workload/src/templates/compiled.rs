@@ -11,11 +11,11 @@ use super::spec::{
     ParameterSpec, Per, PieceSpec, StatementSpec, TemplateSpec, TransactionSpec, ValueSpec,
 };
 
-/// A template as its users carry it out, shared by all of them.
+/// A template as its users run it, shared by all of them.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(super) transactions: Vec<Transaction>,
-    /// Of all weights.
+    /// The sum of all weights.
     pub(super) total: u64,
     pub(super) reads_rows: bool,
     pub(super) dialect: &'static dyn Dialect,
@@ -24,13 +24,13 @@ pub(crate) struct Compiled {
 #[derive(Debug)]
 pub(super) struct Transaction {
     pub(super) name: &'static [&'static str; 1],
-    /// Its own weight and those of all before it.
+    /// Its own weight plus those of all before it.
     pub(super) up_to: u64,
     pub(super) think_s: f64,
     pub(super) parameters: Vec<Source>,
-    /// BEGIN and COMMIT among them, where there are some.
+    /// Including BEGIN and COMMIT, if there are any.
     pub(super) statements: Vec<Statement>,
-    /// Names of the parameters, to show them.
+    /// The parameters' names, for showing samples.
     pub(super) names: Vec<String>,
 }
 
@@ -41,13 +41,13 @@ pub(super) struct Statement {
     pub(super) repeat: u32,
     pub(super) copies: u32,
     pub(super) same_copy: bool,
-    /// Parameters that are drawn anew for it.
+    /// Parameters that are drawn again for it.
     pub(super) anew: Vec<u16>,
     /// Parameters of its placeholders, in their order.
     pub(super) uses: Vec<u16>,
     pub(super) reads: Vec<u16>,
     pub(super) rows: Option<(u64, u64)>,
-    /// What is said where it has not the rows that it must have.
+    /// The error if it does not have the rows that it must have.
     pub(super) refusal: &'static str,
 }
 
@@ -63,12 +63,12 @@ pub(super) enum Role {
 pub(super) enum Source {
     /// A number, from the stream of keys.
     Key(Draw),
-    /// Anything else that is drawn.
+    /// Any other drawn value.
     Value(Draw),
     Sequence {
         start: i64,
     },
-    /// Of one that is drawn.
+    /// An offset from a drawn parameter.
     Offset {
         of: u16,
         add: i64,
@@ -76,16 +76,17 @@ pub(super) enum Source {
     Read,
 }
 
-/// What a statement is at most repeated: more is a loop that an event never leaves.
+/// How often a statement is repeated at most: more is a loop that an event never leaves.
 const MOST_REPEATS: u32 = 1_000_000;
 /// The longest time to think, in seconds: an hour.
 const LONGEST_THINK_S: f64 = 3_600.0;
 
 impl Compiled {
-    /// The template, and the text of its statements.
+    /// The compiled template, and the text of its statements.
     ///
     /// # Errors
-    /// [`SpecError::OutOfRange`]. Files are checked before, and with their lines: this is the last look.
+    /// [`SpecError::OutOfRange`]. Files are checked before, with line numbers: this is the last
+    /// check.
     pub(crate) fn new(
         spec: &TemplateSpec,
         dialect: &'static dyn Dialect,
@@ -220,7 +221,7 @@ fn piece_of(piece: &PieceSpec) -> Piece {
     }
 }
 
-/// Those that are named, and those that their values come from, as far as they last for a statement only.
+/// The named parameters, and those that their values come from, if they last for a statement only.
 fn drawn_anew(uses: &[u16], sources: &[Source], parameters: &[ParameterSpec]) -> Vec<u16> {
     let mut anew = BTreeSet::new();
     for &place in uses {
@@ -251,7 +252,7 @@ fn sources(parameters: &[ParameterSpec]) -> Result<Vec<Source>, SpecError> {
                     let allowed = "of a whole number that stands before it";
                     return refuse("template: an offset", allowed);
                 }
-                // A long way from one to the next is gone here, once.
+                // Chains of offsets are followed here, once.
                 match sources[usize::from(*of)] {
                     Source::Offset { of, add: more } => {
                         Source::Offset { of, add: add.wrapping_add(more) }

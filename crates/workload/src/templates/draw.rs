@@ -11,10 +11,10 @@ use super::spec::{Literal, ValueSpec};
 
 const DAY_S: i64 = 86_400;
 
-/// The longest text that is drawn: a column of most types takes no more.
+/// The longest drawn text: a column of most types holds no more.
 const LONGEST_TEXT: u32 = 65_535;
 
-/// What draws a value, apart from those that depend on who draws.
+/// How a value is drawn, unless it depends on who draws.
 #[derive(Clone, Debug)]
 pub(super) enum Draw {
     Integer {
@@ -27,7 +27,7 @@ pub(super) enum Draw {
         least: u64,
         most: u64,
     },
-    /// Groups of eleven digits with hyphens between them, as the columns of the `sbtest` tables have.
+    /// Groups of eleven digits with hyphens between them, as in the columns of the `sbtest` tables.
     Groups(usize),
     Pattern(Vec<u8>),
     Choice(Vec<Literal>),
@@ -43,13 +43,13 @@ pub(super) enum Draw {
     },
 }
 
-/// A value as it was drawn.
+/// A drawn value.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) enum Drawn {
     Null,
     Int(i64),
     Double(f64),
-    /// What was appended.
+    /// The appended text.
     Text,
 }
 
@@ -62,7 +62,8 @@ pub(super) struct Hot {
 }
 
 impl Draw {
-    /// `None` for values that depend on who draws: the number of a row or of a user, other parameters, rows.
+    /// `None` for values that depend on who draws: the number of a row or user, other parameters,
+    /// rows.
     pub(super) fn compile(value: &ValueSpec) -> Result<Option<Self>, SpecError> {
         Ok(Some(match value {
             ValueSpec::Integer { low, high, spread } => {
@@ -101,7 +102,7 @@ impl Draw {
         }))
     }
 
-    /// Draws; a text is appended to `out`.
+    /// Draws a value; a text is appended to `out`.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random, out: &mut Vec<u8>) -> Drawn {
         match self {
@@ -144,7 +145,7 @@ impl Hot {
             return refuse("template: percent and hits of a hot set", "above 0 and below 100");
         }
         let hot = ((size as f64 * percent / 100.0) as u64).clamp(1, size);
-        // Where all numbers are hot there is nothing else to draw.
+        // If all numbers are hot there is nothing else to draw.
         let share = if hot == size { 1.0 } else { hits / 100.0 };
         Ok(Self { low, size, hot, share })
     }
@@ -160,7 +161,7 @@ impl Hot {
     }
 }
 
-/// How many numbers there are from the one to the other.
+/// The number of integers from the one to the other.
 fn span(low: i64, high: i64) -> Result<u64, SpecError> {
     match high.checked_sub(low).and_then(|span| span.checked_add(1)) {
         Some(span) if span > 0 => Ok(span as u64),
@@ -203,7 +204,7 @@ fn push_pattern(pattern: &[u8], random: &mut Random, out: &mut Vec<u8>) {
     }
 }
 
-/// Append a number that is counted in its last place: 1234 of two places is `12.34`.
+/// Appends a fixed-point number counted in its last place: 1234 with two places is `12.34`.
 fn push_scaled(value: i64, places: u32, out: &mut Vec<u8>) {
     let unit = 10_u64.pow(places);
     if value < 0 {

@@ -12,14 +12,14 @@ use crate::{Answer, Machine, Params, StatementRef, Step};
 use super::compiled::{Compiled, Role, Source, Statement, Transaction};
 use super::draw::Drawn;
 
-/// A transaction that was begun so often without success makes way for another: what cannot succeed must not hold
-/// its user for ever.
+/// A transaction that was tried this often without success gives way to another: one that cannot
+/// succeed must not hold its user for ever.
 const MOST_ATTEMPTS: u32 = 10;
 
 /// One user of a template.
 ///
-/// A transaction that the server refuses is drawn again with new values but of the same kind, so that deadlocks do
-/// not change the mix.
+/// A transaction that the server refuses is drawn again with new values but of the same kind, so
+/// that deadlocks do not change the mix.
 #[derive(Debug)]
 pub(crate) struct TemplateMachine {
     shared: Arc<Compiled>,
@@ -27,7 +27,7 @@ pub(crate) struct TemplateMachine {
     values: Values,
     position: Position,
     in_transaction: bool,
-    /// The kind of the next event, where one was given up.
+    /// The kind of the next event, if the last one was abandoned.
     again: Option<usize>,
     attempts: u32,
     /// The kind of the last event that ended.
@@ -47,16 +47,17 @@ struct Values {
     keys: Random,
     texts: Random,
     tables: Random,
-    /// By the places of the parameters.
+    /// Indexed by the parameters' places.
     slots: Vec<Slot>,
-    /// The same of their texts. Each has memory of its own, which a repeated statement fills again and again.
+    /// The parameters' texts, by the same index. Each has memory of its own, which a repeated
+    /// statement reuses.
     written: Vec<Vec<u8>>,
-    /// The copy that the last statement with one went to.
+    /// The copy that the last statement with copies went to.
     copy: u32,
-    /// The next number of a sequence above its start, and how far the one after it is.
+    /// The next number of a sequence above its start, and the step to the one after it.
     number: i64,
     stride: i64,
-    /// How the server writes dates.
+    /// The server's dialect, for dates.
     dialect: &'static dyn Dialect,
 }
 
@@ -67,7 +68,7 @@ enum Slot {
     Null,
     Int(i64),
     Double(f64),
-    /// It stands at the same place among the texts.
+    /// The text is at the same place among the texts.
     Text,
 }
 
@@ -97,7 +98,7 @@ impl TemplateMachine {
         }
     }
 
-    /// Names of the event's parameters stand for what its last statement would have read.
+    /// Uses the names of parameters as a stand-in for what the last statement would have read.
     pub(super) fn pretend_to_read(&mut self) {
         let transaction = &self.shared.transactions[self.position.transaction];
         let Some(statement) = transaction.statements.get(self.position.statement) else { return };
@@ -108,7 +109,7 @@ impl TemplateMachine {
         self.position = self.position.after(statement);
     }
 
-    /// What the event that has begun is called, and how many statements it sends.
+    /// The name of the current event, and how many statements it sends.
     pub(super) fn event(&self) -> (&'static str, usize) {
         let transaction = &self.shared.transactions[self.position.transaction];
         let sent = transaction.statements.iter().map(|one| one.repeat as usize).sum();
@@ -149,7 +150,7 @@ impl TemplateMachine {
         Step::Send(StatementRef { kind: statement.kind, table })
     }
 
-    /// Takes what was answered; `Some` where that will not do.
+    /// Processes an answer; returns `Some` if the event cannot continue with it.
     fn take(&mut self, answer: Answer<'_>) -> Option<Step> {
         let transaction = &self.shared.transactions[self.position.transaction];
         let statement = transaction.statements.get(self.position.statement)?;
@@ -170,7 +171,7 @@ impl TemplateMachine {
 }
 
 impl Position {
-    /// Behind the statement that stands there.
+    /// The position after the statement.
     #[inline]
     fn after(self, statement: &Statement) -> Self {
         if self.repetition + 1 < statement.repeat {
@@ -226,7 +227,7 @@ impl Machine for TemplateMachine {
 }
 
 impl Values {
-    /// The number of the table's copy; 0 where the statement names none.
+    /// The number of the table's copy; 0 if the statement names none.
     #[inline]
     fn choose_copy(&mut self, statement: &Statement, is_first: bool) -> u32 {
         if statement.copies == 0 {
@@ -253,7 +254,7 @@ impl Values {
         }
     }
 
-    /// The value of a parameter, drawn where it is not yet.
+    /// The value of a parameter, drawn if it is not yet.
     fn get(&mut self, place: u16, transaction: &Transaction) -> Slot {
         let slot = self.slots[usize::from(place)];
         if !matches!(slot, Slot::Empty) {
@@ -287,7 +288,7 @@ impl Values {
         number
     }
 
-    /// Keeps the columns of the first row; whether there is one, with as many columns.
+    /// Keeps the columns of the first row; returns whether there is one with that many columns.
     fn read(&mut self, reads: &[u16], result: Option<&ResultSet>) -> bool {
         let Some(result) = result else { return false };
         if usize::from(result.columns) != reads.len() {
@@ -301,7 +302,7 @@ impl Values {
         true
     }
 
-    /// Keeps a value under the place of a parameter.
+    /// Keeps the value of a parameter.
     fn keep(&mut self, place: u16, value: Value<'_>) {
         let text = &mut self.written[usize::from(place)];
         text.clear();

@@ -1,5 +1,5 @@
-//! SQL templates: workloads and tables that a user wrote down in a file. Python reads the file and checks it;
-//! what comes here is the document of `docs/engine.md`, which is compiled once for all users.
+//! SQL templates: workloads and tables that a user wrote in a file. Python reads and checks the
+//! file; the document of `docs/engine.md` arrives here and is compiled once for all users.
 
 mod compiled;
 mod draw;

@@ -1,5 +1,5 @@
-//! Names that come out of a file and are kept for as long as the process lives: names of transactions are told
-//! with every interval's latencies, where all others are constants of the program.
+//! Names from a file, kept for the lifetime of the process: names of transactions are reported with
+//! every interval's latencies, where all other names are constants of the program.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 static KEPT: Mutex<BTreeMap<&'static str, &'static [&'static str; 1]>> =
     Mutex::new(BTreeMap::new());
 
-/// A list of the text alone, kept. Each is kept once, so what this holds is bounded by what files say, not by how
-/// often they are carried out.
+/// A list of the text alone, kept. Each is kept once, so memory is bounded by what files contain,
+/// not by how often they are run.
 pub(crate) fn kept(text: &str) -> &'static [&'static str; 1] {
     let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = all.get(text) {

@@ -6,21 +6,22 @@ use crate::{Catalogue, Machine, Params, Step};
 
 use super::machine::TemplateMachine;
 
-/// Statements that are shown of one event; an event may have a million.
+/// How many statements of one event are shown; an event may have a million.
 const MOST_SHOWN: usize = 200;
 
-/// An event as it would be carried out.
+/// An event as it would be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sample {
-    /// Which transaction.
+    /// The transaction's name.
     pub transaction: &'static str,
-    /// With their parameters as literals; where a value would have been read stands its name.
+    /// The statements with their parameters as literals; a value that would have been read appears
+    /// as its name.
     pub statements: Vec<String>,
-    /// How many more there are.
+    /// How many more statements there are.
     pub more: usize,
 }
 
-/// So many events of a user.
+/// This many events of a user.
 pub(crate) fn samples(
     machine: &mut TemplateMachine,
     catalogue: &Catalogue,

@@ -10,7 +10,7 @@ use crate::Distribution;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TemplateSpec {
-    /// One of them is an event, drawn by their weights.
+    /// Each event is one of them, drawn by weight.
     pub transactions: Vec<TransactionSpec>,
 }
 
@@ -18,20 +18,21 @@ pub struct TemplateSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionSpec {
-    /// What its latencies are told under.
+    /// The name of its latencies.
     pub name: String,
-    /// How often it is drawn, beside the other weights.
+    /// How often it is drawn, relative to the other weights.
     pub weight: u32,
-    /// How long a user waits behind it in a closed loop, in seconds.
+    /// How long a user waits after it in a closed loop, in seconds.
     pub think_s: f64,
-    /// Whether there is neither BEGIN nor COMMIT.
+    /// Whether to omit BEGIN and COMMIT.
     pub autocommit: bool,
-    /// Whether the server is to refuse whatever writes between BEGIN and COMMIT: all statements claim to read.
+    /// Whether the server refuses writes between BEGIN and COMMIT: all statements claim to be
+    /// reads.
     #[serde(default)]
     pub read_only: bool,
-    /// Values that its statements name by their place in this list.
+    /// Values that its statements refer to by their index in this list.
     pub parameters: Vec<ParameterSpec>,
-    /// In their order.
+    /// Its statements, in order.
     pub statements: Vec<StatementSpec>,
 }
 
@@ -39,42 +40,42 @@ pub struct TransactionSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterSpec {
-    /// As the statements write it, without the colon.
+    /// The name in the statements, without the colon.
     pub name: String,
-    /// Where it comes from.
+    /// How the value is generated.
     pub value: ValueSpec,
-    /// How long it stays.
+    /// How long it stays the same.
     #[serde(default)]
     pub per: Per,
 }
 
-/// When a parameter is drawn anew.
+/// When a parameter is drawn again.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
-    /// Once in an event: all that name it have the same value.
+    /// Once in an event: all statements see the same value.
     #[default]
     Event,
-    /// For each statement that names it.
+    /// For each statement that uses it.
     Statement,
 }
 
-/// Where a value comes from.
+/// How a value is generated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ValueSpec {
-    /// A whole number of `low..=high`.
+    /// An integer of `low..=high`.
     Integer {
         /// The least.
         low: i64,
         /// The greatest.
         high: i64,
-        /// How they are spread.
+        /// The distribution.
         #[serde(default = "uniform")]
         spread: Distribution,
     },
-    /// A whole number of `low..=high`: the share `hits` of all draws falls on the first `percent` of them, the rest on
-    /// the others, each of a part as likely as any other.
+    /// An integer of `low..=high`: the share `hits` of all draws falls on the first `percent` of
+    /// them, the rest on the others; both parts are uniform.
     Hot {
         /// The least.
         low: i64,
@@ -82,45 +83,46 @@ pub enum ValueSpec {
         high: i64,
         /// How many of the numbers are hot, in percent.
         percent: f64,
-        /// How many draws they get, in percent.
+        /// How many draws fall on them, in percent.
         hits: f64,
     },
-    /// Of a column, the number of the row. Of a parameter, a number that no other user of the step draws.
+    /// For a column, the number of the row. For a parameter, a number that no other user of the
+    /// step draws.
     Sequence {
-        /// The first.
+        /// The first number.
         start: i64,
     },
-    /// A positive number of 63 bits that is not drawn twice, as far as can be seen.
+    /// A positive 63-bit number that is practically never drawn twice.
     Unique {},
-    /// Letters and digits, `least` to `most` of them.
+    /// Letters and digits.
     Text {
         /// The shortest length.
         least: u32,
-        /// The longest.
+        /// The longest length.
         most: u32,
     },
-    /// A text in which `#` is a digit, `@` a capital letter, and anything else itself.
+    /// A text in which `#` is a digit, `@` a capital letter, and any other character itself.
     Pattern {
-        /// The text.
+        /// The pattern.
         pattern: String,
     },
-    /// One of some values, each as likely.
+    /// One of several values, equally likely.
     Choice {
         /// At least one.
         values: Vec<Literal>,
     },
-    /// Always the same.
+    /// A constant.
     Constant {
-        /// Which.
+        /// Its value.
         value: Literal,
     },
-    /// A number with `places` digits behind the point: `low..=high` are counted in its last place.
+    /// A number with `places` decimal places; `low..=high` count in units of the last place.
     Decimal {
         /// The least.
         low: i64,
         /// The greatest.
         high: i64,
-        /// Digits behind the point.
+        /// The number of decimal places.
         places: u32,
     },
     /// A day, or a second, between two, both included; in seconds since 1970 in UTC.
@@ -132,19 +134,19 @@ pub enum ValueSpec {
         /// Whether the time of day is written as well.
         with_time: bool,
     },
-    /// Another parameter and a number; only of parameters.
+    /// Another parameter plus a number; only for parameters.
     Offset {
-        /// The place of the other one, which stands before this one.
+        /// The index of the other parameter, which comes before this one.
         of: u16,
-        /// What is added to it.
+        /// The number that is added.
         add: i64,
     },
-    /// What a statement reads; only of parameters.
+    /// A value that a statement reads; only for parameters.
     Read {},
 }
 
 impl ValueSpec {
-    /// Whether one value may be of another type than the one before it.
+    /// Whether a value may have another type than the one before it.
     pub(super) fn type_varies(&self) -> bool {
         match self {
             Self::Read {} => true,
@@ -160,7 +162,7 @@ fn uniform() -> Distribution {
     Distribution::Uniform {}
 }
 
-/// A value that stands in the file.
+/// A value written in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Literal {
@@ -178,21 +180,21 @@ pub enum Literal {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatementSpec {
-    /// What it is made of.
+    /// Its parts.
     pub pieces: Vec<PieceSpec>,
-    /// How often it is sent, one behind the other.
+    /// How often it is sent in a row.
     #[serde(default = "once")]
     pub repeat: u32,
-    /// How many copies of its tables there are; 0 where it names none that has copies.
+    /// How many copies of its tables there are; 0 if none of its tables has copies.
     #[serde(default)]
     pub copies: u32,
-    /// Whether it goes to the copy that the statement before it went to.
+    /// Whether it uses the copy that the statement before it used.
     #[serde(default)]
     pub same_copy: bool,
-    /// The fewest and the most rows that it may return, or change; any number where this is missing.
+    /// The fewest and the most rows that it may return, or change; any number if absent.
     #[serde(default)]
     pub rows: Option<(u64, u64)>,
-    /// Parameters that get the columns of its first row, in their order.
+    /// Parameters that get the columns of its first row, in order.
     #[serde(default)]
     pub reads: Vec<u16>,
 }
@@ -205,9 +207,9 @@ fn once() -> u32 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PieceSpec {
-    /// As it stands.
+    /// Written as it is.
     Text(String),
-    /// A parameter, by its place.
+    /// A parameter, by its index.
     Parameter(u16),
     /// The number of the copy.
     Copy,

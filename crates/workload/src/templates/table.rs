@@ -17,13 +17,13 @@ use super::spec::{Literal, ValueSpec};
 pub struct TableSpec {
     /// Its name.
     pub name: String,
-    /// The statement that makes it; fails where it is there.
+    /// The statement that creates it; fails if it exists.
     pub create: String,
-    /// The statements that make its secondary indexes.
+    /// The statements that create its secondary indexes.
     pub indexes: Vec<String>,
-    /// How many rows it is loaded with.
+    /// The number of rows loaded.
     pub rows: u64,
-    /// The columns of a row, in the order in which they are loaded.
+    /// The columns of a row, in loading order.
     pub columns: Vec<ColumnSpec>,
 }
 
@@ -37,11 +37,11 @@ pub struct ColumnSpec {
     pub value: ValueSpec,
 }
 
-/// Ids of 63 bits are more than any table has rows.
+/// 63-bit ids allow more rows than any table has.
 const MOST_ROWS: u64 = 1 << 40;
 
 impl TableSpec {
-    /// The names of the columns, with commas between them.
+    /// The names of the columns, separated by commas.
     pub(crate) fn columns(&self, dialect: &dyn Dialect) -> String {
         let names: Vec<_> = self.columns.iter().map(|one| dialect.quoted(&one.name)).collect();
         names.join(", ")
@@ -53,7 +53,7 @@ impl TableSpec {
         self.columns.iter().find(is_number).map(|one| one.name.as_str())
     }
 
-    /// Whether it can be loaded.
+    /// Checks that it can be loaded.
     pub(crate) fn compile(&self, dialect: &dyn Dialect) -> Result<TableRows, SpecError> {
         let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if self.name.is_empty() || !self.name.bytes().all(is_sign) {
@@ -155,7 +155,7 @@ fn choose(values: &[Literal], random: &mut Random, text: &mut Vec<u8>) -> Drawn 
     }
 }
 
-/// Texts as they stand in rows.
+/// Texts as written in rows.
 fn escaped(values: &[Literal], dialect: &dyn Dialect) -> Choice {
     let escape = |notation| {
         let escape = |value: &Literal| match value {

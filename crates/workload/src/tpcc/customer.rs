@@ -8,7 +8,7 @@ use super::names::push_last_name;
 use super::statements::Sql;
 
 impl CustomerInput {
-    /// Asks for all customers of the last name, where that is what is known.
+    /// Asks for all customers of the last name, if the customer is given by name.
     pub(super) fn search(&self, params: &mut Params) -> Option<Sql> {
         let Naming::LastName(number) = self.naming else { return None };
         params.push_int(self.warehouse);
@@ -17,7 +17,7 @@ impl CustomerInput {
         Some(Sql::CustomersByName)
     }
 
-    /// The id, where that is known.
+    /// The id, if the customer is given by id.
     pub(super) fn id(&self) -> Option<i64> {
         match self.naming {
             Naming::Id(id) => Some(id),
@@ -26,7 +26,7 @@ impl CustomerInput {
     }
 }
 
-/// Of the customers that were found by their last name the one in the middle, rounded up.
+/// Of the customers found by their last name, the one in the middle, rounded up.
 pub(super) fn in_the_middle(answer: Answer<'_>) -> Option<i64> {
     let rows = usize::try_from(answer.completion.rows).ok()?;
     let [id] = answer.rows::<1>().nth(rows.checked_sub(1)? / 2)?;

@@ -1,4 +1,4 @@
-//! The deck that says which transaction of TPC-C comes next (clause 5.2.4.2).
+//! The deck that determines which transaction of TPC-C comes next (clause 5.2.4.2).
 
 use crate::random::Random;
 
@@ -13,7 +13,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What its latencies are counted under; orders that were rolled back as they should also apart.
+    /// The names for its latencies; orders that were intentionally rolled back are also counted
+    /// separately.
     pub(super) fn names(self, rolled_back: bool) -> &'static [&'static str] {
         match self {
             Self::NewOrder if rolled_back => &["new_order", "new_order_rolled_back"],
@@ -26,7 +27,7 @@ impl Kind {
     }
 }
 
-/// Cards of each kind: the least shares of clause 5.2.3, and New-Order takes what they leave.
+/// Cards of each kind: the minimum shares of clause 5.2.3, and New-Order takes the rest.
 const MIX: [(Kind, usize); 5] = [
     (Kind::NewOrder, 45),
     (Kind::Payment, 43),
@@ -36,8 +37,8 @@ const MIX: [(Kind, usize); 5] = [
 ];
 const CARDS: usize = 100;
 
-/// A user's cards: drawn one after the other, shuffled when all were drawn, so that a hundred transactions of a
-/// user have exactly the mix.
+/// A user's cards: drawn one after another, shuffled when all were drawn, so that a hundred
+/// transactions of a user have exactly the mix.
 #[derive(Debug)]
 pub(super) struct Deck {
     cards: [Kind; CARDS],
@@ -65,7 +66,7 @@ impl Deck {
         kind
     }
 
-    /// Fisher and Yates.
+    /// Fisher-Yates shuffle.
     fn shuffle(&mut self) {
         for last in (1..CARDS).rev() {
             let chosen = self.random.below(last as u64 + 1) as usize;

@@ -18,8 +18,8 @@ pub(super) struct Delivery {
     customer: i64,
 }
 
-/// What was sent last, so what is answered. `CustomerPaid` goes on to `NewOrder` of the next district, as does a
-/// `NewOrder` that has no row: such a district is skipped.
+/// The statement sent last, whose answer comes next. `CustomerPaid` continues with `NewOrder` of
+/// the next district, and so does a `NewOrder` without a row: such a district is skipped.
 #[derive(Copy, Clone, Debug)]
 enum Awaits {
     Begin,
@@ -37,7 +37,7 @@ impl Delivery {
         Self { warehouse, carrier, awaits: Awaits::Begin, district: 0, order: 0, customer: 0 }
     }
 
-    /// The oldest order of the next district, if there is one more.
+    /// The oldest order of the next district, if there is another district.
     fn next_district(&mut self, params: &mut Params) -> Next {
         if self.district == DISTRICTS as i64 {
             return Next::Commit;
@@ -48,7 +48,7 @@ impl Delivery {
         Sql::OldestNewOrder.into()
     }
 
-    /// About the order, or its customer.
+    /// Sends a statement about the order, or its customer.
     fn send(&mut self, awaits: Awaits, sql: Sql, last: i64, params: &mut Params) -> Next {
         self.awaits = awaits;
         push_all(&[self.warehouse, self.district, last], params);

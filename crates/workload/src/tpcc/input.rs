@@ -5,7 +5,7 @@ use crate::random::Random;
 use super::nurand::Constants;
 use super::{DISTRICTS, ITEMS, LINES};
 
-/// How a customer is named.
+/// How a customer is identified.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Naming {
     /// By its id.
@@ -30,7 +30,7 @@ pub(super) struct LineInput {
     pub(super) quantity: i64,
 }
 
-/// Clause 2.4.1.
+/// The input of New-Order (clause 2.4.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewOrderInput {
     pub(super) warehouse: i64,
@@ -46,17 +46,17 @@ impl NewOrderInput {
     }
 }
 
-/// Clause 2.5.1.
+/// The input of Payment (clause 2.5.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct PaymentInput {
     pub(super) warehouse: i64,
     pub(super) district: i64,
     pub(super) customer: CustomerInput,
-    /// In hundredths.
+    /// The amount in hundredths.
     pub(super) amount: i64,
 }
 
-/// An item that there is not: the order with it is to be rolled back (clause 2.4.1.5).
+/// A nonexistent item: an order with it must be rolled back (clause 2.4.1.5).
 pub(super) const UNUSED_ITEM: i64 = ITEMS as i64 + 1;
 
 /// Draws inputs for one user.
@@ -98,23 +98,23 @@ impl Inputs {
         PaymentInput { warehouse, district, customer, amount: self.number(100, 500_000) }
     }
 
-    /// Clause 2.6.1.
+    /// The input of Order-Status (clause 2.6.1).
     pub(super) fn order_status(&mut self, warehouse: i64) -> CustomerInput {
         let district = self.number(1, DISTRICTS);
         CustomerInput { warehouse, district, naming: self.naming() }
     }
 
-    /// Clause 2.7.1: who carries the orders.
+    /// Clause 2.7.1: the carrier of the orders.
     pub(super) fn carrier(&mut self) -> i64 {
         self.number(1, 10)
     }
 
-    /// Clause 2.8.1: below which quantity the stock is low.
+    /// Clause 2.8.1: the quantity below which the stock is low.
     pub(super) fn threshold(&mut self) -> i64 {
         self.number(10, 20)
     }
 
-    /// One of so many places, from zero.
+    /// One of this many places, from zero.
     pub(super) fn place(&mut self, count: u64) -> u64 {
         self.random.below(count)
     }
@@ -127,7 +127,7 @@ impl Inputs {
         }
     }
 
-    /// Any warehouse but this one, where there are others.
+    /// Any warehouse other than this one, if there are others.
     fn other(&mut self, warehouse: i64) -> i64 {
         if self.warehouses == 1 {
             return warehouse;

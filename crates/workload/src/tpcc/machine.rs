@@ -18,22 +18,22 @@ use super::statements::Sql;
 use super::stock_level::StockLevel;
 use super::transaction::{Next, Transaction};
 
-/// A transaction that was begun so often without success is begun with new input: what cannot succeed must not
-/// hold its user for ever.
+/// A transaction that was tried this often without success gets new input: one that cannot succeed
+/// must not hold its user for ever.
 const MOST_ATTEMPTS: u32 = 10;
 
 /// What all users share.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Tpcc {
     pub(crate) warehouses: u32,
-    /// Whether users key and think.
+    /// Whether users have keying and think times.
     pub(crate) paced: bool,
 }
 
 /// One user.
 ///
-/// A transaction that the server refuses is begun again with the same input, so that deadlocks do not change the
-/// mix: an order of fifteen lines meets more of them than one of five.
+/// A transaction that the server refuses is restarted with the same input, so that deadlocks do not
+/// change the mix: an order of fifteen lines has more of them than one of five.
 #[derive(Debug)]
 pub(crate) struct TpccMachine {
     inputs: Inputs,
@@ -42,9 +42,9 @@ pub(crate) struct TpccMachine {
     pace: Option<Pace>,
     phase: Phase,
     event: Option<Event>,
-    /// The kind of the next event, where it was drawn already.
+    /// The kind of the next event, if it was drawn already.
     upcoming: Option<Kind>,
-    /// The kind of the last event, and whether it was rolled back as it should.
+    /// The kind of the last event, and whether it was rolled back intentionally.
     done: Option<(Kind, bool)>,
     /// A text that a transaction keeps for a later statement.
     kept: Vec<u8>,
@@ -54,7 +54,7 @@ pub(crate) struct TpccMachine {
 enum Phase {
     /// No transaction is open. Next: `Inside`.
     Idle,
-    /// Next: `Ending`, or `Idle` where the event is abandoned.
+    /// Next: `Ending`, or `Idle` if the event is abandoned.
     Inside,
     /// COMMIT or ROLLBACK was sent. Next: `Idle`.
     Ending { rolls_back: bool },
@@ -89,14 +89,14 @@ impl AnyTransaction {
     }
 }
 
-/// Where a user is at home: at one warehouse (clause 2.4.1.1), or at several where there are more warehouses than
-/// users, so that all of them have work.
+/// A user's home: one warehouse (clause 2.4.1.1), or several if there are more warehouses than
+/// users, so that all of them are used.
 #[derive(Copy, Clone, Debug)]
 struct Home {
     first: u64,
     stride: u64,
     count: u64,
-    /// Whose stock it asks for (clause 2.8.1.1).
+    /// The district whose stock it checks (clause 2.8.1.1).
     district: i64,
 }
 

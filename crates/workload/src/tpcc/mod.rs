@@ -1,9 +1,10 @@
-//! TPC-C-like: the five transactions of the order-entry benchmark, its tables and its mix, after the
-//! published specification, revision 5.11. "Clause" means a clause of that document.
+//! TPC-C-like: the five transactions of the order-entry benchmark, its tables and its mix, after
+//! the published specification, revision 5.11. "Clause" means a clause of that document.
 //!
-//! What is not as it says: nothing is audited; there are no terminals that show anything; Delivery is carried
-//! out at once instead of being queued (clause 2.7.2); a user may have several home warehouses where there
-//! are fewer users than those; dates of loaded rows are all the same, so that a seed means the same rows.
+//! Differences from it: nothing is audited; there are no terminals that show anything; Delivery is
+//! executed at once instead of being queued (clause 2.7.2); a user may have several home warehouses
+//! if there are fewer users than warehouses; dates of loaded rows are all the same, so that a seed
+//! means the same rows.
 
 mod customer;
 mod deck;
@@ -32,9 +33,9 @@ pub(crate) use statements::templates;
 pub(crate) const DISTRICTS: u64 = 10;
 /// Customers of a district.
 pub(crate) const CUSTOMERS: u64 = 3_000;
-/// Items, whatever the number of warehouses.
+/// The number of items, whatever the number of warehouses.
 pub(crate) const ITEMS: u64 = 100_000;
-/// Orders of a district as it is loaded, one for each customer.
+/// The loaded orders of a district, one for each customer.
 pub(crate) const ORDERS: u64 = CUSTOMERS;
 /// The last of them are not delivered yet (clause 4.3.3.1).
 pub(crate) const NEW_ORDERS: u64 = 900;

@@ -1,9 +1,9 @@
-//! Amounts of money: hundredths, so that sums are exact. Rows have them as `DECIMAL`, parameters as whole
-//! hundredths that the statement divides.
+//! Amounts of money: hundredths, so that sums are exact. Rows have them as `DECIMAL`, parameters as
+//! whole hundredths that the statement divides.
 
 use loadstone_protocol::Value;
 
-/// A value as a whole number, where it is one.
+/// A value as an integer, if it is one.
 pub(super) fn int(value: &Value<'_>) -> Option<i64> {
     match *value {
         Value::Int(value) => Some(value),
@@ -13,7 +13,7 @@ pub(super) fn int(value: &Value<'_>) -> Option<i64> {
     }
 }
 
-/// An amount with at most two digits behind its point, in hundredths.
+/// An amount with at most two decimal places, in hundredths.
 pub(super) fn hundredths(value: &Value<'_>) -> Option<i64> {
     let Value::Bytes(text) = *value else { return int(value)?.checked_mul(100) };
     let text = std::str::from_utf8(text).ok()?;
@@ -40,7 +40,7 @@ pub(super) fn text<'a>(value: &Value<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// Append an amount as `DECIMAL` literals have it.
+/// Appends an amount as a `DECIMAL` literal.
 pub(super) fn push_amount(hundredths: i64, out: &mut Vec<u8>) {
     if hundredths < 0 {
         out.push(b'-');

@@ -7,7 +7,7 @@ use crate::text::{ALPHANUMERIC, CAPITALS, DIGITS, push_of};
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-/// Append the last name of a number below 1000.
+/// Appends the last name of a number below 1000.
 pub(super) fn push_last_name(number: u64, out: &mut Vec<u8>) {
     for place in [100, 10, 1] {
         let syllable = SYLLABLES[(number / place % 10) as usize];
@@ -15,17 +15,17 @@ pub(super) fn push_last_name(number: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Append a random a-string of so many characters (clause 4.3.2.2).
+/// Appends a random a-string of this many characters (clause 4.3.2.2).
 pub(super) fn push_alphanumeric((least, most): (u64, u64), random: &mut Random, out: &mut Vec<u8>) {
     push_of(ALPHANUMERIC, random.within(least, most), random, out);
 }
 
-/// Append a random n-string of so many digits (clause 4.3.2.2).
+/// Appends a random n-string of this many digits (clause 4.3.2.2).
 pub(super) fn push_digits(length: u64, random: &mut Random, out: &mut Vec<u8>) {
     push_of(DIGITS, length, random, out);
 }
 
-/// Append so many capital letters, which a state has (clause 4.3.3.1).
+/// Appends this many capital letters, for a state (clause 4.3.3.1).
 pub(super) fn push_letters(length: u64, random: &mut Random, out: &mut Vec<u8>) {
     push_of(CAPITALS, length, random, out);
 }

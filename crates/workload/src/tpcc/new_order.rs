@@ -14,14 +14,14 @@ pub(super) struct NewOrder {
     awaits: Awaits,
     /// The order's id.
     order: i64,
-    /// Which of its lines.
+    /// The index of the current line.
     line: usize,
-    /// Of the line's item, in hundredths.
+    /// The price of the line's item, in hundredths.
     price: i64,
 }
 
-/// What was sent last, so what is answered. Each goes on to the next, from `Line` to `Item` as long as there
-/// are lines.
+/// The statement sent last, whose answer comes next. Each variant is followed by the next one;
+/// `Line` goes back to `Item` as long as there are lines.
 #[derive(Copy, Clone, Debug)]
 enum Awaits {
     Begin,
@@ -63,7 +63,7 @@ impl NewOrder {
     fn read_stock(&mut self, answer: Answer<'_>, params: &mut Params) -> Option<Next> {
         let line = self.input.lines[self.line];
         let Some([price, ..]) = answer.rows::<3>().next() else {
-            // Clause 2.4.2.3: the user has typed the number of an item that there is not.
+            // Clause 2.4.2.3: the user has typed the number of a nonexistent item.
             return (line.item == UNUSED_ITEM).then_some(Next::Rollback);
         };
         self.price = hundredths(&price)?;

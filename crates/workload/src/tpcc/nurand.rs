@@ -2,11 +2,11 @@
 
 use crate::random::{Purpose, Random};
 
-/// The C of the customers' last names when the tables were loaded. It is the same for all loads: a run has to
-/// keep its distance to it, and does not know with which seed the tables were loaded.
+/// The C of the customers' last names when the tables were loaded. It is the same for all loads: a
+/// run must keep its distance from it, and does not know the seed of the load.
 const LAST_NAME_LOADED: u64 = 157;
 
-/// Clause 2.1.6.1: how far the C of a run is from that of the load.
+/// Clause 2.1.6.1: the least distance of a run's C from that of the load.
 const LEAST_DISTANCE: u64 = 65;
 const GREATEST_DISTANCE: u64 = 119;
 const FORBIDDEN_DISTANCES: [u64; 2] = [96, 112];
@@ -16,12 +16,12 @@ const A_LAST_NAME: u64 = 255;
 const A_CUSTOMER: u64 = 1_023;
 const A_ITEM: u64 = 8_191;
 
-/// A number of `x..=y`, of which some come more often than others (clause 2.1.6).
+/// A number of `x..=y`, some of which occur more often than others (clause 2.1.6).
 fn nurand(a: u64, c: u64, (x, y): (u64, u64), random: &mut Random) -> u64 {
     (((random.within(0, a) | random.within(x, y)) + c) % (y - x + 1)) + x
 }
 
-/// The number of a last name, as the tables are loaded.
+/// The number of a last name in the loaded tables.
 pub(super) fn loaded_last_name(random: &mut Random) -> u64 {
     nurand(A_LAST_NAME, LAST_NAME_LOADED, (0, 999), random)
 }
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(Constants::new(7), Constants::new(7));
     }
 
-    /// The distribution by its definition, summed over all pairs of the two numbers that are drawn.
+    /// The distribution by definition, summed over all pairs of the two drawn numbers.
     fn expected(a: u64, c: u64, (x, y): (u64, u64)) -> Vec<f64> {
         let span = y - x + 1;
         let mut shares = vec![0.0; span as usize];

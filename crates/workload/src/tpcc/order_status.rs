@@ -16,11 +16,11 @@ pub(super) struct OrderStatus {
     customer: i64,
 }
 
-/// What was sent last, so what is answered.
+/// The statement sent last, whose answer comes next.
 #[derive(Copy, Clone, Debug)]
 enum Awaits {
     Begin,
-    /// Only where the last name is what is known.
+    /// Only if the customer is given by last name.
     Names,
     Customer,
     Order,

@@ -6,7 +6,7 @@ use crate::random::{Purpose, Random};
 
 use super::deck::Kind;
 
-/// No think time is longer than so many means (clause 5.2.5.4).
+/// No think time is longer than this many means (clause 5.2.5.4).
 const LONGEST_THINK: f64 = 10.0;
 
 /// How long a user waits before and after its transactions.
@@ -20,7 +20,7 @@ impl Pace {
         Self { random: Random::new(seed, Purpose::Pauses, &[user]) }
     }
 
-    /// From the end of one transaction, if there was one, until the next begins.
+    /// The time from the end of one transaction, if there was one, to the start of the next.
     pub(super) fn between(&mut self, before: Option<Kind>, next: Kind) -> Nanos {
         let think_s = before.map_or(0.0, |kind| self.think_s(kind));
         Nanos::from_seconds(think_s + keying_s(next))
@@ -29,13 +29,13 @@ impl Pace {
     /// Negative exponential (clause 5.2.5.4).
     fn think_s(&mut self, kind: Kind) -> f64 {
         let mean = mean_think_s(kind);
-        // 1 - [0, 1) has a logarithm always.
+        // 1 - [0, 1) always has a logarithm.
         let drawn = -(1.0 - self.random.unit()).ln() * mean;
         drawn.min(LONGEST_THINK * mean)
     }
 }
 
-/// Clause 5.2.5.2: the least.
+/// Clause 5.2.5.2: the minimum.
 fn keying_s(kind: Kind) -> f64 {
     match kind {
         Kind::NewOrder => 18.0,
@@ -44,7 +44,7 @@ fn keying_s(kind: Kind) -> f64 {
     }
 }
 
-/// Clause 5.2.5.7: the least mean.
+/// Clause 5.2.5.7: the minimum mean.
 fn mean_think_s(kind: Kind) -> f64 {
     match kind {
         Kind::NewOrder | Kind::Payment => 12.0,

@@ -8,11 +8,11 @@ use super::money::{push_amount, text};
 use super::statements::Sql;
 use super::transaction::{Next, Transaction, push_all};
 
-/// What `c_data` holds at most (clause 2.5.2.2).
+/// The maximum length of `c_data` (clause 2.5.2.2).
 const C_DATA: usize = 500;
 /// Between the names of warehouse and district in `h_data`.
 const GAP: &[u8] = b"    ";
-/// Who has this in `c_credit` is told on (clause 2.5.2.2).
+/// Payments of customers with this in `c_credit` are recorded in `c_data` (clause 2.5.2.2).
 const BAD_CREDIT: &[u8] = b"BC";
 
 /// Payment (clause 2.5.2).
@@ -23,7 +23,7 @@ pub(super) struct Payment {
     customer: i64,
 }
 
-/// What was sent last, so what is answered.
+/// The statement sent last, whose answer comes next.
 #[derive(Copy, Clone, Debug)]
 enum Awaits {
     Begin,
@@ -31,10 +31,10 @@ enum Awaits {
     Warehouse,
     DistrictPaid,
     District,
-    /// Only where the last name is what is known.
+    /// Only if the customer is given by last name.
     Names,
     Customer,
-    /// Only where the credit is bad.
+    /// Only if the credit is bad.
     Data,
     CustomerPaid,
     History,
@@ -90,7 +90,7 @@ impl Payment {
         Some(self.send(Awaits::CustomerPaid, Sql::PayBadCustomer, &self.of_customer(), params))
     }
 
-    /// What this payment was, and before that what stood there.
+    /// Writes this payment's data, followed by the previous content.
     fn push_data(&self, before: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         let [warehouse, district, customer] = self.of_customer();

@@ -1,10 +1,10 @@
 //! Random permutations of which any element can be computed alone.
 
-/// A random permutation of `0..size` of which any element can be had without the others: the customers of a
-/// district's orders (clause 4.3.3.1), wherever loading them is taken up.
+/// A random permutation of `0..size` of which any element can be computed without the others: the
+/// customers of a district's orders (clause 4.3.3.1), wherever loading resumes.
 ///
-/// Four rounds of a Feistel network permute the next larger power of four, and what falls outside is permuted
-/// again until it does not (M. Luby, C. Rackoff; J. Black, P. Rogaway).
+/// Four rounds of a Feistel network permute the next larger power of four, and results outside of
+/// the range are permuted again until they are inside (M. Luby, C. Rackoff; J. Black, P. Rogaway).
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Permutation {
     size: u64,
@@ -18,7 +18,7 @@ impl Permutation {
         Self { size, half_bits: bits.div_ceil(2).max(1), key }
     }
 
-    /// What stands at `place`, which is below the size.
+    /// The element at `place`, which is below the size.
     pub(super) fn at(&self, place: u64) -> u64 {
         let mut value = place;
         loop {

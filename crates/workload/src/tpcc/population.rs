@@ -10,17 +10,17 @@ use super::permutation::Permutation;
 use super::schema::{Rows, Table};
 use super::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, LINES, NEW_ORDERS, ORDERS};
 
-/// All dates of loaded rows: the day of the first version of the specification. The time of the load would make
-/// rows that differ although the seed is the same.
+/// The date of all loaded rows: the day of the first version of the specification. With the time of
+/// the load, rows would differ although the seed is the same.
 const LOADED_AT: &[u8] = b"1992-08-13 00:00:00";
 
-/// What a tenth of the texts of items and stock have in them (clause 4.3.3.1).
+/// A tenth of the texts of items and stock contain this (clause 4.3.3.1).
 const ORIGINAL: &[u8] = b"ORIGINAL";
 
 /// The end of each postal code (clause 4.3.2.7).
 const ZIP_END: &[u8] = b"11111";
 
-/// Customers with the first so many ids have each last name once.
+/// The customers with ids up to this number have each last name once.
 const NAMED_IN_TURN: u64 = 1_000;
 
 /// The rows of a seed.
@@ -29,12 +29,12 @@ pub(crate) struct Population {
     pub(crate) seed: u64,
 }
 
-/// Where a row is.
+/// The place of a row.
 #[derive(Copy, Clone)]
 struct Place {
     warehouse: u64,
     district: u64,
-    /// Within its district, or within its warehouse.
+    /// Its number within its district or warehouse.
     number: u64,
 }
 
@@ -46,7 +46,7 @@ impl Place {
 }
 
 impl Population {
-    /// How many rows have these ids.
+    /// The number of rows with these ids.
     pub(crate) fn rows(&self, table: &Table, first: u64, last: u64) -> u64 {
         match table.rows {
             Rows::OrderLine => (first..=last).map(|order| self.lines_of(order)).sum(),
@@ -54,7 +54,7 @@ impl Population {
         }
     }
 
-    /// Writes the rows with this id: all lines of an order, one of anything else.
+    /// Writes the rows with this id: all lines of an order, otherwise one.
     pub(crate) fn write(&self, table: &Table, id: u64, row: &mut RowWriter<'_>) {
         let mut random = self.random(table.rows, id);
         match table.rows {
@@ -180,7 +180,7 @@ fn new_order(place: Place, row: &mut RowWriter<'_>) {
     row.int(place.district).int(place.warehouse).end();
 }
 
-/// A name of so many characters, and where it is.
+/// Writes a name with a length in this range, and an address.
 fn address(name: (u64, u64), random: &mut Random, row: &mut RowWriter<'_>) {
     row.text(|out| push_alphanumeric(name, random, out));
     streets(random, row);

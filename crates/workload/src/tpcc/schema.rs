@@ -1,33 +1,33 @@
-//! The nine tables of TPC-C (clause 1.3), their keys, and how their rows are numbered while they are loaded.
+//! The nine tables of TPC-C (clause 1.3), their keys, and how their rows are numbered for loading.
 
 use crate::dialect::{Dialect, NewTable, spelled};
 
 use super::{CUSTOMERS, DISTRICTS, ITEMS, NEW_ORDERS, ORDERS};
 
-/// One of the tables. While it is loaded, its rows have ids from one on, warehouse by warehouse; of an order's
-/// lines all have the id of the order.
+/// One of the tables. For loading, its rows have ids from one on, warehouse by warehouse; all lines
+/// of an order have the order's id.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// What the population is asked for.
+    /// Which rows the population writes.
     pub(super) rows: Rows,
     pub(crate) name: &'static str,
-    /// What the names of its columns begin with.
+    /// The prefix of its columns' names.
     prefix: &'static str,
     /// Without keys, in words of every dialect.
     definition: &'static str,
-    /// An index that is there before the rows.
+    /// An index that is created before the rows.
     key: Option<(&'static str, &'static str)>,
     primary_key: Option<&'static str>,
     indexes: &'static [(&'static str, &'static str)],
     foreign_keys: &'static [(&'static str, &'static str)],
     ids: Ids,
-    /// How many of them one statement loads.
+    /// The number of ids that one statement loads.
     ids_a_range: u64,
-    /// As the population writes them.
+    /// In the order in which the population writes them.
     pub(crate) columns: &'static str,
 }
 
-/// What a table's rows are.
+/// The kind of a table's rows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     Warehouse,
@@ -41,16 +41,16 @@ pub(super) enum Rows {
     OrderLine,
 }
 
-/// How a table's ids follow from its columns.
+/// How a table's ids relate to its columns.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Ids {
     /// The same rows for any number of warehouses; the id is the column of that name.
     Fixed { count: u64, column: &'static str },
-    /// So many in each of a warehouse's parts, which a column numbers from one.
+    /// This many in each of a warehouse's parts, numbered from one by a column.
     OfWarehouse { parts: u64, each: u64, column: &'static str },
 }
 
-/// All tables, each behind those that its foreign keys refer to.
+/// All tables, each after those that its foreign keys refer to.
 pub(crate) static TABLES: [Table; 9] = [
     Table {
         rows: Rows::Warehouse,
@@ -150,7 +150,7 @@ pub(crate) static TABLES: [Table; 9] = [
         rows: Rows::History,
         name: "tpcc_history",
         prefix: "h",
-        // The index is what a load finds its rows by when it is taken up again; there is no primary key.
+        // A resumed load finds its rows by this index; there is no primary key.
         definition: "h_c_id INTEGER NOT NULL, h_c_d_id {tinyint} NOT NULL, \
             h_c_w_id INTEGER NOT NULL, h_d_id {tinyint} NOT NULL, h_w_id INTEGER NOT NULL, \
             h_date {datetime} NOT NULL, h_amount DECIMAL(6,2) NOT NULL, \
@@ -217,18 +217,18 @@ pub(crate) static TABLES: [Table; 9] = [
     },
 ];
 
-/// How the tables are to be made.
+/// How the tables are to be created.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Making<'a> {
     pub(crate) storage_engine: &'a str,
     pub(crate) foreign_keys: bool,
-    /// Partitions by warehouse; none where zero.
+    /// Partitions by warehouse; none if zero.
     pub(crate) partitions: u32,
     pub(crate) dialect: &'static dyn Dialect,
 }
 
 impl Table {
-    /// Its number from one on, as plans have it.
+    /// The table of this number, from one on, as in plans.
     pub(crate) fn numbered(number: u32) -> &'static Self {
         &TABLES[number as usize - 1]
     }
@@ -248,7 +248,7 @@ impl Table {
         })
     }
 
-    /// The indexes that are made after the rows.
+    /// The indexes that are created after the rows.
     pub(crate) fn create_indexes_sql(&self) -> Vec<String> {
         let create = |(name, columns): &(&str, &str)| {
             format!("CREATE INDEX {name} ON {} ({columns})", self.name)
@@ -256,7 +256,7 @@ impl Table {
         self.indexes.iter().map(create).collect()
     }
 
-    /// How many ids it has.
+    /// The number of its ids.
     pub(crate) fn ids(&self, warehouses: u64) -> u64 {
         match self.ids {
             Ids::Fixed { count, .. } => count,
@@ -268,8 +268,8 @@ impl Table {
         self.ids_a_range
     }
 
-    /// What holds for exactly the rows with these ids, which begin and end with a part of a warehouse, and are
-    /// of one warehouse or of whole ones.
+    /// The condition for exactly the rows with these ids, which start and end with a part of a
+    /// warehouse, and belong to one warehouse or to whole ones.
     pub(crate) fn condition(&self, first: u64, last: u64) -> String {
         let (parts, each, column) = match self.ids {
             Ids::Fixed { column, .. } => return format!("{column} BETWEEN {first} AND {last}"),
@@ -286,7 +286,7 @@ impl Table {
         format!("{by} = {from} AND {column} BETWEEN {} AND {}", within(first), within(last))
     }
 
-    /// The column that tells a table with more rows than were asked for, and its greatest value.
+    /// The column that reveals a table with more rows than requested, and its greatest value.
     pub(crate) fn greatest(&self, warehouses: u64) -> (String, u64) {
         match self.ids {
             Ids::Fixed { count, column } => (column.to_owned(), count),
@@ -343,7 +343,7 @@ mod tests {
             }
             count += one.create_sql(with, None).matches("FOREIGN KEY").count();
         }
-        // Those of clause 1.3.1.
+        // The columns of clause 1.3.1.
         assert_eq!(count, 10);
     }
 

@@ -1,12 +1,12 @@
-//! The statements of TPC-C's transactions. Amounts are whole hundredths that the statement divides: a parameter
-//! that is a text would make the server reckon with floating-point numbers.
+//! The statements of TPC-C's transactions. Amounts are whole hundredths that the statement divides:
+//! a text parameter would make the server compute with floating-point numbers.
 
 use crate::dialect::{Dialect, spelled};
 use crate::{StatementRef, Template};
 
 use super::DISTRICTS;
 
-/// Which statement: its index in [`STATEMENTS`].
+/// A statement: its index in [`STATEMENTS`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(super) enum Sql {
@@ -57,8 +57,8 @@ impl Sql {
     }
 }
 
-/// A row of the stock with its text for this district: each district has a column of its own, and so a
-/// statement.
+/// A row of the stock with its text for this district: each district has a column of its own, and
+/// so a statement.
 pub(super) fn stock_for(district: i64) -> StatementRef {
     StatementRef { kind: STATEMENTS.len() as u16 + district as u16 - 1, table: 0 }
 }

@@ -6,7 +6,7 @@ use super::money::int;
 use super::statements::Sql;
 use super::transaction::{Next, Transaction, push_all};
 
-/// Whose items are looked at: the last so many orders (clause 2.8.2.2).
+/// How many of the last orders are checked for their items (clause 2.8.2.2).
 const LAST_ORDERS: i64 = 20;
 
 /// Stock-Level (clause 2.8.2).
@@ -18,7 +18,7 @@ pub(super) struct StockLevel {
     awaits: Awaits,
 }
 
-/// What was sent last, so what is answered.
+/// The statement sent last, whose answer comes next.
 #[derive(Copy, Clone, Debug)]
 enum Awaits {
     Begin,

@@ -21,8 +21,8 @@ impl From<Sql> for Next {
 
 /// One of the five transactions between its BEGIN and its end.
 pub(super) trait Transaction {
-    /// The next statement. The first call comes with the answer to BEGIN. `kept` is memory for a text from one
-    /// call to the next. `None`: the answer has not the row that was asked for.
+    /// The next statement. The first call comes with the answer to BEGIN. `kept` is memory for a
+    /// text from one call to the next. `None`: the answer does not have the requested row.
     fn advance(
         &mut self,
         answer: Answer<'_>,
@@ -33,11 +33,11 @@ pub(super) trait Transaction {
     /// The row whose absence `None` means.
     fn awaited(&self) -> &'static str;
 
-    /// From the beginning, with the same input.
+    /// Starts again from the first statement, with the same input.
     fn restart(&mut self);
 }
 
-/// The parameters that say where: all of them numbers.
+/// The parameters that identify rows: all of them numbers.
 pub(super) fn push_all(numbers: &[i64], params: &mut Params) {
     numbers.iter().for_each(|number| params.push_int(*number));
 }

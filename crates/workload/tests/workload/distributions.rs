@@ -1,13 +1,14 @@
-//! The samplers against what sysbench 1.0.20 draws, and against theory where it draws nothing.
+//! The samplers compared with what sysbench 1.0.20 draws, and with theory where it draws nothing.
 //!
-//! The counts are of ten million calls each of its script interface's `sysbench.rand.special(1, 10000)` and
-//! so on, made by a script of our own on 2026-11-21. Two-sample chi-square tests at one in a million: a
-//! hundred such tests fail by chance once in ten thousand runs, and the seeds are fixed anyway.
+//! The counts are of ten million calls each of its script interface's `sysbench.rand.special(1,
+//! 10000)` and so on, made by a script of our own on 2026-11-21. Two-sample chi-square tests at one
+//! in a million: a hundred such tests fail by chance once in ten thousand runs, and the seeds are
+//! fixed anyway.
 
 use loadstone_workload::Distribution;
 use loadstone_workload::random::{Purpose, Random};
 
-/// Draws of ours in each comparison.
+/// Our draws in each comparison.
 const DRAWS: u64 = 4_000_000;
 
 /// `(upper end of the bin, draws in it)` for keys of 1..=10,000.
@@ -129,8 +130,8 @@ fn uniform_draws_as_sysbench_does() {
     check(Distribution::Uniform {}, UNIFORM);
 }
 
-/// The edges of the hot zone for other parameters, in keys: sysbench with one iteration, so that the rest
-/// is even, and the share of a full hot key in the edges.
+/// The edges of the hot zone for other parameters, in keys: sysbench with one iteration, so that
+/// the rest is even, and the share of a full hot key in the edges.
 #[test]
 fn the_hot_zone_of_special_ends_where_sysbenchs_does() {
     // (size, percent, hits, lower edge and its share, last full key, upper edge's share)
@@ -162,7 +163,7 @@ fn zipfian_follows_its_law() {
         let weight = |key: u64| (key as f64).powf(-exponent);
         let total: f64 = (1..=size).map(weight).sum();
         let counts = draw(Distribution::Zipfian { exponent }, size);
-        // Neighbouring keys are taken together until a bin expects a thousand draws.
+        // Neighbouring keys are combined until a bin expects a thousand draws.
         let (mut chi_square, mut bins, mut expected, mut seen) = (0.0, 0, 0.0, 0.0);
         for key in 1..=size {
             expected += weight(key) / total * DRAWS as f64;
@@ -211,7 +212,8 @@ fn bins_of_one(counts: &[u64; 20]) -> Vec<(u64, u64)> {
     (1..).zip(counts.iter().copied()).collect()
 }
 
-/// Compare ours with sysbench's. Bins that hold too little for the test go to the next one.
+/// Compares our draws with sysbench's. Bins that hold too little for the test are merged into the
+/// next one.
 #[track_caller]
 fn check(distribution: Distribution, theirs: Bins<'_>) {
     let counts = draw(distribution, theirs[theirs.len() - 1].0);
@@ -232,7 +234,8 @@ fn check(distribution: Distribution, theirs: Bins<'_>) {
     assert!(chi_square < limit(bins - 1), "{distribution:?}: {chi_square:.1} in {bins} bins");
 }
 
-/// What chi-square with so many degrees of freedom exceeds once in a million (Wilson and Hilferty).
+/// The value that chi-square with this many degrees of freedom exceeds once in a million (Wilson
+/// and Hilferty).
 fn limit(freedom: u32) -> f64 {
     let freedom = f64::from(freedom);
     let spread = 2.0 / (9.0 * freedom);

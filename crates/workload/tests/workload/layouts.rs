@@ -1,4 +1,5 @@
-//! The tables: their DDL against what sysbench 1.0.20 sends, their rows, and that they stay the same.
+//! The tables: their DDL compared with what sysbench 1.0.20 sends, their rows, and that they stay
+//! the same.
 
 use loadstone_workload::LoadLayout;
 
@@ -104,7 +105,7 @@ fn rows_have_the_columns_in_both_notations() {
     assert_eq!(String::from_utf8(sql).unwrap(), format!("({id},{k},'{c}','{pad}')"));
 }
 
-/// What was loaded with a seed must be what a later version takes up again.
+/// A later version must be able to resume a load with the same seed.
 #[test]
 fn a_seed_means_the_same_row_for_ever() {
     let mut row = Vec::new();
@@ -139,7 +140,7 @@ fn tpcc_tables_are_nine_and_follow_the_warehouses() {
     assert_eq!((names[0].as_str(), names[8].as_str()), ("tpcc_warehouse", "tpcc_order_line"));
     let rows = layout.rows(42).unwrap();
     let counts: Vec<u64> = (1..=9).map(|table| rows.rows(table, 1, layout.ids(table))).collect();
-    // Clause 1.2.1; of order lines about ten for an order.
+    // Clause 1.2.1; about ten order lines per order.
     assert_eq!(counts[..8], [3, 30, 100_000, 300_000, 90_000, 90_000, 90_000, 27_000]);
     assert!((890_000..910_000).contains(&counts[8]), "{}", counts[8]);
     assert!(layout.create_table_sql(9, None).starts_with("CREATE TABLE tpcc_order_line (ol_o_id "));

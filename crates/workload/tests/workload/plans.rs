@@ -1,4 +1,4 @@
-//! Good and bad plans: what is refused, and with which words.
+//! Good and bad plans: what is refused, and with which error.
 
 use loadstone_measure::Nanos;
 use loadstone_workload::stop::Phase;
@@ -22,7 +22,7 @@ fn the_contracts_plan_is_good() {
     assert_eq!(again, spec);
 }
 
-/// Plans, and words of what is said about them.
+/// Plans, and parts of their error messages.
 const BAD_PLANS: &[(&str, &[&str])] = &[
     (r#"{"name": "oltp_readwrite"}"#, &["unknown workload \"oltp_readwrite\"", "hot_row"]),
     (

@@ -24,8 +24,8 @@ fn any_distribution() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Not the bulk insert, whose statements are half a megabyte, nor `tpcc`, which reads rows, nor `ledger`, whose
-/// entries are numbered whatever a table holds.
+/// Not the bulk insert, whose statements are half a megabyte, nor `tpcc`, which reads rows, nor
+/// `ledger`, whose entries are numbered independently of a table's content.
 fn any_plan() -> impl Strategy<Value = (String, i64)> {
     let names = names()
         .into_iter()
@@ -51,10 +51,10 @@ proptest! {
         for _ in 0..5 {
             for sent in event(&workload, machine.as_mut()) {
                 let is_range = sent.text.contains("BETWEEN");
-                // Of a range the first is a row; `oltp_insert` leaves its id to the server.
+                // The first end of a range is a row; `oltp_insert` leaves its id to the server.
                 let stride = if is_range { 2 } else { 1 };
                 let skip = usize::from(workload.name() == "oltp_insert");
-                // The buyer of an order is no row.
+                // The buyer of an order is not a row.
                 let keys = if sent.text.contains("hot_order") { 1 } else { usize::MAX };
                 for key in sent.ints.iter().skip(skip).step_by(stride).take(keys) {
                     prop_assert!((1..=size).contains(key), "{} of {size}", sent.text);

@@ -1,5 +1,5 @@
-//! What the built-in workloads send, statement by statement, against what sysbench 1.0.20 sent to a server's
-//! general log with the same options.
+//! The statements of the built-in workloads, one by one, compared with what sysbench 1.0.20 sent to
+//! a server's general log with the same options.
 
 use crate::transcript::{event, event_until, shape, workload};
 

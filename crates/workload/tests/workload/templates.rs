@@ -1,4 +1,4 @@
-//! Templates: what their users send, on answers as a server gives them.
+//! Templates: what their users send, given answers as from a server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn transaction(name: &str, weight: u32, parameters: &str, statements: &str) -> S
     )
 }
 
-/// One row of these values, as a text result brings it.
+/// One row of these values, as in a text result.
 fn row(values: &[&str]) -> ResultSet {
     let mut bytes = Vec::new();
     for value in values {
@@ -31,7 +31,8 @@ fn row(values: &[&str]) -> ResultSet {
     ResultSet { columns: values.len() as u16, rows: 1, bytes, types: Vec::new() }
 }
 
-/// Statements of the next event; a SELECT is answered with `found`, all else has changed a row.
+/// Statements of the next event; a SELECT is answered with `found`, everything else has changed a
+/// row.
 fn attempt(
     workload: &Workload,
     machine: &mut dyn Machine,
@@ -227,7 +228,7 @@ fn the_mix_is_that_of_the_weights_and_refusals_do_not_change_it() {
     let mut params = Params::new();
     let ok = Completion::default();
     for event in 0..20_000 {
-        // Each third is refused once.
+        // Every third one is refused once.
         if event % 3 == 0 {
             machine.step(None, &mut params);
             machine.abandon();

@@ -1,4 +1,4 @@
-//! The five transactions, statement by statement, on answers as a loaded server gives them.
+//! The five transactions, statement by statement, given answers as from a loaded server.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::transcript::{Sent, taken_down, workload};
 
 type Rows = Vec<Vec<String>>;
 
-/// What a statement is answered: by its beginning. `None` is an OK.
+/// The answer to a statement, by how it starts. `None` is an OK.
 fn answered(sent: &Sent) -> Option<Rows> {
     let row = |values: &[&str]| Some(vec![values.iter().map(ToString::to_string).collect()]);
     let ids = &sent.ints;
@@ -54,7 +54,7 @@ fn answered(sent: &Sent) -> Option<Rows> {
     }
 }
 
-/// As a text result comes over the wire.
+/// A result as received over the text protocol.
 fn result(rows: &Rows, columns: u16) -> ResultSet {
     let mut bytes = Vec::new();
     for value in rows.iter().flatten() {
@@ -328,7 +328,7 @@ fn a_transaction_that_is_refused_is_begun_again_with_the_same_input() {
 fn what_never_succeeds_does_not_hold_a_user_for_ever() {
     let workload = tpcc(1);
     let mut machine = workload.machine(3, 0, 1);
-    // Behind BEGIN come the parameters.
+    // After BEGIN come the parameters.
     let mut inputs = Vec::new();
     for _ in 0..25 {
         inputs.push(attempt(&workload, machine.as_mut(), 3, answered).0);
@@ -350,13 +350,13 @@ fn a_row_that_is_missing_fails_the_event_and_is_named() {
         match ended {
             Ended::Failed(why) => seen.insert(why),
             other => {
-                // Nothing to deliver is no fault.
+                // Having nothing to deliver is not an error.
                 assert_eq!((other, kind(machine.as_ref())), (Ended::Done, "delivery"));
                 continue;
             }
         };
         machine.abandon();
-        // Go on to another transaction.
+        // Move on to another transaction.
         event(&workload, machine.as_mut());
     }
     assert!(seen.contains("tpcc_warehouse has not the warehouse of a New-Order"), "{seen:?}");

@@ -1,9 +1,9 @@
-//! The one seam of these tests: answers in, statements out.
+//! The interface of these tests: answers in, statements out.
 
 use loadstone_protocol::{Completion, Param};
 use loadstone_workload::{Answer, Machine, Params, StatementRef, Step, Workload, WorkloadSpec};
 
-/// A statement as it was handed out.
+/// A statement as returned by the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sent {
     pub(crate) statement: StatementRef,

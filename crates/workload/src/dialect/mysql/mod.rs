@@ -48,12 +48,12 @@ impl Dialect for MySql {
             Word::DateTime => "DATETIME",
             Word::Identity => " AUTO_INCREMENT",
             Word::Now => "NOW()",
-            // A division of whole numbers has decimals here.
+            // A division of integers returns decimals here.
             Word::Hundredths => "? / 100",
         }
     }
 
-    /// As long as `sql_mode` has no `NO_AUTO_VALUE_ON_ZERO`.
+    /// Works unless `sql_mode` has `NO_AUTO_VALUE_ON_ZERO`.
     fn generated_id(&self) -> i64 {
         0
     }
@@ -65,7 +65,7 @@ impl Dialect for MySql {
         }
     }
 
-    /// A backslash takes away the meaning of what follows it, in LOAD DATA and in a statement alike.
+    /// A backslash escapes the next character, in LOAD DATA and in a statement alike.
     fn escaped(&self, _notation: Notation, text: &str) -> String {
         let mut out = String::new();
         for sign in text.chars() {

@@ -1,10 +1,10 @@
-//! Dates and times as rows of the binary protocol have them.
+//! Dates and times in rows of the binary protocol.
 
 use crate::calendar::{push_parts, push_time};
 use crate::text::push_decimal;
 
-/// Append a date or time of a binary row as text: its length says which it is. Nought is sent as no byte at all, and
-/// all of them take `0`.
+/// Appends a date or time of a binary row as text: its length says which it is. Zero is sent as no
+/// bytes at all, and all types accept `0`.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_binary_resultset.html>
 pub(super) fn push_temporal(parts: &[u8], out: &mut Vec<u8>) {
