@@ -58,7 +58,7 @@ def test_two_runs_are_set_beside_each_other(
     assert f"A {a.name}: mysql://bench@127.0.0.1:3306/sbtest" in out
     what, matrix = out.split("oltp_read_write", 1)
     assert "max_connections: A 100000, B 10\n" in what
-    assert "speed: more users than that are refused" in what
+    assert "speed: more connections than that are refused" in what
     assert "0.8" in matrix
     assert "an interval cannot be had there" in " ".join(matrix.split())
     assert "one step a side: no interval" in matrix

@@ -21,7 +21,7 @@ def test_a_run_that_was_not_observed_says_so(
     run = recorded_run(tmp_path)
     assert exit_code_of(["diagnose", str(run)]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("Not evaluated: neither server nor host was observed.\n")
+    assert out.startswith("Not evaluated: neither the server nor its host was observed.\n")
     assert "\nnot evaluated (" in out
     assert err == ""
 
@@ -66,7 +66,7 @@ def test_the_text_is_chinese_where_that_is_asked_for_and_json_is_not(
     assert exit_code_of(["diagnose", str(run), "--lang", "zh"]) == 0
     out, _ = capsys.readouterr()
     assert out.startswith("未评估：服务器及其主机都没有被观察。\n")
-    assert "\n未评估，缺少" in out
+    assert "\n未评估（缺少" in out
     assert exit_code_of(["diagnose", str(run), "--lang", "zh", "--json"]) == 0
     ladder = json.loads(capsys.readouterr().out)["ladders"][0]
-    assert ladder["answer"] == "Not evaluated: neither server nor host was observed."
+    assert ladder["answer"] == "Not evaluated: neither the server nor its host was observed."

@@ -59,7 +59,7 @@ def test_markdown_has_answer_ladder_and_command(
     assert exit_code_of(["report", str(run), "--markdown"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("## x\\|y\\`\\<b\\>\n")
-    assert "| users | TPS | ± | QPS | p95 ms | p99 ms | errors/s |" in out
+    assert "| users | TPS | ± | QPS | p95, ms | p99, ms | errors/s |" in out
     assert "\n| 4 | 40.0 | - | 800 |" in out
     assert "\n    loadstone run\n" in out
 

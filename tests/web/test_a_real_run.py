@@ -97,7 +97,7 @@ def test_a_run_is_followed_through_a_restart_slowed_down_and_stopped(
         expect(page.locator("#link")).to_contain_text("trying again")
         assert run.poll() is None, "a run does not notice that nobody shows it"
         with serving(runs, urlsplit(link).port or 0) as link:
-            expect(page.locator("#link")).to_contain_text("wants its link again")
+            expect(page.locator("#link")).to_contain_text("needs its link again")
             context.new_page().goto(link)
             expect(page.locator("#link")).to_have_text("")
             page.locator("#rate").fill("50")

@@ -79,9 +79,9 @@ class _Prober:
     interrupts: Interrupts
     announce: Callable[[str], None]
 
-    def rate(self, way: _Way, counted: Callable[[HostEnd], int]) -> float:
+    def rate(self, way: _Way, done: Callable[[HostEnd], int]) -> float:
         end = self.measure(way)
-        return _rate(end, counted(end))
+        return _rate(end, done(end))
 
     def measure(self, way: _Way) -> HostEnd:
         self.interrupts.check()

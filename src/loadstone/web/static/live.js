@@ -200,7 +200,7 @@ function takeRow(data) {
 
 function showLadder() {
   const now = {
-    id: "now", name: "this second", type: "scatter", symbol: "diamond", symbolSize: 12, data: [],
+    id: "now", name: t("this second"), type: "scatter", symbol: "diamond", symbolSize: 12, data: [],
   };
   const isDriven = runState() === "running" || state.step !== null;
   const option = { ...state.ladder, series: [...state.ladder.series, ...(isDriven ? [now] : [])] };

@@ -45,27 +45,27 @@ def judge(case: Case) -> Finding | None:
 
 
 def _by_number(case: Case) -> Finding | None:
-    """Statements that the server counted, less those that our users sent.
+    """Statements that the server received, less those that our users sent.
 
     The statements that open a connection count as well, so many new ones leave this undecided.
     """
-    counted = case.needed(case.rate("questions"))
+    received = case.needed(case.rate("questions"))
     new = case.needed(case.rate("connections"))
     ours = _ours(case)
-    others = counted - ours - new * 2
-    if others < max(FEWEST, SHARE * counted) or new > SHARE * case.tps:
+    others = received - ours - new * 2
+    if others < max(FEWEST, SHARE * received) or new > SHARE * case.tps:
         return None
-    part = others / counted
+    part = others / received
     return _finding(
         say(
             "Others use the server: of the {all} statements a second that it receives, {others} "
             "({part}) do not belong to this load. Do not compare these figures.",
-            all=Number(counted),
+            all=Number(received),
             others=Number(others),
             part=Percent(part),
         ),
         (
-            case.seen(plain("questions"), counted, say_in("unit", "/s")),
+            case.seen(plain("questions"), received, say_in("unit", "/s")),
             case.seen(say("statements of others"), part, say("of all"), SHARE),
         ),
         part,
