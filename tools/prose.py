@@ -1,6 +1,6 @@
 """Checks the words of what people read against tools/words.txt, with codespell.
 
-    python -m tools.prose
+    python -m tools.prose [--all]
 
 Read are documents, comments, docstrings and sentences in the code; names in the code are not prose.
 """
@@ -12,11 +12,14 @@ import re
 import subprocess
 import sys
 import tokenize
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WORDS = ROOT / "tools" / "words.txt"
+
+_NOT_YET = re.compile(r"^(src|tests)/|^crates/drive/src/(connection|plan)/")
+"""Still to be rewritten; what is left of it, `--all` shows."""
 
 _NOT_OURS = re.compile(
     r"^(CHANGELOG\.md|CONTRIBUTING\.md|docs/reference/|tools/words\.txt|crates/[^/]+/corpus)"
@@ -64,9 +67,9 @@ def files() -> list[str]:
     return [name for name in found.stdout.splitlines() if not _NOT_OURS.match(name)]
 
 
-def prose() -> Iterator[str]:
+def prose(names: Iterable[str]) -> Iterator[str]:
     """Each line with its place before it, as compilers write it."""
-    for name in files():
+    for name in names:
         path = ROOT / name
         reader = READERS.get(path.suffix)
         if reader is not None and path.is_file():
@@ -74,9 +77,12 @@ def prose() -> Iterator[str]:
                 yield f"{name}:{number}: {line}"
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Print what is to be said in other words; 1 if there is any."""
-    text = "\n".join(prose())
+    names = files()
+    if "--all" not in arguments:
+        names = [name for name in names if not _NOT_YET.match(name)]
+    text = "\n".join(prose(names))
     said = subprocess.run(
         [Path(sys.executable).with_name("codespell"), "--dictionary", WORDS, "-"],
         input=text, capture_output=True, text=True, check=False,
@@ -87,4 +93,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

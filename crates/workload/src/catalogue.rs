@@ -107,7 +107,7 @@ impl Default for Catalogue {
 }
 
 impl Catalogue {
-    /// In the dialect of plans that name no family: whoever has a target has its dialect.
+    /// In the dialect of plans that name no family: a plan with a target has its dialect.
     #[cfg(test)]
     pub(crate) fn new(templates: Vec<Template>) -> Self {
         Self::in_dialect(templates, usual_dialect())
@@ -154,7 +154,7 @@ impl Catalogue {
     }
 
     /// Whether the types of parameters go along with each execution of such a statement, and not only with the
-    /// first one: the server reads values by the types that it was told last.
+    /// first one: the server reads values by the types that it was sent last.
     #[must_use]
     pub fn types_vary(&self, kind: u16) -> bool {
         self.template(kind).types_vary

@@ -15,7 +15,7 @@ pub(super) struct Statements {
 }
 
 enum Statement {
-    /// The server knows it by this id; `kinds` are those of the parameters that it was told of last.
+    /// The server knows it by this id; `kinds` are those of the parameters that were sent to it last.
     Prepared { id: u32, kinds: Option<Vec<u8>> },
     /// It goes as text, with its parameters in place.
     Text(Box<Catalogue>),
