@@ -235,7 +235,7 @@ def test_compression_is_agreed_on_or_told(asked: list[Asked], prepared: Person) 
     only_zstd = ("--target", f"{prepared.url}?compression=zstd")
     refused = prepared.loadstone("run", "oltp_point_select", *only_zstd, code=3).stderr
     assert "compression: zstd is asked for, and the server offers zlib (2066)" in refused
-    assert "hint:  take --compression off" in refused
+    assert "hint:  leave --compression out" in refused
 
 
 def test_a_wrong_password_is_one_line(person: Person, own_schema: Sandbox) -> None:

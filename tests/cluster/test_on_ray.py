@@ -385,7 +385,7 @@ def test_a_node_that_dies_is_missed_for_the_rest_of_the_step(
     assert (step["state"], first["lost"], first["seconds_lost"]) == ("finished", None, 0)
     assert second["lost"] and 0 < second["seconds_lost"] <= 12
     (note,) = (note for note in step["notes"] if f"generator 1 on {OTHER} was lost" in note)
-    assert f"and {USERS // 2} virtual users with it" in note
+    assert f"and {USERS // 2} users with it" in note
     log = answered(server, tmp_path)
     last_ns = {row["connection"]: int(row["received_ns"]) for row in log}
     went_on = [at_ns for at_ns in last_ns.values() if at_ns > killed_ns + 1_000_000_000]

@@ -91,7 +91,9 @@ def test_what_would_be_dropped_is_told_and_nothing_is(person: Person, server: Sa
     done = person.loadstone("cleanup", *person.target, "--dry-run")
     assert done.stdout.startswith("would be dropped from ")
     assert done.stdout.rstrip().endswith(": sbtest1, sbtest2")
-    assert "left alone, as sysbench made them: sbtest9 (--sysbench-tables)" in done.stderr
+    assert (
+        "left alone, created by sysbench: sbtest9 (drop them with --sysbench-tables)" in done.stderr
+    )
     execute(server, f"CREATE TABLE {schema}.customers (id INT)")
     done = person.loadstone("cleanup", *person.target, "--dry-run", "--sysbench-tables")
     assert done.stdout.rstrip().endswith(": sbtest1, sbtest2, sbtest9")
@@ -108,7 +110,7 @@ def test_a_server_that_serves_others_wants_consent_once(person: Person, server: 
     run = ("run", "oltp_read_only", *person.target, *SHORT)
     with application(server):
         said = person.loadstone(*run, code=ExitCode.GUARD).stderr
-        assert f"{server.tcp.target.place} has connections of app from localhost (2)" in said
+        assert f"{server.tcp.target.place} has connections of app@localhost (2)" in said
         assert "--yes (once; it is remembered for this server)" in said
         assert not list(person.folder.glob("runs/*")), "nothing was begun"
         note = f"note: {server.tcp.target.place} has connections of app"
@@ -155,7 +157,7 @@ def test_a_command_line_of_sysbench_is_warned_and_goes_on(person: Person, server
         f"--mysql-password={server.tcp.credentials.reveal()}", f"--mysql-db={target.database}",
         "--tables=1", "--table-size=100", "--events=5",
     )  # fmt: skip
-    warned = f"loadstone: warning: {target.place} has connections of app from localhost (2)"
+    warned = f"loadstone: warning: {target.place} has connections of app@localhost (2)"
     with application(server):
         for command in ("prepare", "run", "cleanup"):
             done = person.loadstone("sysbench", "oltp_read_only", *words, command)

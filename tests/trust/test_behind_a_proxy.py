@@ -77,7 +77,7 @@ def test_others_on_the_server_are_seen(person: Person, server: Sandbox, url: str
     run = ("run", "oltp_read_only", "--target", url, *SHORT)
     with application(server):
         said = person.loadstone(*run, code=ExitCode.GUARD).stderr
-    assert "has connections of app from localhost (2)" in said
+    assert "has connections of app@localhost (2)" in said
     assert "app" not in person.loadstone(*run).stderr
 
 

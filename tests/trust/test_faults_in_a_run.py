@@ -478,7 +478,7 @@ def test_a_second_ctrl_c_waits_for_no_server(ended: Ended) -> None:
     assert ended.code == ExitCode.INTERRUPTED, ended.err
     ended.has_lost_nothing(at_least=1)
     assert ended.run.run.state == "stopped"
-    assert "kept  " in ended.out
+    assert "saved  " in ended.out
 
 
 def terminated(home: Home) -> Ended:

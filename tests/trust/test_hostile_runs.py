@@ -44,6 +44,9 @@ pytestmark = pytest.mark.timeout(900)
 
 SEED = int(os.environ.get("LOADSTONE_FUZZ_SEED", "1"))
 MUTANTS = int(os.environ.get("LOADSTONE_FUZZ_MUTANTS", "16"))
+ERRORS = ("error: ", "错误：")
+"""How the line of a refusal starts, in either language."""
+
 HUGE = 200 * 1024**3
 """Bytes of a file that has none on the disk."""
 
@@ -384,7 +387,7 @@ def test_a_hostile_folder_is_opened_safely_or_refused_in_a_line(
 ) -> None:
     COUNTS["inputs tried"] += 1
     for each in told[name]:
-        errors = [line for line in each["err"].splitlines() if line.startswith("error: ")]
+        errors = [line for line in each["err"].splitlines() if line.startswith(ERRORS)]
         # 0: shown; 2: nothing to compare; 8: refused.
         assert (each["code"], len(errors)) in ((0, 0), (2, 1), (8, 1)), each
         assert not each["drives"], each

@@ -204,7 +204,9 @@ def test_an_experiment_has_its_page_and_keeps_its_levels(
     assert run.process.returncode == ExitCode.INTERRUPTED
     (step,) = json.loads((run.runs / name / "result.json").read_text())["steps"]
     assert step["changes"] == []
-    assert any("levels of a search or an experiment" in note for note in step["notes"])
+    assert any(
+        "a search or an experiment chooses its levels itself" in note for note in step["notes"]
+    )
 
 
 @pytest.mark.slow
