@@ -98,7 +98,7 @@ def test_what_would_be_dropped_is_told_and_nothing_is(person: Person, server: Sa
     done = person.loadstone("cleanup", *person.target, "--dry-run", "--sysbench-tables")
     assert done.stdout.rstrip().endswith(": sbtest1, sbtest2, sbtest9")
     assert "left alone: customers" in done.stderr
-    assert "as it is now, cleanup refuses: " in done.stderr
+    assert "cleanup would refuse this now: " in done.stderr
     execute(server, f"DROP TABLE {schema}.customers")
     assert sums_of(server, schema) == before
     person.loadstone("cleanup", *person.target)
