@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from loadstone.analyse.effects import Pair, paired
 from loadstone.analyse.power import excludes, finds, spread_factor, units_needed
-from loadstone.analyse.verdict import Sides, Unit, Unpaired, Verdict, verdicts
+from loadstone.analyse.verdict import Sides, Spoiled, Unit, Unpaired, Verdict, verdicts
 from loadstone.model.experiment import Rules
 
 Chance = np.random.Generator
@@ -153,3 +156,41 @@ def test_three_percent_is_found_with_the_repeats_that_were_asked_for() -> None:
         assert more is not None
         found += judged(first + made(chance, 0.03, more)).word == "faster"
     assert found >= 180, "of 200"
+
+
+def test_an_interval_and_its_word_say_the_same() -> None:
+    chance = np.random.default_rng(21)
+    for _ in range(40):
+        tables = [made(chance, 0.04, 6) for _ in range(4)]
+        for found in verdicts(tables):
+            assert found.effect is not None and found.effect.interval is not None
+            low, high = found.effect.interval.low, found.effect.interval.high
+            differs = low > 0 or high < 0
+            assert found.word == "no difference" or differs == (found.word != "not enough evidence")
+
+
+def test_units_that_were_all_disturbed_give_a_ratio_that_is_called_weak() -> None:
+    disturbed: frozenset[Spoiled] = frozenset({"steal"})
+    found = judged([Sides(Unit(605.0, disturbed), Unit(677.0, disturbed), True)] * 3)
+    assert (found.word, found.effect, found.units_left_out) == ("not enough evidence", None, 3)
+    assert found.provisional == pytest.approx(677 / 605 - 1)
+    assert str(found) == (
+        "not enough evidence: every unit was disturbed; provisionally +11.9 %, weak evidence"
+    )
+
+
+NOISE = r"cannot be told on this machine in reasonable time: its noise is ± [\d.]+ % from repeat "
+
+
+@pytest.mark.parametrize(
+    ("units", "repeat_s", "said"),
+    [
+        (40, 10.0, r"not enough evidence: \d+ more repeats, about \d+ min"),
+        (40, 36000.0, NOISE),
+        (5, 10.0, NOISE),  # what is needed is far beyond what was seen
+    ],
+)
+def test_what_is_missing_is_said_in_time(units: int, repeat_s: float, said: str) -> None:
+    found = judged(made(np.random.default_rng(3), 0.015, units, 0.05))
+    assert found.more is not None
+    assert re.match(said, str(replace(found, more_s=repeat_s * found.more)))

@@ -71,7 +71,7 @@ def carried_out(
     assert going is not None
     planned: list[PlannedStep] = []
     wanted = more or more_wanted(experiment)
-    for each in order(experiment, done, wanted, lambda note: None, going.choose):
+    for each in order(experiment, done, wanted, lambda number, why: None, going.choose):
         if len(planned) == most:
             break
         planned.append(each)

@@ -20,11 +20,11 @@ if [ "$2" = list ]; then
 fi
 case "$3" in
     tls)
-        echo 'field With TLS 3,748 TPS'
-        echo 'here  shown: 32 users: slower, -11.2 %'
-        echo 'here  not shown here: server CPU' ;;
+        echo 'field:  With TLS 3,748 TPS'
+        echo 'here:   shown: 32 users: slower, -11.2 %'
+        echo 'here:   not so here: server CPU' ;;
     instance-size) echo 'error: it wants control groups' >&2; exit 2 ;;
-    os-upgrade) echo "here  shown: $*" ;;
+    os-upgrade) echo "here:   shown: $*" ;;
     *) echo 'error: the server went away' >&2; echo 'hint:  look' >&2; exit "${ENDS_WITH:-3}" ;;
 esac
 """
@@ -57,7 +57,7 @@ def test_each_has_a_line_with_minutes_and_answer(repository: Repository, tmp_pat
     code, lines = called(repository, tmp_path, *words)
     assert code == 0
     tls, size, upgrade = lines
-    assert tls == "tls: TIME: shown: 32 users: slower, -11.2 % | not shown here: server CPU"
+    assert tls == "tls: TIME: shown: 32 users: slower, -11.2 % | not so here: server CPU"
     assert size == "instance-size: not here: it wants control groups"
     assert "run os-upgrade --quick" in upgrade
     assert upgrade.endswith("--set old=/srv/old")

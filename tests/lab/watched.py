@@ -40,6 +40,9 @@ class Remembers:
         self.told.append(f"end {step.number} {result.state}")
         self.results.append(result)
 
+    def on_more_steps(self, number: int) -> None:
+        self.told.append(f"more {number}")
+
     def on_note(self, text: str) -> None:
         self.told.append(f"note {text}")
 

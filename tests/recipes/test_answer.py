@@ -34,10 +34,10 @@ def answered(filled: Filled, make: Make, seconds: Seconds | None = None) -> list
     known = {each.step.number: seconds(each) for each in schedule(experiment)} if seconds else {}
     found = Found(experiment, compare(experiment, steps, known))
     lines = list(answer(filled, found))
-    assert {line[:6] for line in lines} <= {"field ", "here  ", "      "}
-    told = "\n".join(lines).replace("\n      ", "; ").splitlines()
-    assert [line[:6] for line in told] == ["field ", "here  "] * len(filled.expect)
-    return [line[6:] for line in told[1::2]]
+    assert {line[:8] for line in lines} <= {"field:  ", "here:   ", "        "}
+    told = "\n".join(lines).replace("\n        ", "; ").splitlines()
+    assert [line[:8] for line in told] == ["field:  ", "here:   "] * len(filled.expect)
+    return [line[8:] for line in told[1::2]]
 
 
 def made(planned: PlannedStep, make: Make) -> StepResult:
@@ -79,7 +79,7 @@ def test_a_ladder_that_rises_is_shown_with_its_ends() -> None:
 @pytest.mark.parametrize("highest", [1.0, 1.02, 0.5])
 def test_a_ladder_that_does_not_rise_by_the_margin_is_not_shown(highest: float) -> None:
     lines = answered(filled_of("group-commit"), by_users({1: 1.0, 4: 1.0, 16: 1.0, 64: highest}))
-    assert {line.split(":")[0] for line in lines} == {"not shown here"}
+    assert {line.split(":")[0] for line in lines} == {"not so here"}
 
 
 def test_a_ladder_that_was_not_observed_is_not_evaluated() -> None:
@@ -99,16 +99,16 @@ def by_variant(rates: dict[str, float], cpu: dict[str, float]) -> Make:
 
 @pytest.mark.parametrize(
     ("encrypted", "head"),
-    [(800.0, "shown"), (1000.0, "not shown here"), (1300.0, "the opposite")],
+    [(800.0, "shown"), (1000.0, "no difference here"), (1300.0, "the opposite")],
 )
 def test_verdicts_are_held_against_what_the_field_saw(encrypted: float, head: str) -> None:
     rates = {"tls=off": 1000.0, "tls=on": encrypted}
     verdict, cost = answered(filled_of("tls"), by_variant(rates, {"tls=off": 1.0, "tls=on": 1.0}))
     assert verdict.startswith(f"{head}: 32 users: ")
-    if head == "not shown here":
+    if head == "no difference here":
         assert "no difference within 3 %" in verdict
     more_by_event = encrypted < 1000
-    assert cost.startswith("shown" if more_by_event else "not shown here")
+    assert cost.startswith("shown" if more_by_event else "not so here")
 
 
 def test_two_repeats_are_too_few_for_a_figure() -> None:
@@ -145,7 +145,9 @@ def test_a_sale_tells_what_it_waits_for_and_each_factor_has_its_verdict() -> Non
     costs, detection, durability = answered(filled_of("flash-sale"), make)
     assert "; detection=on,durability=full: " in costs
     assert "40.0 wait for the row and 0.500 for the log's flush" in costs
-    assert detection.startswith("not shown here; detection=off,durability=full, 96 users: no diff")
+    assert detection.startswith(
+        "no difference here; detection=off,durability=full, 96 users: no diff"
+    )
     assert durability.startswith("shown; detection=on,durability=relaxed, 96 users: faster, +")
 
 
@@ -153,8 +155,8 @@ def test_a_sale_tells_what_it_waits_for_and_each_factor_has_its_verdict() -> Non
     ("lowest", "once_even", "said"),
     [
         (20.0, None, "shown; oltp_read_write, 32 users: "),
-        (20.0, 2, "not shown here; oltp_read_write, 32 users: "),  # so it may have been chance
-        (92.0, None, "not shown here; oltp_read_write, 32 users: "),
+        (20.0, 2, "not so here; oltp_read_write, 32 users: "),  # so it may have been chance
+        (92.0, None, "not so here; oltp_read_write, 32 users: "),
         (None, None, "not evaluated: no level has 3 repeats that count"),
     ],
 )
@@ -211,6 +213,6 @@ def test_an_answer_can_be_said_in_chinese() -> None:
     steps = [made(planned, make) for planned in schedule(experiment)]
     lines = list(answer(filled, Found(experiment, compare(experiment, steps, {}))))
     field, here, first, *_ = map(in_language("zh"), lines)
-    assert field == "实践  哪个更快取决于负载；b 与 a 比较。"
-    assert here == "这里  b 与第一个相比"
-    assert first.startswith("      oltp_point_select、32 并发：在 3% 以内没有差异")
+    assert field == "实践：  哪个更快取决于负载；b 与 a 比较。"
+    assert here == "这里：  b 与第一个相比"
+    assert first.startswith("        oltp_point_select、32 并发：差异在 3% 以内")

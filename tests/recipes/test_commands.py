@@ -76,13 +76,15 @@ def test_a_recipe_is_carried_out_and_answers(
     out = said(capsys, *arguments)
     assert "pool=on against pool=off: faster" in out
     assert "what server and host did meanwhile" in out
-    field, here = (line for line in out.splitlines() if line.startswith(("field From", "here  sh")))
-    assert field == (
-        "field From 32 to 4000 connections the pool kept 12,200 to 12,700 TPS, and without it TPS "
-        "fell as connections grew."
+    field, here = (
+        line for line in out.splitlines() if line.startswith(("field:  From", "here:   sh"))
     )
-    assert here.startswith("here  shown: 4 users: faster, +")
-    assert "here  not evaluated: running: " in out
+    assert field == (
+        "field:  From 32 to 4000 connections the pool kept 12,200 to 12,700 TPS, and without it "
+        "TPS fell as connections grew."
+    )
+    assert here.startswith("here:   shown: 4 users: faster, +")
+    assert "here:   not evaluated: running: " in out
     (run,) = Path("runs").iterdir()
     assert run.name.startswith("thread-pool-")
     assert exit_code_of(["runs", "show"]) == 0

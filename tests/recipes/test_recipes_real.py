@@ -34,7 +34,7 @@ def test_group_commit_counts_syncs_and_transactions_by_sync(tmp_path: Path) -> N
     assert all(step["server"]["transactions_per_sync"] > 0 for step in steps)
     assert "trans-" in out
     ladder = next(line for line in out.splitlines() if "transactions/sync: " in line)
-    assert ladder.startswith(("here  shown: ", "here  not shown here: "))
+    assert ladder.startswith(("here:   shown: ", "here:   not so here: "))
 
 
 def test_tls_is_asked_of_the_server(tmp_path: Path) -> None:
@@ -42,4 +42,4 @@ def test_tls_is_asked_of_the_server(tmp_path: Path) -> None:
     encrypted = {step["variant"]: step["encrypted_users"] for step in steps}
     assert encrypted == {"tls=off": 0, "tls=on": 2}
     assert "tls=on against tls=off: " in out
-    assert "field With TLS 3,748 TPS" in out
+    assert "field:  With TLS 3,748 TPS" in out

@@ -14,7 +14,6 @@ import pytest
 
 from loadstone.analyse.differences import Group as OfDifferences
 from loadstone.analyse.meaning import Weight
-from loadstone.analyse.verdict import Word
 from loadstone.model.finding import Group, ProofVerdict
 from loadstone.model.language import Language, translating
 from loadstone.model.message import say
@@ -145,7 +144,6 @@ def test_what_is_shown_by_its_name_has_one_in_each_language() -> None:
         assert set(get_args(Group)) == names["groups"].keys(), lang
         assert set(get_args(OfDifferences)) == names["difference_groups"].keys(), lang
         assert set(get_args(ProofVerdict)) == names["proof_verdicts"].keys(), lang
-        assert set(get_args(Word)) == names["verdict_words"].keys(), lang
         assert set(get_args(Weight)) == names["weights"].keys(), lang
         assert {*get_args(RunState), *get_args(StepState), "damaged"} == names["states"].keys()
     asked = {name for script in SCRIPTS for name in re.findall(r'named\("(\w+)"', text(script))}

@@ -111,12 +111,20 @@ def compare(
     by_cell: dict[Cell, list[Compared]] = defaultdict(list)
     for (contrast, cell, units), verdict in zip(found, words, strict=True):
         more = verdict.more and _repeats(experiment, verdict.more)
-        by_cell[cell].append(Compared(contrast, replace(verdict, more=more), len(units)))
+        more_s = more and more * seconds_a_repeat(steps)
+        verdict = replace(verdict, more=more, more_s=more_s)
+        by_cell[cell].append(Compared(contrast, verdict, len(units)))
     tables = tuple(
         CellTable(cell, tuple(rows), tuple(by_cell.get(cell, ())), experiment.search)
         for cell, rows in _tables(experiment, steps, (seen, seconds))
     )
     return Comparison(tables, len(found), experiment.until is not None)
+
+
+def seconds_a_repeat(steps: Sequence[StepResult]) -> float:
+    """What one more repeat takes: all its steps, from their start to their window's end."""
+    repeats = len({step.repeat for step in steps})
+    return sum(step.window.to_s if step.window else step.seconds for step in steps) / repeats
 
 
 def takes_turns_in_blocks(experiment: Experiment) -> bool:
@@ -329,28 +337,25 @@ def good_pairs(units: Sequence[Sides]) -> list[Pair]:
 
 
 def _looked(units: Sequence[Sides], fixed: Verdict, level: float, cells: int) -> Verdict:
-    """The word that may be said though every unit was looked at: Bonferroni's share of the level.
-
-    The interval that is quoted is that of the cell alone, as elsewhere.
-    """
+    """The word that holds though every unit was looked at, at Bonferroni's share of the level."""
     pairs = good_pairs(units)
     if not pairs or fixed.effect is None:
         return fixed
-    narrow, wide = look(pairs, level / cells), look(pairs, level)
+    seen = look(pairs, level / cells)
     margin = fixed.margin
     word: Word = "not enough evidence"
-    if narrow.interval:
-        low, high = narrow.interval.low, narrow.interval.high
+    if seen.interval:
+        low, high = seen.interval.low, seen.interval.high
         if -margin < low and high < margin:
             word = "no difference"
         elif low > 0 or high < 0:
             word = "faster" if low > 0 else "slower"
     effect = Effect(
-        relative=wide.relative,
-        interval=wide.interval,
-        p_value=wide.p_value,
-        units=wide.units,
-        degrees=max(wide.units - 1.0, 0.0),
+        relative=seen.relative,
+        interval=replace(seen.interval, confidence=1 - level) if seen.interval else None,
+        p_value=seen.p_value,
+        units=seen.units,
+        degrees=max(seen.units - 1.0, 0.0),
         spread=fixed.effect.spread,
         method=METHOD,
     )
@@ -358,15 +363,16 @@ def _looked(units: Sequence[Sides], fixed: Verdict, level: float, cells: int) ->
         word=word,
         margin=margin,
         effect=effect,
-        p_difference=min(1.0, wide.p_value * cells),
+        p_difference=min(1.0, seen.p_value * cells),
         p_same=None,
         more=fixed.more if word == "not enough evidence" else None,
         left_out=fixed.left_out,
         units_left_out=fixed.units_left_out,
+        provisional=fixed.provisional,
     )
 
 
-def half_width(units: Sequence[Sides]) -> float:
+def half_width(units: Sequence[Sides], level: float) -> float:
     """To plus or minus which share an effect is known; infinite while it is not."""
     pairs = good_pairs(units)
-    return look(pairs).half_width if pairs else math.inf
+    return look(pairs, level).half_width if pairs else math.inf

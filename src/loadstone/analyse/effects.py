@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from loadstone.analyse.intervals import CONFIDENCE, Interval, spread, student_factor
@@ -49,6 +49,19 @@ class Effect:
     def log_ratio(self) -> float:
         """The logarithm of B / A."""
         return math.log1p(self.relative)
+
+    def among(self, factor: float, level: float) -> Effect:
+        """The same with the interval widened for several effects that are judged together.
+
+        `factor` is what the p-value is multiplied by for them: the interval excludes no difference
+        exactly where the corrected p-value is at most `level`. It is quoted at `1 - level`, the
+        chance that all of them hold.
+        """
+        if self.interval is None:
+            return self
+        reach = student_factor(self.degrees, 1 - level / factor) * self.error
+        low, high = _ends(self.log_ratio, reach)
+        return replace(self, interval=Interval(low, high, 1 - level, self.interval.method))
 
     @property
     def error(self) -> float:
@@ -148,11 +161,15 @@ def _effect(
         return Effect(math.expm1(ratio), None, None, units, 0.0, wide, method)
     error = wide / math.sqrt(units)
     reach = student_factor(degrees, confidence) * error
-    # Two units of great spread, asked at a high confidence, reach beyond all numbers.
-    low, high = (math.expm1(min(end, _FARTHEST)) for end in (ratio - reach, ratio + reach))
+    low, high = _ends(ratio, reach)
     interval = Interval(low, high, confidence, f"{method} on logarithms")
     chance = two_sided(ratio, error, degrees)
     return Effect(math.expm1(ratio), interval, chance, units, degrees, wide, method)
+
+
+def _ends(ratio: float, reach: float) -> tuple[float, float]:
+    # Two units of great spread, asked at a high confidence, reach beyond all numbers.
+    return math.expm1(min(ratio - reach, _FARTHEST)), math.expm1(min(ratio + reach, _FARTHEST))
 
 
 def two_sided(ratio: float, error: float, degrees: float) -> float:
@@ -167,15 +184,25 @@ def two_sided(ratio: float, error: float, degrees: float) -> float:
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """The p-values corrected for their number, in the order given.
 
-    Those at or below a level may all be believed at it: the chance of even one false is no higher
-    (S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Stat. 6, 1979).
+    All at or below a level may be believed together: the chance that even one of them is false is
+    no higher than the level.
+    """
+    factors = holm_factors(p_values)
+    return tuple(min(1.0, p * factor) for p, factor in zip(p_values, factors, strict=True))
+
+
+def holm_factors(p_values: Sequence[float]) -> tuple[float, ...]:
+    """By what Holm's method multiplies each p-value: 1 to their number, in the order given.
+
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Stat. 6, 1979.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    corrected, highest = [0.0] * len(p_values), 0.0
+    factors, highest = [1.0] * len(p_values), 0.0
     for rank, at in enumerate(order):
-        highest = max(highest, min(1.0, p_values[at] * (len(p_values) - rank)))
-        corrected[at] = highest
-    return tuple(corrected)
+        left = len(p_values) - rank
+        highest = max(highest, p_values[at] * left)
+        factors[at] = highest / p_values[at] if p_values[at] > 0 else float(left)
+    return tuple(factors)
 
 
 def variation(steps: Sequence[Sequence[float]]) -> Variation:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
+from loadstone.analyse.comparison import seconds_a_repeat
 from loadstone.analyse.effects import Effect, Variation, variation
 from loadstone.analyse.experimental_units import Cell
 from loadstone.analyse.gates import Change, Check, Gate, judge_changes, place_of, quoted, unfit
@@ -189,7 +190,11 @@ _Found = tuple[Place, Side, Contest, Verdict | None]
 
 def _words(found: Sequence[_Found], runs: Sequence[Run]) -> Sequence[Verdict]:
     rules = runs[0].rules if runs else Rules()
-    return verdicts([both.rates(TPS) for _, _, both, _ in found], rules)
+    repeat_s = sum(seconds_a_repeat(run.result.steps) for run in runs if run.result.steps)
+    return [
+        replace(verdict, more_s=verdict.more and verdict.more * repeat_s)
+        for verdict in verdicts([both.rates(TPS) for _, _, both, _ in found], rules)
+    ]
 
 
 def split(runs: Sequence[Run], by: str | None) -> list[Side]:

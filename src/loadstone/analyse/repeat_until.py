@@ -56,11 +56,14 @@ def not_known_yet(
 
 def _widths(experiment: Experiment, seen: Sequence[Observed]) -> dict[Cell, float]:
     found: dict[Cell, float] = dict.fromkeys((step.cell for step in seen), 0.0)
-    pairs = contrasts(experiment)
-    for contrast in pairs:
-        for cell, units in sides(seen, contrast).items():
-            found[cell] = max(found[cell], half_width(units))
-    if pairs:
+    compared = [
+        (cell, units)
+        for contrast in contrasts(experiment)
+        for cell, units in sides(seen, contrast).items()
+    ]
+    for cell, units in compared:
+        found[cell] = max(found[cell], half_width(units, experiment.rules.level / len(compared)))
+    if compared:
         return found
     for cell in found:
         rates = [rate for rate in unit_rates(step for step in seen if step.cell == cell) if rate]

@@ -3,7 +3,9 @@
 Two questions are asked of each cell (a workload at a concurrency and rate). Is there a difference
 at all: a t test. Is it smaller than what anybody would care for: two one-sided tests (D. J.
 Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). Each question is corrected for the number of
-cells by Holm's method, so a table of 40 cells is as hard to fool as a single one.
+cells by Holm's method, so a table of 40 cells is as hard to fool as a single one. The interval that
+is quoted is widened by the same correction: it excludes no difference exactly where the word is
+"faster" or "slower".
 
 Units are left out for reasons that were seen beside the outcome, never for the outcome itself, and
 are counted.
@@ -17,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.analyse.effects import Effect, Pair, holm, paired, unpaired
+from loadstone.analyse.effects import Effect, Pair, holm_factors, paired, unpaired
 from loadstone.analyse.power import units_needed
 from loadstone.model.experiment import Rules
-from loadstone.model.figure import General
+from loadstone.model.figure import Change, General, Percent, Seconds
 from loadstone.model.message import Message, counted, say
 
 Word = Literal["faster", "slower", "no difference", "not enough evidence"]
@@ -49,6 +51,13 @@ REASONS: Mapping[Spoiled, Message] = {
     "objective missed": say("objective missed"),
 }
 """What each is called where a person reads it."""
+
+
+A_NIGHT_S = 8 * 3600.0
+"""Nobody waits longer for one answer: beyond it the machine is too noisy for the question."""
+
+FAR_BEYOND = 20
+"""Times the units measured so far: a need that is extrapolated farther than that is no promise."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,11 @@ class Verdict:
     left_out: Mapping[Spoiled, int]
     """Units by the reason, pairs where they are paired; one with several counts with each."""
     units_left_out: int
+    provisional: float | None = None
+    """B / A - 1 of all units that have a rate, where every one of them was left out: weak
+    evidence, as what disturbed them may have made the difference."""
+    more_s: float | None = None
+    """Seconds that `more` takes; `None`: not known."""
 
     @property
     def said(self) -> Message:
@@ -105,12 +119,34 @@ class Verdict:
                 return say("slower")
             case "no difference":
                 return say("no difference within {margin} %", margin=General(100 * self.margin))
-        if self.more is None:
+        if self.provisional is not None:
+            return say(
+                "not enough evidence: every unit was disturbed; provisionally {change}, weak "
+                "evidence",
+                change=Change(self.provisional),
+            )
+        return self._what_is_missing()
+
+    def _what_is_missing(self) -> Message:
+        if self.more is None or self.effect is None:
             return say("not enough evidence: repeat it")
+        if self.more_s is None:
+            return counted(
+                "not enough evidence: 1 more repeat",
+                "not enough evidence: {number} more repeats",
+                self.more,
+            )
+        if self.more_s > A_NIGHT_S or self.more > FAR_BEYOND * self.effect.units:
+            return say(
+                "cannot be told on this machine in reasonable time: its noise is ± {noise} from "
+                "repeat to repeat",
+                noise=Percent(math.expm1(self.effect.spread)),
+            )
         return counted(
-            "not enough evidence: 1 more repeat",
-            "not enough evidence: {number} more repeats",
+            "not enough evidence: 1 more repeat, about {time}",
+            "not enough evidence: {number} more repeats, about {time}",
             self.more,
+            time=Seconds(self.more_s),
         )
 
     def __str__(self) -> str:
@@ -123,17 +159,18 @@ def verdicts(
     """A word on each cell, in the order given; all cells of one comparison belong in one call."""
     rules = rules or Rules()
     looked = [_look(sides, rules) for sides in cells]
-    differs = _corrected([look.differs for look in looked])
-    same = _corrected([look.same for look in looked])
+    differs = _factors([look.differs for look in looked])
+    same = _factors([look.same for look in looked])
     return tuple(
-        _verdict(look, rules, (different, alike), len(cells))
-        for look, different, alike in zip(looked, differs, same, strict=True)
+        _verdict(look, rules, factors, len(cells))
+        for look, *factors in zip(looked, differs, same, strict=True)
     )
 
 
 @dataclass(frozen=True)
 class _Look:
     effect: Effect | None
+    provisional: float | None
     same: float | None
     left_out: Mapping[Spoiled, int]
     units_left_out: int
@@ -147,22 +184,40 @@ def _look(cell: Sequence[Sides] | Unpaired, rules: Rules) -> _Look:
     confidence = 1 - rules.level
     if isinstance(cell, Unpaired):
         faults = [_faults(unit) for unit in (*cell.a, *cell.b)]
-        a, b = (
-            [unit.rate for unit in side if unit.rate and not _faults(unit)]
-            for side in (cell.a, cell.b)
-        )
-        effect = unpaired(a, b, confidence) if a and b else None
     else:
         faults = [_faults(each.a) | _faults(each.b) for each in cell]
-        kept = [
-            Pair(each.a.rate, each.b.rate, each.a_first)
-            for each, wrong in zip(cell, faults, strict=True)
-            if each.a.rate and each.b.rate and not wrong
-        ]
-        effect = paired(kept, confidence) if kept else None
+    effect = _effect(cell, confidence, with_disturbed=False)
+    disturbed = None if effect else _effect(cell, confidence, with_disturbed=True)
     left_out = Counter(fault for each in faults for fault in each)
     same = same_within(effect, rules.margin) if effect else None
-    return _Look(effect, same, dict(left_out), sum(map(bool, faults)))
+    return _Look(
+        effect,
+        disturbed.relative if disturbed else None,
+        same,
+        dict(left_out),
+        sum(map(bool, faults)),
+    )
+
+
+def _effect(
+    cell: Sequence[Sides] | Unpaired, confidence: float, *, with_disturbed: bool
+) -> Effect | None:
+    """Of the units that count, or of all that have a rate."""
+
+    def counts(unit: Unit) -> bool:
+        return with_disturbed or not _faults(unit)
+
+    if isinstance(cell, Unpaired):
+        a, b = (
+            [unit.rate for unit in side if unit.rate and counts(unit)] for side in (cell.a, cell.b)
+        )
+        return unpaired(a, b, confidence) if a and b else None
+    pairs = [
+        Pair(each.a.rate, each.b.rate, each.a_first)
+        for each in cell
+        if each.a.rate and each.b.rate and counts(each.a) and counts(each.b)
+    ]
+    return paired(pairs, confidence) if pairs else None
 
 
 def _faults(unit: Unit) -> frozenset[Spoiled]:
@@ -185,16 +240,17 @@ def same_within(effect: Effect, margin: float) -> float | None:
     return max(float(stdtr(effect.degrees, -side / effect.error)) for side in (above, below))
 
 
-def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
+def _factors(p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's correction over the cells that have a p-value at all."""
-    given = iter(holm([value for value in p_values if value is not None]))
+    given = iter(holm_factors([value for value in p_values if value is not None]))
     return [None if value is None else next(given) for value in p_values]
 
 
-def _verdict(
-    look: _Look, rules: Rules, chances: tuple[float | None, float | None], cells: int
-) -> Verdict:
-    different, alike = chances
+def _verdict(look: _Look, rules: Rules, factors: Sequence[float | None], cells: int) -> Verdict:
+    different, alike = (
+        None if p is None or factor is None else min(1.0, p * factor)
+        for p, factor in zip((look.differs, look.same), factors, strict=True)
+    )
     word: Word = "not enough evidence"
     if look.effect and alike is not None and alike <= rules.level:
         word = "no difference"
@@ -205,13 +261,15 @@ def _verdict(
         # What Holm asks of the first of so many cells: enough whatever the others show.
         wanted = units_needed(look.effect, rules.margin, rules.level / cells, rules.power)
         more = max(wanted - look.effect.units, 1)
+    factor = factors[0]
     return Verdict(
         word=word,
         margin=rules.margin,
-        effect=look.effect,
+        effect=look.effect.among(factor, rules.level) if look.effect and factor else look.effect,
         p_difference=different,
         p_same=alike,
         more=more,
         left_out=look.left_out,
         units_left_out=look.units_left_out,
+        provisional=look.provisional,
     )

@@ -73,11 +73,12 @@ def order(
     experiment: Experiment,
     done: Sequence[StepResult],
     more: More,
-    note: Callable[[Message], None],
+    added: Callable[[int, Message], None],
     choose: Choose | None = None,
 ) -> Iterator[PlannedStep]:
     """Steps that are not done yet; `done` grows while they are run.
 
+    `added` hears how many parts are measured beyond the plan, and why (which may be empty).
     `choose`: each part is a search, which chooses the levels of its steps.
     """
     before = {part_of(experiment, step) for step in done}
@@ -102,9 +103,10 @@ def order(
         again = more(done)
         if not begun | again.cells:
             return
-        if again.why:
-            note(plain(again.why))
-        yield from _left(both, begun | again.cells, left)
+        cells = begun | again.cells
+        following = [part_of(experiment, each.step) for each in both]
+        added(sum(part[1] in cells and part not in before for part in following), plain(again.why))
+        yield from _left(both, cells, left)
 
 
 def _left(

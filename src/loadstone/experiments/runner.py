@@ -88,7 +88,7 @@ class OfExperiment:
             # It looks at `done` itself whenever it decides whether more are wanted.
             bench = self._bench
             choose = self._searching.choose if self._searching else None
-            self._order = order(bench.experiment, done, self._more, bench.lab.note, choose)
+            self._order = order(bench.experiment, done, self._more, bench.lab.more_steps, choose)
         return next(self._order, None)
 
     def measure(self, planned: PlannedStep) -> Measured:

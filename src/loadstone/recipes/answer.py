@@ -1,4 +1,4 @@
-"""Whether what the field saw is seen here: shown, the opposite, or not shown.
+"""Whether what the field saw is seen here: shown, the opposite, no difference, undecided, not so.
 
 Nothing is inferred from a single step. For rates the experiment's own verdicts are quoted. For
 other figures one side must be above the other in every repeat, by more than the experiment's
@@ -20,7 +20,7 @@ from loadstone.config.values import bits_per_s
 from loadstone.model.columns import Column
 from loadstone.model.experiment import Experiment
 from loadstone.model.figure import Change, Count, Percent, Rate
-from loadstone.model.message import Joined, Message, counted, say, user_count
+from loadstone.model.message import Joined, Message, say, user_count
 from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import StepResult
 from loadstone.recipes.filling import Filled, fill
@@ -32,8 +32,13 @@ from loadstone.report.names import VERDICT_WORDS
 LEAST_REPEATS = 3
 """With fewer a figure that is higher each time is higher by chance too often."""
 
-NOT_SHOWN = say("not shown here")
+NOT_SO = say("not so here")
+"""It was measured, and is not as the field saw it."""
+NO_DIFFERENCE = say("no difference here")
+UNDECIDED = say("undecided")
+"""It was measured, with too little evidence for any answer."""
 NOT_EVALUATED = say("not evaluated")
+"""It was not measured, or with too few repeats that count."""
 _NOTHING = say("nothing was compared")
 _NO_STEP = say("no step may be quoted")
 
@@ -68,13 +73,13 @@ def answer_of(
 def answer(filled: Filled, found: Found) -> Iterator[Message]:
     """What the field saw, and whether it is so here, with the figures; a line each."""
     for expected in filled.expect:
-        yield say("field {sentence}", sentence=expected.field)
+        yield say("field:  {sentence}", sentence=expected.field)
         head, details = _said(expected, filled, found)
         if len(details) == 1:
-            yield say("here  {answer}: {figures}", answer=head, figures=details[0])
+            yield say("here:   {answer}: {figures}", answer=head, figures=details[0])
         else:
-            yield say("here  {answer}", answer=head)
-            yield from (say("      {figures}", figures=line) for line in details)
+            yield say("here:   {answer}", answer=head)
+            yield from (say("        {figures}", figures=line) for line in details)
 
 
 Said = tuple[Message, Sequence[Message]]
@@ -103,7 +108,7 @@ def _verdicts(expected: Expectation, found: Found) -> Said:
         (each, cell) for cell in found.cells for each in cell.compared if _is_of(expected, each)
     ]
     if not judged:
-        return NOT_SHOWN, [_NOTHING]
+        return NOT_EVALUATED, [_NOTHING]
     told = [_verdict(each, cell, found) for each, cell in judged]
     if expected.word is None:
         return say("{level} against the first", level=expected.level), told
@@ -114,7 +119,9 @@ def _verdicts(expected: Expectation, found: Found) -> Said:
         return say("shown"), told
     if shown:
         return _shown_in(shown, len(words)), told
-    return say("the opposite") if opposite in words else NOT_SHOWN, told
+    if opposite in words:
+        return say("the opposite"), told
+    return NO_DIFFERENCE if set(words) == {"no difference"} else UNDECIDED, told
 
 
 def _shown_in(number: int, of: int) -> Message:
@@ -141,18 +148,9 @@ def _verdict(each: Compared, cell: CellTable, found: Found) -> Message:
 
 def _quoted(verdict: Verdict) -> Message:
     """The verdict with what it stands on."""
-    if verdict.word == "no difference":
-        return say("no difference within {margin}", margin=Percent(verdict.margin))
-    if verdict.word == "not enough evidence":
-        more = verdict.more
-        if more is None:
-            return say("not enough evidence: repeat it")
-        return counted(
-            "not enough evidence: 1 more repeat is needed",
-            "not enough evidence: {number} more repeats are needed",
-            more,
-        )
-    return VERDICT_WORDS[verdict.word]
+    if verdict.word in ("faster", "slower"):
+        return VERDICT_WORDS[verdict.word]
+    return verdict.said
 
 
 def _where(cell: CellTable, variant: str, found: Found) -> Joined:
@@ -230,7 +228,7 @@ def _of_variant(row: Row, figures: Message) -> Message:
 
 def _together(expected: Expectation, told: Sequence[tuple[bool | None, Message]]) -> Said:
     if not told:
-        return NOT_SHOWN, [_NOTHING]
+        return NOT_EVALUATED, [_NOTHING]
     known = [is_so for is_so, _ in told if is_so is not None]
     head = _shown(known) if known else NOT_EVALUATED
     assert expected.column is not None, "a test sees to it"
@@ -291,7 +289,7 @@ def _line(expected: Expectation, filled: Filled, found: Found) -> Said:
                 )
             )
     if not told:
-        return NOT_SHOWN, [_NO_STEP]
+        return NOT_EVALUATED, [_NO_STEP]
     speed_said = filled.values[expected.rate]
     return say("a network of {speed}, without what TCP and IP add", speed=speed_said), told
 
@@ -301,7 +299,7 @@ def _costs(found: Found) -> Said:
     last = max(found.cells, key=lambda cell: cell.cell[1], default=None)
     told = [_cost(row) for row in last.rows if _good(row)] if last else []
     if not told or last is None:
-        return NOT_SHOWN, [_NO_STEP]
+        return NOT_EVALUATED, [_NO_STEP]
     return say("what an event takes with {users}", users=_users(last)), told
 
 
@@ -353,5 +351,5 @@ def _swings(expected: Expectation, found: Found) -> Said:
 def _shown(known: Sequence[bool]) -> Message:
     """Of some comparisons."""
     if not any(known):
-        return NOT_SHOWN
+        return NOT_SO
     return say("shown") if all(known) else _shown_in(sum(known), len(known))

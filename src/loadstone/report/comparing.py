@@ -453,12 +453,11 @@ def notes(found: Matrix, names: Names) -> Iterator[Message]:
         )
     yield _corrected(found)
     verdicts = [against.verdict for cell in found.cells for against in cell.against]
-    more = [verdict.more for verdict in verdicts if verdict.more is not None]
-    if more:
-        yield say(
-            "not enough evidence: up to {units} more a side would show a relevant difference",
-            units=unit_count(max(more)),
-        )
+    open_ones = [verdict for verdict in verdicts if verdict.more is not None]
+    if open_ones:
+        yield max(open_ones, key=lambda verdict: verdict.more or 0).said
+    if provisional := [verdict for verdict in verdicts if verdict.provisional is not None]:
+        yield provisional[0].said
     reasons: Counter[Spoiled] = Counter()
     for verdict in verdicts:
         reasons.update(verdict.left_out)
@@ -476,10 +475,9 @@ def notes(found: Matrix, names: Names) -> Iterator[Message]:
 def _corrected(found: Matrix) -> Message:
     if found.interleaved:
         return say(
-            "verdicts are corrected for all comparisons of the experiment; intervals are of one "
-            "level"
+            "verdicts and intervals of tps are corrected for all comparisons of the experiment"
         )
     return say(
-        "verdicts are corrected for {each} by Holm; intervals are of one level",
+        "verdicts and intervals of tps are corrected for {each} by Holm's method",
         each=comparison_count(found.comparisons),
     )

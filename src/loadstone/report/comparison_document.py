@@ -100,6 +100,8 @@ def _against(each: Against) -> dict[str, Any]:
         "p_difference": verdict.p_difference,
         "p_same": verdict.p_same,
         "more_units": verdict.more,
+        "more_s": verdict.more_s,
+        "provisional": verdict.provisional,
         "left_out": dict(verdict.left_out),
         "changes": {name: _effect(each.effect(METRICS[name])) for name in _OF_CHANGES},
     }

@@ -115,13 +115,16 @@ def _repeats(experiment: Experiment) -> Message:
 
 
 def _progress(result: Result) -> Joined:
-    done, planned = step_count(result.run.steps_finished), result.run.steps_planned
-    if planned:
+    finished, planned = result.run.steps_finished, result.run.steps_planned
+    done = step_count(finished)
+    if planned and finished > planned:
         done = say(
-            "{done} of {planned} steps",
-            done=Count(result.run.steps_finished),
-            planned=Count(planned),
+            "{done} steps, {more} of them beyond the plan",
+            done=Count(finished),
+            more=Count(finished - planned),
         )
+    elif planned:
+        done = say("{done} of {planned} steps", done=Count(finished), planned=Count(planned))
     return Joined((RUN_STATES[result.run.state], done))
 
 
@@ -270,12 +273,13 @@ def _of_figures(experiment: Experiment, found: Comparison) -> Iterator[Message]:
     each = comparison_count(found.comparisons)
     if found.sequential:
         yield say(
-            "verdicts hold at all looks together, corrected for {each} by Bonferroni", each=each
+            "verdicts and intervals hold at all looks together, corrected for {each} by "
+            "Bonferroni's method",
+            each=each,
         )
     else:
         yield say(
-            "p-values and verdicts are corrected for {each} by Holm; each interval is of one cell "
-            "alone",
+            "verdicts, p-values and intervals are corrected for {each} by Holm's method",
             each=each,
         )
 

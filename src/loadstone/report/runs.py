@@ -52,5 +52,5 @@ def _workload(result: Result) -> str:
 
 
 def _steps(result: Result) -> str:
-    planned = result.run.steps_planned
-    return f"{result.run.steps_finished}" + ("" if planned is None else f"/{planned}")
+    finished, planned = result.run.steps_finished, result.run.steps_planned
+    return f"{finished}" if planned is None or finished > planned else f"{finished}/{planned}"

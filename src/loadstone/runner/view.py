@@ -100,6 +100,9 @@ class Silence:
     def on_step_end(self, step: Step, result: StepResult) -> None:
         """Show nothing."""
 
+    def on_more_steps(self, number: int) -> None:
+        """Show nothing."""
+
     def on_note(self, text: str) -> None:
         """Show nothing."""
 

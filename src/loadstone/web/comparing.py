@@ -34,6 +34,7 @@ def compared(a: Path, b: Path) -> Mapping[str, Any]:
     meanings = [row.meaning for row in differing.rows if row.meaning]
     said = [text for each in meanings for text in (each.performance, each.durability) if text]
     said += [label for label, _ in differing.not_evaluated]
+    said += [each.verdict.said for cell in found.cells for each in cell.against]
     return comparison_document(found, differing, []) | {
         "ladder": figure,
         "told": translations(said),

@@ -21,7 +21,6 @@ from loadstone.report.names import (
     GROUPS,
     PROOF_VERDICTS,
     RUN_STATES,
-    VERDICT_WORDS,
     WEIGHTS,
 )
 
@@ -31,7 +30,6 @@ NAMES: Mapping[str, Mapping[Any, Message]] = {
     "groups": GROUPS,
     "proof_verdicts": PROOF_VERDICTS,
     "states": RUN_STATES,
-    "verdict_words": VERDICT_WORDS,
     "weights": WEIGHTS,
 }
 """What something is called that has a name of its own in the data."""

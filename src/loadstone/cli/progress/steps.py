@@ -78,10 +78,17 @@ class PlainLines(Silence):
     def __init__(self, plan: Plan, steps: int | None) -> None:
         self._plan = plan
         self._steps = steps
+        self._begun = 0
         self._said_at_s = 0.0
+
+    def on_more_steps(self, number: int) -> None:
+        """They belong to those that were planned from here on."""
+        if self._steps is not None:
+            self._steps = max(self._steps, self._begun) + number
 
     def on_step_begin(self, step: Step) -> None:
         """Which one, and how many users."""
+        self._begun += 1
         self._said_at_s = 0.0
         _say(say("{step}: connecting", step=_place(step, self._steps)))
 
@@ -116,18 +123,17 @@ class TimeLeft(PlainLines):
 
     def __init__(self, plan: Plan, steps: int | None) -> None:
         super().__init__(plan, steps)
-        self._started: tuple[float, int] | None = None
+        self._started: float | None = None
         self._said_at = time.monotonic()
 
     def on_step_begin(self, step: Step) -> None:
         """Estimate from the steps so far and the time between them."""
         now = time.monotonic()
-        started, first = self._started = self._started or (now, step.number)
-        left = (self._steps or 0) + 1 - step.number
-        if step.number > first and left > 0 and now - self._said_at >= LINE_EVERY_S:
+        started = self._started = now if self._started is None else self._started
+        left = (self._steps or 0) - self._begun
+        if self._begun and left > 0 and now - self._said_at >= LINE_EVERY_S:
             self._said_at = now
-            left_s = left * (now - started) / (step.number - first)
-            _say(say("about {time} left", time=Seconds(left_s)))
+            _say(say("about {time} left", time=Seconds(left * (now - started) / self._begun)))
         super().on_step_begin(step)
 
 

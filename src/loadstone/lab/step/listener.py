@@ -27,6 +27,9 @@ class Observer(Protocol):
     def on_step_end(self, step: Step, result: StepResult) -> None:
         """The step is over, and on the disk."""
 
+    def on_more_steps(self, number: int) -> None:
+        """So many steps beyond the plan will follow."""
+
     def on_note(self, text: Message) -> None:
         """Something that a reader should know."""
 

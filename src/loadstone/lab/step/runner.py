@@ -122,6 +122,12 @@ class Lab:
         self.recorder.note(text, step)
         self.observer.on_note(text)
 
+    def more_steps(self, number: int, why: Message) -> None:
+        """Announce steps beyond the plan; `why` may be empty."""
+        if why:
+            self.note(why)
+        self.observer.on_more_steps(number)
+
 
 def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     """One step, from its first connection to its row in the result."""

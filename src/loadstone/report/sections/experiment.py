@@ -9,7 +9,7 @@ from loadstone.analyse.ladder import middle_step
 from loadstone.model.experiment import Experiment, Level
 from loadstone.model.figure import Count
 from loadstone.model.language import Language
-from loadstone.model.message import Message, counted, say
+from loadstone.model.message import Message, say
 from loadstone.model.numbers import NOTHING, count, pct, rate, signed
 from loadstone.report.breakdowns import breakdowns_of_variants
 from loadstone.report.experiment import cell_name, missed, users_at_peak
@@ -118,9 +118,7 @@ def _cell_table(found: CellTable, words: Language) -> Markup:
         words(say("CV between")),
         words(say("p95, ms")), words(say("p99, ms")), *users,
     )  # fmt: skip
-    lines = [
-        words.sentences(words(_standing(one, words)), words(_more(one))) for one in found.compared
-    ]
+    lines = [words(_standing(one, words)) for one in found.compared]
     return element(
         "div",
         element("h4", cell_name(found.cell, found.search, words)),
@@ -145,20 +143,11 @@ def _breakdowns(found: Comparison, words: Language) -> Iterator[Markup]:
 
 def _standing(one: Compared, words: Language) -> Message:
     return say(
-        "{against}: {word}; {units} units, {left_out} of them left out.",
+        "{against}: {verdict}; {units} units, {left_out} of them left out.",
         against=_against(one, words),
-        word=VERDICT_WORDS[one.verdict.word],
+        verdict=one.verdict.said,
         units=Count(one.pairs),
         left_out=Count(one.verdict.units_left_out),
-    )
-
-
-def _more(one: Compared) -> str:
-    """How much more evidence it would take."""
-    if one.verdict.word != "not enough evidence" or one.verdict.more is None:
-        return ""
-    return counted(
-        "1 more repeat is needed.", "{number} more repeats are needed.", one.verdict.more
     )
 
 
@@ -204,14 +193,14 @@ def _corrected(found: Comparison, words: Language) -> str:
     if found.sequential:
         return words(
             say(
-                "Verdicts hold at all looks together, corrected for {each} by Bonferroni's method.",
+                "Verdicts and intervals hold at all looks together, corrected for {each} by "
+                "Bonferroni's method.",
                 each=each,
             )
         )
     return words(
         say(
-            "Verdicts and p-values are corrected for {each} by Holm's method; each interval is of "
-            "one cell alone.",
+            "Verdicts, p-values and intervals are corrected for {each} by Holm's method.",
             each=each,
         )
     )

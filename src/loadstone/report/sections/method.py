@@ -60,7 +60,9 @@ def _plan(context: ReportContext) -> Iterator[tuple[str, str]]:
     if info.plan is None:
         return
     yield from _of_plan(info.plan, words)
-    yield words(say("steps")), f"{count(info.steps_finished)} / {info.steps_planned or '?'}"
+    planned = info.steps_planned
+    of_plan = f" / {planned}" if planned and planned >= info.steps_finished else ""
+    yield words(say("steps")), f"{count(info.steps_finished)}{of_plan}"
     first = context.result.steps[0] if context.result.steps else None
     for target in first.targets if first else ():
         yield words(say("target")), f"{target.target} {target.server_version or ''}".strip()

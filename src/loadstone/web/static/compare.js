@@ -98,11 +98,6 @@ function due({ rate, to }) {
   return to === null ? number(rate) : `${number(rate)} .. ${number(to)}`;
 }
 
-function said({ word, margin, more_units: more }) {
-  const name = named("verdict_words", word);
-  if (word === "no difference") return bracketed(name, `± ${percent(margin)}`);
-  if (word !== "not enough evidence" || !more) return name;
-  const values = { number: more };
-  const needed = more === 1 ? t("1 more repeat is needed.", values) : t("{number} more repeats are needed.", values);
-  return pair(name, needed);
+function said({ said: sentence }) {
+  return spoken(sentence);
 }
