@@ -174,3 +174,17 @@ def test_rows_that_a_session_keeps_are_named_before_the_errors_of_those_that_wai
     first = diagnosis_of(a_case(still)).findings[0]
     assert first.cause == "row-locks"
     assert first.remedy.startswith("End the transaction that has been open for 40 s")
+
+
+def test_the_peak_is_answered_for_by_its_own_step() -> None:
+    """Full cores at the peak; beyond it, running threads that get in each other's way."""
+    peak = Made(users=16, tps=1000.0, host=FULL_OF_SERVER, means={"threads_running": 12.0})
+    crowd = Made(
+        users=128, tps=700.0, means={"threads_running": 100.0, "state.commit": 0.0},
+        host={"cpu_idle": 0.2, "cpu_user": 0.6, "cpu_sys": 0.2, "process_cpu_user": 3.0},
+    )  # fmt: skip
+    found = diagnosis_of(a_case(Made(users=4, tps=400.0), peak, crowd))
+    assert found.at_peak is not None and found.beyond is not None
+    assert (found.at_peak.cause, found.beyond.cause) == ("cpu-bound", "no-thread-pool")
+    assert found.answer == found.at_peak.sentence
+    assert diagnosis_of(a_case(peak)).beyond is None

@@ -8,14 +8,14 @@ from itertools import groupby
 from typing import Any
 
 from loadstone.analyse.ceilings import ceilings
-from loadstone.analyse.ladder import KNEE_SHARE, Level, levels
+from loadstone.analyse.ladder import KNEE_SHARE, SAME_SHARE, Level, levels
 from loadstone.diagnosis.context import Absent, Case, Missing, Seconds
 from loadstone.diagnosis.no_trial import with_reason
 from loadstone.diagnosis.order import causes_first
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules import RULES_OF
 from loadstone.diagnosis.trial_verdict import with_proofs
-from loadstone.diagnosis.unexplained import unexplained
+from loadstone.diagnosis.unexplained import NOT_OBSERVED, unexplained
 from loadstone.model.ceilings import Limits, Resource
 from loadstone.model.finding import Diagnosis, Finding, Group, NotEvaluated, Proof
 from loadstone.model.message import Message
@@ -95,26 +95,51 @@ def cases_of(result: Result, known: Known) -> Iterator[Case]:
 
 def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
     """All rules over the levels that need explaining, and what earlier trials have shown."""
-    found: list[Finding] = []
-    missing: list[NotEvaluated] = []
-    for rule in RULES_OF[case.family]:
-        findings, needs = _judged(rule, case)
-        found += findings
-        if needs is not None:
-            missing.append(NotEvaluated(cause=rule.cause, needs=needs))
     ladder = (case.step.variant, case.step.workload)
-    proved = with_proofs(_noted(found), [one for one in proofs if one.ladder == ladder])
-    ordered = _without_idle_words(ranked(proved))
+    proved = [one for one in proofs if one.ladder == ladder]
+    judged = [_judged(rule, case) for rule in RULES_OF[case.family]]
+    ordered = _in_order((_merged(group) for one in judged for group in one.by_cause()), proved)
     if not any(finding.group != "note" for finding in ordered) and not _says_why(ordered):
         ordered = [unexplained(case), *ordered]
+
+    def holding(step: StepResult) -> Finding | None:
+        at_step = (finding for one in judged for finding in one.at(step))
+        found = next(filter(is_cause, _in_order(at_step, proved)), None)
+        return found and with_reason(found)
+
+    peak, last = _peak(case.ladder), case.ladder[-1]
+    falls = (last.tps or 0.0) < (1 - SAME_SHARE) * (peak.tps or 0.0)
+    at_peak = holding(peak)
+    # A finding that is heaviest beyond the peak may have nothing to do with the peak itself.
+    of_peak = at_peak and is_cause(ordered[0]) and at_peak.cause != ordered[0].cause
     return Diagnosis(
         variant=case.step.variant,
         workload=case.step.workload,
-        answer=ordered[0].sentence,
+        answer=at_peak.sentence if at_peak and of_peak else ordered[0].sentence,
         findings=tuple(with_reason(finding) for finding in ordered),
-        not_evaluated=tuple(missing),
+        at_peak=at_peak,
+        beyond=holding(last) if falls else None,
+        not_evaluated=tuple(
+            NotEvaluated(cause=one.cause, needs=one.needs) for one in judged if one.needs
+        ),
         not_judged=tuple(share.target for share in case.step.targets[1:]),
     )
+
+
+def _in_order(found: Iterable[Finding], proofs: Sequence[Proof]) -> list[Finding]:
+    """The most important first."""
+    return _without_idle_words(ranked(with_proofs(_noted(list(found)), proofs)))
+
+
+def is_cause(finding: Finding) -> bool:
+    """Whether it holds the load back: neither a doubt about the figures nor a remark."""
+    if finding.group == "note":
+        return finding.cause in (*ANSWERS, NOT_OBSERVED, "unexplained")
+    return finding.group != "validity"
+
+
+def _peak(ladder: Sequence[StepResult]) -> StepResult:
+    return max(ladder, key=lambda step: step.tps or 0.0)
 
 
 def _without_idle_words(findings: list[Finding]) -> list[Finding]:
@@ -167,8 +192,28 @@ def _is_root(finding: Finding, full: set[Resource]) -> bool:
     return "server CPU" in full and share >= MOST and finding.confidence >= SURE
 
 
-def _judged(rule: Rule, case: Case) -> tuple[list[Finding], Message | None]:
-    """One finding for each cause, of the weightiest level; or what it misses at all levels."""
+@dataclass(frozen=True)
+class _Judged:
+    """What a rule found: by level, or what it misses at all levels."""
+
+    cause: str
+    found: tuple[tuple[int, Finding], ...]
+    """A step's number, and what the rule found there."""
+    needs: Message | None
+
+    def by_cause(self) -> Iterable[Sequence[tuple[int, Finding]]]:
+        """A rule that knows several causes names each once."""
+        groups: dict[str, list[tuple[int, Finding]]] = {}
+        for number, finding in self.found:
+            groups.setdefault(finding.cause, []).append((number, finding))
+        return groups.values()
+
+    def at(self, step: StepResult) -> Iterator[Finding]:
+        """What was found at one level."""
+        return (finding for number, finding in self.found if number == step.step)
+
+
+def _judged(rule: Rule, case: Case) -> _Judged:
     steps = (case.ladder[-1],) if rule.last_only else levels_to_explain(case.ladder)
     found: list[tuple[int, Finding]] = []
     needs: list[Message] = []
@@ -182,12 +227,8 @@ def _judged(rule: Rule, case: Case) -> tuple[list[Finding], Message | None]:
             continue
         if finding:
             found.append((step.step, finding))
-    if not found:
-        return [], needs[0] if len(needs) == len(steps) and needs else None
-    by_cause: dict[str, list[tuple[int, Finding]]] = {}
-    for number, finding in found:
-        by_cause.setdefault(finding.cause, []).append((number, finding))
-    return [_merged(group) for group in by_cause.values()], None
+    misses = not found and needs and len(needs) == len(steps)
+    return _Judged(rule.cause, tuple(found), needs[0] if misses else None)
 
 
 def _merged(group: Sequence[tuple[int, Finding]]) -> Finding:

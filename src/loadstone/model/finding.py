@@ -179,6 +179,16 @@ class Diagnosis(WithMessages):
     workload: str = _said("name of the workload")
     answer: Message = _said("one sentence: why it is not faster")
     findings: tuple[Finding, ...] = _said("the most important first")
+    at_peak: Finding | None = Field(
+        default=None,
+        description="what holds the step with the highest rate back, judged by that step alone; "
+        "null: nothing was found there",
+    )
+    beyond: Finding | None = Field(
+        default=None,
+        description="where the rate falls behind the peak, what holds the last step back, judged "
+        "by that step alone; null: it does not fall, or nothing was found there",
+    )
     not_evaluated: tuple[NotEvaluated, ...] = _said("causes that could not be judged")
     not_judged: tuple[str, ...] = Field(
         default=(),

@@ -8,8 +8,7 @@ from typing import Any
 from loadstone.analyse.ladder import Level, Shape, middle_step, shape
 from loadstone.analyse.open_loop import Held, held
 from loadstone.analyse.usl import Refused, Usl
-from loadstone.diagnosis.diagnose import ANSWERS
-from loadstone.diagnosis.unexplained import NOT_OBSERVED
+from loadstone.diagnosis.diagnose import is_cause
 from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.figure import Count, Percent, Rate
 from loadstone.model.finding import Diagnosis, Finding
@@ -157,10 +156,8 @@ def answer(
 ) -> list[str]:
     """The peak and where; what holds it back and how sure that is; a doubt where there is one."""
     said = [_peak_of(ladder, words)]
+    said += map(words, _held_back(found, lowest.lowest if lowest else None))
     findings = found.findings if found else ()
-    held = _held_back(findings, lowest.lowest if lowest else None, words)
-    if held is not None:
-        said.append(held)
     if findings and findings[0].group == "validity":
         said.append(
             words(
@@ -173,35 +170,24 @@ def answer(
     return said
 
 
-def _held_back(findings: Sequence[Finding], ceiling: Ceiling | None, words: Language) -> str | None:
-    """The first finding that is a cause, and the lowest ceiling."""
-    cause = next((one for one in findings if _is_cause(one)), None)
-    known: dict[str, Any] = {}
+def _held_back(found: Diagnosis | None, ceiling: Ceiling | None) -> Iterator[Message]:
+    """What holds the peak, with its lowest ceiling; then what makes the rate fall beyond it."""
+    cause, beyond = (found.at_peak, found.beyond) if found else (None, None)
+    if cause is None and found is not None:
+        cause = next(filter(is_cause, found.findings), None)
+    if cause:
+        yield say("What holds it back: {cause} ({confidence} sure).", **_cause_fields(cause))
     if ceiling:
-        known = {"resource": resource_name(ceiling.resource), "used": Percent(ceiling.used)}
-    if cause is None:
-        if not known:
-            return None
-        return words(say("The lowest ceiling is {resource}, used to {used}.", **known))
-    if not known:
-        return words(
-            say("What holds it back: {cause} ({confidence} sure).", **_cause_fields(cause))
+        yield say(
+            "The lowest ceiling is {resource}, used to {used}.",
+            resource=resource_name(ceiling.resource),
+            used=Percent(ceiling.used),
         )
-    return words(
-        say(
-            "What holds it back: {cause} ({confidence} sure); the lowest ceiling is {resource}, "
-            "used to {used}.",
-            **_cause_fields(cause),
-            **known,
+    if beyond and cause and beyond.cause != cause.cause:
+        yield say(
+            "Beyond the peak it falls because of {cause} ({confidence} sure).",
+            **_cause_fields(beyond),
         )
-    )
-
-
-def _is_cause(finding: Finding) -> bool:
-    """Not so what makes figures doubtful, nor what is worth knowing and holds nothing back."""
-    if finding.group == "note":
-        return finding.cause in (*ANSWERS, NOT_OBSERVED, "unexplained")
-    return finding.group != "validity"
 
 
 def _cause_fields(finding: Finding) -> dict[str, Any]:
