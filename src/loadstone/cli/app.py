@@ -109,7 +109,7 @@ translate_click()
 
 @group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"max_content_width": 100},
     help=say(
         "How fast is this MySQL or MariaDB server, why is it not faster, and is B really faster"
         " than A?"

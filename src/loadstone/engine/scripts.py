@@ -126,6 +126,10 @@ class Script:
         with _script_errors():
             return self._native.end_reports()
 
+    def close(self) -> None:
+        """Close the connections that its hooks have opened; it answers no more."""
+        del self._native
+
 
 def script(spec: str) -> Script:
     """Load a script, to look at it.

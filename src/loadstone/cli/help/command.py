@@ -131,6 +131,11 @@ class Explained(click.Command):
             args = [*_with_help(args)]
         return super().parse_args(ctx, args)
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """`-h` as well, where it is no other option's."""
+        taken = {word for each in self.params for word in each.opts}
+        return [word for word in (_SHORT, "--help") if word not in taken]
+
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """`[OPTIONS] WORKLOAD...`."""
         return [by_text(piece) for piece in super().collect_usage_pieces(ctx)]

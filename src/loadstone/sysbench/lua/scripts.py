@@ -67,7 +67,10 @@ def run_script(path: str, line: CommandLine, settings: Settings, given: Values, 
         return _help(asked, opened)
     workload = WorkloadSpec(name=Path(path).stem, tables=1, table_size=1, script=spec)
     if line.command == "run":
-        return starting.drive(workload.name, workload, settings, given, log, opened)
+        try:
+            return starting.drive(workload.name, workload, settings, given, log, opened)
+        finally:
+            opened.script.close()
     manner = contents.commands.get(line.command)
     return commands.run_command_of_script(workload, settings, given, log, manner)
 
