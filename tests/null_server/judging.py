@@ -33,6 +33,8 @@ class Try:
     """The part of the time in which the generator wanted a core and had none."""
     owed: float
     """The same of the server, which stamps a request when it reads it."""
+    held_up_ns: float = 0.0
+    """How long both waited for a core, by event: every event is off by that if all wait alike."""
 
     @property
     def off_ns(self) -> int:
@@ -52,7 +54,8 @@ class Try:
         answers are off as it waits of the time; to move a quantile takes those that lie beyond it.
         """
         starved = max(self.waited, self.owed) > (1 - self.wanted) / 2
-        return not starved and max(self.late_ns, self.held_ns) <= self.allowed_ns
+        delays = self.late_ns, self.held_ns, self.held_up_ns
+        return not starved and max(delays) <= self.allowed_ns
 
 
 def verdict(tries: Sequence[Try]) -> bool | None:
@@ -93,6 +96,7 @@ def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
             held_ns=held,
             waited=waited,
             owed=owed,
+            held_up_ns=1e9 * driven.held_up_s / len(stamps),
         )
         for name, wanted in QUANTILES.items()
     }

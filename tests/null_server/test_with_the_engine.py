@@ -40,10 +40,15 @@ def test_quantiles_are_those_of_the_stamps(start: Starter, service: dict[str, An
 
 def test_an_engine_that_is_off_is_told_from_a_machine_that_is_busy() -> None:
     def steps(
-        *off_us: int, late_us: int = 0, held_us: int = 0, waited: float = 0.0, owed: float = 0.0
+        *off_us: int,
+        late_us: int = 0,
+        held_us: int = 0,
+        waited: float = 0.0,
+        owed: float = 0.0,
+        held_up_us: int = 0,
     ) -> list[Try]:
         truth = 10_000_000
-        rest = (late_us * 1000, held_us * 1000, waited, owed)
+        rest = (late_us * 1000, held_us * 1000, waited, owed, held_up_us * 1000)
         return [Try(0.9, truth, truth + each * 1000, *rest) for each in off_us]
 
     assert verdict(steps(10, 20, 190, 9000, 9000)) is True
@@ -55,6 +60,7 @@ def test_an_engine_that_is_off_is_told_from_a_machine_that_is_busy() -> None:
     assert verdict(steps(300, 300, 300, held_us=201)) is None
     assert verdict(steps(300, 300, 300, waited=0.06)) is None
     assert verdict(steps(300, 300, 300, owed=0.06)) is None
+    assert verdict(steps(300, 300, 300, held_up_us=201)) is None
     assert verdict(steps(300, 300, 300, waited=0.04, owed=0.04)) is False
     assert settled(steps(200, 9000, -200, 0)) and not settled(steps(200, 9000, -201, 0))
 
