@@ -12,12 +12,13 @@ from loadstone.model.message import Message, listed, plain, say
 from loadstone.model.with_messages import WithMessages
 
 Group = Literal["validity", "ceiling", "wait", "setting", "note"]
-"""In the order of a diagnosis: whether the figures may be quoted, what is used up, what users wait
-for, unwise settings, and what is worth knowing but no fault."""
+"""In the order of a diagnosis: whether the figures may be quoted, exhausted resources, waits of
+users, unwise settings, and what is worth knowing but not a fault."""
 
 TrialKind = Literal["client", "dynamic", "start", "users", "again"]
-"""An option of the load, variables that can be set while the server runs, variables of its start,
-another number of users, or nothing: the same load again, as the server has changed by itself."""
+"""What a trial changes: a client option, variables that can be set at run time, variables that
+need a restart, the number of users, or nothing: the same load again, because the server itself has
+changed."""
 
 
 def _said(text: str) -> Any:
@@ -45,7 +46,7 @@ class Setting(Frozen):
 
     @property
     def change(self) -> Message:
-        """`tls=disabled in place of TLSv1.3`."""
+        """The change for a person: `tls=disabled in place of TLSv1.3`."""
         setting = f"{self.name}={self.value}"
         if not self.before:
             return plain(setting)
@@ -53,7 +54,7 @@ class Setting(Frozen):
 
 
 class Trial(WithMessages):
-    """What to change to prove a finding: if the finding is right, the rate rises."""
+    """The change that proves a finding: if the finding is right, the rate rises."""
 
     kind: TrialKind = _said(
         "client option, dynamic variable, start variable, number of users, or the load again"
@@ -76,7 +77,7 @@ class Trial(WithMessages):
 
     @property
     def change(self) -> Message:
-        """`tls=disabled in place of TLSv1.3`."""
+        """The change for a person: `tls=disabled in place of TLSv1.3`."""
         return listed(*(one.change for one in self.settings))
 
 
@@ -84,9 +85,9 @@ ProofVerdict = Literal["proven", "refuted", "not enough evidence"]
 
 
 class Proof(WithMessages):
-    """A trial's outcome: the run's load, alternating between as it was and with the change.
+    """The outcome of a trial: the run's load, alternating without and with the change.
 
-    Proven: the change makes it faster. Refuted: it makes no relevant difference, or slower.
+    Proven: the change makes it faster. Refuted: it makes it slower, or no relevant difference.
     """
 
     variant: str = _said("of the finding's ladder")
@@ -115,7 +116,7 @@ class Proof(WithMessages):
 
     @property
     def ladder(self) -> tuple[str, str]:
-        """Variant and workload."""
+        """The variant and the workload of its ladder."""
         return self.variant, self.workload
 
 
@@ -150,18 +151,18 @@ class Finding(WithMessages):
 
     @property
     def weight(self) -> float:
-        """Share by confidence; an unknown share counts as a tenth."""
+        """Share times confidence; an unknown share counts as a tenth."""
         return (0.1 if self.share is None else self.share) * self.confidence
 
     @property
     def is_refuted(self) -> bool:
-        """Whether its own trial speaks against it."""
+        """Whether its own trial refuted it."""
         proof = self.proof
         return proof is not None and proof.verdict == "refuted" and proof.trial.refutes
 
     @property
     def users(self) -> int | None:
-        """The concurrency that shows it most; `None`: it rests on no figure."""
+        """The concurrency with the strongest evidence; `None` if it has no evidence."""
         return self.evidence[0].users if self.evidence else None
 
 

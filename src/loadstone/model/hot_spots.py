@@ -1,4 +1,4 @@
-"""Where a server spent its time during a step, by its own instruments."""
+"""Where a server spent its time during a step, by its own instrumentation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _said(text: str) -> Any:
 
 
 class StatementSpot(Frozen):
-    """Statements that differ only in their values."""
+    """A group of statements that differ only in their values."""
 
     statement: str = _said("with question marks for values, cut at 400 characters")
     schema_name: str | None = _said("null: none was chosen")
@@ -32,7 +32,7 @@ class StatementSpot(Frozen):
 
 
 class WaitSpot(Frozen):
-    """One kind of wait; waits of many threads at once add up to more than the time that passed."""
+    """One kind of wait; concurrent waits of many threads add up to more than the elapsed time."""
 
     event: str = _said("performance_schema's name")
     count: int = _said("waits")
@@ -40,7 +40,7 @@ class WaitSpot(Frozen):
 
 
 class FileSpot(Frozen):
-    """One file, or all that have the same purpose."""
+    """One file, or all files with the same purpose."""
 
     file: str = _said("its path as the server has it")
     reads: int = _said("reads")
@@ -52,7 +52,7 @@ class FileSpot(Frozen):
 
 
 class TableSpot(Frozen):
-    """One table."""
+    """Reads and writes of one table."""
 
     table: str = _said("schema.table")
     fetched: int = _said("rows fetched")
@@ -62,11 +62,11 @@ class TableSpot(Frozen):
 
 
 class HotSpots(Frozen):
-    """The largest of each kind, over a whole step with its warm-up; largest first."""
+    """The largest of each kind over a whole step, including its warm-up; largest first."""
 
     statements: tuple[StatementSpot, ...] = ()
     waits: tuple[WaitSpot, ...] = ()
     files: tuple[FileSpot, ...] = ()
     tables: tuple[TableSpot, ...] = ()
     not_evaluated: dict[str, str] = {}
-    """Kinds that the server does not tell, and what to switch on."""
+    """Kinds that the server does not report, and what to switch on."""
