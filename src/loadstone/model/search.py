@@ -58,20 +58,20 @@ class Level(Frozen):
     good: int = _said("steps in which it reached the peak, or held the objective")
     steps: int = _said("steps at this level")
     confidence: float = _said(
-        "how sure the verdict of the majority is, 0 to 1: the posterior of a fair prior"
+        "how certain the majority's verdict is, 0 to 1: the posterior with a uniform prior"
     )
 
 
 class SearchOutcome(Frozen):
     """The result of a search; a level is null if none was found, or nothing beyond it was tried."""
 
-    objective: Objective | None = _said("what had to hold")
+    objective: Objective | None = _said("the objective that had to hold")
     concurrency: Level | None = _said("the smallest concurrency that reaches the peak")
     peak_tps: float | None = _said("the peak's events a second, median of its steps")
     rate: Level | None = _said("the highest rate that held the objective")
-    beyond: Level | None = _said("the lowest rate that did not")
-    closed_tps: float | None = _said("what so many users do in a closed loop")
-    complete: bool = _said("whether the search came to its end")
+    beyond: Level | None = _said("the lowest rate that did not hold it")
+    closed_tps: float | None = _said("events a second of as many users in a closed loop")
+    complete: bool = _said("whether the search was completed")
 
     @property
     def value(self) -> float | None:
@@ -87,7 +87,7 @@ class VariantSearch(Frozen):
     variant: str = _said("combination of levels; `default` without factors")
     workload: str = _said("name of the workload")
     repeat: int = _said("repeat, from 1; its steps have the same variant, workload and repeat")
-    found: SearchOutcome = _said("what it found")
+    found: SearchOutcome = _said("the result of the search")
 
     def steps_of(self, steps: Sequence[StepResult]) -> list[StepResult]:
         """The steps of this search among those of a run."""
