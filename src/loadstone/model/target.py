@@ -84,7 +84,7 @@ class Tls(Frozen):
 
     @property
     def implied(self) -> TlsMode:
-        """The mode if none is named: one who names a certificate wants it verified."""
+        """The mode if none is named: options about certificates imply that they are verified."""
         if self.ca is not None:
             return "verify-ca"
         return "preferred" if self.fingerprint is None else "required"

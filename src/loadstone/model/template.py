@@ -40,7 +40,7 @@ class HotValue(Frozen):
 
 
 class SequenceValue(Frozen):
-    """A sequence: for a column, the row's number; for a parameter, a number unique to its user."""
+    """For a column, the row's number; for a parameter, a sequence that no other user draws from."""
 
     kind: Literal["sequence"] = "sequence"
     start: int = 1
