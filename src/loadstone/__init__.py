@@ -1,4 +1,4 @@
-"""Loadstone drives load against MySQL and its family, and says what the numbers are worth."""
+"""Loadstone drives load against MySQL-compatible servers, and judges how reliable figures are."""
 
 from importlib import import_module
 
@@ -14,12 +14,13 @@ _API = {
     "prove": "loadstone.api",
     "LoadstoneError": "loadstone.model.errors",
 }
-"""What scripts and notebooks use, and where it is. It is imported when it is asked for: the command
-line starts without it, and packages that only want the version do not depend on the report."""
+"""The public names for scripts and notebooks, with their modules. They are imported on first use:
+the command line starts without them, and packages that only need the version do not depend on the
+report."""
 
 
 def __getattr__(name: str) -> object:
-    """PEP 562; `__init__.pyi` has the types."""
+    """Import a public name on first use (PEP 562); `__init__.pyi` has the types."""
     if name not in _API:
         raise AttributeError(f"module 'loadstone' has no attribute '{name}'")
     return getattr(import_module(_API[name]), name)

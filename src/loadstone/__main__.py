@@ -1,4 +1,4 @@
-"""`python -m loadstone` is the command `loadstone`."""
+"""Makes `python -m loadstone` the command `loadstone`."""
 
 from loadstone.cli import main
 

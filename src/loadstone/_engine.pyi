@@ -1,4 +1,4 @@
-"""The engine, as built by crates/python; docs/engine.md is the contract."""
+"""Types of the engine module built by crates/python; docs/engine.md is the contract."""
 
 from typing import final
 

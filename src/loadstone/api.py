@@ -1,7 +1,7 @@
-"""What scripts and notebooks call: the commands as functions (docs/python.md).
+"""The functions for scripts and notebooks, which correspond to the commands (docs/python.md).
 
-Each returns what there is when it is over. Whatever forbids it is a `LoadstoneError` with a
-message and a hint, the same that the command line says.
+Each returns its result when it has finished. Errors are `LoadstoneError` with the same message and
+hint as on the command line.
 """
 
 from __future__ import annotations
@@ -53,38 +53,38 @@ T = TypeVar("T")
 
 
 class UnknownWorkload(LoadstoneError):
-    """Neither a workload of the engine nor a template's file."""
+    """The name is neither a built-in workload nor a template file."""
 
     exit_code = ExitCode.USAGE
 
 
 class RunOptions(TypedDict, total=False):
-    """What else `run` takes."""
+    """Further options of `run`."""
 
     tables: int
-    """As many as there are, where nothing is said."""
+    """Number of tables. Default: those that exist."""
     table_size: int
-    """Rows of each table, likewise."""
+    """Rows of each table. Default: those that exist."""
     warehouses: int
-    """Of tpcc, likewise."""
+    """Number of warehouses of tpcc. Default: those that exist."""
     options: Mapping[str, OptionValue]
-    """Of the workload, as `{"point_selects": 5}`."""
+    """Options of the workload, such as `{"point_selects": 5}`."""
     prepared: bool
-    """Prepared statements (the default), or the text protocol."""
+    """Whether to use prepared statements (the default) or the text protocol."""
     think_s: float
-    """Seconds between two events of a user, in a closed loop. Default: 0."""
+    """Seconds between two events of a user in a closed loop. Default: 0."""
     seed: int
-    """Of all that is drawn by chance. Default: 0."""
+    """Seed of all random draws. Default: 0."""
     observe: bool
-    """Read the counters of server and host. Default: yes."""
+    """Whether to read the counters of server and host. Default: yes."""
     server: str
-    """Which throwaway server: `mariadb`, `mysql`, or a program's path."""
+    """The throwaway server: `mariadb`, `mysql`, or the path of a server program."""
     settings: Mapping[str, str]
     """Variables of the throwaway server."""
     name: str
-    """Of the run; the workload's, where there is none."""
+    """Name of the run. Default: the name of the workload."""
     yes: bool
-    """What `--yes` says: also next to other people's tables, or on a server that serves others."""
+    """As `--yes`: also run next to other people's tables, or on a server that serves others."""
 
 
 def run(
@@ -100,25 +100,25 @@ def run(
     view: View | None = None,
     **more: Unpack[RunOptions],
 ) -> Run:
-    """Drive a workload, a step for each number of users and rate, and keep what was seen.
+    """Drive a workload, with a step for each number of users and rate, and store the results.
 
     Args:
-        workload: one of the engine's by its name, or the path of a template's file.
-        target: `mysql://user@host:3306/schema`, several to share the users; none: a throwaway
-            server, filled for the run and removed after it. The password comes from the URL,
-            LOADSTONE_PASSWORD or ~/.my.cnf.
-        users: virtual users of each step; `None`: 1, in an open loop 64.
-        rates: open loop: events a second to try with each number of users.
-        duration_s: seconds of each step that are measured.
-        warmup_s: seconds before them.
+        workload: name of a built-in workload, or path of a template file.
+        target: `mysql://user@host:3306/schema`, or several that share the users; `None`: a
+            throwaway server, filled for the run and removed after it. The password comes from the
+            URL, LOADSTONE_PASSWORD or ~/.my.cnf.
+        users: virtual users of each step; `None`: 1, or 64 in an open loop.
+        rates: for an open loop, events a second to try with each number of users.
+        duration_s: measured seconds of each step.
+        warmup_s: seconds before the measurement.
         repeats: how often each step is measured.
-        out: the folder of runs.
-        view: is shown the progress; nobody, where it is left out.
+        out: folder of runs.
+        view: shows the progress; `None`: it is not shown.
         more: see `RunOptions`.
 
     Raises:
-        LoadstoneError: it could not be driven, or was ended before its time; what there is was
-            kept, and its folder is among the error's notes.
+        LoadstoneError: the run could not be driven, or ended early; the results so far were stored,
+            and the error's notes name their folder.
     """
     is_open = bool(_several(rates))
     asked = _request(workload, more).model_copy(
@@ -132,7 +132,7 @@ def run(
             "out": Path(out),
         }
     )
-    # A copy takes whatever it is given: its values are looked at as those of the first one were.
+    # `model_copy` does not validate, so the copy is validated here.
     request = Request.model_validate(asked.model_dump())
     return _opened(_driven(request, _several(target), view or Quiet()))
 
@@ -145,38 +145,38 @@ def experiment(
     yes: bool = False,
     view: View | None = None,
 ) -> Run:
-    """Carry an experiment file out; `.comparison` of what is returned says what is certain.
+    """Run an experiment file; `.comparison` of the returned run has the verdicts.
 
     Args:
-        file: its path.
-        out: the folder of runs.
-        observe: read the counters of servers and hosts.
-        yes: what `--yes` says: tables may be dropped and variables set on a server of yours.
-        view: is shown the progress.
+        file: path of the file.
+        out: folder of runs.
+        observe: whether to read the counters of servers and hosts.
+        yes: as `--yes`: tables may be dropped, and variables set, on a server of yours.
+        view: shows the progress; `None`: it is not shown.
 
     Raises:
-        ExperimentRefused: something in the file is wrong: each problem with its line.
-        LoadstoneError: as of `run`.
+        ExperimentRefused: the file has errors; each is reported with its line.
+        LoadstoneError: as for `run`.
     """
     request = ExperimentRequest(out=Path(out), observing=Observing(on=observe), yes=yes)
     return _opened(experiments.begin(experiments.checked(Path(file)), request, view or Quiet()))
 
 
 def compare(*runs: Run | str | Path, by: str | None = None) -> Compared:
-    """Compare runs, the first with all others; `by`: `target`, or the name of a factor.
+    """Compare the first run with all others; `by` is `target` or the name of a factor.
 
     Raises:
         ComparisonError: there is nothing to compare.
-        StoreError: a run is not there, or cannot be read.
+        StoreError: a run does not exist, or cannot be read.
     """
     return comparisons.compare([_path(run) for run in runs], by)
 
 
 def diagnose(run: Run | str | Path = "last") -> list[Diagnosis]:
-    """Why each ladder of a run is not faster: its findings, the most telling first.
+    """Diagnose why each ladder of a run is not faster; the most important findings come first.
 
     Raises:
-        StoreError: the run is not there, or cannot be read.
+        StoreError: the run does not exist, or cannot be read.
     """
     return open_run(_path(run)).diagnoses
 
@@ -189,17 +189,18 @@ def prove(
     yes: bool = False,
     view: View | None = None,
 ) -> Proved:
-    """Try a run's findings: its load again, alternating as it was and with each remedy.
+    """Prove a run's findings: repeat its load, alternating without and with each remedy.
 
     Args:
-        run: one that was begun on this machine; its server is driven, or a throwaway one like it.
+        run: a run started on this machine; the load goes to its server, or to a similar throwaway
+            one.
         time_s: seconds for all trials together.
-        only: causes to try; all of them where none is named.
-        yes: set global variables of a server that is no sandbox, for a while.
-        view: as of `run`.
+        only: causes to try; empty: all of them.
+        yes: allow global variables to be set for a while on a server that is not a sandbox.
+        view: as for `run`.
 
     Raises:
-        NothingToProve, NoConsent, LoadstoneError: as `loadstone diagnose --prove` says.
+        NothingToProve, NoConsent, LoadstoneError: as for `loadstone diagnose --prove`.
     """
     asked = Proving(time_s=time_s, only=tuple(only), yes=yes)
     return proofs.prove(_path(run), asked, reach, view or Quiet())
@@ -214,7 +215,7 @@ def _driven(request: Request, urls: Sequence[str], view: View) -> Finished:
 
 
 def _request(workload: str | Path, more: RunOptions) -> Request:
-    """One of a single step, with all that is not of its ladder."""
+    """A request for a single step, with all options except those of the ladder."""
     known, template = _workload(workload)
     return Request(
         name=more.get("name", known.name),
@@ -275,7 +276,7 @@ def _path(run: Run | str | Path) -> Path:
 
 
 def _several(given: T | Sequence[T] | None) -> tuple[T, ...]:
-    """One value or many as many; a text is one value."""
+    """A tuple of one or several values; a string is a single value."""
     if given is None:
         return ()
     if isinstance(given, Sequence) and not isinstance(given, str):

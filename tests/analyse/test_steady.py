@@ -204,5 +204,5 @@ def test_plain_noise_hardly_ever_counts_as_unsettled(spread: float, length: int)
 
 
 def test_reads_of_other_seconds_are_refused() -> None:
-    with pytest.raises(ValueError, match="59 seconds of reads beside 60"):
+    with pytest.raises(ValueError, match="59 seconds of reads for 60"):
         truncation([100.0] * 60, [0.0] * 59)

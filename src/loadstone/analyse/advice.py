@@ -13,7 +13,7 @@ from loadstone.model.message import Message
 
 @dataclass(frozen=True)
 class Machine:
-    """What of the server's machine matters; `None`: not known."""
+    """The facts of the server's machine that the review uses; `None`: not known."""
 
     memory_bytes: int | None = None
     cores: int | None = None
@@ -31,14 +31,14 @@ class Advice:
     value: str
     why: Message
     wanted: str | None = None
-    """What to write into its file; `None` where there is nothing to write."""
+    """What to write into the server's configuration file; `None`: nothing."""
     restart: bool = False
-    """Whether it only takes effect at the server's start."""
+    """Whether the setting only takes effect when the server starts."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """The variables, read as what they are."""
+    """The server's variables, with typed access."""
 
     variables: Mapping[str, str]
     machine: Machine
@@ -50,11 +50,11 @@ class Server:
         return tuple(int(part) for part in found.groups() if part) if found else ()
 
     def text(self, name: str) -> str | None:
-        """The value as the server reports it."""
+        """The value as the server reports it; `None` where it has no such variable."""
         return self.variables.get(name)
 
     def number(self, name: str) -> int | None:
-        """The value as a whole number."""
+        """The value as a whole number; `None` where it is missing or not a number."""
         value = self.variables.get(name, "")
         return int(value) if re.fullmatch(r"-?\d+", value) else None
 

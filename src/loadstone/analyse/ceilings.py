@@ -1,10 +1,10 @@
 """Ceilings: the events a second that each resource would allow at a step's own cost per event.
 
 The operational laws (P. J. Denning, J. P. Buzen, "The operational analysis of queueing network
-models", ACM Computing Surveys 10(3), 1978) make it arithmetic: a resource of capacity C of which
-an event needs D lets through C / D events a second (utilization law), and N users who wait at
-least R for an event complete N / R (Little's law). D is measured in the step itself, so it is
-the cost at that concurrency: a step with larger commit groups needs fewer flushes an event.
+models", ACM Computing Surveys 10(3), 1978) make it arithmetic. If an event needs D of a resource of
+capacity C, it allows C / D events a second (utilization law), and N users who wait at least R for
+an event complete N / R (Little's law). D is measured in the step itself, so it is the cost at that
+concurrency: a step with larger commit groups needs fewer flushes per event.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ HOTTER = 0.15
 """How much busier than the mean the busiest core must be to count as a resource of its own."""
 
 NEXT_TO_NONE = 1000.0
-"""A ceiling this many times the rate comes from what others left on the disk, not the load."""
+"""A ceiling this many times the rate is not evaluated: the load needed next to nothing, and what
+was counted may come from others on the disk."""
 
 NEIGHBOURS = 0.1
-"""Share of the cores above which others' work is kept apart from the load's."""
+"""Share of the cores above which the work of other processes is separated from the load's."""
 
 FEWEST_WAITS = 0.02
-"""Waits per event below which locks are taken too seldom to compute with."""
+"""With fewer waits per write, the waits are too rare to compute a ceiling from."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A step that has a rate, and what is known from its ladder."""
+    """A step that has a rate, with the figures of its ladder that ceilings need."""
 
     step: StepResult
     tps: float
@@ -45,11 +46,11 @@ class Measured:
 
     @property
     def host(self) -> HostFigures | None:
-        """The server's host."""
+        """The figures of the server's host."""
         return self.step.host
 
     def by_event(self, per_second: float | None) -> float | None:
-        """A rate as a cost per event."""
+        """Convert a rate per second into a cost per event."""
         return None if per_second is None else per_second / self.tps
 
 
@@ -87,7 +88,7 @@ def _of_step(measured: Measured) -> StepCeilings:
 
 
 def _of_several(ceiling: Ceiling) -> Ceiling:
-    """With several targets only the generator's own ceilings hold for all of them together."""
+    """With several targets, keep only the generator's ceilings: the others are of one target."""
     if ceiling.resource in ("generator", "concurrency"):
         return ceiling
     return _not(ceiling.resource, say("several targets share the load"))
@@ -156,7 +157,7 @@ def _cores_by_cost(capacity: float, others: float, cost: Message, *, shared: boo
 
 
 def _cores_allowed(measured: Measured, host: HostFigures) -> float | None:
-    """Where they are fewer than the host's: as asked, by a cgroup's quota, or by an affinity."""
+    """The server's cores, where a request, a cgroup quota or an affinity limits them."""
     if measured.limits.cores is not None:
         return measured.limits.cores
     found = [host.means.get(name) for name in ("cgroup.cpu_cores", "process.cpus_allowed")]
@@ -185,7 +186,10 @@ def _hottest_core(measured: Measured) -> Ceiling:
 
 
 def _flushes(measured: Measured) -> Ceiling:
-    """Syncs by the server's own count, else flushes by the device's: never one by the other."""
+    """The ceiling of syncs as the server counts them, else of flushes as the device counts them.
+
+    A count is only compared with a limit of the same kind.
+    """
     limits, host = measured.limits, measured.host
     flushes = host.disk_flushes_per_s if host else None
     for limit, rate, how in (
@@ -213,14 +217,14 @@ def _by_flushes(limit: float, cost: float) -> Message:
 
 
 def _syncs(step: StepResult) -> float | None:
-    """The syncs of both logs, as the server counts them; a log that is not counted is not zero."""
+    """The syncs of both logs as the server counts them; `None` where a log is not counted."""
     server = step.server
     if server is None or server.log_syncs_per_s is None:
         return None
     if server.means.get("setting.log_bin", 1.0) < 0.5:
         return server.log_syncs_per_s
     if server.binlog_syncs_per_s is None:
-        # The server does not sync it itself: the system writes it when it likes.
+        # The server does not sync it itself: the kernel decides when to write it.
         lazy = server.means.get("setting.sync_binlog") == 0
         return server.log_syncs_per_s if lazy else None
     return server.log_syncs_per_s + server.binlog_syncs_per_s
@@ -268,12 +272,12 @@ def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling
 
 
 def _line(host: HostFigures | None) -> float | None:
-    """Bytes a second of the interface that carries the traffic."""
+    """The capacity of the interface that carries the traffic, in bytes a second."""
     return line_bytes_per_s(host.facts, host.nic) if host else None
 
 
 def _bytes(measured: Measured, *, incoming: bool) -> float | None:
-    """Bytes a second on the line, as the interface counted; else those of the protocol."""
+    """Bytes a second on the line as the interface counted them, else those of the protocol."""
     host, step = measured.host, measured.step
     if host and host.nic and host.nic != "lo":
         return host.net_bytes_in_per_s if incoming else host.net_bytes_out_per_s
@@ -283,10 +287,11 @@ def _bytes(measured: Measured, *, incoming: bool) -> float | None:
 
 
 def _row_locks(measured: Measured) -> Ceiling:
-    """An arrival finds the lock held for the share of the time that it is held (PASTA).
+    """The ceiling of row locks.
 
-    So the waits by statement that takes a lock are the utilization of the locks that are taken,
-    for one hot row and for several that are equally hot.
+    An arrival finds a lock held with the probability that it is held at any time (PASTA). So waits
+    per locking statement are the utilization of the locks, for one hot row as for several that are
+    equally hot.
     R. W. Wolff, "Poisson arrivals see time averages", Operations Research 30(2), 1982.
     """
     step, server = measured.step, measured.step.server
@@ -326,7 +331,7 @@ def _concurrency(measured: Measured) -> Ceiling:
         return _not("concurrency", say("no response time was measured"))
     alone = step.concurrency <= max(measured.fewest, 1) and step.concurrency > 1
     if alone and measured.limits.answer_s is None:
-        # N / R of the step itself is its own rate, whatever holds it back.
+        # N / R of the step itself is always its own rate, so it says nothing.
         return _not(
             "concurrency",
             say("a step with fewer users is needed to know the shortest response time"),
@@ -342,7 +347,7 @@ def _concurrency(measured: Measured) -> Ceiling:
 
 
 def _time(seconds: float) -> Message:
-    """CPU time per event: microseconds, or milliseconds where there are thousands of them."""
+    """CPU time per event, in microseconds, or in milliseconds from 1000 microseconds on."""
     if seconds >= 0.001:
         return say("{number} ms", number=Short(seconds * 1e3))
     return say("{number} µs", number=Short(seconds * 1e6))
@@ -391,7 +396,7 @@ def _process_cores(host: HostFigures) -> float | None:
 
 
 def _others_cores(measured: Measured, host: HostFigures, busy: float, *, shared: bool) -> float:
-    """Cores that neither server nor generator use; interrupts are the load's own."""
+    """Cores that other processes use; interrupts count as the load's own."""
     process = _process_cores(host)
     if process is None:
         return 0.0
@@ -403,7 +408,7 @@ def _others_cores(measured: Measured, host: HostFigures, busy: float, *, shared:
 
 
 def _busy_cores(host: HostFigures) -> float | None:
-    """Busy cores; those that the hypervisor gave to others are not counted."""
+    """Busy cores, without the time that the hypervisor gave to others."""
     if host.cores is None or host.cpu_idle is None:
         return None
     idle = host.cpu_idle + (host.cpu_iowait or 0.0) + (host.cpu_steal or 0.0)

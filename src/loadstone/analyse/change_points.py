@@ -2,12 +2,12 @@
 
 A change point is where the energy statistic of D. S. Matteson and N. A. James ("A Nonparametric
 Approach for Multiple Change Point Analysis of Multivariate Data", JASA 109, 2014) between what
-lies before and after it is greatest. Whether it is one is asked of Student's t test in place of
-their permutations, and of windows in place of the whole series, first with a generous level, so
-that a change that another one hides is found as well; then those that do not pass the strict level
-beside their neighbours are taken out again, the weakest first: M. Fleming, P. Kołaczkowski et al.,
-"Hunter: Using Change Point Detection to Hunt for Performance Regressions", ICPE 2023. Otava grew
-from that program. The numbers by default (0.001, windows of 50) are theirs.
+lies before and after it is greatest. Student's t test decides whether it is real, in place of their
+permutations, and it looks at windows in place of the whole series. The first pass uses a generous
+level, so that it also finds a change that another one hides. The second pass removes those that do
+not reach the strict level between their neighbours, the weakest first: M. Fleming, P. Kołaczkowski
+et al., "Hunter: Using Change Point Detection to Hunt for Performance Regressions", ICPE 2023. Otava
+grew from that program. The defaults (0.001, windows of 50) are theirs.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.float64]
 
 LEVEL = 0.001
-"""The chance of calling what is level a change that is put up with at each place."""
+"""The accepted chance of a false change at each place of a series that is level."""
 
 WINDOW = 50
-"""Values looked at together: in a longer series a short-lived change would drown."""
+"""Values per window: in a longer one, a short-lived change would drown."""
 
 GENEROUS = 10.0
-"""By so much the first look is more generous than `LEVEL`."""
+"""The first pass accepts p-values up to this many times the level."""
 
 FEWEST = 4
-"""The fewest values that a change can be found in."""
+"""The fewest values in which a change can be found."""
 
 
 @dataclass(frozen=True)
@@ -45,22 +45,22 @@ class ChangePoint:
     at: int
     """Index in the series, from 0."""
     before: float
-    """Mean from the change point before, or from the begin."""
+    """Mean from the previous change point, or from the start, up to this one."""
     after: float
-    """Mean up to the next change point, or to the end."""
+    """Mean from this change point to the next one, or to the end."""
     p_value: float
-    """Student's, of no change between the two; the search for the place is not allowed for."""
+    """Student's p-value of no change between the two; not corrected for searching the place."""
 
     @property
     def relative(self) -> float:
-        """After by before, less 1."""
+        """The change as a share: `after / before - 1`."""
         return self.after / self.before - 1 if self.before else math.inf
 
 
 def change_points(
     values: Sequence[float], level: float = LEVEL, window: int = WINDOW
 ) -> tuple[ChangePoint, ...]:
-    """All of them, in order; none in fewer values than `FEWEST`."""
+    """All change points in order; none where there are fewer values than `FEWEST`."""
     if len(values) < FEWEST:
         return ()
     places = _in_windows(values, min(GENEROUS * level, 0.5), window)
@@ -68,7 +68,7 @@ def change_points(
 
 
 def _in_windows(values: Sequence[float], level: float, window: int) -> list[int]:
-    """Candidates: windows overlap by half, and begin anew at the last place that was found."""
+    """Candidates: windows overlap by half, and start again at the last place that was found."""
     places: set[int] = set()
     start = 0
     while start < len(values):
@@ -82,7 +82,7 @@ def _in_windows(values: Sequence[float], level: float, window: int) -> list[int]
 
 
 def _divide(values: Sequence[float], level: float) -> list[int]:
-    """Split where the two sides differ most, then each side, as long as they do."""
+    """Split where the two sides differ most, then split each side, as long as the sides differ."""
     if len(values) < FEWEST:
         return []
     place = best_split(values)
@@ -119,7 +119,7 @@ def best_split(values: Sequence[float]) -> int:
 
 
 def _mean_within(sums: Array, counts: npt.NDArray[np.int64]) -> Array:
-    """The mean over pairs of a side; nought for a side of one value, which has no pair."""
+    """The mean over all pairs of a side; zero for a side of one value, which has no pair."""
     import numpy as np
 
     pairs = counts * (counts - 1) / 2
@@ -130,7 +130,7 @@ def _mean_within(sums: Array, counts: npt.NDArray[np.int64]) -> Array:
 def _without_weak(
     values: Sequence[float], places: Sequence[int], level: float
 ) -> tuple[ChangePoint, ...]:
-    """Take out the weakest until each is sure beside the levels that are left."""
+    """Remove the weakest change until each is significant between its remaining neighbours."""
     left = list(places)
     while True:
         found = _with_levels(values, left)

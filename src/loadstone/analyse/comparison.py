@@ -1,7 +1,7 @@
-"""What the steps of an experiment say: each variant's rate, and each level against the first.
+"""The comparison of an experiment: each variant's rate, and each level against the first.
 
-A cell is a workload at a concurrency and rate. All contrasts in all cells are one table, so the
-chance of a false word in it is that of the whole experiment.
+A cell is a workload at a concurrency and rate. All contrasts in all cells are corrected together,
+so the chance of a false verdict is that of the whole experiment.
 """
 
 from __future__ import annotations
@@ -26,62 +26,63 @@ from loadstone.model.result import HostFigures, StepResult
 from loadstone.model.search import Objective, SearchOutcome, SearchPlan
 
 MOST_STEAL = 0.1
-"""Share of all cores: what the hypervisor gives to others above that spoils a step whatever it is
-compared with. Below it only a difference of the two sides counts (`units.STEAL_APART`)."""
+"""Share of all cores. A step from which the hypervisor takes more is invalid. Below that, only the
+difference between two sides counts (`experimental_units.STEAL_APART`)."""
 
 THROTTLED_SHARE = 0.01
-"""Share of the time: so long that a limit nobody asked for held a process back."""
+"""Share of the time above which throttling by a limit that nobody asked for makes a step
+invalid."""
 
 NOISE = frozenset[Spoiled]({"client-bound", "steal", "throttled"})
-"""What spoils a step, or the verdict of a search on a rate, whatever the server did."""
+"""Noise that makes a step, or a search's verdict on a rate, invalid: it is not the server's."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A variant in a cell."""
+    """One variant in one cell."""
 
     variant: str
     steps: tuple[StepResult, ...]
-    """Of searches, those at the levels that they found."""
+    """The steps; of searches, only those at the levels that they found."""
     mean: Estimate | None
-    """Mean of the units that count; `None`: there is none."""
+    """Mean of the units that count; `None` where none does."""
     variation: Variation
     within: tuple[float, ...]
     """Coefficient of variation of the seconds of each step that counts."""
     searches: tuple[SearchOutcome, ...] = ()
-    """What each search found; one that missed its objective is among them."""
+    """The result of each search, also of those that missed the objective."""
 
     @property
     def missed(self) -> int:
-        """Searches that came to their end and found no rate that holds the objective."""
+        """The number of searches that ended without a rate that holds the objective."""
         return sum(found.complete and found.value is None for found in self.searches)
 
     @property
     def users(self) -> int | None:
-        """The fewest users at the peak: the median of the searches that found some."""
+        """The fewest users at the peak: the median of the searches that found a peak."""
         found = [each.concurrency.value for each in self.searches if each.concurrency]
         return int(median_low(found)) if found else None
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Two variants in a cell."""
+    """Two variants in one cell."""
 
     contrast: Contrast
     verdict: Verdict
     pairs: int
-    """Units that are whole, those that were left out among them."""
+    """Complete units, including those that were left out."""
 
 
 @dataclass(frozen=True)
 class CellTable:
-    """All that is known of a cell."""
+    """The rows and contrasts of one cell."""
 
     cell: Cell
     rows: tuple[Row, ...]
     compared: tuple[Compared, ...]
     search: SearchPlan | None = None
-    """What was looked for; the cell's users and rate are then those that a search begins with."""
+    """The search, if any; the cell's users and rate are then those that it starts with."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,9 @@ class Comparison:
 
     cells: tuple[CellTable, ...]
     comparisons: int
-    """How many the verdicts were corrected for."""
+    """The number of comparisons that the verdicts were corrected for."""
     sequential: bool
-    """Whether each unit was looked at before the next one was asked for."""
+    """Whether the result was looked at after each unit, to decide on the next one (`until`)."""
 
 
 def compare(
@@ -100,7 +101,7 @@ def compare(
     steps: Sequence[StepResult],
     seconds: Mapping[int, Sequence[float]],
 ) -> Comparison:
-    """Everything at once; `seconds`: by a step's number, its events of each second."""
+    """Compare all cells; `seconds` has each step's events per second, by the step's number."""
     seen = observed(experiment, steps)
     found = [
         (contrast, cell, units)
@@ -128,17 +129,17 @@ def seconds_a_repeat(steps: Sequence[StepResult]) -> float:
 
 
 def takes_turns_in_blocks(experiment: Experiment) -> bool:
-    """Whether a unit is a block, which a repeat is as well; else it is a round of two repeats."""
+    """Whether a unit is a block, which is one repeat; else it is a round of two repeats."""
     return len({each.at_start(experiment.restarting) for each in experiment.variants}) > 1
 
 
 def _repeats(experiment: Experiment, units: int) -> int:
-    """What a file would have to say more, which is an even number."""
+    """The number of repeats to add to the file for that many units; always even."""
     return units + units % 2 if takes_turns_in_blocks(experiment) else 2 * units
 
 
 def observed(experiment: Experiment, steps: Sequence[StepResult]) -> list[Observed]:
-    """Each step, or each search that is over, with its part, and whether it counts."""
+    """Each step, or each finished search, as an observation with the reasons against it."""
     if experiment.search:
         return [_of_search(experiment, each) for each in _over(experiment, steps)]
     parts = numbered(experiment, {step.step for step in steps})
@@ -158,12 +159,12 @@ def observed(experiment: Experiment, steps: Sequence[StepResult]) -> list[Observ
 
 
 def _over(experiment: Experiment, steps: Sequence[StepResult]) -> list[Searched]:
-    """A search that the end of the run cut in half has found nothing yet."""
+    """The finished searches: one that the end of the run interrupted has no result."""
     return [each for each in searched(experiment, steps) if each.is_over]
 
 
 def _of_search(experiment: Experiment, search: Searched) -> Observed:
-    """What a search found: one figure, which counts where its answer is the server's."""
+    """The result of a search as one observation; it counts if the server was the limit."""
     part, found = search.planned, search.found
     variant = next(each for each in experiment.variants if each.name == part.step.variant)
     objective = found.objective
@@ -188,10 +189,10 @@ def _of_search(experiment: Experiment, search: Searched) -> Observed:
 def _in_doubt(
     limiting: Sequence[StepResult], objective: Objective, variant: Variant
 ) -> frozenset[Spoiled]:
-    """What else than the server may have been the limit, where the other steps do not show it.
+    """What may have been the limit instead of the server, unless enough undisturbed steps say no.
 
-    A rate that held the objective held it in spite of all noise; one that did not is the server's
-    limit if that is so by the majority of the steps without those that noise spoiled.
+    Steps that held the objective held it in spite of any noise. The rate is the server's limit if
+    the undisturbed steps that missed the objective are at least as many as those that held it.
     """
     held = [step for step in limiting if step.rate and holds(step, objective)]
     noise = [spoiled(step, variant) & NOISE for step in limiting if step not in held]
@@ -200,7 +201,7 @@ def _in_doubt(
 
 
 def spoiled(step: StepResult, variant: Variant) -> frozenset[Spoiled]:
-    """What was seen beside the outcome that keeps it from counting."""
+    """The reasons why a step does not count, from observations other than its rate."""
     found: set[Spoiled] = set()
     hosts = _hosts(step)
     if step.generator.client_bound:
@@ -223,7 +224,7 @@ def _hosts(step: StepResult) -> list[HostFigures]:
 
 
 def _steal(step: StepResult) -> float:
-    """Share of all cores of the host that it was taken from most; nought where nobody looked."""
+    """Stolen share of all cores, of the host with the most; zero where nothing was observed."""
     return max((host.cpu_steal or 0.0 for host in _hosts(step)), default=0.0)
 
 
@@ -242,13 +243,13 @@ def _place(experiment: Experiment) -> Callable[[StepResult], tuple[int, int, flo
 
 
 _Known = tuple[Sequence[Observed], Mapping[int, Sequence[float]]]
-"""All that was observed, and by a step's number its events of each second."""
+"""All observations, and each step's events per second by the step's number."""
 
 
 def _tables(
     experiment: Experiment, steps: Sequence[StepResult], known: _Known
 ) -> Iterator[tuple[Cell, Iterable[Row]]]:
-    """Each cell, in the order of the file, and its variants."""
+    """Each cell with the rows of its variants, in the order of the file."""
     if experiment.search:
         begun = {each.cell for each in known[0]}
         workloads = [workload.name for workload in experiment.workloads]
@@ -305,7 +306,7 @@ def _row(variant: Variant, cell: Cell, steps: Sequence[StepResult], known: _Know
 
 
 def unit_rates(steps: Iterable[Observed]) -> list[float]:
-    """One figure a unit, the mean of its steps; a spoiled one has none."""
+    """One rate per valid unit: the mean of its steps."""
     units: dict[int, list[Observed]] = defaultdict(list)
     for step in steps:
         units[step.unit].append(step)
@@ -328,7 +329,7 @@ def _words(experiment: Experiment, cells: Sequence[Sequence[Sides]]) -> Sequence
 
 
 def good_pairs(units: Sequence[Sides]) -> list[Pair]:
-    """Pairs in which both sides count."""
+    """The pairs in which both sides count."""
     return [
         Pair(each.a.rate, each.b.rate, each.a_first)
         for each in units
@@ -337,7 +338,7 @@ def good_pairs(units: Sequence[Sides]) -> list[Pair]:
 
 
 def _looked(units: Sequence[Sides], fixed: Verdict, level: float, cells: int) -> Verdict:
-    """The word that holds though every unit was looked at, at Bonferroni's share of the level."""
+    """The verdict that stays valid after a look at every unit, at Bonferroni's share of the level."""
     pairs = good_pairs(units)
     if not pairs or fixed.effect is None:
         return fixed
@@ -373,6 +374,6 @@ def _looked(units: Sequence[Sides], fixed: Verdict, level: float, cells: int) ->
 
 
 def half_width(units: Sequence[Sides], level: float) -> float:
-    """To plus or minus which share an effect is known; infinite while it is not."""
+    """Half the width of the effect's interval, as a share; infinite while there is no interval."""
     pairs = good_pairs(units)
     return look(pairs, level).half_width if pairs else math.inf

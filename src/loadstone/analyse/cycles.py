@@ -1,4 +1,4 @@
-"""Whether a series swings in cycles, as throughput does between checkpoints, and how long."""
+"""Finds cycles in a series, such as those of throughput between checkpoints, and their length."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Sequence
 from statistics import fmean
 
 SHORTEST_S = 3
-"""Shorter swings are noise between neighbours: a window hardly notices where it cuts them."""
+"""The shortest cycle. Shorter ones are noise between neighbours, and do not affect a window."""
 
 FEWEST_CYCLES = 3
-"""Fewer whole ones show no rhythm: anything that rises and falls once looks like a part of one."""
+"""The fewest whole cycles. With fewer, anything that rises and falls once would look like one."""
 
 LIKENESS = 0.5
-"""Autocorrelation from which on a lag counts as a period."""
+"""The autocorrelation from which a lag counts as a period."""
 
 SHARE_OF_BEST = 0.85
-"""Multiples of a period are as like as the period itself: the shortest that is nearly as like."""
+"""The shortest lag with this share of the best autocorrelation is the period: multiples of a
+period correlate as well as the period itself."""
 
 SMALLEST_SWING = 0.05
 """Swings below this share of the mean, from the highest to the lowest part of a cycle, do not
-move the mean of a window that covers a piece of one."""
+affect the mean of a window that covers only part of a cycle."""
 
 
 def period(series: Sequence[float]) -> int | None:
-    """The length of a cycle in observations; `None` where no rhythm shows.
+    """The length of a cycle in observations; `None` where there are no cycles.
 
-    The lag at which the series, less its straight line, is most like itself.
+    It is the lag with the highest autocorrelation, after the linear trend is removed.
     """
     longest = len(series) // FEWEST_CYCLES
     mean = fmean(series) if series else 0.0
@@ -48,13 +49,13 @@ def period(series: Sequence[float]) -> int | None:
 
 
 def without_slope(series: Sequence[float]) -> list[float]:
-    """The series less its least-squares line."""
+    """The series without its least-squares line."""
     middle, mean, rise = line(series)
     return [value - mean - rise * (at - middle) for at, value in enumerate(series)]
 
 
 def line(series: Sequence[float]) -> tuple[float, float, float]:
-    """The least-squares line: where its middle lies, its height there, its rise an observation."""
+    """The least-squares line: its middle, its height there, and its rise per observation."""
     middle, mean = (len(series) - 1) / 2, fmean(series)
     across = math.fsum((at - middle) ** 2 for at in range(len(series)))
     along = math.fsum((at - middle) * (value - mean) for at, value in enumerate(series))
@@ -62,9 +63,9 @@ def line(series: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _likeness(level: Sequence[float], lags: int) -> list[float]:
-    """The autocorrelation at lags from 0 on, of a series around nought, of the parts that overlap.
+    """The autocorrelation at lags from 0 on, over the overlapping parts, of a series around zero.
 
-    By Fourier transforms: steps of many hours have as many thousands of observations.
+    It uses Fourier transforms, as steps of many hours have tens of thousands of observations.
     """
     import numpy as np
 
@@ -79,6 +80,6 @@ def _likeness(level: Sequence[float], lags: int) -> list[float]:
 
 
 def _swing(level: Sequence[float], cycle: int) -> float:
-    """From the lowest to the highest of the cycle's moments, each a mean over all cycles."""
+    """The range of the mean cycle: each of its moments is a mean over all cycles."""
     moments = [fmean(level[at::cycle]) for at in range(cycle)]
     return max(moments) - min(moments)

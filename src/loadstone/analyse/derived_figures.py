@@ -1,8 +1,8 @@
 """Figures of a step by name: what its users waited for, and what an event cost.
 
-Each is `None` where it was not evaluated. Times that users spend somewhere follow from how many of
-them are there at any moment (J. D. C. Little, Operations Research 9(3), 1961): seconds by event are
-users by events a second.
+Each is `None` where it was not evaluated. The time that users spend somewhere follows from how many
+of them are there at any moment (J. D. C. Little, Operations Research 9(3), 1961): seconds per event
+are users divided by events a second.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ COMMIT_STATES = (
     "wait for group commit",
     "starting commit",
 )
-"""What the process list says of a connection whose commit waits for the log."""
+"""States in the process list of connections whose commit waits for the log."""
 
 _NO_HOST = HostFigures(seconds=0.0)
 _NO_SERVER = ServerFigures(seconds=0.0)
 
 
 def value(column: Column, steps: Sequence[StepResult]) -> float | None:
-    """The median of some repeats; `None` where none of them has the figure."""
+    """The median over the repeats; `None` where none of them has the figure."""
     known = [found for step in steps if (found := of_step(column, step)) is not None]
     return median(known) if known else None
 
 
 def of_step(column: Column, step: StepResult) -> float | None:
-    """One step's figure."""
+    """The figure of one step."""
     if column in _OF_SERVER:
         return _OF_SERVER[column](step.server or _NO_SERVER)
     if column in _OF_HOST:
@@ -42,17 +42,17 @@ def of_step(column: Column, step: StepResult) -> float | None:
 
 
 def users_waiting_for_rows(server: ServerFigures) -> float | None:
-    """How many wait for a row's lock at any moment; the larger of two measures.
+    """The mean number of users who wait for row locks: the larger of two measures.
 
-    Time is counted when a wait ends, so that long waits show late; the number of those that wait
-    is seen once a second.
+    The server counts the time of a wait when it ends, so long waits show late; the number of
+    waiting users is sampled once a second.
     """
     known = [server.rates.get("row_lock_time_s"), server.means.get("row_lock_current_waits")]
     return max((each for each in known if each is not None), default=None)
 
 
 def users_in_commit(server: ServerFigures) -> float | None:
-    """How many wait for the log at any moment: by their states, or by the time of its syncs."""
+    """The mean number of users who wait for the log, by their states or the time of its syncs."""
     by_state = None
     states = [name for name in server.means if name.startswith("state.")]
     if states and "connection_states" not in server.not_evaluated:
@@ -94,7 +94,7 @@ def _idle(host: HostFigures) -> float | None:
 
 
 def _busier_way(step: StepResult) -> float | None:
-    """A line carries both ways at once, each as much as it is fast."""
+    """Bytes a second of the busier direction: a line has its full speed in both directions."""
     if not step.seconds:
         return None
     return 8 * max(step.bytes_in, step.bytes_out) / step.seconds / 1e6

@@ -1,9 +1,9 @@
-"""What differs between sides, with what makes the comparison unfair on top.
+"""The differences between sides, those that make the comparison unfair first.
 
-A setting counts as different where sides have different values; what only says where or who a
-server is (paths, ports, identities) is no setting, and what the server itself derives from another
-setting is reported with that one. A fact that is not known of a side is "not evaluated": it is
-neither equal nor different.
+A setting differs where the sides have different values. Variables that only identify or locate a
+server (paths, ports, identities) do not count, and a setting that the server derives from another
+is reported with that one. A fact that is unknown on a side is "not evaluated": neither equal nor
+different.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from loadstone.model.host_environment import HOST_FACTS, MITIGATIONS_APART
 from loadstone.model.message import Message, plain, say, say_in
 
 Group = Literal["work", "setting", "server", "host", "generator"]
-"""What is driven, how the server is set, which server it is, where it runs, and who drives it."""
+"""The work that is driven, the server's settings, which server it is, its host, and the
+generator."""
 
 _GROUPS: tuple[Group, ...] = ("work", "setting", "server", "host", "generator")
 
 Values = tuple[str | None, ...]
-"""One a side; `None`: not evaluated there."""
+"""One value per side; `None`: not evaluated there."""
 
 NO_SUCH = "(none)"
 """Stands for a setting that a server does not have."""
@@ -38,40 +39,40 @@ class Difference:
     group: Group
     name: str
     label: Message
-    """The name in words; a setting's is its name."""
+    """The name for a person; for a setting, its own name."""
     values: Values
     weight: Weight
     meaning: Meaning | None = None
-    """What the setting does, where the table knows it."""
+    """The meaning of the setting, if the table has it."""
     followers: tuple[tuple[str, Values], ...] = ()
-    """Settings that the server derives from this one, and that differ as well."""
+    """Other differing settings that the server derives from this one."""
 
 
 @dataclass(frozen=True)
 class Differences:
-    """All that is known to differ, and all that is not known."""
+    """All known differences, and everything that could not be compared."""
 
     sides: tuple[str, ...]
     rows: tuple[Difference, ...]
-    """The unfair first, then what changes speed, then the rest."""
+    """Unfair differences first, then those that change speed, then the rest."""
     not_evaluated: tuple[tuple[Message, tuple[tuple[str, Message], ...]], ...]
-    """What could not be compared: its label, and by side why."""
+    """What could not be compared: its label, and the reason for each side."""
     on_one_side: Mapping[str, Values]
-    """Settings that some servers do not have at all and no table knows, by name."""
+    """Settings that some of the servers lack and that no table describes, by name."""
 
     @property
     def durability(self) -> tuple[Difference, ...]:
-        """What makes the sides promise different things."""
+        """The differences in durability."""
         return tuple(row for row in self.rows if row.weight == "unfair" and row.meaning is not None)
 
     @property
     def other_work(self) -> tuple[Difference, ...]:
-        """What the sides were not driven alike in."""
+        """The differences in the work that was driven."""
         return tuple(row for row in self.rows if row.weight == "unfair" and row.group == "work")
 
 
 def differences(sides: Mapping[str, Sequence[Surroundings]]) -> Differences:
-    """What differs between sides, each of which may be several parts of runs."""
+    """The differences between sides, each of which may consist of several parts of runs."""
     parts = list(sides.values())
     known = _known(parts)
     settings, lone = _settings(parts, known)
@@ -81,7 +82,7 @@ def differences(sides: Mapping[str, Sequence[Surroundings]]) -> Differences:
 
 
 def _known(sides: Sequence[Sequence[Surroundings]]) -> tuple[KnownSettings, ...]:
-    """What is known of the settings of each family that is there."""
+    """The known settings of each family among the sides."""
     families = dict.fromkeys(part.family for side in sides for part in side)
     return tuple(KNOWN[family] for family in families)
 
@@ -115,7 +116,7 @@ WORK_NAMES: Mapping[str, Message] = {
     "encryption": say_in("heading", "encryption"),
     "compression": say("compression"),
 }
-"""What a part of the work is called where a person reads it."""
+"""Labels of the parts of the work."""
 
 _OTHER_WORK = {
     "workload",
@@ -128,7 +129,7 @@ _OTHER_WORK = {
     "arrivals",
     "isolation",
 }
-"""Where these differ, the sides do not do the same work."""
+"""If one of these differs, the sides do not do the same work."""
 
 
 def _settings(
@@ -182,7 +183,7 @@ def _is_on_somewhere(name: str, sides: Sequence[Sequence[Surroundings]]) -> bool
 
 
 def _plain(part: Surroundings, name: str) -> str | None:
-    """A value without the places and names that are that server's own."""
+    """The value, with the server's own paths and names replaced by placeholders."""
     value = part.variables.get(name)
     if value is None:
         return NO_SUCH if part.variables else None
@@ -194,7 +195,7 @@ def _plain(part: Surroundings, name: str) -> str | None:
 
 
 def _only_places(values: Values) -> bool:
-    """Whether all that are known are paths: where files lie shows in the host's disks."""
+    """Whether all known values are paths: the facts of the host's disks show where files are."""
     known = [value for value in values if value and value != NO_SUCH]
     return bool(known) and all(
         value.startswith(("/", "./", "<")) and not value.startswith("</") for value in known
@@ -222,7 +223,7 @@ def _server(
 
 
 def _version(part: Surroundings, name: str) -> str | None:
-    """MariaDB adds `-log` where a log is on: that is a setting of its own."""
+    """The version without the `-log` that MariaDB adds if a log is on: that is its own setting."""
     value = part.variables.get(name)
     return value.removesuffix("-log") if value else None
 
@@ -239,7 +240,7 @@ def _host(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
 
 
 def _same_libc(values: Values) -> Values:
-    """Where a process could not be read only the version is known: it may be the same build."""
+    """Without the build where a side has only the version (its process could not be read)."""
     known = [value for value in values if value]
     short = {value for value in known if "(" not in value}
     return tuple(
@@ -257,7 +258,7 @@ def _generator(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
 
 
 _GENERATOR_NAMES: Mapping[str, Message] = {"kernel": say("kernel"), "cores": say("cores")}
-"""Those that are not the same in all languages."""
+"""Names that need translation; the others are the same in all languages."""
 
 
 def _unknown(
@@ -286,7 +287,7 @@ def _names(mappings: Iterable[Mapping[str, str]]) -> list[str]:
 
 
 def _values(sides: Sequence[Sequence[str | None]]) -> Values:
-    """A side's value; where its parts have several, all of them."""
+    """One value per side; all of them where its parts have several."""
     found: list[str | None] = []
     for values in sides:
         known = sorted({value for value in values if value is not None})
@@ -295,14 +296,14 @@ def _values(sides: Sequence[Sequence[str | None]]) -> Values:
 
 
 def _differ(values: Values) -> bool:
-    """Whether those that are known are not all the same."""
+    """Whether the known values differ."""
     return len({_canonical(value) for value in values if value is not None}) > 1
 
 
 def _canonical(value: str) -> str:
-    """One way to write what servers write in several: `ON` and `1`, `10` and `10.000000`.
+    """One spelling for values that servers write in several ways: `ON` and `1`, `10` and `10.0`.
 
-    What a server does not have is off there.
+    A setting that a server does not have counts as off.
     """
     word = value.strip().lower().replace(NO_SUCH, "off")
     word = {"on": "1", "yes": "1", "true": "1", "off": "0", "no": "0", "false": "0"}.get(word, word)

@@ -1,7 +1,7 @@
-"""What the variants of an experiment promise of a commit: where that differs, so does the work.
+"""The durability of commits in the variants of an experiment.
 
-Rates of a server that may lose commits cannot be compared with those of one that may not; that is
-reported before any figure.
+The rates of a server that may lose commits cannot be compared with those of one that may not. A
+difference is reported before any figure.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _ZEROS = ("OFF", "NO", "FALSE")
 def variables_of_variants(
     experiment: Experiment, targets: Sequence[Mapping[str, Any]]
 ) -> dict[str, Variables]:
-    """By variant, the variables under which its steps ran.
+    """The variables under which the steps of each variant ran, by the variant's name.
 
-    `targets`: those of environment.json, one for each server in the order in which the variants
-    come to it; what a variant sets itself was set after it was asked.
+    `targets` are those of environment.json, one for each server, in the order in which the variants
+    first use it. They were read before a variant's own settings were applied.
     """
     keys: dict[str, int] = {}
     found: dict[str, Variables] = {}
@@ -42,7 +42,7 @@ def variables_of_variants(
 
 
 def warnings(variants: Mapping[str, Variables]) -> list[Message]:
-    """Where durability differs, and where all may lose commits alike."""
+    """Warnings where durability differs between variants, or where all of them may lose commits."""
     differing: list[Message] = []
     relaxed: list[str] = []
     for known in KNOWN.values():
@@ -83,7 +83,7 @@ def _compare(
 
 
 def _value(said: str) -> str:
-    """Some servers write switches as words, others as numbers."""
+    """The value, with a switch as `1` or `0`: some servers write switches as words."""
     if said.upper() in _ONES:
         return "1"
     return "0" if said.upper() in _ZEROS else said

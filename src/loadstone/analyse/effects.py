@@ -1,8 +1,8 @@
-"""By how much B is faster than A, with an interval, and how sure it is that it is not chance.
+"""The effect of B against A, with an interval and a p-value.
 
-Everything is done on logarithms of rates: noise of a throughput is a share of it rather than a
-number of events, and the difference of logarithms is the logarithm of the ratio. An effect is
-B / A - 1, of geometric means. Values are rates, one a unit; for latencies swap A and B.
+Everything is computed on logarithms of rates, because the noise of a throughput is proportional to
+it, and because the difference of logarithms is the logarithm of the ratio. An effect is B / A - 1,
+of geometric means. Values are rates, one per unit; for latencies, swap A and B.
 """
 
 from __future__ import annotations
@@ -15,34 +15,35 @@ from statistics import fmean
 from loadstone.analyse.intervals import CONFIDENCE, Interval, spread, student_factor
 
 _FARTHEST = 700.0
-"""The largest log ratio: the exponential of more has no number."""
+"""The largest log ratio: the exponential of more overflows a float."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A unit of A and the unit of B that was measured beside it: events a second."""
+    """A unit of A and the unit of B that was measured next to it, in events a second."""
 
     a: float
     b: float
     a_first: bool | None = None
-    """Which was first; `None` where the pair holds both orders, as a whole ABBA round does."""
+    """Whether A was first; `None` if the pair has both orders, as a whole ABBA round does."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """B / A - 1, where it lies, and the chance of seeing as much where there is none."""
+    """B / A - 1, its interval, and the p-value of no effect."""
 
     relative: float
     interval: Interval | None
-    """`None`, as the p-value, where the units are too few to know their spread."""
+    """`None`, like the p-value, if there are too few units to estimate the spread."""
     p_value: float | None
-    """Two-sided, of no difference."""
+    """Two-sided p-value of no difference."""
     units: int
-    """Pairs; where units are not paired, those of the side that has fewer."""
+    """The number of pairs; of unpaired units, that of the smaller side."""
     degrees: float
     """Degrees of freedom of the standard error."""
     spread: float
-    """A pair's log ratio spreads by this; divided by the root of the units, its standard error."""
+    """Standard deviation of a pair's log ratio. Divided by the square root of `units` it is the
+    standard error."""
     method: str
 
     @property
@@ -71,34 +72,34 @@ class Effect:
 
 @dataclass(frozen=True)
 class Variation:
-    """Coefficients of variation, as shares of the mean; `None` where there are too few values."""
+    """Coefficients of variation, as shares of the mean; `None` if there are too few values."""
 
     within: float | None
-    """Variation of the seconds of a step: the root of the mean square over all steps."""
+    """Variation of the seconds within a step: the root of the mean square over all steps."""
     between: float | None
-    """Variation of the steps' means."""
+    """Variation between the means of the steps."""
 
 
 def log_ratio(pair: Pair) -> float:
     """The logarithm of B / A.
 
     Raises:
-        ValueError: one of the two did nothing, and a ratio to nought says nothing.
+        ValueError: one of the two rates is zero.
     """
     if pair.a <= 0 or pair.b <= 0:
-        raise ValueError("a rate of nought has no ratio: leave the unit out")
+        raise ValueError("a rate of zero has no ratio: leave the unit out")
     return math.log(pair.b / pair.a)
 
 
 def paired(pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Effect:
     """The effect in units that were measured side by side.
 
-    Where pairs came in both orders, what the second place adds is taken out before the spread is
-    reckoned: the analysis of a two-period crossover (B. Jones and M. G. Kenward, "Design and
-    Analysis of Cross-Over Trials", 3rd ed. 2014, chapter 2), for one degree of freedom.
+    If there are pairs in both orders, the effect of the order is removed before the spread is
+    computed. It is the analysis of a two-period crossover (B. Jones and M. G. Kenward, "Design and
+    Analysis of Cross-Over Trials", 3rd ed. 2014, chapter 2), and costs one degree of freedom.
 
     Raises:
-        ValueError: there is no pair, or one of a rate of nought.
+        ValueError: there is no pair, or a rate is zero.
     """
     if not pairs:
         raise ValueError("an effect of no pair")
@@ -121,7 +122,7 @@ def _crossover(forward: Sequence[float], backward: Sequence[float], confidence: 
     ]
     units, degrees = len(left), len(left) - 2
     variance = math.fsum(value * value for value in left) / degrees if degrees > 0 else 0.0
-    # Equal numbers of both orders make this the variance itself.
+    # With equal numbers of both orders the factor is 1.
     uneven = units / 4 * (1 / len(forward) + 1 / len(backward))
     wide = math.sqrt(variance * uneven)
     method = "paired t, order taken out"
@@ -129,13 +130,13 @@ def _crossover(forward: Sequence[float], backward: Sequence[float], confidence: 
 
 
 def unpaired(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDENCE) -> Effect:
-    """The effect in units of A and B that have nothing to do with each other.
+    """The effect between independent units of A and B.
 
-    B. L. Welch, "The generalization of 'Student's' problem when several different population
-    variances are involved", Biometrika 34, 1947, on logarithms.
+    It is Welch's t test on logarithms: B. L. Welch, "The generalization of 'Student's' problem when
+    several different population variances are involved", Biometrika 34, 1947.
 
     Raises:
-        ValueError: a side has no unit, or one of a rate of nought.
+        ValueError: a side has no unit, or a rate is zero.
     """
     if not a or not b:
         raise ValueError("an effect of units of one side alone")
@@ -154,7 +155,7 @@ def unpaired(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDE
 def _effect(
     ratio: float, wide: float, counted: tuple[int, float], named: tuple[str, float]
 ) -> Effect:
-    """`counted`: units and degrees of freedom; `named`: the method and the confidence."""
+    """Build the effect; `counted`: units and degrees of freedom, `named`: method and confidence."""
     units, degrees = counted
     method, confidence = named
     if degrees <= 0:
@@ -173,7 +174,7 @@ def _ends(ratio: float, reach: float) -> tuple[float, float]:
 
 
 def two_sided(ratio: float, error: float, degrees: float) -> float:
-    """The chance of a log ratio at least as far from none; without any spread it is 0 or 1."""
+    """The two-sided p-value of a log ratio; 0 or 1 where there is no spread."""
     from scipy.special import stdtr
 
     if error == 0:
@@ -182,7 +183,7 @@ def two_sided(ratio: float, error: float, degrees: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p-values corrected for their number, in the order given.
+    """The p-values, corrected for their number, in the given order.
 
     All at or below a level may be believed together: the chance that even one of them is false is
     no higher than the level.
@@ -206,7 +207,7 @@ def holm_factors(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def variation(steps: Sequence[Sequence[float]]) -> Variation:
-    """How much the seconds of a step differ, and how much the steps: each step's rates a second."""
+    """The variation within and between steps; `steps` has the rates of each step's seconds."""
     means = [fmean(step) for step in steps if step]
     shares = [spread(step) / fmean(step) for step in steps if len(step) > 1 and fmean(step) > 0]
     within = math.sqrt(fmean(share * share for share in shares)) if shares else None

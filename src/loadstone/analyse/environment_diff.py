@@ -1,7 +1,7 @@
-"""One part of a run as it is compared: what was driven, the server's settings, and the hosts.
+"""The surroundings of one part of a run, for comparison: the work, the settings and the hosts.
 
-Read from what stands in the run's folder, which may be copied from anywhere: what is not there, or
-not of the kind that it should be, is not known.
+They are read from the run's folder, which may have been copied from anywhere: what is missing, or
+has the wrong type, is unknown.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from loadstone.model.result import StepResult
 from loadstone.model.target import family_in
 
 _SHORTEST_PLACE = 3
-"""A place of fewer letters (`/`, a host called `a`) would be found in every value."""
+"""The shortest path or host name to replace: a shorter one (`/`, `a`) would match in every
+value."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What surrounded one variant of one run."""
+    """The surroundings of one variant of one run."""
 
     work: Mapping[str, str]
-    """What was driven, and how."""
+    """The work: what was driven, and how."""
     variables: Mapping[str, str]
     """Variables of the first target's server."""
     host: HostSurroundings
@@ -40,11 +41,11 @@ class Surroundings:
     generator: Mapping[str, str]
     """The machine that drove the load."""
     family: str = MYSQL
-    """Which family the first target's server is of."""
+    """The family of the first target's server."""
 
     @property
     def own_places(self) -> tuple[tuple[str, str], ...]:
-        """The server's own places and name, longest first, and what to write for them."""
+        """The server's own paths and host name, longest first, each with its placeholder."""
         found = [
             (value.rstrip("/"), f"<{name}>")
             for name in KNOWN[self.family].own_places
@@ -54,7 +55,7 @@ class Surroundings:
 
 
 def surroundings_of(part: Part) -> Surroundings:
-    """From environment.json, the plan and the steps."""
+    """The surroundings, from environment.json, the plan and the steps."""
     document = part.run.environment
     steps = [step for step in part.run.result.steps if step.variant == part.variant]
     target = _target(document, part.variant, steps)
@@ -72,7 +73,7 @@ def surroundings_of(part: Part) -> Surroundings:
 def _target(
     document: Mapping[str, Any], variant: str, steps: Sequence[StepResult]
 ) -> Mapping[str, Any]:
-    """The variant's own; else that of the server that its first step was driven at."""
+    """The variant's own target in the document, else the server of its first step."""
     own = _mapping(document.get("variants")).get(variant)
     known = [each for each in _list(own) or _list(document.get("targets")) if _is_mapping(each)]
     wanted = next((step.targets[0].target for step in steps if step.targets), None)
@@ -119,14 +120,14 @@ def _workloads(part: Part, plan: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _part_of(member: object) -> str | None:
-    """What one workload of a mix has of the load: `report: users=2`."""
+    """The part of one workload in a mix: `report: users=2`."""
     known = _mapping(member)
     has = {name: known.get(name) for name in ("users", "weight", "think_s")}
     return f"{known.get('name')}: {_pairs({k: v for k, v in has.items() if v is not None})}"
 
 
 def _protocol(part: Part, drive: Mapping[str, Any]) -> str | None:
-    """A level of an experiment may say otherwise than its plan, which is the first step's."""
+    """The protocol; in an experiment that of the variant, as the plan is only the first step's."""
     for _, level in part.run.variant(part.variant).levels:
         if level.client and level.client.prepared is not None:
             return "prepared" if level.client.prepared else "text"
@@ -134,7 +135,7 @@ def _protocol(part: Part, drive: Mapping[str, Any]) -> str | None:
 
 
 def _asked(level: Level) -> Iterator[tuple[str, str | None]]:
-    """What a level changes beside the server's variables and what shows by itself."""
+    """What a level changes, except server variables and what other facts already show."""
     if level.client:
         yield "connect", level.client.connect
         yield "hosts", ", ".join(level.client.hosts)
@@ -186,13 +187,13 @@ def _generator(machine: Mapping[str, Any], part: Part) -> Iterator[tuple[str, st
 
 
 def _pairs(value: object) -> str | None:
-    """`kind=special, hits=75`."""
+    """A mapping as text: `kind=special, hits=75`."""
     pairs = _mapping(value)
     return ", ".join(f"{name}={_text(each)}" for name, each in pairs.items()) or None
 
 
 def _fingerprint(document: object) -> str | None:
-    """A few characters that are others where the document is."""
+    """A short hash of the document."""
     if not document:
         return None
     text = json.dumps(document, sort_keys=True)

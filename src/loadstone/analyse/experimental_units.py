@@ -1,7 +1,7 @@
-"""From the steps of an experiment to units that may be compared, and which are compared.
+"""Groups the steps of an experiment into units, and pairs the units to compare.
 
-A step knows of which unit it is (`lab.blocks` planned it): a round without restarts, else a block.
-All steps of a variant in a cell and unit are one observation, their mean.
+Each step has the number of its unit, from the plan (`lab.blocks`): a round without restarts, else a
+block. All steps of a variant in a cell and unit are one observation, their mean.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from loadstone.model.experiment import Experiment, Variant
 from loadstone.model.plan import Rate
 
 STEAL_APART = 0.02
-"""Share of all cores: where the hypervisor took so much more from one side of a unit than from the
-other, the sides may differ by as much in rate, as a server that is busy on all cores does.
-What it takes from both alike makes both slower, and their ratio is what it was."""
+"""Share of all cores. If the hypervisor took this much more from one side of a unit than from the
+other, the unit is invalid: if the server is busy on all cores, the rates may differ by as much.
+What it takes from both sides alike slows both, and their ratio stays the same."""
 
 Cell = tuple[str, int, Rate | None]
 """A workload, virtual users, and the rate of an open loop."""
@@ -26,18 +26,18 @@ Cell = tuple[str, int, Rate | None]
 
 @dataclass(frozen=True)
 class Observed:
-    """A step that was carried out."""
+    """A step that was run."""
 
     variant: str
     cell: Cell
     unit: int
     forward: bool
-    """Whether variants were gone through in their order when it was measured."""
+    """Whether the pass that measured it went through the variants in forward order."""
     rate: float | None
-    """Events a second; `None` where there is none to quote, which spoils the unit."""
+    """Events a second; `None` if there is none to quote, which makes the unit invalid."""
     spoiled: frozenset[Spoiled] = frozenset()
     steal: float = 0.0
-    """Share of all cores that the hypervisor gave to others; nought where nobody looked."""
+    """Share of all cores that the hypervisor gave to others; zero where it was not observed."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Contrast:
 
     factor: str
     a: str
-    """With the first level of the factor."""
+    """The variant with the first level of the factor."""
     b: str
 
 
 def contrasts(experiment: Experiment) -> tuple[Contrast, ...]:
-    """Each further level of each factor against its first, all other factors being equal."""
+    """Each further level of each factor against its first, with all other factors equal."""
     return tuple(
         Contrast(factor.name, base.name, variant.name)
         for at, factor in enumerate(experiment.factors)
@@ -62,16 +62,16 @@ def contrasts(experiment: Experiment) -> tuple[Contrast, ...]:
 
 
 def _with(variant: Variant, at: int, experiment: Experiment) -> Variant:
-    """The variant with the first level of one factor."""
+    """The variant, but with the first level of the factor at this index."""
     factor = experiment.factors[at]
     levels = (*variant.levels[:at], (factor.name, factor.levels[0]), *variant.levels[at + 1 :])
     return Variant(levels=levels)
 
 
 def sides(steps: Iterable[Observed], contrast: Contrast) -> Mapping[Cell, tuple[Sides, ...]]:
-    """The units of both variants beside each other, by cell, in the order of their numbers.
+    """The paired units of both variants, by cell, in the order of their numbers.
 
-    A unit that is not whole (the run ended there) is not among them: half a round has no balance.
+    Incomplete units (the run ended there) are left out: half a round is not balanced.
     """
     found: dict[Cell, dict[int, dict[str, list[Observed]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
@@ -106,5 +106,5 @@ def _unit(steps: list[Observed]) -> Unit:
 
 
 def _robbed(unit: Unit) -> Unit:
-    """Either side: which of them it was that had less is no matter."""
+    """The unit, marked invalid because of steal; both sides of a pair are marked."""
     return replace(unit, spoiled=unit.spoiled | {"steal"})

@@ -1,16 +1,16 @@
-"""Limits that a run must keep (`p99<20ms`), and changes that must not be (`tps<-5%`): for CI.
+"""Gates for CI: limits that a run must keep (`p99<20ms`), and forbidden changes (`tps<-5%`).
 
-How they are decided where the evidence is thin is part of what they promise, see docs/gates.md:
+Their rules for thin evidence are part of the contract, see docs/gates.md:
 
-- A threshold is asked of the figure that is quoted: the mean of a level's repeats, for latencies
-  the middle repeat's. It needs no interval, as it says nothing of a difference. Of a search it is
-  asked at the level that was found.
-- A change is asked of the interval: it fails a build where all of the interval lies beyond the
-  limit, at 95 % over all cells together (Bonferroni). What the interval leaves open is told, and
-  passes: a gate that fails on noise is switched off. Where each side has a single step there is
-  no interval, and the figure itself decides.
-- What cannot be judged at all (a step that failed or never settled, a figure that is not there, a
-  level that the other side does not have) fails: a gate that sees nothing must not be a pass.
+- A threshold applies to the quoted figure: the mean of a level's repeats, for latencies the middle
+  repeat's. It needs no interval, as it says nothing of a difference. For a search it applies at the
+  level that was found.
+- A change applies to the interval: it fails a build if the whole interval lies beyond the limit, at
+  95 % over all cells together (Bonferroni). If the interval leaves it open, that is reported and
+  passes: a gate that fails on noise gets switched off. If each side has a single step there is no
+  interval, and the figure itself decides.
+- What cannot be judged at all (a step that failed or never settled, a missing figure, a level that
+  the other side does not have) fails: a gate that sees nothing must not pass.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from loadstone.model.search import SearchOutcome
 State = Literal["held", "broken", "not decided", "no evidence"]
 
 FAILING: frozenset[State] = frozenset({"broken", "no evidence"})
-"""What ends with exit code 99."""
+"""The states that end the program with exit code 99."""
 
 _FORM = re.compile(r"\s*([a-z0-9_.]+)\s*(<=|>=|<|>)\s*([+-]?\d+(?:\.\d+)?)\s*([a-z%µ/]*)\s*")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -58,14 +58,14 @@ _EXAMPLES: dict[Kind, str] = {
 
 
 class GateError(LoadstoneError):
-    """A limit that cannot be understood: a usage error, before anything is started."""
+    """A gate that cannot be parsed: a usage error, raised before anything is started."""
 
     exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A metric and a limit for it, or for its change."""
+    """A metric, and a limit for it or for its change."""
 
     text: str
     """The gate as it was written."""
@@ -73,16 +73,16 @@ class Gate:
     relation: str
     """`<`, `<=`, `>` or `>=`."""
     limit: float
-    """In the metric's own unit; of a change a share: -0.05."""
+    """In the metric's unit; for a change, a share: -0.05."""
 
     def is_so(self, value: float) -> bool:
-        """Whether the value stands to the limit as the gate says."""
+        """Whether the gate's relation holds between the value and the limit."""
         return _COMPARE[self.relation](value, self.limit)
 
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of a gate in one place."""
+    """The outcome of one gate at one place."""
 
     gate: str
     metric: Metric
@@ -93,20 +93,20 @@ class Check:
     """The figure, or the change as a share."""
     interval: Interval | None = None
     why: Message | None = None
-    """What the state does not say by itself."""
+    """The reason, where the state alone does not say it."""
     is_change: bool = False
 
     @property
     def fails(self) -> bool:
-        """Whether it ends with exit code 99."""
+        """Whether it ends the program with exit code 99."""
         return self.state in FAILING
 
 
 def threshold(text: str) -> Gate:
-    """`p99<20ms`, `tps>=1000`, `errors<0.1%`: what must be.
+    """Parse a condition that must hold: `p99<20ms`, `tps>=1000`, `errors<0.1%`.
 
     Raises:
-        GateError: there is no such figure, or the unit is not its own.
+        GateError: there is no such figure, or the unit is not one of that figure.
     """
     metric, relation, number, unit = _parts(text, "p99<20ms")
     units, example, name = _UNITS[metric.kind], _EXAMPLES[metric.kind], metric.name
@@ -133,7 +133,7 @@ def threshold(text: str) -> Gate:
 
 
 def change(text: str) -> Gate:
-    """`tps<-5%`, `p99>+10%`: what must not be, against the first side.
+    """Parse a change that must not happen, against the first side: `tps<-5%`, `p99>+10%`.
 
     Raises:
         GateError: there is no such figure, or it is not a percentage.
@@ -168,9 +168,9 @@ def _parts(text: str, example: str) -> tuple[Metric, str, str, str]:
 def judge_thresholds(
     gates: Sequence[Gate], steps: Sequence[StepResult], missing: Sequence[str] = ()
 ) -> list[Check]:
-    """Each gate at each level.
+    """Check each gate at each level.
 
-    `missing`: levels that were planned and never run, for a person.
+    `missing` names the levels that were planned and never run, for a person.
     """
     found = levels(steps)
     checks = []
@@ -189,10 +189,10 @@ def judge_thresholds(
 def judge_search(
     gates: Sequence[Gate], found: SearchOutcome | None, steps: Sequence[StepResult]
 ) -> list[Check]:
-    """Each gate at the level that a search found, by all of its steps there.
+    """Check each gate at the level that a search found, over all of its steps there.
 
-    What it tries beyond its answer is too high on purpose, and says nothing of a limit.
-    `found`: `None` where the search was broken off.
+    The levels that it tries beyond its answer are too high on purpose, and say nothing of a limit.
+    `found` is `None` if the search was interrupted.
     """
     why = _why_unfound(found)
     if found is None or why:
@@ -214,7 +214,7 @@ def _why_unfound(found: SearchOutcome | None) -> Message | None:
 
 
 def _is_answer(found: SearchOutcome, step: StepResult) -> bool:
-    """Of an objective, the rate that held it; else the fewest users at the peak."""
+    """Whether the step is at the rate that held the objective, or else at the users of the peak."""
     users, rate = found.concurrency, found.rate
     if users is not None and step.concurrency != users.value:
         return False
@@ -241,9 +241,9 @@ def _judge(gate: Gate, level: Level) -> Check:
 
 
 def quoted(metric: Metric, steps: Iterable[StepResult]) -> float | None:
-    """The figure of some repeats: their mean; of latencies the middle one, which are not averaged.
+    """The quoted figure of repeats: their mean, or for latencies the middle one.
 
-    Of an even number of latencies it is the worse of the two in the middle.
+    Latencies are not averaged: of an even number it is the worse of the two in the middle.
     """
     values = [value for step in steps if (value := metric.of(step)) is not None]
     if not values:
@@ -254,7 +254,7 @@ def quoted(metric: Metric, steps: Iterable[StepResult]) -> float | None:
 
 
 def unfit(step: StepResult) -> Message | None:
-    """Why nothing may be said of a step; `None`: it ended, is level, was never held."""
+    """Why a step cannot be judged; `None` if it ended, is steady and was never held back."""
     match step.state:
         case "failed":
             return say("step {number} failed", number=step.step)
@@ -270,7 +270,7 @@ def unfit(step: StepResult) -> Message | None:
 
 
 def place_of(workload: str, users: int, rate: Rate | None, context: str) -> Message:
-    """`oltp_read_write, 64 users`, with the variant where there are several.
+    """The place as text: `oltp_read_write, 64 users`, with the variant where there are several.
 
     Programs know the place by this text too (--json, JUnit), so its numbers have no commas.
     """
@@ -286,18 +286,18 @@ def place_of(workload: str, users: int, rate: Rate | None, context: str) -> Mess
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one metric in one place, as far as it is known."""
+    """A change of one metric at one place, as far as it is known."""
 
     where: Message
     relative: float | None
-    """`None`: it cannot be said at all."""
+    """`None`: it is unknown."""
     interval: Interval | None
-    """`None`: a side has a single step, or there is no change to speak of."""
+    """`None`: a side has a single step, or the change is unknown."""
     why: Message | None = None
 
 
 def judge_changes(gate: Gate, changes: Iterable[Change]) -> Iterator[Check]:
-    """The gate in each place; `relation` and `limit` say what must not be."""
+    """Check the gate at each place; `relation` and `limit` describe the forbidden change."""
     for each in changes:
         state, why = _state(gate, each)
         yield Check(

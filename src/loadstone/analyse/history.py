@@ -1,7 +1,7 @@
-"""Many runs of one name, in the order of time: each figure's series, and where its level changed.
+"""The history of runs of one name: the series of each figure over time, and its changes of level.
 
-What runs are called is what makes them one history. A run without a step that may be quoted at a
-level has no value there, and is counted.
+Runs with the same name form one history. A run without a quotable step at a level has no value
+there, and is counted in `left_out`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from loadstone.analyse.paired_sides import Part, Run, parts_of
 from loadstone.model.message import Message, say, say_in
 
 FEWEST_RUNS = 8
-"""In a shorter history a change would have to be very great to be told from noise."""
+"""The fewest runs to judge: with fewer, only a very large change would stand out from noise."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run's value."""
+    """The value of one run."""
 
     run: str
     started_at: str | None
@@ -44,11 +44,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Turn:
-    """A change of level, and what else changed between the two runs beside it."""
+    """A change of level, and what else changed between the runs before and after it."""
 
     point: ChangePoint
     differs: tuple[Message, ...]
-    """Names of what differs between the last run before and the first one after."""
+    """Labels of the differences between the last run before it and the first one after."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,17 @@ class Series:
     points: tuple[Point, ...]
     turns: tuple[Turn, ...]
     left_out: int
-    """Runs that had the level, and no step of it that may be quoted."""
+    """The number of runs that had this level but no quotable step at it."""
     unseen: tuple[State, Message] | None = None
-    """What a gate says where the newest run of that name has no value here, and why."""
+    """The state of a gate, and the reason, if the newest run of that name has no value here."""
 
     @property
     def values(self) -> list[float]:
-        """In the order of time."""
+        """The values in the order of time."""
         return [point.value for point in self.points]
 
     def levels(self) -> list[list[float]]:
-        """The values between the turns."""
+        """The values, split at the turns."""
         ends = [0, *(turn.point.at for turn in self.turns), len(self.points)]
         return [self.values[begin:end] for begin, end in pairwise(ends)]
 
@@ -124,7 +124,7 @@ def _series(key: _Key, parts: Sequence[Part], metric: Metric, newest: Run) -> Se
 
 
 def _unseen(newest: Run, last: Part, cell: Cell, metric: Metric) -> tuple[State, Message]:
-    """Why the newest run says nothing: `last` is the newest part that has the level at all."""
+    """Why the newest run has no value; `last` is the newest part that has the level at all."""
     if last.run is newest:
         faults = filter(None, (unfit(step) for step, _ in last.seen(cell)))
         why = next(faults, say("it has no {metric}", metric=metric.name))
@@ -142,11 +142,11 @@ def _differs(before: Part, after: Part) -> tuple[Message, ...]:
 def judge_history(
     found: Sequence[Series], gates: Mapping[str, Sequence[Gate]], level: float = 0.05
 ) -> list[Check]:
-    """Each gate at the last turn of each series of its metric: the newest level by the one before.
+    """Check each gate at the last turn of each series: the newest level against the one before.
 
-    `gates` by the name of their metric. A series that never turned has not changed; one that is
-    too short to tell is left open, since every history begins; one that is not there fails, and one
-    in which the newest run should have a value and has none.
+    `gates` are by the name of their metric. A series without a turn has not changed and passes. One
+    that is too short is not decided, since every history starts short. A missing series fails, and
+    so does one where the newest run should have a value but has none.
     """
     asked = sum(len(gates.get(series.metric.name, ())) for series in found)
     confidence = 1 - level / max(asked, 1)

@@ -1,7 +1,7 @@
-"""Where a mean lies: intervals that name the method that made them.
+"""Confidence intervals of means, with the name of their method.
 
-Values are one figure a unit (a step, a block of steps), never one a second: seconds of one step are
-not independent of each other.
+There is one value per unit (a step, a block of steps), never one per second: the seconds of a step
+are not independent of each other.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """From `low` to `high`, in the values' unit, at a confidence such as 0.95."""
+    """An interval in the unit of the values, at a confidence such as 0.95."""
 
     low: float
     high: float
     confidence: float
     method: str
-    """`t`, and so on: quoted with the figure."""
+    """The method, such as `t`; it is quoted with the figure."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, and the interval that it lies in: `None` where the values are too few for one."""
+    """A figure and its interval, which is `None` if there are too few values."""
 
     value: float
     interval: Interval | None
@@ -34,21 +34,21 @@ class Estimate:
 
 
 def student_factor(degrees: float, confidence: float = CONFIDENCE) -> float:
-    """By how many standard errors Student's interval reaches to each side."""
-    # scipy.stats would take a second to import.
+    """Half the width of Student's interval, in standard errors."""
+    # Importing scipy.stats takes a second.
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, (1 + confidence) / 2))
 
 
 def spread(values: Sequence[float]) -> float:
-    """The sample's standard deviation; of at least two values."""
+    """The sample standard deviation of at least two values."""
     mean = math.fsum(values) / len(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def t_mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
-    """The mean with Student's interval: units are few and their spread is not known.
+    """The mean with Student's interval, as there are few units of unknown spread.
 
     Raises:
         ValueError: there is no value.

@@ -1,4 +1,4 @@
-"""What is known of the settings of a family of servers. A new family's is entered here."""
+"""Knowledge about the settings of each family of servers. A new family is registered here."""
 
 from __future__ import annotations
 
@@ -13,87 +13,87 @@ from loadstone.model.message import Message
 
 
 class KnownSettings(Protocol):
-    """One family's."""
+    """Knowledge about the settings of one family."""
 
     @property
     def meanings(self) -> Mapping[str, Meaning]:
-        """By the variable's name, where it was changed by the newest one."""
+        """Meanings by the variable's name, the newest one if it was renamed."""
 
     @property
     def renamed(self) -> Mapping[str, str]:
-        """Settings that have another name on other servers, and the one of the table above."""
+        """Other names of settings, each with the name that `meanings` has."""
 
     @property
     def places(self) -> Collection[str]:
-        """Folders that matter by which disk they are on."""
+        """Settings that name folders which matter only by the disk they are on."""
 
     # The review of one server.
 
     @property
     def rules(self) -> Sequence[Rule]:
-        """What is looked at."""
+        """The rules of the review."""
 
     @property
     def fragment_head(self) -> Sequence[str]:
-        """What stands before the settings in the file that the server reads."""
+        """The lines before the settings in the server's configuration file."""
 
-    # What the servers of an experiment promise of a commit.
+    # The durability of commits.
 
     @property
     def deciding(self) -> Sequence[str]:
-        """What decides whether a commit lasts, the weightiest first."""
+        """The settings that decide whether a commit is durable, the most important first."""
 
     @property
     def lasting(self) -> Mapping[str, str]:
-        """With which values of those it does."""
+        """The values of these settings with which commits are durable."""
 
     def losing(self, variables: Mapping[str, str]) -> list[str]:
-        """The settings with which a crash may lose commits, as they are."""
+        """Those of the current settings with which a crash may lose commits."""
 
-    # What differs between servers.
+    # Differences between servers.
 
     @property
     def versions(self) -> Mapping[str, Message]:
-        """The build of a server, by the variables that tell it, and what they are called."""
+        """Variables that identify the build of a server, with their labels."""
 
     @property
     def own_places(self) -> Sequence[str]:
-        """Variables that say where a server's own files are, and what its host is called."""
+        """Variables with the paths of a server's own files, and its host's name."""
 
     @property
     def part_of(self) -> Mapping[str, str]:
-        """Settings of something that does nothing unless it is switched on, and the switch."""
+        """Settings that have no effect unless a feature is on, with the feature's switch."""
 
     @property
     def shown_though_missing(self) -> Collection[str]:
-        """Settings whose absence says how the server works."""
+        """Settings that are shown even where a server lacks them, as that says how it works."""
 
     @property
     def lists(self) -> Collection[str]:
-        """Long lists, of which only what differs is told."""
+        """Settings with long lists as values, of which only the differences are shown."""
 
     def leaders(self, name: str) -> tuple[str, ...]:
-        """The settings by which a server chooses this one, when nobody says otherwise."""
+        """The settings from which a server derives this one by default."""
 
     def is_identity(self, name: str) -> bool:
-        """Whether it says who or where a server is, or what its own past left in it."""
+        """Whether the variable only identifies a server or reflects its own past."""
 
-    # What the page of a run shows.
+    # The page of a run.
 
     @property
     def matters(self) -> Sequence[str]:
-        """What is shown of all settings, durability first."""
+        """The settings to show, durability first."""
 
     def is_own(self, name: str) -> bool:
-        """Whether it differs between any two servers and changes no figure."""
+        """Whether the setting differs between any two servers and affects no figure."""
 
 
 KNOWN: dict[str, KnownSettings] = {MYSQL: mysql}
-"""By the name that a target has for the family."""
+"""By the family's name, as in a target."""
 
 
 def by_newest_name(variables: Mapping[str, str], family: str = MYSQL) -> dict[str, str]:
-    """A server that has both names tells one setting twice."""
+    """The variables under their newest names: a server may have one setting under both names."""
     renamed = KNOWN[family].renamed
     found = {name: value for name, value in variables.items() if name not in renamed}
     for old, new in renamed.items():
@@ -103,7 +103,7 @@ def by_newest_name(variables: Mapping[str, str], family: str = MYSQL) -> dict[st
 
 
 def keeps_commits(name: str, family: str = MYSQL) -> bool:
-    """Whether a variable, by any of its names, decides what a crash leaves of the commits."""
+    """Whether a variable, under any of its names, affects the durability of commits."""
     newest = next(iter(by_newest_name({name: ""}, family)))
     meaning = KNOWN[family].meanings.get(newest)
     return meaning is not None and meaning.durability is not None

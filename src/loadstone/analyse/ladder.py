@@ -1,4 +1,4 @@
-"""What a ladder of concurrencies says: its levels, its peak and its knee."""
+"""The analysis of a ladder of concurrencies: its levels, its peak and its knee."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ KNEE_SHARE = 0.9
 """The knee is the smallest concurrency that reaches this share of the peak's rate."""
 
 SAME_SHARE = 0.05
-"""Rates without repeats that differ by less are not told apart: machines are noisier than that."""
+"""Rates without repeats that differ by less count as equal: that is the noise of machines."""
 
 LOST_SHARE = 0.01
-"""A step in which users were without connection for more of their time is not the server's rate."""
+"""If users were without connection for more of their time, the step's rate is not quotable."""
 
 Beyond = Literal["untried", "level", "falls", "unknown"]
-"""Above the peak: nothing was tried, the rate stays, it falls, or no rate there may be quoted."""
+"""Above the peak, nothing was tried, the rate stays, it falls, or no rate there is quotable."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class Level:
     workload: str
     concurrency: int
     rate: Rate | None
-    """Asked for in an open loop."""
+    """The rate asked for, in an open loop."""
     steps: tuple[StepResult, ...]
     tps: Mean | None
-    """`None` when no repeat has a rate that may be quoted."""
+    """`None` if no repeat has a quotable rate."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Where a ladder peaks, and from which level on more users hardly add to the rate.
+    """The peak of a ladder, and its knee: the level above which more users add little to the rate.
 
     The knee is defined by counting, not by fitting: the smallest concurrency whose mean rate is
     at least nine tenths of the peak's. Beyond it, users wait rather than work.
@@ -51,11 +51,11 @@ class Shape:
     last: Level
     """The highest concurrency that was tried."""
     beyond: Beyond
-    """What the levels above the peak do."""
+    """What the rate does above the peak."""
 
 
 def levels(steps: Iterable[StepResult]) -> list[Level]:
-    """The steps by variant, workload, concurrency and rate, in this order; closed loops first."""
+    """The levels, ordered by variant, workload, concurrency and rate; closed loops first."""
 
     def place(step: StepResult) -> tuple[str, str, int, float, str]:
         highest = step.rate.highest if step.rate else 0.0
@@ -80,9 +80,9 @@ def middle_step(steps: Sequence[StepResult]) -> StepResult:
 
 
 def shape(ladder: Sequence[Level]) -> Shape | None:
-    """Peak and knee of one variant's and workload's levels.
+    """The peak and knee of the levels of one variant and workload.
 
-    `None` with fewer than two, and in an open loop: there the rate is asked for, not found.
+    `None` with fewer than two levels, and in an open loop, where the rate is given, not found.
     """
     if any(level.rate for level in ladder):
         return None
@@ -108,7 +108,7 @@ def _beyond(ladder: Sequence[Level], rated: Sequence[Level], peak: Level) -> Bey
 
 
 def is_below(level: Level, peak: Level) -> bool:
-    """Whether the rate is lower by more than chance: beyond both intervals, or a twentieth."""
+    """Whether the level's rate is below the peak's by more than both intervals or a twentieth."""
     if level.tps is None or peak.tps is None:
         return False
     spread = sum(tps.half_width or 0.0 for tps in (level.tps, peak.tps))
@@ -125,9 +125,9 @@ def _level(steps: tuple[StepResult, ...]) -> Level:
 
 
 def quotable(step: StepResult) -> bool:
-    """Whether the step's rate may stand in a mean.
+    """Whether the step's rate may be quoted and averaged.
 
-    It was carried out to its end, steady, connected, and never held back.
+    It must have finished, be steady and connected, and never have been held back.
     """
     if step.held or step.steady is False:
         return False
@@ -135,7 +135,7 @@ def quotable(step: StepResult) -> bool:
 
 
 def lost_share(step: StepResult) -> float:
-    """How much of the users' time in the window they were without connection, 0 to 1."""
+    """Share of the users' time in the window without a connection, 0 to 1."""
     if step.window is None:
         return 0.0
     begin, end = step.window.from_s, step.window.to_s

@@ -1,7 +1,7 @@
-"""Sides beside each other: every workload, number of users and rate that any of them has.
+"""A matrix of sides: every workload, number of users and rate that any of them has.
 
-A side is a run, a level of a factor, or a target. Where the steps of a side differ in more than
-that (other factors, other runs), each combination is a context of its own.
+A side is a run, a level of a factor, or a target. If the steps of a side differ in more than that
+(other factors, other runs), each combination is a separate context.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ComparisonError(LoadstoneError):
 
 @dataclass(frozen=True)
 class Side:
-    """What is compared with another: its name and, by context, the parts of runs that it is."""
+    """One side of a comparison: its name and, by context, the parts of runs that belong to it."""
 
     name: str
     parts: Mapping[str, tuple[Part, ...]]
@@ -61,46 +61,46 @@ class Side:
 
 @dataclass(frozen=True)
 class Swings:
-    """How even a side's seconds are."""
+    """How much a side's rate varies from second to second."""
 
     variation: Variation
     dips: float | None
-    """Share of the seconds that were below half of their step's median rate."""
+    """Share of the seconds below half of their step's median rate."""
     lowest: float | None
-    """The lowest second by its step's median rate."""
+    """The rate of the slowest second, as a share of its step's median rate."""
 
 
 @dataclass(frozen=True)
 class SideResult:
-    """One side in one place."""
+    """One side at one place."""
 
     side: str
     steps: tuple[StepResult, ...]
     tps: Estimate | None
-    """Mean rate of the units that count; `None`: there is none."""
+    """Mean rate of the units that count; `None` if there is none."""
     swings: Swings
 
     def figure(self, metric: Metric) -> float | None:
-        """A metric as it is quoted: from the steps that settled, if any did."""
+        """The quoted value of a metric: from the steps that settled, if any did."""
         return quoted(metric, [step for step in self.steps if unfit(step) is None] or self.steps)
 
 
 @dataclass(frozen=True)
 class Against:
-    """A side against the first one in the same place."""
+    """A side against the first one at the same place."""
 
     side: str
     contest: Contest
     verdict: Verdict
 
     def effect(self, metric: Metric, confidence: float = CONFIDENCE) -> Effect | None:
-        """By how much any of its figures differs."""
+        """The effect in any metric; `None` if it is unknown."""
         return self.contest.effect(metric, confidence)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A workload, users and rate in one context."""
+    """A workload, number of users and rate in one context."""
 
     context: str
     cell: Cell
@@ -117,32 +117,32 @@ class Place:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """All sides in one place."""
+    """All sides at one place."""
 
     place: Place
     side_results: tuple[SideResult, ...]
     against: tuple[Against, ...]
 
     def of(self, side: str) -> SideResult | None:
-        """The side of that name, where it was measured here."""
+        """The result of the side with that name; `None` if it was not measured here."""
         return next((each for each in self.side_results if each.side == side), None)
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """All places."""
+    """All sides at all places."""
 
     sides: tuple[Side, ...]
-    """The first is what the others are compared with."""
+    """The others are compared with the first one."""
     cells: tuple[MatrixCell, ...]
     comparisons: int
-    """How many words were corrected for each other; of experiments each has corrected its own."""
+    """The number of comparisons the verdicts were corrected for; an experiment corrects its own."""
     interleaved: bool
-    """Whether all that is compared was measured side by side, in one experiment."""
+    """Whether all comparisons are within one experiment, measured side by side."""
 
     @property
     def single(self) -> bool:
-        """Whether a side has too few units somewhere for an interval."""
+        """Whether a side has too few units for an interval at some place."""
         return any(
             each.verdict.effect is not None and each.verdict.effect.interval is None
             for cell in self.cells
@@ -151,12 +151,12 @@ class Matrix:
 
 
 def matrix(runs: Sequence[Run], by: str | None = None) -> Matrix:
-    """All runs, by what was asked: `target`, a factor, or else by run.
+    """Compare the runs by `target`, by a factor, or by default run against run.
 
-    One run alone with one factor is compared by that.
+    A single run with one factor is compared by that factor.
 
     Raises:
-        ComparisonError: there are not two sides, or no such factor.
+        ComparisonError: there are fewer than two sides, or there is no such factor.
     """
     sides = split(runs, by)
     inside = by is not None or len(runs) == 1
@@ -198,10 +198,10 @@ def _words(found: Sequence[_Found], runs: Sequence[Run]) -> Sequence[Verdict]:
 
 
 def split(runs: Sequence[Run], by: str | None) -> list[Side]:
-    """The sides, in the order of runs, levels or targets.
+    """Split the runs into sides, in the order of runs, levels or targets.
 
     Raises:
-        ComparisonError: there are not two, or no such factor.
+        ComparisonError: there are fewer than two sides, or there is no such factor.
     """
     if by is None and len(runs) == 1:
         by = _only_factor(runs[0])
@@ -257,7 +257,7 @@ def _one_side(by: str | None, names: Sequence[str]) -> ComparisonError:
 
 
 def _side(part: Part, by: str | None, *, alone: bool) -> tuple[str, str]:
-    """The side that a part is on, and the context that it is in there."""
+    """The side that a part belongs to, and its context there."""
     run = part.run
     variant = run.variant(part.variant)
     if by is None:
@@ -280,7 +280,7 @@ def _side(part: Part, by: str | None, *, alone: bool) -> tuple[str, str]:
 
 
 def _targets(part: Part) -> str:
-    """Where its first step was driven: `db1:3306`, whatever schema and TLS were asked for."""
+    """The servers of the part's first step: `db1:3306`, without schema and TLS options."""
     for step in part.run.result.steps:
         if step.variant == part.variant and step.targets:
             return ", ".join(_server(share.target) for share in step.targets)
@@ -290,12 +290,12 @@ def _targets(part: Part) -> str:
 def _server(url: str) -> str:
     try:
         return parse_target_url(url)[0].place
-    except TargetUrlError:  # written by another version: it is still a name
+    except TargetUrlError:  # written by another version: it still serves as a name
         return url
 
 
 def _places(sides: Sequence[Side]) -> list[Place]:
-    """All places that any side has, contexts and workloads as they come, users rising."""
+    """All places of any side: contexts and workloads in the order found, users ascending."""
     seen: dict[Place, None] = {}
     for side in sides:
         for context, parts in side.parts.items():
@@ -322,7 +322,7 @@ def _has(side: Side, place: Place) -> bool:
 def _known(
     said: Mapping[int, Mapping[tuple[str, str, Cell], Verdict]], a: Side, b: Side, place: Place
 ) -> Verdict | None:
-    """The word of the experiment that both sides are of."""
+    """The experiment's own verdict, if both sides belong to the same experiment."""
     of_a, of_b = a.parts[place.context], b.parts[place.context]
     if not are_interleaved(of_a, of_b):
         return None
@@ -350,7 +350,7 @@ def _side_results(sides: Sequence[Side], place: Place) -> Iterator[SideResult]:
 
 
 def swings(steps: Sequence[Sequence[float]]) -> Swings:
-    """How even the seconds of some steps are; each step's events a second."""
+    """The swings of some steps; `steps` has the events of each step's seconds."""
     shares = [
         rate / middle
         for step in steps
@@ -362,9 +362,9 @@ def swings(steps: Sequence[Sequence[float]]) -> Swings:
 
 
 def judge(found: Matrix, gates: Iterable[Gate], level: float = 0.05) -> list[Check]:
-    """Changes that must not be, in each place, of each side against the first.
+    """Check gates on changes at each place, each side against the first.
 
-    `level` is shared out over all places and sides: the chance that any interval misses.
+    `level` is the chance that any of the intervals misses; it is divided among places and sides.
     """
     gates = list(gates)
     asked = max(found.comparisons * len(gates), 1)
@@ -401,7 +401,7 @@ def _change(
 
 
 def _of_nothing(against: Against, metric: Metric, unknown: Change) -> Change:
-    """Where there is no ratio: to or from zero, or nothing is known."""
+    """The change where there is no ratio: from or to zero, or nothing is known."""
     reasons = sorted(set(against.verdict.left_out) - {"nothing done"})
     if reasons:
         named = Joined(REASONS[reason] for reason in reasons)

@@ -1,4 +1,4 @@
-"""What a setting of a server means, in the words of no family of servers."""
+"""The meaning of a server's setting, independent of the family of servers."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Literal
 from loadstone.model.message import Message
 
 Weight = Literal["unfair", "slow", "note"]
-"""Makes two servers unequal in what they promise; changes how fast one is; is worth knowing."""
+"""The setting makes a comparison unfair, changes the speed, or is worth knowing."""
 
 WEIGHTS: tuple[Weight, ...] = ("unfair", "slow", "note")
-"""What must be read first comes first."""
+"""In the order in which they are shown."""
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """A setting in half a sentence each."""
+    """What a setting means, in a short phrase for each aspect."""
 
     weight: Weight
     performance: Message
     durability: Message | None = None
-    """What may be lost or seen wrongly; `None`: nothing changes there."""
+    """What may be lost or read wrongly; `None`: the setting does not affect durability."""

@@ -1,4 +1,4 @@
-"""The figures of a step that may be compared, gated and followed over time, by their names."""
+"""The metrics of a step that can be compared, gated and tracked over time, by name."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from loadstone.model.result import LatencyMs, StepResult
 from loadstone.model.search import Figure
 
 Kind = Literal["rate", "time", "share", "count", "bytes"]
-"""In events a second, milliseconds, from 0 to 1, a plain number, bytes."""
+"""Events a second, milliseconds, a share from 0 to 1, a plain number, bytes."""
 
 CLASSES = ("read", "write", "other")
-"""Classes of statements, by what the server answered."""
+"""Classes of statements, by the server's answer."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Metric:
     kind: Kind
     higher_is_better: bool
     read: Callable[[StepResult], float | None]
-    """Reads the metric from a step, in the step's unit."""
+    """Reads the value from a step, in the unit of the step's field."""
 
     def of(self, step: StepResult) -> float | None:
-        """The figure; `None`: the step does not have it, or its file says what cannot be."""
+        """The value; `None`: the step does not have it, or its file has an impossible value."""
         value = self.read(step)
         return value if value is not None and 0 <= value < math.inf else None
 
@@ -62,7 +62,7 @@ def _class_rate(name: str) -> Callable[[StepResult], float | None]:
 
 
 def errors_share(step: StepResult) -> float | None:
-    """Error packets by events that ended."""
+    """Error packets per event that ended."""
     ended = step.events + step.failed
     return sum(step.errors.values()) / ended if ended else None
 
@@ -72,7 +72,7 @@ def _per_event(value: float | None, step: StepResult) -> float | None:
 
 
 def server_cpu_ms(step: StepResult) -> float | None:
-    """CPU time of the server's process by event, milliseconds."""
+    """CPU time of the server's process per event, in milliseconds."""
     host = step.host
     if host is None or host.process_cpu_user is None or host.process_cpu_sys is None:
         return None
@@ -80,7 +80,7 @@ def server_cpu_ms(step: StepResult) -> float | None:
 
 
 def server_system_share(step: StepResult) -> float | None:
-    """How much of the server's CPU time was spent in the kernel."""
+    """Share of the server's CPU time that was spent in the kernel."""
     host = step.host
     if host is None or host.process_cpu_user is None or host.process_cpu_sys is None:
         return None
@@ -89,7 +89,7 @@ def server_system_share(step: StepResult) -> float | None:
 
 
 def host_cpu_ms(step: StepResult) -> float | None:
-    """CPU time of the whole host by event, milliseconds: of all that runs there."""
+    """CPU time of the whole host per event, in milliseconds, for everything that runs there."""
     host = step.host
     if host is None or host.cores is None or host.cpu_user is None or host.cpu_sys is None:
         return None
@@ -111,17 +111,17 @@ def _of_server(name: str) -> Callable[[StepResult], float | None]:
 
 
 def transactions_per_sync(step: StepResult) -> float | None:
-    """Commits that shared a sync of the redo log."""
+    """Commits per sync of the redo log."""
     return step.server.transactions_per_sync if step.server else None
 
 
 def network_bytes(step: StepResult) -> float | None:
-    """Bytes of the protocol by event, both ways, as the load itself counted them."""
+    """Bytes of the protocol per event in both directions, as the generator counted them."""
     return (step.bytes_in + step.bytes_out) / step.events if step.events else None
 
 
 def server_memory(step: StepResult) -> float | None:
-    """Bytes that the server's process had in memory, mean."""
+    """Mean resident memory of the server's process, in bytes."""
     return step.host.means.get("process.rss_bytes") if step.host else None
 
 
@@ -157,6 +157,6 @@ def _metrics() -> list[Metric]:
 
 
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _metrics()}
-"""By name. What is neither a rate, a latency nor a share is by event, but for server_memory."""
+"""By name. What is neither a rate, a latency nor a share is per event, except server_memory."""
 
 TPS = METRICS["tps"]

@@ -1,4 +1,4 @@
-"""Whether a server keeps up with a rate that is asked of it."""
+"""Judges whether a server keeps up with the rate of an open loop."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from loadstone.analyse.ladder import Level
 from loadstone.model.result import StepResult
 
 BEHIND_SHARE = 0.01
-"""Keeping up: no more than this share of the events due waits, or was not done."""
+"""A server keeps up if at most this share of the due events waits or was not done."""
 
 CHANCE_DEVIATIONS = 3.0
-"""How far the number of events under way may swing by chance between a window's two ends."""
+"""Standard deviations by which the events in flight may differ by chance between the two ends of a
+window."""
 
 
 def keeps_up(step: StepResult) -> bool:
-    """Whether as many events ended as were due, but for a hundredth and for chance.
+    """Whether as many events ended as were due, except for a hundredth and for chance.
 
-    Events that were due before the window stand for those that end after it, and where no queue
-    grows there are as many of them, but for the swing of the number under way: Poisson's, around
-    rate times response time (Little's law).
+    Events that were due before the window make up for those that end after it. Unless a queue
+    grows there are equally many of both, except for the variation of the number in flight, which is
+    Poisson distributed around rate times response time (Little's law).
     """
     if step.state != "finished" or not step.due or not step.seconds:
         return False
@@ -33,17 +34,17 @@ def keeps_up(step: StepResult) -> bool:
 
 @dataclass(frozen=True)
 class Held:
-    """The highest rate of a ladder that the server kept up with, and the lowest that it did not."""
+    """The highest rate of a ladder that the server kept up with, and the lowest that it lost."""
 
     kept: Level | None
     lost: Level | None
 
 
 def held(ladder: Sequence[Level]) -> Held | None:
-    """What a ladder of rates shows; `None` in a closed loop.
+    """The highest rate that the server kept up with; `None` in a closed loop.
 
-    A rate is kept when each of its repeats was. Rates above the lowest that was lost are not
-    looked at: one of them that seems kept is luck.
+    A rate is kept if the server kept up in each of its repeats. Rates above the lowest lost one are
+    ignored: if one of them seems kept, that is luck.
     """
     if not all(level.rate for level in ladder):
         return None

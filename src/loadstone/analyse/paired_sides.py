@@ -1,8 +1,8 @@
-"""Two sides in one place, and what their steps say of any figure.
+"""Compares two sides at one place in any metric.
 
-Units are what `analyse.comparison` has: rounds or blocks of an experiment, steps of a plain run;
-never seconds. Within one experiment they stand beside each other and are paired; of two runs they
-have nothing to do with each other.
+Units are those of `analyse.comparison`: rounds or blocks of an experiment, or steps of a plain run,
+never seconds. Within one experiment they were measured next to each other and are paired; those of
+two runs are independent.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A run's folder, read."""
+    """The contents of a run's folder."""
 
     label: str
     result: Result
     experiment: Experiment | None
     environment: Mapping[str, Any]
-    """environment.json as it stands there."""
+    """environment.json, as it was read."""
     seconds: Mapping[int, Sequence[float]]
-    """By a step's number, its events of each second."""
+    """Each step's events per second, by the step's number."""
 
     @property
     def rules(self) -> Rules:
-        """What counts as evidence."""
+        """The rules of evidence: the experiment's, else the defaults."""
         return self.experiment.rules if self.experiment else Rules()
 
     def variant(self, name: str) -> Variant:
-        """By its name; one without levels where the run has no factors."""
+        """The variant with that name; one without levels if the run has no factors."""
         known = self.experiment.variants if self.experiment else ()
         return next((variant for variant in known if variant.name == name), Variant())
 
 
 def as_run(label: str, kept: Kept) -> Run:
-    """A run as its folder has it; an experiment that its steps are not of is none."""
+    """The run in a folder, without its experiment if the steps do not belong to that."""
     experiment = kept.experiment
     if experiment and not _are_of(experiment, kept.result.steps):
         experiment = None
@@ -59,11 +59,11 @@ def as_run(label: str, kept: Kept) -> Run:
 
 
 def _are_of(experiment: Experiment, steps: Sequence[StepResult]) -> bool:
-    """Whether the steps are that experiment's: somebody may have put two runs into one folder."""
+    """Whether the steps belong to the experiment: two runs may have been put into one folder."""
     if experiment.search:
         return _are_of_searches(experiment, steps)
     numbers = {step.step for step in steps}
-    # Each two passes beyond the plan had a step at least: no number is farther out.
+    # Of every two passes beyond the plan at least one has a step, which bounds the numbers.
     passed = experiment.repeats + 2 * len(steps) + 2
     farthest = passed * len(next(passes(experiment)))
     if len(numbers) < len(steps) or not all(1 <= number <= farthest for number in numbers):
@@ -79,7 +79,7 @@ def _are_of(experiment: Experiment, steps: Sequence[StepResult]) -> bool:
 
 def _are_of_searches(experiment: Experiment, steps: Sequence[StepResult]) -> bool:
     begun = {part_of(experiment, step) for step in steps}
-    # No repeat is farther out, as above.
+    # This bounds the repeats, as above.
     farthest = experiment.repeats + 2 * len(steps) + 2
     if not all(1 <= repeat <= farthest for _, _, repeat in begun):
         return False
@@ -87,7 +87,7 @@ def _are_of_searches(experiment: Experiment, steps: Sequence[StepResult]) -> boo
 
 
 Seen = tuple[StepResult, Observed]
-"""A step, and the part that it plays."""
+"""A step, and its observation in the analysis."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,13 @@ class Group:
     spoiled: frozenset[Spoiled]
 
     def value(self, metric: Metric) -> float | None:
-        """The mean over its steps; of latencies that of each step's own percentile."""
+        """The mean over its steps; for latencies, the mean of the steps' percentiles."""
         values = [metric.of(step) for step in self.steps]
         known = [value for value in values if value is not None]
         return fmean(known) if known and len(known) == len(values) else None
 
     def unit(self, metric: Metric) -> Unit:
-        """The step as a unit, for tests of rates."""
+        """The group as a unit, for tests of rates."""
         finished = all(step.state == "finished" for step in self.steps)
         return Unit(self.value(metric) if finished else None, self.spoiled)
 
@@ -118,7 +118,7 @@ class Part:
     cells: Mapping[Cell, tuple[Seen, ...]]
 
     def seen(self, cell: Cell) -> tuple[Seen, ...]:
-        """The part's steps in a cell; none where it was not measured there."""
+        """The part's steps in a cell; empty if it was not measured there."""
         return self.cells.get(cell, ())
 
     def units(self, cell: Cell) -> tuple[Group, ...]:
@@ -137,7 +137,7 @@ def _group(unit: Sequence[Seen]) -> Group:
 
 
 def parts_of(run: Run) -> list[Part]:
-    """In the order of the file's variants: the first level is what others are held to."""
+    """The parts of a run in the order of the file's variants, the baseline first."""
     found: dict[str, dict[Cell, list[Seen]]] = {}
     for step, seen in _observed(run):
         found.setdefault(step.variant, {}).setdefault(seen.cell, []).append((step, seen))
@@ -157,7 +157,7 @@ def _observed(run: Run) -> Iterator[Seen]:
     for step in steps:
         rate = step.tps if step.state == "finished" else None
         faults = spoiled(step, Variant())
-        # Each step is a unit: whoever repeats a level does so one step after the other.
+        # Each step is a unit, as a plain run repeats a level one step after the other.
         yield step, Observed(step.variant, cell_of(step), step.step, True, rate, faults)
 
 
@@ -168,11 +168,10 @@ class Contest:
     a: tuple[Group, ...]
     b: tuple[Group, ...]
     beside: tuple[Contrast, tuple[Seen, ...]] | None = None
-    """Two variants of one experiment, and the steps of both; `None`: units have nothing to do with
-    each other."""
+    """Two variants of one experiment, and the steps of both; `None` if units are independent."""
 
     def rates(self, metric: Metric) -> Sequence[Sides] | Unpaired:
-        """Rates by unit for a verdict; in an experiment, of units that are whole on both sides."""
+        """The metric by unit, for a verdict; in an experiment only complete units count."""
         if self.beside is None:
             a, b = (tuple(group.unit(metric) for group in side) for side in (self.a, self.b))
             return Unpaired(a, b)
@@ -184,7 +183,7 @@ class Contest:
         return next(iter(sides(figures, contrast).values()), ())
 
     def effect(self, metric: Metric, confidence: float) -> Effect | None:
-        """By how much the figure of B is another one; `None`: a side has none that counts."""
+        """The effect in a metric; `None` if a side has no unit that counts."""
         cell = self.rates(metric)
         if isinstance(cell, Unpaired):
             a, b = _rates(cell.a), _rates(cell.b)
@@ -194,12 +193,12 @@ class Contest:
 
 
 def _rates(units: Sequence[Unit]) -> list[float]:
-    """Of those that count."""
+    """The rates of the units that count."""
     return [unit.rate for unit in units if unit.rate and not unit.spoiled]
 
 
 def contest(a: Sequence[Part], b: Sequence[Part], cell: Cell) -> Contest:
-    """Two sides in a cell, unit by unit where one experiment measured both."""
+    """Two sides in a cell, paired by unit if one experiment measured both."""
     units = _units(a, cell), _units(b, cell)
     if not are_interleaved(a, b):
         return Contest(*units)
@@ -208,7 +207,7 @@ def contest(a: Sequence[Part], b: Sequence[Part], cell: Cell) -> Contest:
 
 
 def are_interleaved(a: Sequence[Part], b: Sequence[Part]) -> bool:
-    """Whether an experiment measured one variant of each side."""
+    """Whether each side is one variant of the same experiment."""
     return len(a) == len(b) == 1 and a[0].run is b[0].run and a[0].run.experiment is not None
 
 
@@ -217,7 +216,7 @@ def _units(parts: Sequence[Part], cell: Cell) -> tuple[Group, ...]:
 
 
 def own_verdicts(run: Run) -> Mapping[tuple[str, str, Cell], Verdict]:
-    """What an experiment itself says of its variants: the words of `runs show`."""
+    """The experiment's own verdicts on its variants, the same as in `runs show`."""
     if run.experiment is None:
         return {}
     found = compare(run.experiment, run.result.steps, run.seconds)

@@ -1,4 +1,4 @@
-"""How many units a comparison needs, from the spread that the units so far have shown."""
+"""Estimates how many units a comparison needs, from the spread of the units so far."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import math
 from loadstone.analyse.effects import Effect
 
 SURE_OF_SPREAD = 0.8
-"""The spread is taken at its upper limit of this confidence: few units often show too little of it.
+"""The spread is taken at its upper limit at this confidence: few units often underestimate it.
 
 R. H. Browne, "On the use of a pilot sample for sample size determination", Statistics in Medicine
-14, 1995: with the spread as it was seen, half of all comparisons would come out too small.
+14, 1995: with the observed spread itself, half of all comparisons would get too few units.
 """
 
 MOST_UNITS = 1_000_000
 
 
 def units_needed(effect: Effect, margin: float, level: float, power: float) -> int:
-    """So many units that a difference of the margin is found, and none is told to be none.
+    """The units needed to detect a difference of the margin, and to show that there is none.
 
-    Both with the chance `power`: the t test against a true difference of the margin, and the two
-    one-sided tests where there is none at all. At most `MOST_UNITS`, which nobody will carry out.
+    Both have the chance `power`: the t test with a true difference of the margin, and the two
+    one-sided tests with no difference at all. At most `MOST_UNITS`, more than anybody will run.
 
     Raises:
-        ValueError: the effect's spread is not known.
+        ValueError: the effect's spread is unknown.
     """
     if effect.degrees <= 0:
         raise ValueError("how much units differ is not known")
     wide = effect.spread * spread_factor(effect.degrees)
     if wide == 0:
         return effect.units
-    # What the design has spent on other things than the spread: one for the mean, one for order.
+    # Degrees of freedom that the design spends on the mean and on the order.
     spent = max(effect.units - effect.degrees, 1.0)
     distance = math.log1p(margin) / wide  # the nearer of the margin's two sides
     low, high = 1, 2
@@ -46,10 +46,10 @@ def units_needed(effect: Effect, margin: float, level: float, power: float) -> i
 
 
 def spread_factor(degrees: float) -> float:
-    """By how much the true spread may exceed the one seen, at the confidence above."""
+    """The factor by which the true spread may exceed the observed one, at that confidence."""
     from scipy.special import chdtri
 
-    # chdtri takes the share above: its argument is the quantile of chi square from the right.
+    # chdtri takes the probability of the upper tail.
     return math.sqrt(degrees / float(chdtri(degrees, SURE_OF_SPREAD)))
 
 
@@ -63,7 +63,7 @@ def _enough(units: int, design: tuple[float, float], level: float, power: float)
 
 
 def finds(away: float, degrees: float, level: float) -> float:
-    """The power of the two-sided t test, `away` standard errors from nothing."""
+    """The power of the two-sided t test if the true effect is `away` standard errors from zero."""
     from scipy.special import nctdtr, stdtrit
 
     beyond = float(stdtrit(degrees, 1 - level / 2))
@@ -73,8 +73,7 @@ def finds(away: float, degrees: float, level: float) -> float:
 def excludes(away: float, degrees: float, level: float) -> float:
     """The power of the two one-sided tests where there is no difference.
 
-    At least by as much as both of them fail alone (Bonferroni's bound), which is nearly exact where
-    the power is high.
+    It is a lower bound (Bonferroni's), which is nearly exact if the power is high.
     """
     from scipy.special import nctdtr, stdtrit
 

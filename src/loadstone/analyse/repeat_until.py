@@ -1,7 +1,7 @@
-"""Which cells of an experiment are measured once more: `until`, and the guard against noise.
+"""Decides which cells of an experiment are measured again: `until`, and the guard against noise.
 
-The guard looks at what was seen beside the outcome (steal, throttling, the generator as the limit)
-and at nothing else; it asks for at most half as many units as were planned.
+The guard only looks at noise (steal, throttling, the generator as the limit), never at the rates.
+It asks for at most half as many units as were planned.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from loadstone.model.message import Joined, say
 from loadstone.model.result import StepResult
 
 MOST_AGAIN = 0.5
-"""Units that are measured again, by those that were planned."""
+"""The most units to measure again, as a share of those planned."""
 
 
 def more_wanted(experiment: Experiment, clock: Callable[[], float] = time.monotonic) -> More:
-    """The rule of an experiment; the time of `until` counts from here on."""
+    """The experiment's rule for more repeats; the time of `until` starts to count now."""
     began = clock()
 
     def more(done: Sequence[StepResult]) -> Again:
@@ -44,7 +44,7 @@ def more_wanted(experiment: Experiment, clock: Callable[[], float] = time.monoto
 def not_known_yet(
     experiment: Experiment, until: Until, done: Sequence[StepResult], elapsed_s: float
 ) -> Again:
-    """Cells in which an effect (a rate, where nothing varies) is not known well enough."""
+    """Cells whose effect (or rate, if nothing varies) is not known well enough."""
     if elapsed_s >= until.time_limit_s:
         return Again()
     seen = observed(experiment, done)
@@ -72,7 +72,7 @@ def _widths(experiment: Experiment, seen: Sequence[Observed]) -> dict[Cell, floa
 
 
 def spoiled_by_noise(experiment: Experiment, done: Sequence[StepResult]) -> Again:
-    """Cells that lost units to noise, and may have others in their place."""
+    """Cells that lost units to noise, and may replace them."""
     seen = observed(experiment, done)
     planned: dict[Cell, int] = {}
     short: dict[Cell, set[Spoiled]] = {}
@@ -96,7 +96,7 @@ def spoiled_by_noise(experiment: Experiment, done: Sequence[StepResult]) -> Agai
 
 
 def _planned(experiment: Experiment) -> int:
-    """Units of each side: rounds of two passes, or a block for each pass."""
+    """The planned units of each side: rounds of two passes, or a block for each pass."""
     blocks = takes_turns_in_blocks(experiment)
     return experiment.repeats if blocks else experiment.repeats // 2
 

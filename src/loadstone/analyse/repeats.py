@@ -1,4 +1,4 @@
-"""A mean over repeats with the interval that it lies in."""
+"""Means over repeats with their confidence intervals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loadstone.analyse.intervals import CONFIDENCE, t_mean
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean, and half the width of its confidence interval (`None` with a single value)."""
+    """A mean and half the width of its confidence interval, which is `None` for a single value."""
 
     mean: float
     half_width: float | None
@@ -25,7 +25,7 @@ class Mean:
 
 
 def mean_of(values: Sequence[float], confidence: float = CONFIDENCE) -> Mean:
-    """The mean with Student's t interval: repeats are few and their spread is not known.
+    """The mean with Student's t interval, as there are few repeats of unknown spread.
 
     Raises:
         ValueError: there is no value.

@@ -1,8 +1,8 @@
-"""Searches that take few steps: the smallest concurrency at the peak, the highest rate in time.
+"""Searches in few steps for the smallest concurrency at the peak and the highest rate in time.
 
-Pure functions of the steps so far: the next level to try, or none when the search is over. Verdicts
-of single steps are noisy, so the levels on both sides of the answer are tried again, and what
-is said of them is the verdict of the majority with its posterior probability.
+The functions are pure: from the steps so far they give the next level to try, or none when the
+search is over. Verdicts on single steps are noisy, so the levels on both sides of the answer are
+tried again, and each gets the verdict of the majority, with its posterior probability.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ READINGS = 3
 """How often the levels on both sides of the answer are tried."""
 
 NEAR_RATE = 1.05
-"""The two rates on both sides of the answer lie no further apart than this."""
+"""The largest ratio of the two rates on both sides of the answer."""
 
 NEAR_USERS = 1.25
-"""The two concurrencies on both sides of the answer lie no further apart than this."""
+"""The largest ratio of the two concurrencies on both sides of the answer."""
 
 AT_PEAK = 0.95
-"""A concurrency reaches the peak when its rate is at least this share of the highest."""
+"""A concurrency reaches the peak if its rate is at least this share of the highest."""
 
 NO_GAIN = 1.03
-"""More users that bring less than this do not climb any more; twice in a row ends the climb."""
+"""Twice the users must raise the best rate by this factor; failing twice in a row ends the
+climb."""
 
 BEYOND_CLOSED = 1.05
-"""In an open loop no more than this much of the closed loop's rate is possible."""
+"""The highest rate to try in an open loop, as a factor of the closed loop's rate."""
 
 SLOWEST_SHARE = 0.01
-"""Below this share of the closed loop's rate no objective is looked for."""
+"""The lowest rate to try, as a share of the closed loop's rate."""
 
 DOWN = 0.7
-"""While no rate holds the objective, the next one is this share of the lowest that did not."""
+"""While no rate holds the objective, the next one is this share of the lowest tried so far."""
 
 SPACING = DOWN ** (0.5 ** math.ceil(math.log2(math.log(DOWN) / -math.log(NEAR_RATE))))
-"""The rates at which a search may end are these shares of one another: the way down by `DOWN` is
-halved until neighbours are near enough."""
+"""The ratio of neighbours among the rates at which a search may end: the interval of one step down
+by `DOWN` is halved until neighbours are near enough."""
 
 
 @dataclass(frozen=True)
 class NextLevel:
-    """What to try next."""
+    """The level to try next."""
 
     concurrency: int
     rate: Rate | None = None
@@ -58,11 +59,11 @@ class NextLevel:
 def following(
     plan: SearchPlan, users: int, done: Sequence[StepResult], shift: float = 0.0
 ) -> NextLevel | None:
-    """The next level to try; `users` is the concurrency where none is looked for.
+    """The next level to try, or `None`; `users` is the concurrency if the plan searches for none.
 
-    `shift`, from 0 to 1, lowers the first rate by so much of the way to the next one at which the
-    search may end. Searches with different shifts end at different rates, so the mean of what they
-    find is finer than any of them.
+    `shift`, from 0 to 1, lowers the first rate by that share of the distance to the next rate at
+    which the search may end. Searches with different shifts end at different rates, so the mean of
+    their results is finer than each of them.
     """
     if len(done) >= MOST_STEPS:
         return None
@@ -82,7 +83,7 @@ def following(
 def outcome(
     plan: SearchPlan, users: int, done: Sequence[StepResult], shift: float = 0.0
 ) -> SearchOutcome:
-    """What the steps so far show."""
+    """The result of a search after the steps so far."""
     smallest = _smallest_at_peak(done) if plan.peak else None
     users = smallest or users
     rates = _Rates.of(plan.objective, users, done) if plan.objective else None
@@ -98,7 +99,7 @@ def outcome(
 
 
 def answer_steps(found: SearchOutcome, steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
-    """The steps that what was found was measured in: at the highest rate, or at the peak."""
+    """The steps at the answer: at the highest rate that held, or at the peak."""
     if found.objective is not None:
         rate = found.rate.value if found.rate else None
         return tuple(step for step in steps if step.rate and step.rate.rate == rate)
@@ -115,17 +116,17 @@ def steps_beyond(found: SearchOutcome, steps: Sequence[StepResult]) -> tuple[Ste
 
 
 def confidence(good: int, steps: int) -> float:
-    """How sure it is that a level is good more often than not, after `good` of `steps`.
+    """The probability that a level is good more often than not, after `good` of `steps`.
 
-    The posterior of a uniform prior, P(p > 1/2) with p distributed as Beta(good + 1, bad + 1),
-    written as the binomial sum that it equals.
+    It is the posterior P(p > 1/2) with a uniform prior, so p is distributed as
+    Beta(good + 1, bad + 1), computed as the equivalent binomial sum.
     """
     terms = sum(math.comb(steps + 1, k) for k in range(good + 1))
     return float(terms / 2 ** (steps + 1))
 
 
 def _by_users(done: Sequence[StepResult]) -> dict[int, list[float]]:
-    """Rates of the closed loop by concurrency."""
+    """The rates of the closed loop, by concurrency."""
     found: dict[int, list[float]] = defaultdict(list)
     for step in done:
         if step.rate is None and step.tps is not None:
@@ -134,7 +135,7 @@ def _by_users(done: Sequence[StepResult]) -> dict[int, list[float]]:
 
 
 def _peak(done: Sequence[StepResult]) -> tuple[int, float]:
-    """The concurrency with the highest rate, and that rate: the median of its steps."""
+    """The concurrency with the highest rate, and that rate, which is the median of its steps."""
     rates = {users: median(values) for users, values in _by_users(done).items()}
     return max(rates.items(), key=lambda pair: (pair[1], -pair[0]))
 
@@ -168,7 +169,7 @@ def _next_users(plan: SearchPlan, done: Sequence[StepResult]) -> int | None:
 
 
 def _next_of_climb(plan: SearchPlan, rates: dict[int, float]) -> int | None:
-    """1, 2, 4 and on, until twice in a row nothing is gained."""
+    """The next of 1, 2, 4 and so on; `None` after two in a row without a gain."""
     best, idle, users = 0.0, 0, 1
     while idle < 2 and users <= plan.most_users:
         if users not in rates:
@@ -193,7 +194,7 @@ def _closed_tps(users: int, done: Sequence[StepResult]) -> float | None:
 
 @dataclass(frozen=True)
 class _Rates:
-    """By rate, whether the objective was held in each step there."""
+    """The verdicts of the steps at each rate, and the rates on both sides of the answer."""
 
     verdicts: dict[float, list[bool]]
     kept: float | None
@@ -206,7 +207,7 @@ class _Rates:
             if step.rate and step.concurrency == users:
                 verdicts[step.rate.rate].append(holds(step, objective))
         lost = min((rate for rate, said in verdicts.items() if not _is_kept(said)), default=None)
-        # What seems kept above a rate that was lost is luck.
+        # If a rate above a lost one seems kept, that is luck.
         below = (
             rate
             for rate, said in verdicts.items()
@@ -216,20 +217,20 @@ class _Rates:
 
 
 def holds(step: StepResult, objective: Objective) -> bool:
-    """Whether the server kept up with the rate within the objective, without giving up events."""
+    """Whether the server kept up with the rate within the objective, without failed events."""
     figure = getattr(step.latency.response, objective.figure)
     return keeps_up(step) and step.failed == 0 and objective.is_met(figure)
 
 
 def _is_kept(verdicts: Sequence[bool]) -> bool:
-    """By the majority; half is not enough."""
+    """Whether a majority is good; half is not enough."""
     return 2 * sum(verdicts) > len(verdicts)
 
 
 def _next_rate(
     objective: Objective, users: int, done: Sequence[StepResult], shift: float
 ) -> float | None:
-    """The next rate; 0 stands for the closed loop, which says where to look at all."""
+    """The next rate, or `None`; 0 stands for the closed loop, which first shows where to look."""
     closed = _closed_tps(users, done)
     if closed is None:
         return 0.0
@@ -247,7 +248,7 @@ def _next_rate(
 
 
 def _rounded(rate: float) -> float:
-    """To three digits: nobody quotes more."""
+    """The rate rounded to three digits, as nobody quotes more."""
     return float(f"{rate:.3g}")
 
 

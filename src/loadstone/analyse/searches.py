@@ -1,4 +1,4 @@
-"""The searches of an experiment: which level comes next in each, and what each of them found."""
+"""The searches of an experiment: the next level of each, and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from loadstone.model.search import MOST_STEPS, SearchOutcome, SearchPlan, Varian
 
 
 def searching(experiment: Experiment) -> Searching | None:
-    """How the experiment's searches go on; `None`: its steps are all known before."""
+    """The rule for the searches' next steps; `None` if the experiment has no searches."""
     plan = experiment.search
     if plan is None:
         return None
@@ -27,7 +27,7 @@ def searching(experiment: Experiment) -> Searching | None:
 
 
 def shift_of(repeat: int) -> float:
-    """By how much the rates of a repeat's searches are shifted: the same for all variants.
+    """The shift of the rates in a repeat's searches, the same for all variants.
 
     The shifts of any number of repeats are spread evenly from 0 to 1 (J. G. van der Corput,
     "Verteilungsfunktionen", 1935, in base 2: the repeat's number less one, its bits mirrored).
@@ -44,24 +44,24 @@ class Searched:
 
     planned: PlannedStep
     steps: tuple[StepResult, ...]
-    """Those that finished."""
+    """The steps that finished."""
     found: SearchOutcome
 
     @property
     def is_over(self) -> bool:
-        """Whether it has all its steps."""
+        """Whether the search has all its steps."""
         return self.found.complete or len(self.steps) >= MOST_STEPS
 
     @property
     def answer(self) -> tuple[StepResult, ...]:
-        """The steps that what it found was measured in."""
+        """The steps at the level that it found."""
         return answer_steps(self.found, self.steps)
 
     @property
     def limiting(self) -> tuple[StepResult, ...]:
-        """The steps that show that more does not hold the objective.
+        """The steps that show that higher rates do not hold the objective.
 
-        Those at the next rate, or where none was lost, those of the closed loop.
+        They are those at the next rate, or if no rate was lost, those of the closed loop.
         """
         if self.found.objective is None:
             return ()
@@ -70,7 +70,7 @@ class Searched:
 
     @property
     def told(self) -> VariantSearch:
-        """It, for result.json."""
+        """The search as an entry of result.json."""
         step = self.planned.step
         return VariantSearch(
             variant=step.variant, workload=step.workload, repeat=step.repeat, found=self.found
@@ -78,7 +78,7 @@ class Searched:
 
 
 def searched(experiment: Experiment, steps: Sequence[StepResult]) -> list[Searched]:
-    """All searches that were begun, in the order in which they are carried out."""
+    """All searches that were started, in the order in which they run."""
     plan = experiment.search
     if plan is None:
         return []

@@ -1,24 +1,24 @@
 """`--until 2%`: an interval that may be looked at after every unit.
 
-An ordinary 95 % interval is wrong in one of twenty looks; who looks after each unit and stops when
-he likes what he sees is wrong far more often. A confidence sequence is right at all looks together,
-whatever made one stop (S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, "Time-uniform,
+An ordinary 95 % interval is wrong in one of twenty looks; looking after each unit and stopping on a
+good result is wrong far more often. A confidence sequence is valid at all looks together, whatever
+the reason to stop (S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, "Time-uniform,
 nonparametric, nonasymptotic confidence sequences", Annals of Statistics 49, 2021).
 
-This one is for normal values of unknown spread, which log ratios nearly are. With effects measured
-in spreads and a normal prior N(0, 1/c^2) on them, the Bayes factor against a mean m,
+This one is for normal values of unknown spread, which log ratios nearly are. With effects in units
+of the spread, and a normal prior N(0, 1/c^2) on them, the Bayes factor against a mean m,
 
     E_n(m) = sqrt(c^2 / (n + c^2)) (V / (V - S^2 / (n + c^2)))^(n/2)
 
 with S the sum and V the sum of squares of x - m, does not depend on the spread and is a martingale
-that begins at 1 (T. L. Lai, Annals of Statistics 4, 1976; H. Wang and A. Ramdas, "Anytime-valid
+that starts at 1 (T. L. Lai, Annals of Statistics 4, 1976; H. Wang and A. Ramdas, "Anytime-valid
 t-tests and confidence sequences for Gaussian means with unknown variance", 2024). By
 Ville's inequality it reaches 1 / level at the true mean with a chance of at most the level, ever.
-The interval holds those means at which it has not.
+The interval consists of the means at which it has not.
 
-The price is its width: with 10 units 1.7 times Student's, and it takes about two and a half times
-as many units to the same width. Where the number of units is settled before, `effects.paired` is
-sharper.
+The price is its width: with 10 units it is 1.7 times Student's, and it takes about two and a half
+times as many units to reach the same width. If the number of units is fixed in advance,
+`effects.paired` is sharper.
 """
 
 from __future__ import annotations
@@ -32,45 +32,45 @@ from loadstone.analyse.effects import Pair, log_ratio
 from loadstone.analyse.intervals import Interval
 
 PRIOR = 0.5
-"""c squared: of all values, the interval is narrowest with 5 to 20 units at this one, nearly."""
+"""c squared; with 5 to 20 units this value gives nearly the narrowest interval."""
 
 METHOD = "confidence sequence, t mixture"
 
 
 @dataclass(frozen=True)
 class Look:
-    """What is known after so many units; may be taken as often as one likes."""
+    """The state after some units; it is valid however often one looks."""
 
     relative: float
-    """B / A - 1; of a single level, nothing: the mean's own interval counts."""
+    """B / A - 1; 0 for a single level, where the interval is what counts."""
     interval: Interval | None
     """Interval of the relative effect; `None` while the units are too few for any bound."""
     p_value: float
-    """P-value of no difference, valid at all looks together: the least of all looks so far."""
+    """P-value of no difference, valid at all looks together: the smallest of all looks so far."""
     units: int
 
     @property
     def half_width(self) -> float:
-        """Half width of the interval as a share: infinite while nothing is bounded."""
+        """Half the width of the interval, as a share; infinite while it has no bound."""
         if self.interval is None:
             return math.inf
         return (self.interval.high - self.interval.low) / 2
 
 
 def look(pairs: Sequence[Pair], level: float = 0.05) -> Look:
-    """The effect of B against A after these pairs, which are whole ABBA rounds or blocks.
+    """The effect of B against A after these pairs, which must be whole ABBA rounds or blocks.
 
     Raises:
-        ValueError: there is no pair, or one of a rate of nought.
+        ValueError: there is no pair, or a rate is zero.
     """
     return look_at_logs([log_ratio(pair) for pair in pairs], level)
 
 
 def look_at_mean(rates: Sequence[float], level: float = 0.05) -> Look:
-    """How well one level's own rate is known; the interval is about its geometric mean, as a share.
+    """The precision of one level's rate; the interval is relative to its geometric mean.
 
     Raises:
-        ValueError: there is no rate, or one of nought.
+        ValueError: there is no rate, or a rate is zero.
     """
     logs = [log_ratio(Pair(1.0, rate)) for rate in rates]
     centre = fmean(logs) if logs else 0.0
@@ -78,7 +78,7 @@ def look_at_mean(rates: Sequence[float], level: float = 0.05) -> Look:
 
 
 def look_at_logs(values: Sequence[float], level: float) -> Look:
-    """What a look at log ratios shows."""
+    """The look at these log ratios."""
     if not values:
         raise ValueError("a look at nothing")
     between = bounds(values, level)
@@ -90,7 +90,7 @@ def look_at_logs(values: Sequence[float], level: float) -> Look:
 
 
 def evidence(values: Sequence[float], mean: float = 0.0) -> float:
-    """E_n: by how much the values speak against this mean; of a single one always 1."""
+    """E_n: the evidence of the values against this mean; always 1 for a single value."""
     count = len(values)
     total = math.fsum(value - mean for value in values)
     squares = math.fsum((value - mean) ** 2 for value in values)
@@ -98,12 +98,12 @@ def evidence(values: Sequence[float], mean: float = 0.0) -> float:
         return math.sqrt(PRIOR / (count + PRIOR))
     left = squares - total * total / (count + PRIOR)
     log_evidence = (math.log(PRIOR / (count + PRIOR)) + count * math.log(squares / left)) / 2
-    # Beyond what a float holds it is as good as certain.
+    # Beyond the range of a float it is as good as certain.
     return math.exp(min(log_evidence, 700.0))
 
 
 def bounds(values: Sequence[float], level: float) -> tuple[float, float] | None:
-    """The means that the values do not speak against; `None`: all of them."""
+    """The interval of means that the values do not exclude; `None` if they exclude none."""
     count = len(values)
     most = ((count + PRIOR) / PRIOR) ** (1 / count) * level ** (-2 / count)
     share = most * PRIOR / (count + PRIOR)

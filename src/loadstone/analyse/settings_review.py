@@ -1,8 +1,8 @@
 """A review of a server's settings for a benchmark: what makes its figures unfair, slow or odd.
 
-Each rule looks at the variables as the server tells them and at its machine, and says what it
-found, why that matters and what to write instead. A variable that the server does not have is no
-finding.
+Each rule looks at the variables as the server reports them and at its machine, and says what it
+found, why that matters and what to write instead. A variable that the server does not have is not
+a finding.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from loadstone.model.error_codes import MYSQL
 
 
 def review(variables: Mapping[str, str], machine: Machine, family: str = MYSQL) -> list[Advice]:
-    """All advice, what makes figures unfair first."""
+    """All advice, starting with what makes figures unfair."""
     server = Server(variables, machine)
     found = [advice for rule in KNOWN[family].rules for advice in rule(server)]
     return sorted(found, key=lambda advice: WEIGHTS.index(advice.weight))
 
 
 def fragment(found: list[Advice], family: str = MYSQL) -> str:
-    """What to put into the server's file, what needs a restart last; empty: nothing to write."""
+    """The advice as lines for the configuration file, those that need a restart last."""
     lines = [advice for advice in found if advice.wanted is not None]
     if not lines:
         return ""

@@ -1,16 +1,16 @@
-"""The Universal Scalability Law, fitted to a ladder and refused where it does not fit.
+"""The Universal Scalability Law, fitted to a ladder, and refused if it does not fit.
 
     X(N) = scale N / (1 + contention (N - 1) + coherency N (N - 1))
 
 N. J. Gunther, "Guerrilla Capacity Planning", Springer 2007, chapter 4: `scale` (his lambda or
-gamma) is what one user would do, `contention` (sigma, alpha) the share of work that queues,
-`coherency` (kappa, beta) what agreeing with each other costs. With coherency the rate falls again
-beyond N* = sqrt((1 - contention) / coherency).
+gamma) is the rate of one user, `contention` (sigma, alpha) the serialized share of the work,
+`coherency` (kappa, beta) the cost of keeping users consistent with each other. With coherency the
+rate falls again beyond N* = sqrt((1 - contention) / coherency).
 
-The unit of the fit is a level: repeats of one are averaged first and weigh by their number, since
-what the law's curve misses at a level is the same in each repeat of it. Intervals are Student's on
-the standard errors of the linearised fit (G. A. F. Seber and C. J. Wild, "Nonlinear Regression",
-1989, chapter 5), those of the peak by the delta method.
+The unit of the fit is a level: its repeats are averaged first and weighted by their number, since
+the curve misses a level by the same amount in each repeat. Intervals are Student's, from the
+standard errors of the linearised fit (G. A. F. Seber and C. J. Wild, "Nonlinear Regression", 1989,
+chapter 5); those of the peak use the delta method.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.float64]
 
 FEWEST_LEVELS = 5
-"""Levels for three parameters, and some left over to judge the fit by."""
+"""The fewest levels: three for the parameters, and some more to judge the fit."""
 
 LEAST_EXPLAINED = 0.9
-"""R squared of the levels below which the law does not describe the ladder."""
+"""Below this R squared of the levels, the law does not describe the ladder."""
 
 MOST_MISSED = 0.1
-"""Share of the highest rate by which it may miss levels at most to describe the ladder."""
+"""The largest residual standard error with which the law describes the ladder, as a share of the
+highest rate."""
 
 METHOD = "t, linearised least squares"
 
@@ -47,7 +48,7 @@ _AT_BOUND = 1e-9
 
 @dataclass(frozen=True)
 class Parameter:
-    """An estimate, its standard error and its interval."""
+    """An estimated parameter with its standard error and interval."""
 
     value: float
     error: float
@@ -56,7 +57,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Peak:
-    """Where the fitted curve is highest: users and events a second, each with its interval."""
+    """The maximum of the fitted curve: users and events a second, each with its interval."""
 
     users: Parameter
     rate: Parameter
@@ -77,16 +78,16 @@ class Usl:
     levels: int
     peak: Peak | None
     no_peak: Message | None
-    """Why there is none within the ladder."""
+    """Why the curve has no peak within the ladder."""
 
     def rate(self, users: float) -> float:
-        """What the curve says of that many users."""
+        """The rate of the curve at that many users, in events a second."""
         return law(users, self.scale.value, self.contention.value, self.coherency.value)
 
 
 @dataclass(frozen=True)
 class Refused:
-    """The law says nothing of this ladder."""
+    """The law does not describe this ladder, and the reason."""
 
     reason: Message
 
@@ -97,10 +98,10 @@ def law(users: float, scale: float, contention: float, coherency: float) -> floa
 
 
 def fit(points: Iterable[tuple[float, float]], confidence: float = CONFIDENCE) -> Usl | Refused:
-    """The law's parameters from pairs of users and events a second, of closed loops.
+    """Fit the law to pairs of users and events a second, from closed loops.
 
-    Several pairs of the same number of users are repeats. Rates without a figure must be left out
-    by the caller.
+    Several pairs with the same number of users are repeats. The caller leaves out steps without a
+    quotable rate.
     """
     ladder = _Ladder.of(points)
     if len(ladder.users) < FEWEST_LEVELS:
@@ -119,7 +120,7 @@ def fit(points: Iterable[tuple[float, float]], confidence: float = CONFIDENCE) -
 
 
 def of_ladder(ladder: Sequence[Level], confidence: float = CONFIDENCE) -> Usl | Refused:
-    """The law of one variant's and workload's levels, from those steps whose rate may be quoted."""
+    """Fit the law to the levels of one variant and workload, from the steps with quotable rates."""
     if any(level.rate for level in ladder):
         return Refused(say("an open loop: its rates were set, not found"))
     return fit(
@@ -135,7 +136,7 @@ def of_ladder(ladder: Sequence[Level], confidence: float = CONFIDENCE) -> Usl | 
 
 @dataclass(frozen=True)
 class _Ladder:
-    """Levels in their order: users, mean rates, and the number of repeats in each mean."""
+    """The levels in order: users, mean rates, and the number of repeats in each mean."""
 
     users: Array
     rates: Array
@@ -161,7 +162,7 @@ class _Ladder:
         return curve
 
     def gradient(self, parameters: Array) -> Array:
-        """A row a level, a column a parameter."""
+        """The gradient: a row per level, a column per parameter."""
         import numpy as np
 
         scale, contention, coherency = parameters
@@ -179,7 +180,7 @@ class _Ladder:
 
 
 def _least_squares(ladder: _Ladder) -> Array:
-    """Scale, contention and coherency with the smallest sum of squares within their bounds."""
+    """The scale, contention and coherency with the smallest sum of squares within their bounds."""
     import numpy as np
     from scipy.optimize import least_squares
 
@@ -200,7 +201,7 @@ def _least_squares(ladder: _Ladder) -> Array:
 
 
 def _start(ladder: _Ladder) -> Array:
-    """The best of a coarse grid: for given contention and coherency the scale is linear."""
+    """The best start on a coarse grid; the scale follows, as the law is linear in it."""
     import numpy as np
 
     best, lowest = np.array([1.0, 0.5, 1e-3]), math.inf
@@ -216,7 +217,7 @@ def _start(ladder: _Ladder) -> Array:
 
 
 def _misfit(ladder: _Ladder, found: Array) -> Message | None:
-    """Why the law does not describe the ladder."""
+    """Why the law does not describe the ladder; `None` if it does."""
     explained, missed = _quality(ladder, found)
     if explained < LEAST_EXPLAINED:
         return say(
@@ -240,7 +241,7 @@ def _misfit(ladder: _Ladder, found: Array) -> Message | None:
 
 
 def _quality(ladder: _Ladder, found: Array) -> tuple[float, float]:
-    """R squared, and the residuals' standard error for a single repeat."""
+    """R squared, and the standard error of the residuals for a single repeat."""
     residuals = ladder.curve(found) - ladder.rates
     squares = float((ladder.repeats * residuals**2).sum())
     mean = float((ladder.repeats * ladder.rates).sum() / ladder.repeats.sum())
@@ -268,7 +269,7 @@ def _described(ladder: _Ladder, found: Array, confidence: float) -> Usl:
 
 
 def _inverse(ladder: _Ladder, found: Array) -> Array:
-    """(J' W J)^-1; columns are scaled first, since the parameters differ by six magnitudes."""
+    """(J' W J)^-1; columns are scaled first, since parameters differ by six orders of magnitude."""
     import numpy as np
 
     weighted = np.sqrt(ladder.repeats)[:, None] * ladder.gradient(found)
@@ -293,7 +294,7 @@ def _no_peak(ladder: _Ladder, contention: Parameter, coherency: Parameter) -> Me
 
 
 def _peak(found: Array, covariance: Array, width: tuple[float, float]) -> Peak:
-    """By the delta method: users on the logarithm, so that the interval has no negative users."""
+    """The peak by the delta method, with users on a log scale to keep the interval positive."""
     import numpy as np
 
     factor, confidence = width
@@ -303,7 +304,7 @@ def _peak(found: Array, covariance: Array, width: tuple[float, float]) -> Peak:
     error = math.sqrt(max(float(slope @ covariance @ slope), 0.0))
     reach = math.exp(factor * error)
     between = Interval(users / reach, users * reach, confidence, f"{METHOD}, delta")
-    # At the peak the curve is level in N: only the parameters move the rate there.
+    # At the peak the derivative by N is zero: only the parameters affect the rate there.
     one = np.array([users])
     steepness = _Ladder(one, one, one).gradient(found)[0]
     rate = law(users, scale, contention, coherency)

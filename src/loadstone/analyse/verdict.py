@@ -1,14 +1,13 @@
-"""What may be said of B against A: faster, slower, the same within a margin, or not yet anything.
+"""Verdicts on B against A: faster, slower, no difference within a margin, or not enough evidence.
 
-Two questions are asked of each cell (a workload at a concurrency and rate). Is there a difference
-at all: a t test. Is it smaller than what anybody would care for: two one-sided tests (D. J.
-Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). Each question is corrected for the number of
-cells by Holm's method, so a table of 40 cells is as hard to fool as a single one. The interval that
-is quoted is widened by the same correction: it excludes no difference exactly where the word is
-"faster" or "slower".
+Each cell (a workload at a concurrency and rate) gets two tests. A t test: is there a difference at
+all? Two one-sided tests: is it smaller than a relevant one (D. J. Schuirmann, J. Pharmacokinet.
+Biopharm. 15, 1987)? Each test is corrected for the number of cells by Holm's method, so a table of
+40 cells is no more likely to contain a false verdict than a single one. The quoted interval is
+widened by the same correction: it excludes no difference exactly where the verdict is "faster" or
+"slower".
 
-Units are left out for reasons that were seen beside the outcome, never for the outcome itself, and
-are counted.
+Units are left out for reasons other than their outcome, and are counted.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ Spoiled = Literal[
     "nothing done",
     "objective missed",
 ]
-"""What is seen alongside the outcome: the generator was the limit, the hypervisor or a limit took
-CPU time away, the series never settled, the step did not finish. The last two alone are outcomes: a
-rate of zero, and a search that found no rate within its objective, have no ratio to anything, so
-they are reported and not computed with."""
+"""Reasons to leave a unit out: the generator was the limit, the hypervisor or a limit took CPU time
+away, the series never settled, the step did not finish. Only the last two of the list are outcomes:
+a rate of zero, and a search that found no rate within its objective, have no ratio to anything, so
+they are reported but not computed with."""
 
 REASONS: Mapping[Spoiled, Message] = {
     "client-bound": say("client-bound"),
@@ -50,7 +49,7 @@ REASONS: Mapping[Spoiled, Message] = {
     "nothing done": say("nothing done"),
     "objective missed": say("objective missed"),
 }
-"""What each is called where a person reads it."""
+"""The reasons as text for a person."""
 
 
 A_NIGHT_S = 8 * 3600.0
@@ -62,7 +61,7 @@ FAR_BEYOND = 20
 
 @dataclass(frozen=True)
 class Unit:
-    """A round or block of steps: events a second, or `None` where a step of it has no rate."""
+    """A round or block of steps: events a second, or `None` if one of its steps has no rate."""
 
     rate: float | None
     spoiled: frozenset[Spoiled] = frozenset()
@@ -70,7 +69,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Sides:
-    """A unit of A and the unit of B beside it."""
+    """A unit of A and the unit of B that is paired with it."""
 
     a: Unit
     b: Unit
@@ -87,21 +86,21 @@ class Unpaired:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A word on one cell, and what it stands on."""
+    """The verdict on one cell, and the evidence for it."""
 
     word: Word
     margin: float
     effect: Effect | None
-    """`None` where no unit was left of a side."""
+    """`None` if a side has no unit left."""
     p_difference: float | None
-    """Corrected for all cells."""
+    """P-value of no difference, corrected for all cells."""
     p_same: float | None
-    """P-value of a difference beyond the margin, corrected as well."""
+    """P-value of a difference beyond the margin, also corrected."""
     more: int | None
-    """Units of each side that are still needed where the evidence is not enough; `None`: their
-    spread is not known."""
+    """Units of each side that are still needed if there is not enough evidence; `None` if their
+    spread is unknown."""
     left_out: Mapping[Spoiled, int]
-    """Units by the reason, pairs where they are paired; one with several counts with each."""
+    """The number of units (or pairs) by reason; a unit with several reasons counts for each."""
     units_left_out: int
     provisional: float | None = None
     """B / A - 1 of all units that have a rate, where every one of them was left out: weak
@@ -111,7 +110,7 @@ class Verdict:
 
     @property
     def said(self) -> Message:
-        """The verdict as it is quoted."""
+        """The verdict as text for a person."""
         match self.word:
             case "faster":
                 return say("faster")
@@ -156,7 +155,7 @@ class Verdict:
 def verdicts(
     cells: Sequence[Sequence[Sides] | Unpaired], rules: Rules | None = None
 ) -> tuple[Verdict, ...]:
-    """A word on each cell, in the order given; all cells of one comparison belong in one call."""
+    """The verdict on each cell, in the given order; a call takes all cells of one comparison."""
     rules = rules or Rules()
     looked = [_look(sides, rules) for sides in cells]
     differs = _factors([look.differs for look in looked])
@@ -229,7 +228,7 @@ def _faults(unit: Unit) -> frozenset[Spoiled]:
 
 
 def same_within(effect: Effect, margin: float) -> float | None:
-    """The chance of an estimate as near to none where the difference is the margin or more."""
+    """P-value of a difference of the margin or more; `None` if it is unknown."""
     from scipy.special import stdtr
 
     if effect.p_value is None:
@@ -258,7 +257,7 @@ def _verdict(look: _Look, rules: Rules, factors: Sequence[float | None], cells: 
         word = "faster" if look.effect.relative > 0 else "slower"
     more = None
     if word == "not enough evidence" and look.effect and look.effect.p_value is not None:
-        # What Holm asks of the first of so many cells: enough whatever the others show.
+        # Holm's level for the first of so many cells: sufficient whatever the others show.
         wanted = units_needed(look.effect, rules.margin, rules.level / cells, rules.power)
         more = max(wanted - look.effect.units, 1)
     factor = factors[0]

@@ -1,6 +1,6 @@
-"""The typed face of the extension module `loadstone._engine`.
+"""The typed interface of the extension module `loadstone._engine`.
 
-What goes down and comes up is documented in docs/engine.md.
+The documents and records that it exchanges with the engine are described in docs/engine.md.
 """
 
 from __future__ import annotations

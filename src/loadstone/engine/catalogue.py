@@ -1,4 +1,4 @@
-"""The workloads that the engine has, and what a plan would do with one."""
+"""The engine's workloads, and previews of what a plan would do."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from loadstone.model.plan import OptionValue
 
 
 class WorkloadInfo(Frozen):
-    """A workload that the engine has."""
+    """A built-in workload of the engine."""
 
     name: str
     summary: str
     options: dict[str, OptionValue | None]
     writes: bool
     layout: Literal["sbtest", "bulk", "hot", "ledger", "tpcc", "template"]
-    """`template`: it is none of the engine's, but of a file."""
+    """`template`: not built in, but from a file."""
 
 
 class Sample(Frozen):
@@ -27,14 +27,14 @@ class Sample(Frozen):
 
     transaction: str
     statements: tuple[str, ...]
-    """With values for their parameters; what would have been read is `<its name>`."""
+    """Statements with values for their parameters; values that would be read are `<NAME>`."""
 
     more: int
-    """Statements that are not shown."""
+    """The number of statements that are not shown."""
 
 
 def check_plan(plan: str) -> None:
-    """Have the engine look at a plan without beginning anything.
+    """Let the engine check a plan without starting anything.
 
     Raises:
         PlanRefused: the plan cannot be run.
@@ -44,13 +44,13 @@ def check_plan(plan: str) -> None:
 
 
 def workloads() -> dict[str, WorkloadInfo]:
-    """The workloads by name, in the engine's order."""
+    """The built-in workloads by name, in the engine's order."""
     found = TypeAdapter(list[WorkloadInfo]).validate_json(native().workloads())
     return {workload.name: workload for workload in found}
 
 
 def samples(plan: str, count: int) -> tuple[Sample, ...]:
-    """That many events of a step's plan whose workload is a template.
+    """Return that many sample events of a step's plan whose workload is a template.
 
     Raises:
         PlanRefused: the plan cannot be run.

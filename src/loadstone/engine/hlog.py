@@ -1,4 +1,4 @@
-"""Lines of interval logs: added up, and taken apart."""
+"""Sums and decodes lines of interval logs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class LogError(EngineError):
 
 
 class SummedLines(Frozen):
-    """Lines of an interval log added up by tag."""
+    """Lines of an interval log, summed by tag."""
 
     lines: tuple[str, ...]
-    """One for each tag (and one for its values above the range), over the time of all."""
+    """One line for each tag (and one for its values above the range), over the whole time."""
     latency: dict[str, LatencyNs]
 
 
 def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
-    """By tag, the latency of all values of all lines together.
+    """The latency by tag, over the values of all lines.
 
     Raises:
         LogError: a line is not one of an interval log.
@@ -39,7 +39,7 @@ def merge_hlog(lines: Iterable[str]) -> dict[str, LatencyNs]:
 
 
 def sum_hlog(lines: Iterable[str]) -> SummedLines:
-    """All values of each tag as one interval; sums of sums are those of all lines.
+    """Sum all lines of each tag into one interval; sums can be summed again.
 
     Raises:
         LogError: a line is not one of an interval log.
@@ -50,7 +50,7 @@ def sum_hlog(lines: Iterable[str]) -> SummedLines:
 
 
 def hlog_counts(lines: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
-    """By tag, each value in nanoseconds and how often it came, in rising order.
+    """By tag, each value in nanoseconds with its count, in ascending order.
 
     Raises:
         LogError: a line is not one of an interval log.
@@ -61,7 +61,7 @@ def hlog_counts(lines: Iterable[str]) -> dict[str, list[tuple[int, int]]]:
 
 
 def hlog_header(start_unix_s: float) -> str:
-    """The head of an interval log."""
+    """The header of an interval log."""
     return native().hlog_header(start_unix_s)
 
 

@@ -1,4 +1,4 @@
-"""What the engine does on its own threads while it sends up records."""
+"""Jobs that the engine runs on its own threads, and their records."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ Record = TypeVar("Record")
 
 
 class Sending(ABC, Generic[Record]):
-    """Something under way that sends up records: a job of this engine, or of several."""
+    """A running job that sends records; it may consist of the jobs of several engines."""
 
     @abstractmethod
     def next(self, timeout_s: float) -> Record | None:
-        """The next record, or `None` when the time is up."""
+        """The next record, or `None` after the timeout."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Ask for a clean end; the last record still comes."""
+        """Request a clean end; the last record still arrives."""
 
 
 class Job(Sending[Record]):
-    """Something that the engine does on its own threads while it sends up records."""
+    """A job that the engine runs on its own threads while it sends records."""
 
     def __init__(self, native: _Native, record: TypeAdapter[Record]) -> None:
         self._native = native
         self._record = record
 
     def next(self, timeout_s: float) -> Record | None:
-        """The next record, or `None` when the time is up.
+        """The next record, or `None` after the timeout.
 
         Raises:
-            EngineError: the record is not one that docs/engine.md knows.
+            EngineError: the record is not one of those in docs/engine.md.
         """
         text = self._native.next(timeout_s)
         if text is None:
@@ -64,69 +64,69 @@ class Job(Sending[Record]):
             ) from error
 
     def stop(self) -> None:
-        """Ask for a clean end; the record `end` still comes."""
+        """Request a clean end; the record `end` still arrives."""
         self._native.stop()
 
 
 class Steerable(Sending[AnyStepRecord]):
-    """A step under way, whose load somebody may wish to change."""
+    """A running step whose load can be changed."""
 
     @abstractmethod
     def set_rate(self, rate: float) -> None:
-        """From now on that many events a second are due.
+        """Set the events a second that are due from now on.
 
         Raises:
-            PlanRefused: the loop is closed, or nobody could drive such a rate.
+            PlanRefused: the loop is closed, or the rate is out of range.
         """
 
     @abstractmethod
     def set_users(self, users: int) -> None:
-        """From now on that many users start events; the others rest, with their connections.
+        """Set how many users start events from now on; the others pause and keep their connections.
 
         Raises:
-            PlanRefused: more than the step has, or too few.
+            PlanRefused: the step has fewer users, or the number is too small.
         """
 
     @abstractmethod
     def hold(self, held: bool) -> None:
-        """From now on no event begins, until this is said again with `False`.
+        """Start no more events until this is called with `False`.
 
-        Users finish their event and rest; events of an open loop that wait, or become due
-        meanwhile, are skipped.
+        Users finish their event and pause. Events of an open loop that are waiting or become due in
+        this time are skipped.
         """
 
 
 class _Driven:
-    """What a drive is asked while it runs."""
+    """The commands to a running drive."""
 
     def __init__(self, native: _engine.Drive) -> None:
         self._drive = native
 
     def set_rate(self, rate: float) -> None:
-        """From now on that many events a second are due, of a part in the whole step.
+        """Set the events a second that are due from now on; for a part, those of the whole step.
 
         Raises:
-            PlanRefused: the loop is closed, or nobody could drive such a rate.
+            PlanRefused: the loop is closed, or the rate is out of range.
         """
         with starting():
             self._drive.set_rate(rate)
 
     def set_users(self, users: int) -> None:
-        """From now on that many users start events, of a part its own; the others rest.
+        """Set how many users start events from now on; for a part, only its own users count.
 
         Raises:
-            PlanRefused: more than there are, or too few.
+            PlanRefused: there are fewer users, or the number is too small.
         """
         with starting():
             self._drive.set_users(users)
 
     def hold(self, held: bool) -> None:
-        """From now on no event begins, until this is said again with `False`."""
+        """Start no more events until this is called with `False`."""
         self._drive.hold(held)
 
 
 class StepJob(_Driven, Job[AnyStepRecord], Steerable):
-    """A step under way, whose load can be changed."""
+    """A step running in this engine, whose load can be changed."""
 
     def __init__(self, native: _engine.Drive) -> None:
         _Driven.__init__(self, native)
@@ -134,33 +134,33 @@ class StepJob(_Driven, Job[AnyStepRecord], Steerable):
 
 
 class PartLoad:
-    """A part of a load: it ends without signs of life."""
+    """A part of a load; it ends unless it is renewed regularly."""
 
     def __init__(self, native: _engine.Load | _engine.Drive) -> None:
         self._native = native
 
     def next(self, timeout_s: float) -> str | None:
-        """The next record as it came, for the code that merges it with others'."""
+        """The next record as text, for merging with other parts'; `None` after the timeout."""
         return self._native.next(timeout_s)
 
     def renew(self) -> None:
-        """Somebody still wants it."""
+        """Keep the part alive."""
         self._native.renew()
 
     def stop(self) -> None:
-        """Ask for a clean end; the record `end` still comes."""
+        """Request a clean end; the record `end` still arrives."""
         self._native.stop()
 
 
 class PartJob(_Driven, PartLoad):
-    """A part of a step: it starts when it is asked to, and ends without signs of life."""
+    """A part of a step; it starts at a given time, and ends unless it is renewed regularly."""
 
     def __init__(self, native: _engine.Drive) -> None:
         _Driven.__init__(self, native)
         PartLoad.__init__(self, native)
 
     def begin_at(self, monotonic_ns: int) -> None:
-        """The load begins at this instant of this machine's monotonic clock."""
+        """Start the load at this time of this machine's monotonic clock."""
         self._drive.begin_at(monotonic_ns)
 
 
@@ -171,7 +171,7 @@ HostTestJob = Job[HostBegun | HostSample | HostEnd]
 
 
 def start(plan: str) -> StepJob:
-    """Begin a step; returns at once.
+    """Start a step; returns at once.
 
     Raises:
         PlanRefused: the plan cannot be run.
@@ -182,7 +182,7 @@ def start(plan: str) -> StepJob:
 
 
 def start_part(plan: str) -> PartJob:
-    """Begin a part of a step; returns at once.
+    """Start a part of a step; returns at once.
 
     Raises:
         PlanRefused: the plan cannot be run.
@@ -193,7 +193,7 @@ def start_part(plan: str) -> PartJob:
 
 
 def load(plan: str) -> LoadJob:
-    """Begin to load tables; returns at once.
+    """Start to load tables; returns at once.
 
     Raises:
         PlanRefused: the plan cannot be run.
@@ -204,7 +204,7 @@ def load(plan: str) -> LoadJob:
 
 
 def load_part(plan: str) -> PartLoad:
-    """Begin a part of a load; returns at once.
+    """Start a part of a load; returns at once.
 
     Raises:
         PlanRefused: the plan cannot be run.
@@ -215,7 +215,7 @@ def load_part(plan: str) -> PartLoad:
 
 
 def host_test(plan: HostTestPlan) -> HostTestJob:
-    """Begin a test of this host, or make or remove its files; returns at once.
+    """Start a test of this host, or the creation or removal of its files; returns at once.
 
     Raises:
         PlanRefused: the plan cannot be run.

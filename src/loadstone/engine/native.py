@@ -1,4 +1,4 @@
-"""The extension module `loadstone._engine`, and what it raises; nothing else imports it."""
+"""Access to the extension module `loadstone._engine` and its errors; the only importer of it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 class EngineError(LoadstoneError):
-    """The engine is missing, or broke its contract."""
+    """The engine is missing, failed, or broke its contract."""
 
 
 class PlanRefused(LoadstoneError):
-    """The engine does not run such a plan."""
+    """The engine refused a plan or settings."""
 
     exit_code = ExitCode.PLAN
 
 
 class _EngineModule(Protocol):
-    """The module's functions, so that tests may pour another one in."""
+    """The module's functions, so that tests can substitute another module."""
 
     PlanError: type[ValueError]
     ScriptError: type[ValueError]
@@ -48,7 +48,7 @@ class _EngineModule(Protocol):
 
 
 def native() -> _EngineModule:
-    """The module itself.
+    """The extension module.
 
     Raises:
         EngineError: it was not built, or not for this interpreter.
@@ -63,7 +63,7 @@ def native() -> _EngineModule:
 
 @contextmanager
 def planning() -> Iterator[None]:
-    """The module looks at a plan, or at settings, in here.
+    """Context for code in which the module checks a plan or settings.
 
     Raises:
         PlanRefused: they cannot be run.
@@ -77,7 +77,7 @@ def planning() -> Iterator[None]:
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """Something starts in here: what the module raises becomes our errors.
+    """Context for code that starts something: converts the module's errors into ours.
 
     Raises:
         PlanRefused: the plan cannot be run.
@@ -91,5 +91,5 @@ def starting() -> Iterator[None]:
 
 
 def build_info() -> dict[str, str]:
-    """Version, build profile and TLS library of the engine."""
+    """The version, build profile and TLS library of the engine."""
     return cast("dict[str, str]", json.loads(native().build_info()))

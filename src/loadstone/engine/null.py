@@ -1,4 +1,4 @@
-"""Null servers inside this process."""
+"""Null servers in this process."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class NullServerError(LoadstoneError):
-    """A null server cannot be started, or runs no more."""
+    """A null server cannot be started, or is no longer running."""
 
     exit_code = ExitCode.SANDBOX
 
 
 class NullServer:
-    """A null server on a thread of the engine's; it ends when it is stopped or forgotten."""
+    """A null server on a thread of the engine; it ends when stopped or garbage-collected."""
 
     def __init__(self, native: _engine.NullServer) -> None:
         self._native = native
@@ -34,42 +34,42 @@ class NullServer:
 
     @property
     def socket(self) -> str | None:
-        """The unix socket, where one was wanted."""
+        """The path of the unix socket; `None` if none was requested."""
         return self._native.socket
 
     def stats(self) -> NullServerStats:
-        """The counters as they are.
+        """The current counters.
 
         Raises:
-            NullServerError: it runs no more.
+            NullServerError: it is no longer running.
         """
         with _null_server_errors():
             return NullServerStats.model_validate_json(self._native.stats())
 
     def set_script(self, script: str) -> None:
-        """Another script from now on; its time starts again.
+        """Switch to another script; its time starts again.
 
         Raises:
             PlanRefused: the script is wrong.
-            NullServerError: it runs no more.
+            NullServerError: it is no longer running.
         """
         with _null_server_errors():
             self._native.set_script(script)
 
     def flush(self) -> None:
-        """Counters, log and the script's time start again.
+        """Reset the counters, the log and the script's time.
 
         Raises:
-            NullServerError: it runs no more.
+            NullServerError: it is no longer running.
         """
         with _null_server_errors():
             self._native.flush()
 
     def stop(self) -> NullServerStats:
-        """Close all connections, write the log if it has a file, and say what was counted.
+        """Close all connections, write the log if it has a file, and return the counters.
 
         Raises:
-            NullServerError: it runs no more, or the log could not be written.
+            NullServerError: it is no longer running, or the log could not be written.
         """
         with _null_server_errors():
             return NullServerStats.model_validate_json(self._native.stop())
@@ -79,7 +79,7 @@ def null_server(settings: NullServerSettings) -> NullServer:
     """Start a null server; clients can connect when this returns.
 
     Raises:
-        PlanRefused: the settings, or the files for TLS, are wrong.
+        PlanRefused: the settings or the files for TLS are wrong.
         NullServerError: the system refused a port, a socket or the log.
     """
     with _null_server_errors():

@@ -1,4 +1,4 @@
-"""Lua scripts that are asked about themselves."""
+"""Inspection of Lua scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ScriptRefused(LoadstoneError):
-    """A script cannot go on: a stable name of why, whom it is about, and the words."""
+    """A script failed: a stable name of the reason, whom it concerns, and the text."""
 
     exit_code = ExitCode.PLAN
 
@@ -39,31 +39,31 @@ class ScriptOption(Frozen):
 
 
 class ScriptContents(Frozen):
-    """What a script says of itself."""
+    """The options, commands and functions of a script."""
 
     options: tuple[ScriptOption, ...] | None
-    """Sorted by name; `None`: it declares none, and takes any."""
+    """Sorted by name; `None`: the script declares none, and accepts any."""
     commands: dict[str, Literal["single", "parallel"]]
-    """Those that it declares, and whether all users carry them out."""
+    """The commands that it declares, and whether one user or all users run them."""
     functions: frozenset[str]
-    """Which of `prepare`, `cleanup` and `help` it has without declaring them."""
+    """Those of `prepare`, `cleanup` and `help` that it defines without declaring them."""
     hooks: frozenset[str]
     has_init: bool
     printed: str
-    """What it printed while it was loaded."""
+    """Its output while it was loaded."""
 
 
 _REFUSALS = TypeAdapter(tuple[FirstError, ...])
 
 
 class Script:
-    """A script that answers questions about itself."""
+    """A loaded script that can be inspected."""
 
     def __init__(self, native: _engine.Script) -> None:
         self._native = native
 
     def contents(self) -> ScriptContents:
-        """What it says of itself.
+        """The options, commands and functions of the script.
 
         Raises:
             ScriptRefused: it cannot be loaded.
@@ -72,25 +72,25 @@ class Script:
             return ScriptContents.model_validate_json(self._native.contents())
 
     def check(self) -> None:
-        """See that its options fit, and that there is something to run where that is wanted.
+        """Check that the given options fit, and that the requested command exists.
 
         Raises:
-            ScriptRefused: they do not, or there is nothing.
+            ScriptRefused: an option does not fit, or there is nothing to run.
         """
         with _script_errors():
             self._native.check()
 
     def help(self) -> str:
-        """What its command `help` prints.
+        """The output of its command `help`.
 
         Raises:
-            ScriptRefused: that failed.
+            ScriptRefused: the script failed.
         """
         with _script_errors():
             return self._native.help()
 
     def serve(self, plan: str) -> None:
-        """Give it the servers of this plan to ask, once.
+        """Let it query the servers of this plan; may be called once.
 
         Raises:
             PlanRefused: the plan cannot be run.
@@ -100,28 +100,28 @@ class Script:
             self._native.serve(plan)
 
     def printed(self) -> str:
-        """What it has printed before it failed."""
+        """Its output before it failed."""
         with _script_errors():
             return self._native.printed()
 
     def refusals(self) -> tuple[FirstError, ...]:
-        """What the servers have refused since this was asked last."""
+        """The servers' errors since the last call."""
         return _REFUSALS.validate_json(self._native.refusals())
 
     def report(self, figures: Mapping[str, float], *, is_last: bool) -> str:
-        """What its hook for reports prints of these figures.
+        """The output of its report hook for these figures.
 
         Raises:
-            ScriptRefused: that failed.
+            ScriptRefused: the script failed.
         """
         with _script_errors():
             return self._native.report(dict(figures), is_last)
 
     def end_reports(self) -> str:
-        """What it prints behind the last report of an interval.
+        """Its output after the last report of an interval.
 
         Raises:
-            ScriptRefused: that failed.
+            ScriptRefused: the script failed.
         """
         with _script_errors():
             return self._native.end_reports()
@@ -132,10 +132,10 @@ class Script:
 
 
 def script(spec: str) -> Script:
-    """Load a script, to look at it.
+    """Load a script for inspection.
 
     Raises:
-        PlanRefused: what it was given is not what docs/engine.md says.
+        PlanRefused: `spec` does not conform to docs/engine.md.
         EngineError: the system refused a thread.
     """
     with starting():

@@ -1,1 +1,1 @@
-"""What is asked, recorded and answered, as frozen types; imports no other package of Loadstone."""
+"""Frozen types of requests, records and results; imports no other package of Loadstone."""

@@ -1,4 +1,4 @@
-"""What this machine's generator can do against a server that costs nothing."""
+"""The capacity of this machine's generator, measured against a server that costs nothing."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ Transport = Literal["tcp", "tls", "socket"]
 
 
 class Ceiling(Frozen):
-    """The most that one core of the generator could do, in statements a second."""
+    """The highest rate of one core of the generator, in statements a second."""
 
     protocol: Protocol
     transport: Transport
     users: int
     cpu_us_per_query: PositiveFloat
-    """CPU of one event loop by statement, point selects against the null server."""
+    """CPU time of one event loop per statement, for point selects against the null server."""
     measured_qps: PositiveFloat
-    """What was driven meanwhile: the null server shared the cores."""
+    """The measured rate; the null server shared the cores."""
 
     @property
     def queries_per_core(self) -> float:
-        """With a core of its own."""
+        """Statements a second of an event loop with a core of its own."""
         return 1e6 / self.cpu_us_per_query
 
 
 class Ceilings(Frozen):
-    """Statements a second and core, by transport, for the protocol of one run."""
+    """Statements a second per core, by transport, for the protocol of one run."""
 
     by_transport: dict[Transport, float]
     unencrypted: Transport
-    """How the run's connections travel where they are not encrypted."""
+    """The transport of the run's connections that are not encrypted."""
 
     def queries_per_core(self, *, encrypted: bool) -> float | None:
-        """The ceiling of one event loop; `None` where it was not measured."""
+        """The ceiling of one event loop; `None` if it was not measured."""
         return self.by_transport.get("tls" if encrypted else self.unencrypted)
 
 
 class HostCheck(Frozen):
-    """One thing of the generator's host that limits or disturbs it."""
+    """A property of the generator's host that may limit or disturb it."""
 
     name: str
     state: Literal["good", "change", "not evaluated"]
@@ -51,18 +51,18 @@ class HostCheck(Frozen):
 
 
 class Calibration(Frozen):
-    """All ceilings of a machine, measured by one version."""
+    """All ceilings of a machine, measured by one version of Loadstone."""
 
     version: Literal[1] = 1
     made_at: str
     loadstone: str
     machine: str
-    """Processor, cores and kernel: on another machine it says nothing."""
+    """Processor, cores and kernel; the calibration is not valid on another machine."""
     measured: tuple[Ceiling, ...]
     checks: tuple[HostCheck, ...] = ()
 
     def ceilings(self, protocol: Protocol, unencrypted: Transport) -> Ceilings:
-        """Ceilings that fit a run."""
+        """The ceilings for the protocol and transports of a run."""
         fitting = {
             each.transport: each.queries_per_core
             for each in self.measured

@@ -1,4 +1,4 @@
-"""What each resource would allow, in events a second, and what that is computed from."""
+"""The ceiling of each resource in events a second, and what it is computed from."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RESOURCES: Mapping[Resource, Message] = {
     "generator": say("generator"),
     "concurrency": say("concurrency"),
 }
-"""What each is called."""
+"""The names of the resources, for a person."""
 
 
 def _said(text: str) -> Any:
@@ -47,31 +47,31 @@ def _said(text: str) -> Any:
 
 
 class Limits(Frozen):
-    """What the resources can give; null: not known. What is asked for wins over what was found."""
+    """The limits of the resources; null: unknown. Requested limits override measured ones."""
 
-    cores: PositiveFloat | None = _said("that the server may use")
-    syncs_per_s: PositiveFloat | None = _said("calls of fsync, of the device with the logs")
-    flushes_per_s: PositiveFloat | None = _said("flushes that the same device takes")
+    cores: PositiveFloat | None = _said("cores that the server may use")
+    syncs_per_s: PositiveFloat | None = _said("calls of fsync on the device with the logs")
+    flushes_per_s: PositiveFloat | None = _said("flushes of the same device")
     disk_write_iops: PositiveFloat | None = _said("writes of pages a second")
     disk_read_iops: PositiveFloat | None = _said("reads of pages a second")
-    disk_write_bytes_per_s: PositiveFloat | None = _said("of the same device")
-    line_bytes_per_s: PositiveFloat | None = _said("of the network, each way")
-    answer_s: PositiveFloat | None = _said("time that each statement takes in addition")
+    disk_write_bytes_per_s: PositiveFloat | None = _said("bytes written to the same device")
+    line_bytes_per_s: PositiveFloat | None = _said("speed of the network in each direction")
+    answer_s: PositiveFloat | None = _said("additional time of each statement")
 
     def but(self, other: Limits) -> Limits:
-        """These limits, with what the other knows in place of ours."""
+        """These limits, overridden by the known ones of `other`."""
         return self.model_copy(update=other.model_dump(exclude_none=True))
 
 
 class Ceiling(WithMessages):
-    """One resource's; `why_not` where it is not evaluated."""
+    """The ceiling of one resource; `why_not` is the reason if it was not evaluated."""
 
     resource: Resource
     events_per_s: float | None
     used: float | None
-    """The measured rate by the ceiling: 1 is all of it."""
+    """The measured rate as a share of the ceiling."""
     how: Message | None
-    """What was divided by what, with figures."""
+    """The computation, with figures."""
     why_not: Message | None = None
 
 
@@ -89,6 +89,6 @@ class StepCeilings(Frozen):
 
     @property
     def lowest(self) -> Ceiling | None:
-        """The one that holds the step back, if any was evaluated."""
+        """The lowest ceiling, which limits the step; `None` if none was evaluated."""
         first = self.ceilings[0] if self.ceilings else None
         return first if first and first.events_per_s is not None else None

@@ -1,4 +1,4 @@
-"""Many generators: what is asked of a cluster."""
+"""The request to drive the load from the generators of a cluster."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pydantic import PositiveInt
 from loadstone.model.frozen import Frozen
 
 OnNodeLoss = Literal["continue", "repeat", "stop"]
-"""What the loss of a generator means: the step goes on with the others, or ends and is driven once
-more without it, or ends the run."""
+"""What happens when a generator is lost: the step continues with the others, ends and is repeated
+without it, or the run stops."""
 
 GENERATOR_LOST = "generator_lost"
-"""The kind of failure that a step has when the loss of a generator ended it."""
+"""The failure kind of a step that ended because a generator was lost."""
 
 
 class ClusterAsked(Frozen):
-    """Which machines drive the load."""
+    """The machines that drive the load."""
 
     address: str
-    """Address of the cluster, as Ray takes it."""
+    """Address of the cluster, in Ray's form."""
     generators: PositiveInt | None = None
-    """`None`: one on each node that has the processors."""
+    """`None`: one on each node that has enough processors."""
     cpus_per_generator: PositiveInt = 1
     on_node_loss: OnNodeLoss = "continue"

@@ -1,4 +1,4 @@
-"""What the nodes of a cluster say of themselves, and what they can do together."""
+"""Facts of the nodes of a cluster, and their joint capacity."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from loadstone.model.result import CLIENT_BOUND_SHARE
 
 
 class Versions(Frozen):
-    """What has to be the same on all nodes: they drive parts of one step."""
+    """Versions that must be equal on all nodes, since they drive parts of one step."""
 
     loadstone: str
     engine: str
 
 
 class Line(Frozen):
-    """The way by which a node reaches a target."""
+    """The network path from a node to a target."""
 
     interface: str
     speed_bits_per_s: int | None = None
-    """Line speed as the interface gives it, which virtual ones do wrongly or not at all."""
+    """Line speed as the interface reports it; virtual ones report a wrong one, or none."""
     source: str | None = None
-    """The address that the target sees; `None`: not told."""
+    """The address that the target sees; `None`: unknown."""
     gateway: str | None = None
-    """The next host on the way; `None`: the target is on the same network, or it is not told."""
+    """The next hop; `None`: the target is on the same network, or the hop is unknown."""
 
 
 class NodeFacts(Frozen):
-    """What a node says of itself."""
+    """The facts that a node reports about itself."""
 
     node: str
     versions: Versions
     ray: str | None = None
-    """Version of Ray; `None` where generators are reached in another way."""
+    """Version of Ray; `None` if generators are not started by Ray."""
     machine: dict[str, Any]
-    """The machine, as `environment.json` has the generator's (docs/result.md)."""
+    """The machine, in the form of the generator's in `environment.json` (docs/result.md)."""
     cores: PositiveInt
     descriptors: int | None
-    """File descriptors that a generator may have, one a virtual user; `None`: no limit."""
+    """File descriptors that a generator may open, one per virtual user; `None`: no limit."""
     ephemeral_ports: int | None
-    """Connections that one address of it can have to one target; `None`: not told."""
+    """Connections that one of its addresses can have to one target; `None`: unknown."""
     line: Line | None = None
-    """Towards the target; `None`: no target was named, or no route is known."""
+    """The path to the target; `None`: no target was named, or no route is known."""
     queries_per_core: PositiveFloat | None = None
-    """Statements a second that one event loop can do at most, by its calibration: prepared ones
-    over TCP, without TLS."""
+    """The highest rate of one event loop in statements a second, by its calibration: prepared
+    statements over TCP without TLS."""
 
     @property
     def host(self) -> str:
-        """The node's own name for itself."""
+        """The node's host name."""
         return str(self.machine["host"])
 
     @property
@@ -60,9 +60,9 @@ class NodeFacts(Frozen):
         return str(self.machine["kernel"]["release"])
 
     def most_users(self, targets: int = 1) -> int | None:
-        """The most virtual users that it can have, dealt out to so many targets.
+        """The most virtual users that the node can have, spread over that many targets.
 
-        `None` where nothing limits them.
+        `None`: there is no limit.
         """
         ports = None if self.ephemeral_ports is None else targets * self.ephemeral_ports
         limits = [limit for limit in (self.descriptors, ports) if limit is not None]
@@ -70,7 +70,7 @@ class NodeFacts(Frozen):
 
 
 class ClusterCheck(Frozen):
-    """What the nodes of a cluster say, and what they can do together."""
+    """The facts of a cluster's nodes, and their joint capacity."""
 
     version: Literal[1] = 1
     cpus_per_generator: PositiveInt
@@ -79,16 +79,16 @@ class ClusterCheck(Frozen):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def users(self) -> int | None:
-        """The most virtual users of a step against one target: the least node decides."""
+        """The most virtual users of a step against one target; the weakest node decides."""
         limits = [most for node in self.nodes if (most := node.most_users()) is not None]
         return min(limits) * len(self.nodes) if limits else None
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def queries_per_s(self) -> float | None:
-        """Statements a second at which the slowest generator would be saturated, times all.
+        """The rate at which the slowest generator would be saturated, times their number.
 
-        `None` where a node was not calibrated: its share is then not known.
+        In statements a second; `None` if a node was not calibrated, as its share is then unknown.
         """
         ceilings = [node.queries_per_core for node in self.nodes]
         known = [ceiling for ceiling in ceilings if ceiling is not None]
@@ -99,9 +99,9 @@ class ClusterCheck(Frozen):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def bits_per_s(self) -> int | None:
-        """What their lines carry together, dealt out evenly: the slowest decides.
+        """The joint capacity of the lines with an even load, so the slowest decides.
 
-        By the interfaces' own word; `None` where one does not say it.
+        By the speed that interfaces report; `None` if one does not report it.
         """
         speeds = [node.line.speed_bits_per_s if node.line else None for node in self.nodes]
         known = [speed for speed in speeds if speed is not None]

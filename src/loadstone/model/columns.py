@@ -1,6 +1,7 @@
-"""The figures of a step that an experiment may ask to see beside its rates.
+"""The figures of a step that an experiment can show next to its rates.
 
-`analyse.columns` reckons them, `report.columns` heads them; docs/experiments.md says what each is.
+`analyse.derived_figures` computes them, `report.columns` has their headings, and
+docs/experiments.md defines each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What somebody who watches a run may want of it while it goes on."""
+"""Commands to a run in progress."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HIGHEST_RATE = 10_000_000.0
 
 
 class StopRun(Frozen):
-    """Finish what is in flight, keep all, and carry out no step more: a first Ctrl-C."""
+    """Finish the events in flight, keep all results, and run no more steps: like a first Ctrl-C."""
 
     kind: Literal["stop"] = "stop"
 
 
 class SetUsers(Frozen):
-    """So many of the step's users go on; the others finish their event and rest."""
+    """Keep this many of the step's users at work; the others finish their event and pause."""
 
     kind: Literal["users"] = "users"
     step: PositiveInt
@@ -28,7 +28,7 @@ class SetUsers(Frozen):
 
 
 class SetRate(Frozen):
-    """So many events a second are due in the step's open loop."""
+    """Make this many events a second due in the step's open loop."""
 
     kind: Literal["rate"] = "rate"
     step: PositiveInt

@@ -1,4 +1,4 @@
-"""How keys are spread over a table's rows, as the engine draws them (docs/engine.md)."""
+"""Distributions of keys over a table's rows, as the engine draws them (docs/engine.md)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Pareto(Frozen):
 
 
 class Zipfian(Frozen):
-    """The row of rank n gets a share that falls with n to the power of the exponent."""
+    """The row of rank n gets a share in inverse proportion to n to the power of the exponent."""
 
     kind: Literal["zipfian"] = "zipfian"
     exponent: PositiveFloat = 0.8

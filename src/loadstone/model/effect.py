@@ -1,4 +1,4 @@
-"""What a statement of a template would do to a server, as far as its words say."""
+"""The effect of a template's statement on a server, as far as its text shows it."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from loadstone.model.with_messages import WithMessages
 
 
 class TableName(Frozen):
-    """A table as a statement names it."""
+    """The name of a table in a statement."""
 
     schema_name: str | None = None
-    """`None`: the schema that the connection is in."""
+    """`None`: the connection's current schema."""
 
     name: str
 
     def __str__(self) -> str:
-        """The name as SQL without backticks has it."""
+        """The name as in SQL, without backticks."""
         return f"{self.schema_name}.{self.name}" if self.schema_name else self.name
 
 
 class Effect(WithMessages):
-    """What one statement would do; the defaults are those of one that only reads."""
+    """The effect of one statement; the defaults describe one that only reads."""
 
     writes: tuple[TableName, ...] = ()
-    """Tables whose rows it changes or locks, and perhaps more that stand beside them."""
+    """Tables whose rows it changes or locks, and perhaps others that the statement names."""
 
     unclear: Message = plain("")
-    """What in it may write to anything; empty where all of it is understood."""
+    """The part that may write to anything; empty if the whole statement is understood."""
 
     calls: tuple[str, ...] = ()
-    """Names in small letters that stand before a parenthesis: functions, and words of SQL."""
+    """Names before a parenthesis, in lower case: functions, and SQL keywords."""
 
     names: tuple[str, ...] = ()
-    """All words and names in it, in small letters: if it reads a view, that is among them."""
+    """All words and names in lower case; a view that it reads is among them."""
 
     @property
     def only_reads(self) -> bool:
-        """Whether it writes nothing, as long as no function that it calls does."""
+        """Whether it writes nothing, provided that no function it calls does."""
         return not self.writes and not self.unclear
 
 
 class StatementEffect(Frozen):
-    """A statement's effect, with its place in the template."""
+    """The effect of a statement, with its place in the template."""
 
     transaction: str
     number: int
@@ -51,5 +51,5 @@ class StatementEffect(Frozen):
     effect: Effect
 
     def __str__(self) -> str:
-        """The place as problems of a template's file name it."""
+        """The place, as in the reports of a template's problems."""
         return f"transaction.{self.transaction}.statements[{self.number}]"

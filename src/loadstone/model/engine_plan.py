@@ -1,4 +1,4 @@
-"""The engine's documents (docs/engine.md), made from a plan; the password goes in only here."""
+"""Makes the engine's documents (docs/engine.md) from a plan; the only place that adds passwords."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from loadstone.model.template import LoadedTable
 
 
 class Layout(Frozen):
-    """The tables that a load makes."""
+    """The tables that a load creates."""
 
     tables: PositiveInt = 10
     table_size: PositiveInt = 10_000
@@ -40,20 +40,20 @@ class Layout(Frozen):
         "sbtest"
     )
     warehouses: NonNegativeInt = 0
-    """How many warehouses `tpcc` has."""
+    """The number of warehouses of `tpcc`."""
 
     foreign_keys: bool = False
     """Whether the tables of `tpcc` refer to each other."""
 
     partitions: NonNegativeInt = 0
-    """By warehouse, of the tables of `tpcc`; 0: none."""
+    """The number of partitions, by warehouse, of the tables of `tpcc`; 0: none."""
 
     template: tuple[LoadedTable, ...] = ()
     """The tables of a template."""
 
 
 class LoadPlan(Frozen):
-    """What is asked of a bulk load."""
+    """The request for a bulk load."""
 
     layout: Layout = Layout()
     parallel: PositiveInt = 4
@@ -62,10 +62,10 @@ class LoadPlan(Frozen):
     connect: ConnectPolicy = ConnectPolicy()
     session: Session = Session()
     continues: tuple[str, ...] | None = None
-    """Tables that may be there already and are taken up; `None`: any of them."""
+    """Tables that may exist already and are completed; `None`: any of them."""
 
     marks: dict[str, str] = {}
-    """By a table's name, the comment that it gets, or has where it is taken up."""
+    """Comments by table name: the one a new table gets, or that an existing one must have."""
 
 
 def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
@@ -88,7 +88,7 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
         "idle": drive.idle,
         "phases": [_stretch(phase) for phase in plan.phases],
         "shards": drive.shards_for(step.concurrency),
-        # Each step draws other keys: the second of two oltp_delete steps would find no row left.
+        # Each step draws different keys: else the second of two oltp_delete steps finds no row.
         "seed": (drive.seed + step.number - 1) % 2**63,
         "tag": step.tag,
     }
@@ -105,7 +105,7 @@ def _what_to_do(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> dict[s
 
 
 def book_of(plan: Plan, step: Step) -> int:
-    """What a step's entries in the tables of `ledger` are told by; 0 for all other workloads."""
+    """The number that marks a step's entries in the tables of `ledger`; 0 for other workloads."""
     return plan.workload.book + step.number if plan.workload.book else 0
 
 
@@ -125,7 +125,7 @@ def _stretch(phase: Phase) -> dict[str, float]:
 
 
 def script_document(script: ScriptSpec, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """What the engine tells a script, which may also ask for the first server's password."""
+    """The script's part of the plan, with the first server's password, which a script may need."""
     document = script.model_dump(mode="json")
     if endpoints:
         document["general"]["mysql_password"] = endpoints[0].credentials.reveal()
@@ -140,9 +140,9 @@ def _stop(plan: Plan) -> dict[str, Any]:
 
 
 def _arrival(arrival: Arrival, step: Step) -> dict[str, Any]:
-    """Open loop: the schedule is the run's, the rate the step's."""
+    """The arrival process: an open loop has the run's schedule and the step's rate."""
     if isinstance(arrival, Closed) or step.rate is None:
-        # A search tries the closed loop first, to know where to look.
+        # A search tries the closed loop first, to find the range.
         closed = arrival if isinstance(arrival, Closed) else Closed()
         return closed.model_dump(mode="json")
     document = arrival.model_dump(mode="json")

@@ -1,8 +1,8 @@
-"""Codes of errors: each family of servers has its own, so an error is a family and a code.
+"""Error codes. Each family of servers has its own, so an error is a family and a code.
 
-The names are what the field calls the errors that servers, proxies and networks give while one goes
-away: numbers and names of `mysql` as in MySQL's and MariaDB's error references; 2000 and above are
-their clients'.
+The names are the usual ones of errors that servers, proxies and networks return while a server
+fails. For `mysql` they are numbers and names from MySQL's and MariaDB's error references; 2000 and
+above are client errors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_NUMBER = 65535
 
 
 def _as_text(code: object) -> object:
-    """Codes were numbers once, when there was one family."""
+    """The code as text: files of older versions have numbers."""
     if isinstance(code, int) and not isinstance(code, bool) and 0 <= code <= _MOST_NUMBER:
         return str(code)
     return code
@@ -27,27 +27,27 @@ def _as_text(code: object) -> object:
 
 Family = Annotated[str, Field(pattern=r"^[a-z0-9]{1,12}$")]
 Code = Annotated[str, BeforeValidator(_as_text), Field(pattern=r"^[0-9A-Z]{1,8}$")]
-"""`1213`, or `40P01`; alone it is one of a family that is known otherwise."""
+"""A code such as `1213` or `40P01`; its family must be known from the context."""
 
 
 DEADLOCKS = frozenset({"1213"})
-"""What families call a transaction that was chosen as the victim of a deadlock."""
+"""The codes of all families for a transaction that was the victim of a deadlock."""
 
 
 # Deadlock, lock wait timeout, record has changed since it was last read.
 RESTART_ON: Mapping[str, tuple[str, ...]] = {MYSQL: ("1213", "1205", "1020")}
-"""By family, the errors that begin an event anew, where nobody says which."""
+"""By family, the errors after which an event is restarted by default."""
 
 
 class ErrorCode(NamedTuple):
-    """What a server, or the client of it, calls an error."""
+    """An error of a server or its client: the family and the code."""
 
     family: str
     code: str
 
 
 def with_family(data: Any) -> Any:
-    """A record, or a part of one, in which a number of MySQL's stands for its family and code."""
+    """The record, or part of one, with its error as family and code; older ones have a number."""
     if not isinstance(data, dict) or "errno" not in data:
         return data
     rest = {key: value for key, value in data.items() if key != "errno"}
@@ -58,17 +58,17 @@ def with_family(data: Any) -> Any:
 
 
 def number_of(code: str | None) -> int | None:
-    """The number that a code is, where it is one."""
+    """The code as a number; `None` if it is not one."""
     return int(code) if code is not None and code.isdecimal() else None
 
 
 def order(code: str) -> tuple[int, str]:
-    """Sorts codes: numbers in the order of numbers."""
+    """Sort key of codes, with numbers in numerical order."""
     return len(code), code
 
 
 def name_of(family: str, code: str) -> str | None:
-    """What the field calls an error; `None`: it has no name of ours."""
+    """The common name of an error; `None` if it is not in our table."""
     return _NAMES.get(family, {}).get(code)
 
 

@@ -1,10 +1,10 @@
-"""The errors that a person is told: what, where, and what to do."""
+"""The base of errors that are shown to a person: what, where, and what to do."""
 
 from __future__ import annotations
 
 
 class LoadstoneError(Exception):
-    """One line for a person, a hint what to do, and the exit code that a program ends with.
+    """An error with a line for a person, a hint what to do, and the program's exit code.
 
     Both are messages (`loadstone.model.message`), so that they can be shown in any language.
     """

@@ -1,4 +1,4 @@
-"""What the program's exit code says; scripts and CI rely on it."""
+"""The program's exit codes, which scripts and CI rely on."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ class ExitCode(IntEnum):
     USAGE = 2
     """Unknown option, level or word on the command line."""
     TARGET = 3
-    """The database could not be reached, or refused what was asked of it."""
+    """The database could not be reached, or refused the request."""
     PLAN = 4
     """An experiment, a template or a value in it is not valid."""
     CLIENT_BOUND = 5
-    """A verdict was asked for, but the load generator itself was the limit."""
+    """A verdict was requested, but the load generator itself was the limit."""
     SANDBOX = 6
     """A throwaway server or a null server could not be found, started or stopped."""
     GUARD = 7
-    """Refused, because it could have harmed data that Loadstone did not make, or changed a server
-    that others use; or because somebody else has asked for it."""
+    """Refused, because it could have harmed data that Loadstone did not create, or changed a server
+    that others use, or because somebody else had requested it."""
     STORE = 8
     """A run folder could not be read or written."""
     HOST_TEST = 9
-    """A test of this host could not be carried out: files, memory or threads were refused."""
+    """A test of this host could not be run: files, memory or threads were refused."""
     INCONSISTENT = 10
-    """The data of a workload do not fulfil the conditions that they must, or acknowledged
-    writes are lost or doubled."""
+    """The data of a workload does not fulfil its consistency conditions, or acknowledged writes
+    were lost or doubled."""
     CLUSTER = 11
     """A cluster of generators could not be reached, is too small, or its nodes do not fit."""
     ABORTED = 12
-    """The run was ended before it did harm, by a condition of `--abort-if` or a default one; what
-    there is was saved."""
+    """The run was ended before it did harm, by a condition of `--abort-if` or a default one; the
+    results so far were saved."""
     LEFT_CHANGED = 13
-    """Server variables that a command had set are not, or may not be, as they were before."""
+    """Server variables that a command had set were not restored, or may not have been."""
     THRESHOLD = 99
     """The run or comparison is complete, and a gate failed."""
     INTERRUPTED = 130
-    """Ended by Ctrl-C, SIGTERM or the end of the terminal; what there is was saved."""
+    """Ended by Ctrl-C, SIGTERM or the end of the terminal; the results so far were saved."""

@@ -1,7 +1,7 @@
-"""An experiment: what varies, what stays, and what counts as a difference.
+"""An experiment: what varies, what stays the same, and what counts as a difference.
 
-A factor is what varies, its levels are the values it takes, and a variant is one level of each
-factor. The first level of each factor is what the others are compared with.
+A factor is something that varies, its levels are its values, and a variant is one level of each
+factor. The other levels of a factor are compared with its first one.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from loadstone.model.template import Template
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 MOST_CELLS = 10_000
-"""Variants x workloads x users x rates: a day of steps of ten seconds, each measured once."""
+"""The most variants x workloads x users x rates: a day of steps of ten seconds, without repeats."""
 
 Restore = Literal["auto", "none", "copy", "prepare"]
-"""How data comes back to the same state: a copied data folder, or loaded again. `auto`: a copy for
-a sandbox, loading for a target, and neither where the workloads only read."""
+"""How data is reset to the same state: from a copy of a data folder, or by loading again. `auto`: a
+copy for a sandbox, loading for a target, and neither if the workloads only read."""
 
 
 class ClientOptions(Frozen):
-    """How the load speaks to the server; what is `None` stays as the target has it."""
+    """The client's options; those that are `None` stay as the target has them."""
 
     tls: TlsMode | None = None
     prepared: bool | None = None
     connect: Literal["socket", "tcp"] | None = None
     compression: tuple[Compression, ...] | None = None
     hosts: tuple[str, ...] = ()
-    """Addresses that share the users, `db1:3306`; none: the target's own."""
+    """Addresses that share the users, such as `db1:3306`; none: the target's own."""
 
 
 class SandboxChoice(Frozen):
-    """Which throwaway server."""
+    """The throwaway server to start."""
 
     server: str | None = None
     """`mariadb`, `mysql`, or the path of a server program."""
     root: Path | None = None
-    """The folder of another system, whose program, libc and libraries are run."""
+    """The root folder of another system, whose program, libc and libraries are used."""
     settings: dict[str, str] = {}
-    """Settings of all variants, at start-up."""
+    """Start-up settings of all variants."""
 
 
 class CgroupLimit(Frozen):
-    """What the server may use at most: the size of an instance. Of sandboxes, and only as root."""
+    """The most that the server may use: the size of an instance. Only for sandboxes, as root."""
 
     cores: PositiveFloat | None = None
     memory_bytes: PositiveInt | None = None
@@ -64,7 +64,7 @@ class CgroupLimit(Frozen):
 
 
 class NetworkLimit(Frozen):
-    """What lies between the load and a sandbox in a network namespace of its own. Only as root."""
+    """The network between the load and a sandbox in its own network namespace. Only as root."""
 
     bits_per_s: PositiveInt | None = None
     delay_s: NonNegativeFloat | None = None
@@ -75,9 +75,9 @@ class Level(Frozen):
 
     name: str
     startup: dict[str, str] = {}
-    """Server variables that are given when it starts."""
+    """Server variables that are set at start-up."""
     dynamic: dict[str, str] = {}
-    """Server variables that are set while it runs, and put back."""
+    """Server variables that are set while it runs, and restored."""
     client: ClientOptions | None = None
     sandbox: SandboxChoice | None = None
     cgroup: CgroupLimit | None = None
@@ -87,24 +87,24 @@ class Level(Frozen):
 
     @property
     def needs_restart(self) -> bool:
-        """Whether the server must be restarted for it: sizes are read at the start, too."""
+        """Whether the server must be restarted for it; instance sizes are also read at start."""
         return bool(self.startup or self.sandbox or self.cgroup)
 
     @property
     def variables(self) -> dict[str, str]:
-        """All that it sets on the server."""
+        """All server variables that it sets."""
         return {**self.startup, **self.dynamic}
 
 
 class Factor(Frozen):
-    """What varies; the first level is what the others are compared with."""
+    """Something that varies; its other levels are compared with the first one."""
 
     name: str
     levels: Annotated[tuple[Level, ...], Field(min_length=2)]
 
     @property
     def needs_restart(self) -> bool:
-        """Whether going from one of its levels to another takes a restart."""
+        """Whether changing between its levels needs a restart."""
         return any(level.needs_restart for level in self.levels)
 
 
@@ -112,48 +112,48 @@ class Variant(Frozen):
     """One level of each factor."""
 
     levels: tuple[tuple[str, Level], ...] = ()
-    """By the name of the factor, in the order of the file."""
+    """Levels with the names of their factors, in the order of the file."""
 
     @property
     def name(self) -> str:
-        """The name that results have: `pool=on,durability=full`, or `default` without factors."""
+        """The name in results: `pool=on,durability=full`, or `default` without factors."""
         return ",".join(f"{factor}={level.name}" for factor, level in self.levels) or "default"
 
     def at_start(self, restarting: frozenset[str]) -> tuple[str, ...]:
-        """What must be the same for a server to be used on: its levels of these factors."""
+        """The names of its levels of these factors; variants with equal ones can share a server."""
         return tuple(
             f"{factor}={level.name}" for factor, level in self.levels if factor in restarting
         )
 
     @property
     def startup(self) -> dict[str, str]:
-        """Server variables at start-up, of all its levels together."""
+        """The start-up variables of all its levels together."""
         return reduce(lambda all_, pair: all_ | pair[1].startup, self.levels, {})
 
     @property
     def dynamic(self) -> dict[str, str]:
-        """Server variables to set while it runs, of all its levels together."""
+        """The variables to set at run time, of all its levels together."""
         return reduce(lambda all_, pair: all_ | pair[1].dynamic, self.levels, {})
 
 
 class Rules(Frozen):
-    """What counts as evidence, and as a difference."""
+    """The rules for what counts as evidence, and as a difference."""
 
     level: Share = 0.05
-    """The chance of a false word that is put up with, over all cells together."""
+    """The accepted chance of a false verdict, over all cells together."""
 
     margin: Share = 0.03
     """The smallest difference that matters: 0.03 is 3 %."""
 
     power: Share = 0.9
-    """The chance that a difference of the margin shall be found with, when more are asked for."""
+    """The chance of detecting a difference of the margin, for computing the units still needed."""
 
 
 class Until(Frozen):
-    """Repeat until effects are known this well, or the time is up."""
+    """Repeat until effects are known with this precision, or the time is up."""
 
     half_width: Share
-    """0.02: to plus or minus 2 %."""
+    """Half the width of the interval: 0.02 is plus or minus 2 %."""
     time_limit_s: PositiveFloat
 
 
@@ -162,36 +162,36 @@ Manner = Literal["single", "parallel"]
 
 
 class ScriptFile(Frozen):
-    """What a script's file was when the experiment began."""
+    """A script's file as it was when the experiment started."""
 
     sha256: str
-    """Of its text: an experiment does not go on with another one."""
+    """Hash of its text: an experiment is not resumed with a different one."""
     prepare: Manner | None = None
-    """The command that makes its tables; `None`: it has none."""
+    """How its command that creates tables runs; `None`: it has none."""
     cleanup: Manner | None = None
-    """The command that drops them."""
+    """How its command that drops them runs; `None`: it has none."""
 
 
 class Experiment(Load):
-    """What a file asks for, checked: a load on each variant, in turns."""
+    """The validated content of an experiment file: a load on each variant, interleaved."""
 
     target: Target | None = None
     sandbox: SandboxChoice | None = None
-    """One of the two is where variants are measured; neither, where each brings its own."""
+    """The server is this sandbox or the target; neither, if each variant has its own."""
     workloads: Annotated[tuple[WorkloadSpec, ...], Field(min_length=1)]
     factors: tuple[Factor, ...] = ()
     warmup: Warmup = WarmupAuto()
     repeats: PositiveInt = 6
-    """How often each step is measured, or each search run; with `until` the least."""
+    """How often each step is measured, or each search run; with `until` it is the minimum."""
     until: Until | None = None
     rules: Rules = Rules()
     restore: Restore = "auto"
     columns: tuple[Column, ...] = ()
     """Figures to show next to the rates."""
     templates: dict[str, Template] = {}
-    """By the name of a workload, the file that it was read from."""
+    """Templates by the name of the workload."""
     scripts: dict[str, ScriptFile] = {}
-    """By the name of a workload that is a script, what was read of it."""
+    """Script files by the name of the workload."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
 
     @model_validator(mode="after")
@@ -210,13 +210,13 @@ class Experiment(Load):
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """Each level with each level of the other factors, in the order of the file."""
+        """All combinations of the factors' levels, in the order of the file."""
         choices = [[(factor.name, level) for level in factor.levels] for factor in self.factors]
         return tuple(Variant(levels=levels) for levels in product(*choices))
 
     @property
     def members(self) -> tuple[MixMember, ...]:
-        """Of all mixes, each once."""
+        """The members of all mixes, each once."""
         members = (member for workload in self.workloads for member in workload.mix)
         return tuple({member.name: member for member in members}.values())
 
@@ -229,5 +229,5 @@ class Experiment(Load):
 
     @property
     def restarting(self) -> frozenset[str]:
-        """The factors whose levels take a restart."""
+        """The names of the factors whose levels need a restart."""
         return frozenset(factor.name for factor in self.factors if factor.needs_restart)

@@ -1,4 +1,4 @@
-"""What a failover drill found: outages second by second, and what became of acknowledged writes."""
+"""The result of a failover drill: outages second by second, and the fate of acknowledged writes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from loadstone.model.frozen import Frozen
 
 
 def _said(text: str) -> Any:
-    """A field without default whose meaning goes into the JSON schema."""
+    """A required field, with its description for the JSON schema."""
     return Field(description=text)
 
 
 class DrillSecond(Frozen):
-    """An interval of about a second, in an outage or close to it."""
+    """An interval of about a second, during an outage or close to it."""
 
-    from_s: float = _said("begin, seconds since the load's begin")
-    to_s: float = _said("end")
+    from_s: float = _said("start, seconds since the load's start")
+    to_s: float = _said("end, likewise")
     succeeded: int = _said("events that succeeded")
     failed: int = _said("events given up after an error")
     errors: dict[str, int] = _said("error packets and lost connections, by code")
@@ -28,11 +28,11 @@ class DrillSecond(Frozen):
 
 
 class DrillError(Frozen):
-    """How often an error came in the seconds of an outage."""
+    """How often an error occurred in the seconds of an outage."""
 
     family: Family = Field(default=MYSQL, description="the family of servers whose code it is")
     code: Code = _said("its code; 0 stands for all beyond the first 64 of a second")
-    name: str | None = _said("what the field calls it; null where the code is rare")
+    name: str | None = _said("its usual name; null for rare codes")
     statements: int = _said("as the answer to a statement, or in place of one")
     connects: int = _said("as the end of an attempt to connect")
 
@@ -43,72 +43,72 @@ class DrillError(Frozen):
 
 
 class DrillOutage(Frozen):
-    """A time in which users saw no event through; all times count from the load's begin.
+    """A time in which users had no successful event; times are in seconds since the load's start.
 
     A user's pause is the time from its last success to its next one. Pauses that overlap are one
     outage.
     """
 
-    from_s: float = _said("the first pause of a user begins: its last success before it")
-    to_s: float | None = _said("the last one is over; null where one was not at the step's end")
+    from_s: float = _said("start of the first pause of a user: the user's last success before it")
+    to_s: float | None = _said("end of the last pause; null if one was not over at the step's end")
     users: int = _said("users that had a pause")
-    users_cut_off: int = _said("those of them that saw no event through until the step's end")
+    users_cut_off: int = _said("those of them that had no success until the step's end")
     last_success_s: float | None = _said(
-        "the last success of any user before nobody had one; null where some user always had"
+        "the last success of any user before nobody had one; null if some user always had one"
     )
     first_success_s: float | None = _said(
-        "the first success of any user after that; null where there was none, or always one"
+        "the first success of any user after that; null if there was none, or always one"
     )
     outage_ms: float | None = _said(
-        "between these two, milliseconds: how long nobody was served; null as they are"
+        "time between these two, in which nobody was served, milliseconds; null if one of them is"
     )
     slowest_user: int | None = _said("the user with the longest pause that is over, from 0")
-    slowest_ms: float | None = _said("its length, milliseconds")
+    slowest_ms: float | None = _said("length of that pause, milliseconds")
     median_ms: float | None = _said("the median of the pauses that are over, milliseconds")
-    errors: tuple[DrillError, ...] = _said("what was said meanwhile, the most frequent first")
-    seconds: tuple[DrillSecond, ...] = _said("the seconds of it, two before and two after")
-    seconds_left_out: int = _said("seconds in the middle of a long one that are not listed")
+    errors: tuple[DrillError, ...] = _said("errors during the outage, the most frequent first")
+    seconds: tuple[DrillSecond, ...] = _said("its seconds, with two before and two after")
+    seconds_left_out: int = _said("seconds in the middle of a long outage that are not listed")
 
 
 class Timeline(Frozen):
-    """The outages of a step, in their order."""
+    """The outages of a step, in order."""
 
-    outages: tuple[DrillOutage, ...] = _said("those in which a user's pause was long enough")
-    outages_left_out: int = _said("shorter ones beyond the hundred longest")
+    outages: tuple[DrillOutage, ...] = _said("outages in which a user's pause was long enough")
+    outages_left_out: int = _said("outages beyond the hundred longest, which are not listed")
 
 
 class LedgerPlace(Frozen):
-    """Entries of one user that are not as they were acknowledged."""
+    """A range of entries of one user that differ from what was acknowledged."""
 
-    user: int = _said("from 0")
+    user: int = _said("number of the user, from 0")
     what: str = _said("lost, twice, though_refused, altered or untold")
-    first: int = _said("the number of the first")
-    last: int = _said("of the last; those between them are the same, but for some in doubt")
+    first: int = _said("number of the first entry")
+    last: int = _said("number of the last; those between are the same, except for some in doubt")
 
 
 class LedgerVerdict(Frozen):
-    """The generator's ledger beside the server's: what became of each entry that was written."""
+    """The generator's ledger compared with the server's: the outcome of each written entry."""
 
     target: str = _said("the server that was asked, without password")
     holds: bool = _said("whether nothing was lost, doubled or altered")
     is_complete: bool = _said(
-        "whether the generator told to its end; else what it wrote after its last second is untold"
+        "whether the generator reported to the end; else entries after its last second are untold"
     )
     users: int = _said("users that wrote")
     acknowledged: int = _said("entries whose COMMIT was answered with success")
-    lost: int = _said("those of them that are not there")
-    twice: int = _said("rows beyond the first of their entry")
+    lost: int = _said("acknowledged entries that are not there")
+    twice: int = _said("rows beyond the first one of the same entry")
     though_refused: int = _said(
-        "entries that are there, and of which every attempt was refused or lost before its COMMIT"
+        "entries that are there although every attempt was refused, or lost before its COMMIT"
     )
-    altered: int = _said("rows whose amount is not that of their entry")
+    altered: int = _said("rows whose amount differs from that of their entry")
     in_doubt_present: int = _said(
-        "entries whose COMMIT was sent and not answered, or with an error that leaves it open, and "
-        "that are there"
+        "entries that are there and whose COMMIT was sent, but not answered, or answered with an "
+        "error that leaves the outcome open"
     )
-    in_doubt_absent: int = _said("those that are not there")
+    in_doubt_absent: int = _said("such entries that are not there")
     untold_present: int = _said(
-        "entries that are there and are younger than the last word of a generator that was killed"
+        "entries that are there and are newer than the last report of a generator that was killed"
     )
     sum_expected: int = _said(
         "sum of the amounts of all acknowledged entries and of those in doubt that are there"
@@ -120,5 +120,5 @@ class LedgerVerdict(Frozen):
 
     @property
     def doubled(self) -> int:
-        """Rows that are there once too often, whatever the reason."""
+        """Rows that should not be there, because they are duplicates or were refused."""
         return self.twice + self.though_refused

@@ -1,4 +1,4 @@
-"""Numbers in sentences, each of a kind, so that its language can write it."""
+"""Numbers in messages; each kind of figure knows its format, so that any language can write it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from loadstone.model import numbers
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of some kind; an unknown one (`None`) is written `-`."""
+    """A number of some kind; `None` (unknown) is written `-`."""
 
     value: float | None
     kinds: ClassVar[dict[str, type[Figure]]] = {}
-    """By their names in JSON."""
+    """All kinds of figures by their names in JSON."""
     _writers: ClassVar[dict[str, Callable[[float], str]]] = {}
 
     def __init_subclass__(cls, write: Callable[[float], str]) -> None:
-        """`write`: the number in English."""
+        """Register the kind; `write` formats the number in English."""
         Figure.kinds[cls._kind()] = cls
         Figure._writers[cls._kind()] = write
 
@@ -29,7 +29,7 @@ class Figure:
 
     @property
     def kind(self) -> str:
-        """Its name in JSON."""
+        """The name of this kind in JSON."""
         return self._kind()
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class Figure:
 
 
 class Number(Figure, write=numbers.num):
-    """`1,234`, `56.7`, `0.089`: three digits that matter."""
+    """`1,234`, `56.7`, `0.089`: three significant digits."""
 
 
 class Count(Figure, write=lambda value: numbers.count(int(value))):
@@ -45,19 +45,19 @@ class Count(Figure, write=lambda value: numbers.count(int(value))):
 
 
 class Rate(Figure, write=numbers.digits):
-    """`1,234`, `56.0`: as in a column, with the zeros at its end."""
+    """`1,234`, `56.0`: as in a column, with trailing zeros."""
 
 
 class Percent(Figure, write=numbers.pct):
-    """`41 %`: a share of 1."""
+    """`41 %`: a share, where 1 is 100 %."""
 
 
 class Change(Figure, write=numbers.signed):
-    """`+31.4 %`: a difference, as a share of what there was before."""
+    """`+31.4 %`: a change, as a share of the value before."""
 
 
 class Bytes(Figure, write=numbers.size):
-    """`48 MiB`."""
+    """`48 MiB`: a size in bytes."""
 
 
 class Seconds(Figure, write=numbers.duration):
@@ -65,8 +65,8 @@ class Seconds(Figure, write=numbers.duration):
 
 
 class Short(Figure, write="{:.3g}".format):
-    """`0.0123`, `1.23e+06`: three digits that matter, as programs write them."""
+    """`0.0123`, `1.23e+06`: three significant digits, as programs write them."""
 
 
 class General(Figure, write="{:g}".format):
-    """`10`, `2.5`: as many digits as it has."""
+    """`10`, `2.5`: as many digits as the number has."""

@@ -12,12 +12,13 @@ from loadstone.model.message import Message, listed, plain, say
 from loadstone.model.with_messages import WithMessages
 
 Group = Literal["validity", "ceiling", "wait", "setting", "note"]
-"""In the order of a diagnosis: whether the figures may be quoted, what is used up, what users wait
-for, unwise settings, and what is worth knowing but no fault."""
+"""In the order of a diagnosis: whether the figures may be quoted, exhausted resources, waits of
+users, unwise settings, and what is worth knowing but not a fault."""
 
 TrialKind = Literal["client", "dynamic", "start", "users", "again"]
-"""An option of the load, variables that can be set while the server runs, variables of its start,
-another number of users, or nothing: the same load again, as the server has changed by itself."""
+"""What a trial changes: a client option, variables that can be set at run time, variables that
+need a restart, the number of users, or nothing: the same load again, because the server itself has
+changed."""
 
 
 def _said(text: str) -> Any:
@@ -28,24 +29,24 @@ class Evidence(WithMessages):
     """One figure that a finding rests on."""
 
     counter: Message = _said("its name, as in docs/observing.md or docs/result.md")
-    value: float = _said("what was measured")
-    unit: Message = _said("of the value; empty for a plain number")
-    threshold: float | None = _said("what it was compared with; null: nothing")
-    users: int = _said("the concurrency of the step that it is of")
-    from_s: float | None = _said("start of the seconds it is of, since the load's start")
-    to_s: float | None = _said("their end")
+    value: float = _said("the measured value")
+    unit: Message = _said("unit of the value; empty for a plain number")
+    threshold: float | None = _said("the value that it was compared with; null: none")
+    users: int = _said("the concurrency of its step")
+    from_s: float | None = _said("start of its time range, seconds since the load's start")
+    to_s: float | None = _said("end of its time range")
 
 
 class Setting(Frozen):
     """One thing that a trial changes."""
 
-    name: str = _said("of the option or variable")
-    before: str | None = _said("its value in the run; null: not known")
-    value: str = _said("what to set it to")
+    name: str = _said("name of the option or variable")
+    before: str | None = _said("its value in the run; null: unknown")
+    value: str = _said("its new value")
 
     @property
     def change(self) -> Message:
-        """`tls=disabled in place of TLSv1.3`."""
+        """The change for a person: `tls=disabled in place of TLSv1.3`."""
         setting = f"{self.name}={self.value}"
         if not self.before:
             return plain(setting)
@@ -53,7 +54,7 @@ class Setting(Frozen):
 
 
 class Trial(WithMessages):
-    """What to change to prove a finding: if the finding is right, the rate rises."""
+    """The change that proves a finding: if the finding is right, the rate rises."""
 
     kind: TrialKind = _said(
         "client option, dynamic variable, start variable, number of users, or the load again"
@@ -61,9 +62,9 @@ class Trial(WithMessages):
     settings: Annotated[tuple[Setting, ...], Field(min_length=1)] = _said(
         "in the order in which they are set"
     )
-    subject: Message = _said("what costs something, as the subject of a sentence")
-    costs: Message | None = Field(default=None, description="what keeping it so would cost")
-    settles_s: float = Field(default=1.0, description="until the server works as it was set")
+    subject: Message = _said("the cause of the cost, as the subject of a sentence")
+    costs: Message | None = Field(default=None, description="the price of keeping the change")
+    settles_s: float = Field(default=1.0, description="seconds until the change has full effect")
     refutes: bool = Field(
         default=True,
         description="whether the finding is wrong if the change has no effect; else only this "
@@ -76,7 +77,7 @@ class Trial(WithMessages):
 
     @property
     def change(self) -> Message:
-        """`tls=disabled in place of TLSv1.3`."""
+        """The change for a person: `tls=disabled in place of TLSv1.3`."""
         return listed(*(one.change for one in self.settings))
 
 
@@ -84,45 +85,45 @@ ProofVerdict = Literal["proven", "refuted", "not enough evidence"]
 
 
 class Proof(WithMessages):
-    """A trial's outcome: the run's load, alternating between as it was and with the change.
+    """The outcome of a trial: the run's load, alternating without and with the change.
 
-    Proven: the change makes it faster. Refuted: it makes no relevant difference, or slower.
+    Proven: the change makes it faster. Refuted: it makes it slower, or no relevant difference.
     """
 
-    variant: str = _said("of the finding's ladder")
+    variant: str = _said("variant of the finding's ladder")
     workload: str = _said("name of the workload")
-    cause: str = _said("that was tried")
+    cause: str = _said("the cause that was tried")
     users: int = _said("virtual users that drove it, without the change")
     trial: Trial = _said("what was changed")
     verdict: ProofVerdict = _said("proven, refuted, or not enough evidence for either")
     sentence: Message = _said("for a person, with the figures")
-    change: float | None = _said("rate with the change by the rate without it, less 1")
-    change_low: float | None = _said("lower bound of that; null: too few units to say")
-    change_high: float | None = _said("upper bound of that")
-    cost: float | None = _said("share of the rate that is lost without the change; below 0: won")
-    cost_low: float | None = _said("lower bound of that")
-    cost_high: float | None = _said("upper bound of that")
-    confidence: float = _said("of the intervals")
-    p_value: float | None = _said("of no difference, corrected for all trials of the run")
+    change: float | None = _said("ratio of the rates with and without the change, minus 1")
+    change_low: float | None = _said("lower bound of `change`; null: too few units")
+    change_high: float | None = _said("upper bound of `change`")
+    cost: float | None = _said("share of the rate lost without the change; negative: gained")
+    cost_low: float | None = _said("lower bound of `cost`")
+    cost_high: float | None = _said("upper bound of `cost`")
+    confidence: float = _said("confidence of the intervals")
+    p_value: float | None = _said("p-value of no difference, corrected for all trials of the run")
     tps_before: float | None = _said("mean events a second without the change")
-    tps_changed: float | None = _said("and with it")
+    tps_changed: float | None = _said("mean events a second with the change")
     units: int = _said("rounds, or pairs of blocks, that count")
-    left_out: dict[str, int] = _said("units that do not, by the reason")
+    left_out: dict[str, int] = _said("units that do not count, by reason")
     more: int | None = _said("units still needed if the evidence is not enough; null: unknown")
     at: str = _said("when it was tried: UTC, ISO 8601")
-    seconds: float = _said("how long that took")
-    steps: str = _said("folder of its steps, within the run's")
+    seconds: float = _said("how long the trial took")
+    steps: str = _said("folder of its steps, within the run's folder")
 
     @property
     def ladder(self) -> tuple[str, str]:
-        """Variant and workload."""
+        """The variant and the workload of its ladder."""
         return self.variant, self.workload
 
 
 class NotTried(WithMessages):
     """A finding whose trial was not run."""
 
-    cause: str = _said("that was not tried")
+    cause: str = _said("the cause that was not tried")
     why: Message = _said("for a person, with what to do about it")
 
 
@@ -132,11 +133,11 @@ class Finding(WithMessages):
     cause: str = _said("name, as in docs/diagnosis.md")
     group: Group = _said("validity, ceiling, wait, setting or note")
     sentence: Message = _said("for a person, with the figures")
-    evidence: tuple[Evidence, ...] = _said("what it rests on")
-    share: float | None = _said("of the time or the rate that it explains, 0 to 1; null: unknown")
-    confidence: float = _said("how sure the name is, 0 to 1")
+    evidence: tuple[Evidence, ...] = _said("the evidence for it")
+    share: float | None = _said("share of the time or rate that it explains, 0 to 1; null: unknown")
+    confidence: float = _said("how certain the cause is, 0 to 1")
     remedy: Message = _said("what to do about it")
-    trial: Trial | None = Field(default=None, description="what would prove it; null: nothing safe")
+    trial: Trial | None = Field(default=None, description="a trial to prove it; null: none is safe")
     untried: Message | None = Field(
         default=None, description="without a trial: why there is none, and what to do by hand"
     )
@@ -150,18 +151,18 @@ class Finding(WithMessages):
 
     @property
     def weight(self) -> float:
-        """Share by confidence; an unknown share counts as a tenth."""
+        """Share times confidence; an unknown share counts as a tenth."""
         return (0.1 if self.share is None else self.share) * self.confidence
 
     @property
     def is_refuted(self) -> bool:
-        """Whether its own trial speaks against it."""
+        """Whether its own trial refuted it."""
         proof = self.proof
         return proof is not None and proof.verdict == "refuted" and proof.trial.refutes
 
     @property
     def users(self) -> int | None:
-        """The concurrency that shows it most; `None`: it rests on no figure."""
+        """The concurrency with the strongest evidence; `None` if it has no evidence."""
         return self.evidence[0].users if self.evidence else None
 
 

@@ -1,4 +1,4 @@
-"""What all types at a border have in common: they do not change, and they refuse unknown keys."""
+"""The base of all types at a boundary: they are immutable, and refuse unknown keys."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Frozen(BaseModel):
-    """A value that was checked once and does not change afterwards."""
+    """A value that was validated once and does not change afterwards."""
 
-    # A command uses a few of many types: building the validators of all would slow its start.
-    # What is no number, or has no end, is of a damaged file: no limit would refuse it later.
+    # A command uses few of the many types: building all validators would slow down its start.
+    # NaN and infinity come from a damaged file, and limits would not refuse them later.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)

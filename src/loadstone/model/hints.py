@@ -1,4 +1,4 @@
-"""Hints that many errors give."""
+"""Hints that many errors share."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from loadstone.model.message import Joined, Message, say
 
 
 def write(example: str) -> Message:
-    """What to write instead: the same in every language."""
+    """A hint with an example to write instead, which is the same in every language."""
     return say("write {example}", example=example)
 
 
 def write_one_of(words: Iterable[str]) -> Message:
-    """All that may be written."""
+    """A hint with all words that may be written."""
     return say("write one of {known}", known=Joined(words))
 
 
 def write_either(examples: Iterable[str]) -> Message:
-    """Several ways to write it."""
+    """A hint with several examples."""
     return say("write {example}", example=Joined(examples, "choices"))

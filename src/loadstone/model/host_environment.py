@@ -1,4 +1,4 @@
-"""What surrounds a server on its host and hardly changes: what two hosts are compared by."""
+"""The facts of a server's host that hardly change, by which two hosts are compared."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ HOST_FACTS: dict[str, Message] = {
     "cgroup_memory": say("cgroup limit of memory"),
     "cgroup_io": say("cgroup limit of the disk"),
 }
-"""Each fact of a host, in the order in which they are shown."""
+"""Labels of the facts of a host, in the order in which they are shown."""
 
 MITIGATIONS_APART = " // "
-"""Between two of them: the kernel's texts have commas and semicolons of their own."""
+"""Separates two mitigations, as the kernel's texts themselves have commas and semicolons."""
 
 
 class HostSurroundings(Frozen):
-    """A host as one run found it: texts by the names of `HOST_FACTS`."""
+    """The facts of a host in one run, as texts by the names of `HOST_FACTS`."""
 
     known: dict[str, str] = Field(default={}, description="what was found")
     not_evaluated: dict[str, str] = Field(default={}, description="what was not, and why")
 
     @classmethod
     def nothing(cls, why: str) -> HostSurroundings:
-        """A host that nobody could look at."""
+        """The value for a host that could not be inspected, with the reason."""
         return cls(not_evaluated=dict.fromkeys(HOST_FACTS, why))

@@ -1,4 +1,4 @@
-"""Tests of a host without a database: what is asked for, and what the engine says (docs/engine.md).
+"""Tests of a host without a database: the requests, and the engine's records (docs/engine.md).
 
 The options and their defaults are sysbench's, sizes in bytes.
 """
@@ -35,7 +35,7 @@ SyncMode = Literal["fsync", "fdatasync"]
 
 
 class CpuTest(Frozen):
-    """An event finds the primes up to a number, by trial division in 64 bits."""
+    """An event finds the primes up to a number by trial division in 64 bits."""
 
     kind: Literal["cpu"] = "cpu"
     max_prime: Annotated[int, Field(ge=1, lt=2**32)] = 10_000
@@ -54,7 +54,7 @@ class MemoryTest(Frozen):
 
 
 class ThreadsTest(Frozen):
-    """An event takes a lock, gives way and lets go, many times."""
+    """An event locks, yields and unlocks many times."""
 
     kind: Literal["threads"] = "threads"
     yields: PositiveInt = 1000
@@ -62,7 +62,7 @@ class ThreadsTest(Frozen):
 
 
 class MutexTest(Frozen):
-    """Each thread has one event: it takes mutexes, with empty loops between."""
+    """Each thread has one event, which locks mutexes, with empty loops in between."""
 
     kind: Literal["mutex"] = "mutex"
     num: PositiveInt = 4096
@@ -79,12 +79,12 @@ class FileioTest(Frozen):
     block_size: PositiveInt = 16 * _KIB
     total_size: PositiveInt = 2 * _GIB
     mode: FileTestMode | None = None
-    """Needed to run; files are made and removed without."""
+    """Required to run the test; not used to create or remove its files."""
     io_mode: IoMode = "sync"
     async_backlog: PositiveInt = 128
     extra_flags: tuple[OpenFlag, ...] = ()
     fsync_freq: NonNegativeInt = 100
-    """All files are synchronised after so many requests; nought: never."""
+    """All files are synchronised after this many requests; zero: never."""
     fsync_all: bool = False
     fsync_end: bool = True
     fsync_mode: SyncMode = "fsync"
@@ -92,7 +92,7 @@ class FileioTest(Frozen):
     rw_ratio: NonNegativeFloat = 1.5
     distribution: Distribution = Special()
     checksums: bool = False
-    """What is written has checksums, and what is read is checked by them."""
+    """Whether written blocks get checksums, which are verified when they are read."""
 
 
 HostTest = Annotated[
@@ -101,7 +101,7 @@ HostTest = Annotated[
 
 
 class HostStop(Frozen):
-    """Whichever comes first; `None` is no limit."""
+    """The limits of a test, whichever comes first; `None`: no limit."""
 
     events: PositiveInt | None = None
     duration_s: PositiveFloat | None = 10.0
@@ -109,24 +109,24 @@ class HostStop(Frozen):
 
 
 class HostTestPlan(Frozen):
-    """A host test, or what has to be done before or after it."""
+    """The request for a host test, or for the preparation before or the cleanup after it."""
 
     command: HostCommand = "run"
     test: HostTest
     threads: PositiveInt = 1
     stop: HostStop = HostStop()
     rate: PositiveFloat | None = None
-    """Events a second that are due; `None`: each thread begins one when its last has ended."""
+    """Events a second that are due; `None`: each thread starts an event when its last one ends."""
     interval_s: PositiveFloat = 1.0
     quantile: Annotated[float, Field(ge=0, le=1)] = 0.95
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     tag: str = "host-test"
     per_thread: bool = False
-    """Whether samples tell what each thread did."""
+    """Whether samples have the figures of each thread."""
 
 
 class Done(Frozen):
-    """What was done."""
+    """Counts of the work done."""
 
     events: int = 0
     reads: int = 0
@@ -137,14 +137,14 @@ class Done(Frozen):
 
 
 class HostBegun(Frozen):
-    """All threads are there, and begin."""
+    """All threads are ready and start."""
 
     kind: Literal["begun"] = "begun"
     threads: int
 
 
 class HostSample(Frozen):
-    """What was done in an interval."""
+    """The work done in an interval."""
 
     kind: Literal["sample"] = "sample"
     phase: Literal["warmup", "window"]
@@ -156,19 +156,19 @@ class HostSample(Frozen):
     quantile_ns: int | None
     waiting: int | None
     in_flight: int | None = None
-    """With a rate: events that are under way."""
+    """Events in flight; only with a rate."""
     per_thread: tuple[Share, ...] = ()
-    """Where it is wanted: of threads that had events."""
+    """The figures of each thread that had events, if requested."""
     hlog: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
-        """How long the interval really was."""
+        """The actual length of the interval."""
         return self.to_s - self.from_s
 
 
 class Damage(Frozen):
-    """A block of a file that is not what was written there: its checksum, or its place."""
+    """A block of a file whose checksum or position is not what was written there."""
 
     file: int
     offset: int
@@ -178,7 +178,7 @@ class Damage(Frozen):
 
 
 class HostEnd(Frozen):
-    """The last record. Figures are of the window."""
+    """The last record; its figures are of the window."""
 
     kind: Literal["end"] = "end"
     reason: Literal["finished", "stopped", "failed"]

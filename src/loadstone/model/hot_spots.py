@@ -1,4 +1,4 @@
-"""Where a server spent its time during a step, by its own instruments."""
+"""Where a server spent its time during a step, by its own instrumentation."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ def _said(text: str) -> Any:
 
 
 class StatementSpot(Frozen):
-    """Statements that differ only in their values."""
+    """A group of statements that differ only in their values."""
 
-    statement: str = _said("with question marks for values, cut at 400 characters")
-    schema_name: str | None = _said("null: none was chosen")
+    statement: str = _said("statement with question marks for values, cut at 400 characters")
+    schema_name: str | None = _said("the current schema; null: none was chosen")
     count: int = _said("executions")
-    time_s: float = _said("time of all together")
-    lock_s: float = _said("of it, time until table locks were had")
+    time_s: float = _said("total time in seconds")
+    lock_s: float = _said("part of that time spent waiting for table locks")
     rows_examined: int = _said("rows read")
-    rows_sent: int = _said("rows given back")
+    rows_sent: int = _said("rows returned")
     rows_affected: int = _said("rows changed")
     sort_rows: int = _said("rows sorted")
-    tmp_tables: int = _said("temporary tables made")
-    tmp_disk_tables: int = _said("of them on disk")
+    tmp_tables: int = _said("temporary tables created")
+    tmp_disk_tables: int = _said("temporary tables on disk among them")
     no_index_used: int = _said("executions that read a whole table")
     errors: int = _said("executions that ended with an error")
 
 
 class WaitSpot(Frozen):
-    """One kind of wait; waits of many threads at once add up to more than the time that passed."""
+    """One kind of wait; concurrent waits of many threads add up to more than the elapsed time."""
 
     event: str = _said("performance_schema's name")
     count: int = _said("waits")
-    time_s: float = _said("time of all together")
+    time_s: float = _said("total time in seconds")
 
 
 class FileSpot(Frozen):
-    """One file, or all that have the same purpose."""
+    """One file, or all files with the same purpose."""
 
-    file: str = _said("its path as the server has it")
+    file: str = _said("path of the file on the server")
     reads: int = _said("reads")
     writes: int = _said("writes")
     syncs: int = _said("syncs, and opening and closing")
     read_bytes: int = _said("bytes read")
     written_bytes: int = _said("bytes written")
-    time_s: float = _said("time of all together")
+    time_s: float = _said("total time in seconds")
 
 
 class TableSpot(Frozen):
-    """One table."""
+    """Reads and writes of one table."""
 
     table: str = _said("schema.table")
     fetched: int = _said("rows fetched")
@@ -62,11 +62,11 @@ class TableSpot(Frozen):
 
 
 class HotSpots(Frozen):
-    """The largest of each kind, over a whole step with its warm-up; largest first."""
+    """The largest of each kind over a whole step, including its warm-up; largest first."""
 
     statements: tuple[StatementSpot, ...] = ()
     waits: tuple[WaitSpot, ...] = ()
     files: tuple[FileSpot, ...] = ()
     tables: tuple[TableSpot, ...] = ()
     not_evaluated: dict[str, str] = {}
-    """Kinds that the server does not tell, and what to switch on."""
+    """Kinds that the server does not report, and what to switch on."""

@@ -1,7 +1,7 @@
-"""Messages in the reader's language.
+"""Translates messages into the reader's language.
 
-A language is a gettext catalogue, `locale/zh_CN/LC_MESSAGES/loadstone.po`: a new one is a new file.
-English is the source and has none.
+Each language has a gettext catalogue, `locale/zh_CN/LC_MESSAGES/loadstone.po`; a new language is a
+new file. English is the source and has none.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _CATALOGUES: Mapping[Lang, str] = {"zh": "zh_CN"}
 _LOCALE = Path(__file__).parents[1] / "locale"
 
 Key = tuple[str | None, str]
-"""Context and template."""
+"""The context and template of a message."""
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Translations of one language."""
+    """The translations of one language."""
 
     texts: Mapping[Key, tuple[str, ...]]
-    """One for each of its plural forms; a single one where nothing is counted."""
+    """The translations, one for each plural form; a single one if nothing is counted."""
     form: Callable[[int], int]
-    """Which plural form a number takes."""
+    """Returns the plural form for a number."""
 
     def of(self, message: Message) -> str | None:
-        """The translated template; `None`: there is none."""
+        """The translated template of a message; `None` if there is none."""
         found = self.texts.get((message.context, message.template))
         if not found:
             return None
@@ -50,15 +50,15 @@ class Catalogue:
 
 @dataclass(frozen=True)
 class Language:
-    """Says messages: `language(message)`."""
+    """A language; `language(message)` translates a message."""
 
     code: Lang
     tag: str
-    """For HTML: BCP 47."""
+    """The language tag for HTML (BCP 47)."""
     catalogue: Catalogue | None = field(default=None, repr=False, compare=False)
 
     def __call__(self, text: str) -> str:
-        """The message in this language; a text that is none, or has no translation, as it is."""
+        """The message in this language; a plain text or an untranslated message as it is."""
         if self.catalogue is None or not isinstance(text, Message):
             return str(text)
         template = self.catalogue.of(text)
@@ -67,7 +67,7 @@ class Language:
         return filled(template, {name: self.value(one) for name, one in text.values.items()})
 
     def value(self, value: Any) -> str:
-        """The text for a placeholder."""
+        """The text for a placeholder's value."""
         match value:
             case Joined():
                 return value.joined(self.value, self)
@@ -77,36 +77,36 @@ class Language:
                 return self(value) if isinstance(value, str) else str(value)
 
     def _figure(self, written: str) -> str:
-        """Not every language has a space before the sign of a percentage."""
+        """The figure in this language: not every one has a space before the percent sign."""
         number, sign, rest = written.partition(" %")
         if not sign or rest:
             return written
         return self(say_in("unit", "{number} %", number=number))
 
     def knows(self, text: str) -> bool:
-        """Whether it can be said in this language: English is not a translation."""
+        """Whether the text has a translation in this language; always false in English."""
         if self.catalogue is None:
             return True
         return isinstance(text, Message) and self.catalogue.of(text) is not None
 
     def template(self, text: str) -> str | None:
-        """A template without a context in this language, with its placeholders."""
+        """The translation of a template without context, with its placeholders."""
         return None if self.catalogue is None else self.catalogue.of(plain(text))
 
     def sentences(self, *texts: str) -> str:
-        """One after the other; empty ones are left out."""
+        """The sentences one after the other, without empty ones."""
         return self.value(Joined((text for text in texts if text), "sentences"))
 
     def pair(self, name: str, what: str) -> str:
-        """`name: what`."""
+        """A name and its description: `name: what`."""
         return self(say_in("joined", "{first}: {second}", first=name, second=what))
 
     def ended(self, sentence: str) -> str:
-        """With the full stop."""
+        """The sentence with a full stop."""
         return self(say_in("joined", "{sentence}.", sentence=sentence))
 
     def lookup(self, text: str) -> str:
-        """A text that is a template without placeholders, whatever type it has come through."""
+        """Translate a template without placeholders, even if it is no longer a `Message`."""
         return self(plain(text))
 
 
@@ -115,7 +115,7 @@ ENGLISH = Language("en", "en")
 
 @lru_cache
 def in_language(code: Lang) -> Language:
-    """English, or a language that there is a catalogue of."""
+    """The language with this code."""
     name = _CATALOGUES.get(code)
     if name is None:
         return ENGLISH
@@ -124,12 +124,12 @@ def in_language(code: Lang) -> Language:
 
 
 def translating() -> tuple[Language, ...]:
-    """The languages that have a catalogue."""
+    """All languages with a catalogue."""
     return tuple(map(in_language, _CATALOGUES))
 
 
 def of_environment(environment: Mapping[str, str] = os.environ) -> Language:
-    """As gettext finds it: `LOADSTONE_LANG`, else `LC_ALL`, `LC_MESSAGES` or `LANG`."""
+    """The user's language, by `LOADSTONE_LANG`, else `LC_ALL`, `LC_MESSAGES` or `LANG`."""
     for variable in ("LOADSTONE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
         if wanted := environment.get(variable):
             return named(wanted)
@@ -137,13 +137,13 @@ def of_environment(environment: Mapping[str, str] = os.environ) -> Language:
 
 
 def named(wanted: str) -> Language:
-    """By `zh`, `zh_CN.UTF-8`, `zh-CN`: the country does not matter; English for any unknown one."""
+    """The language of `zh`, `zh_CN.UTF-8` or `zh-CN`, whatever the country; English if unknown."""
     code = re.split(r"[_.@-]", wanted.lower())[0]
     return next((in_language(each) for each in _CATALOGUES if each == code), ENGLISH)
 
 
 def read_catalogue(text: str) -> Catalogue:
-    """A catalogue from the text of a `.po` file (GNU gettext manual, "PO Files")."""
+    """Parse the text of a `.po` file (GNU gettext manual, "PO Files")."""
     texts: dict[Key, tuple[str, ...]] = {}
     rule = "n != 1"
     for entry in _entries(text):
@@ -156,7 +156,7 @@ def read_catalogue(text: str) -> Catalogue:
 
 
 def _entries(text: str) -> Iterator[dict[str, str]]:
-    """By keyword (`msgid`, `msgstr[0]`), the text after it; fuzzy entries are left out."""
+    """The texts of each entry by keyword (`msgid`, `msgstr[0]`), without fuzzy entries."""
     for block in re.split(r"\n\s*\n", text):
         lines = block.splitlines()
         entry: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Numbers of virtual users as people write them: one by one, or as a range."""
+"""Parses numbers of virtual users, written one by one or as a range."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loadstone.model.message import Message, say
 from loadstone.model.quantity import COUNTS, scaled
 
 MOST_USERS = 1_000_000
-"""More sockets than a host has ports for one target."""
+"""The most virtual users: more sockets than a host has ports for one target."""
 
 MOST_LEVELS = 100
 
@@ -20,7 +20,7 @@ _RANGE = re.compile(r"([^./]+)\.\.([^./]+)(?:/(\d+))?")
 
 
 class InvalidLevels(ValueError):
-    """A text that is no levels, and what to write instead."""
+    """The text does not describe levels; has a hint what to write instead."""
 
     def __init__(self, what: Message, write: Message) -> None:
         super().__init__(say("{wrong}: {write}", wrong=what, write=write))
@@ -29,10 +29,10 @@ class InvalidLevels(ValueError):
 
 
 def levels(text: str) -> tuple[int, ...]:
-    """`1,8,64`; `1..128`, which doubles; `1..4000/10`, ten levels with even ratios between them.
+    """Parse `1,8,64`; `1..128`, which doubles; `1..4000/10`, ten levels with even ratios.
 
     Raises:
-        InvalidLevels: it is not written so, or a level is there twice.
+        InvalidLevels: the syntax is wrong, or a level is repeated.
     """
     found = [level for word in text.split(",") for level in _of(word.strip())]
     twice = next((level for level in found if found.count(level) > 1), None)
@@ -60,7 +60,7 @@ def _of(word: str) -> Iterator[int]:
 
 
 def _doubled(first: int, last: int) -> Iterator[int]:
-    """Each twice the one before; the last one is there, whatever is between."""
+    """Levels that double; the last one is always included."""
     while first < last:
         yield first
         first *= 2
@@ -68,7 +68,7 @@ def _doubled(first: int, last: int) -> Iterator[int]:
 
 
 def _spread(word: str, first: int, last: int, number: str) -> Iterator[int]:
-    """That many levels; fewer where whole numbers are too close for even ratios."""
+    """That many levels with even ratios; fewer if rounding would repeat some."""
     count = int(number)
     if not 2 <= count <= MOST_LEVELS:
         raise InvalidLevels(

@@ -1,12 +1,12 @@
-"""Texts for people: a template with values, so that it can be said in any language.
+"""Texts for people: templates with values, so that they can be translated.
 
-A message *is* its English text (a `str`), and remembers the template and the values that it was
-made from:
+A message *is* its English text (a `str`), and keeps the template and the values that it was made
+from:
 
     say("{share} of the users' time waits for row locks", share=Percent(0.41))
 
-Code that knows no language prints it as it is. `loadstone.model.language` says it in another
-language, whose catalogue has the template's translation (gettext calls the template `msgid`).
+Code that knows no language prints it as it is. `loadstone.model.language` translates it with the
+catalogue of another language, by its template (gettext's `msgid`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class Message(str):
-    """A text and what it was made from; one without a template is the same in each language.
+    """A text with its template and values; a text without a template is the same in all languages.
 
-    It equals its English text, as any `str`.
+    It is equal to its English text, like any `str`.
     """
 
     __slots__ = ("context", "number", "plural", "template", "values")
@@ -45,7 +45,7 @@ class Message(str):
         plural: str | None = None,
         number: int | None = None,
     ) -> Self:
-        """`plural`: the template unless `number` is 1; `context` separates equal templates."""
+        """`plural` is the template if `number` is not 1; `context` separates equal templates."""
         values = values or {}
         chosen = template if plural is None or number == 1 else plural
         made = super().__new__(cls, filled(chosen, {key: str(one) for key, one in values.items()}))
@@ -54,11 +54,11 @@ class Message(str):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles keep what it was made from."""
+        """Let copies and pickles keep the template and values."""
         return _made, (self.template, self.values, self.context, self.plural, self.number)
 
     def as_json(self) -> dict[str, Any]:
-        """Template and values, for programs and for another language later."""
+        """The template and values, for programs and for a later translation."""
         shown: dict[str, Any] = {"id": self.template}
         if self.values:
             shown["values"] = {name: _value_as_json(one) for name, one in self.values.items()}
@@ -69,10 +69,10 @@ class Message(str):
 
     @classmethod
     def from_json(cls, shown: Mapping[str, Any]) -> Self:
-        """The message that `as_json` was called on.
+        """The message from the result of `as_json`.
 
         Raises:
-            ValueError: it is no message.
+            ValueError: it does not describe a message.
         """
         try:
             template = shown["id"]
@@ -93,11 +93,11 @@ class Message(str):
     def __get_pydantic_core_schema__(
         cls, source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        """A string in JSON; `WithMessages` keeps the template next to it."""
-        # Here, as the command line's help is made of messages and must not wait for pydantic.
+        """Treat it as a string in JSON; `WithMessages` keeps the template next to it."""
+        # Imported here, as the command line's help uses messages and must not wait for pydantic.
         from pydantic_core import core_schema
 
-        # Around the string's own check, as `WithMessages` puts messages into what came as JSON.
+        # Wraps the string's validator, as `WithMessages` puts messages into data from JSON.
         return core_schema.no_info_wrap_validator_function(
             cls._of,
             core_schema.str_schema(),
@@ -112,16 +112,16 @@ class Message(str):
 
 
 class Joined:
-    """Several values in one place: `a, b`; `a or b`; `one; another`; sentence after sentence."""
+    """Several values as one: `a, b`; `a or b`; `one; another`; sentence after sentence."""
 
     __slots__ = ("by", "parts")
 
     def __init__(self, parts: Iterable[Any], by: str = "list") -> None:
-        """`by`: `list`, `choices`, `clauses` or `sentences`."""
+        """Join parts; `by` is `list`, `choices`, `clauses` or `sentences`."""
         self.parts, self.by = tuple(parts), by
 
     def joined(self, text_of: Callable[[Any], str], said: Callable[[Message], str]) -> str:
-        """All parts, each as `text_of` writes it, joined as the language of `said` has it."""
+        """The parts, each written by `text_of`, joined in the language of `said`."""
         text = ""
         for part in self.parts:
             other = text_of(part)
@@ -139,16 +139,16 @@ class Joined:
 
 
 def say(template: str, /, **values: Any) -> Message:
-    """A message; the template is written out where it is called, so that it can be collected.
+    """Make a message. The template must be a literal, so that it can be collected.
 
-    What goes into a placeholder is a `Figure` (a number with its unit), another message, several
-    of them (`Joined`), or a name that is the same in every language.
+    Values of placeholders are figures (`Figure`: a number with its unit), other messages, several
+    values (`Joined`), or names that are the same in every language.
     """
     return Message(template, values)
 
 
 def say_in(context: str, template: str, /, **values: Any) -> Message:
-    """The same for a short text that means different things in different places."""
+    """As `say`, for a short text whose meaning depends on the context."""
     return Message(template, values, context=context)
 
 
@@ -158,32 +158,32 @@ _JOINS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {
     "clauses": lambda both: say_in("joined", "{first}; {second}", **both),
     "sentences": lambda both: say_in("joined", "{first} {second}", **both),
 }
-"""Messages too: other languages have other commas, and spaces between sentences or none."""
+"""These are messages too: languages have different commas, and spaces between sentences or none."""
 
 
 def counted(one: str, many: str, /, number: int, **values: Any) -> Message:
-    """A message about one or several things; `{number}` is how many there are."""
+    """Make a message about one or several things; `{number}` is their number."""
     values["number"] = Count(number)
     return Message(one, values, plural=many, number=number)
 
 
 def sentences(first: Message, *others: Message) -> Message:
-    """Sentence after sentence, as one message."""
+    """Join sentences into one message."""
     return _one("sentences", first, others)
 
 
 def listed(first: Message, *others: Message) -> Message:
-    """`a, b`, as one message."""
+    """Join messages into one: `a, b`."""
     return _one("list", first, others)
 
 
 def plain(text: str) -> Message:
-    """A text without a template: what a server or a user said, or what was kept as text."""
+    """A text without a template: from a server or a user, or one that was kept as text."""
     return text if isinstance(text, Message) else Message(text)
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its values; one without values may have braces of its own."""
+    """Fill in the values; a template without values may contain braces."""
     return template.format_map(values) if values else template
 
 

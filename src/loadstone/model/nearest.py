@@ -1,4 +1,4 @@
-"""What may have been meant by a word that is not known."""
+"""Suggestions for an unknown word."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from loadstone.model.message import Joined, Message, say
 
 
 def nearest(word: str, known: Iterable[str]) -> Message | None:
-    """`did you mean …?`, where one is near enough."""
+    """`did you mean …?`; `None` if no known word is similar enough."""
     close = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return say("did you mean {word}?", word=close[0]) if close else None
 
 
 def nearest_or_all(word: str, known: Iterable[str]) -> Message:
-    """The same; where none is near, all that there are."""
+    """As `nearest`, but if no known word is similar, all of them."""
     words = list(known)
     return nearest(word, words) or say("there are {known}", known=Joined(words))

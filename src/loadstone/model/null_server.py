@@ -1,4 +1,4 @@
-"""The null server's settings and counters; crates/null-server/README.md says what they mean."""
+"""The null server's settings and counters; crates/null-server/README.md explains them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ NullAuth = Literal["mysql_native_password", "caching_sha2_password"]
 
 
 class NullServerTls(Frozen):
-    """What it shows to clients that want TLS: PEM files."""
+    """Its certificate and key for TLS, as PEM files."""
 
     cert: Path
     key: Path
 
 
 class NullServerSettings(Frozen):
-    """How it is started; it has further settings, whose defaults do."""
+    """Its settings at start; those that are not here keep their defaults."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -33,7 +33,7 @@ class NullServerSettings(Frozen):
 
 
 class NullServerStats(Frozen):
-    """What it counted since it was started or flushed.
+    """Its counters since it was started or flushed.
 
     At every instant `executes + queries == answered + errors + dropped_answers + owed`.
     """
@@ -68,10 +68,10 @@ class NullServerStats(Frozen):
 
     @property
     def statements(self) -> int:
-        """Statements of load, prepared or as text."""
+        """The number of statements of the load, prepared or as text."""
         return self.executes + self.queries
 
     def balances(self) -> bool:
-        """Whether the law holds."""
+        """Whether the equation above holds."""
         parts = (self.answered, self.errors, self.dropped_answers, self.owed)
         return self.statements == sum(parts)

@@ -1,30 +1,30 @@
-"""Numbers as people read them, by one rule for tables and sentences.
+"""Formats numbers for people, by the same rules in tables and sentences.
 
-- A figure has three digits that matter and thousands apart. In a column it keeps the noughts at
-  its end, so that figures line up (`digits`, `rate`); in a sentence it drops them (`num`).
-- A share is in whole percents from 9.95 % on, and has two digits that matter below (`pct`):
+- A figure has three significant digits and thousands separators. In a column it keeps trailing
+  zeros, so that figures line up (`digits`, `rate`); in a sentence it drops them (`num`).
+- A share is in whole percent from 9.95 % on, and has two significant digits below (`pct`):
   0.0996 is `10 %`.
-- A change keeps a decimal up to 100 %, and two below 1 % (`signed`): what is compared was measured.
+- A change has one decimal up to 100 %, and two below 1 % (`signed`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # messages are written with these numbers, and plans refuse values by messages
+if TYPE_CHECKING:  # a real import would be circular: plans use messages, which use this module
     from loadstone.model.plan import Rate
 
 NOTHING = "-"
-"""Stands where there is no value; nought is written 0."""
+"""Written where there is no value; zero is written 0."""
 
 
 def rate(value: float | None) -> str:
-    """A rate: `1,234`, `56.7`, `0.89`."""
+    """A rate: `1,234`, `56.7`, `0.89`, or `NOTHING`."""
     return NOTHING if value is None else digits(value)
 
 
 def digits(value: float) -> str:
-    """Three digits that matter, with thousands apart; nought is `0`."""
+    """Three significant digits with thousands separators; zero is `0`."""
     size = abs(value)
     if size == 0:
         return "0"
@@ -43,7 +43,7 @@ def num(value: float) -> str:
 
 
 def pct(value: float | None) -> str:
-    """A share as a percentage with the sign: `41 %`, `0.8 %`."""
+    """A share as a percentage: `41 %`, `0.8 %`."""
     if value is None:
         return NOTHING
     percent = 100 * value
@@ -58,7 +58,7 @@ def signed(value: float) -> str:
 
 
 def size(number: float) -> str:
-    """Bytes in words: `48 MiB`."""
+    """A number of bytes: `48 MiB`."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if number >= unit:
             return f"{number / unit:.3g} {name}"
@@ -66,19 +66,19 @@ def size(number: float) -> str:
 
 
 def count(value: int) -> str:
-    """A whole number with thousands apart."""
+    """A whole number with thousands separators."""
     return f"{value:,}"
 
 
 def asked(wanted: Rate) -> str:
-    """Events a second as they were asked for: `1,000`, `1,000..8,000 in 60 s`."""
+    """A requested rate in events a second: `1,000`, `1,000..8,000 in 60 s`."""
     if wanted.to is None:
         return digits(wanted.rate)
     return f"{digits(wanted.rate)}..{digits(wanted.to)} in {duration(wanted.over_s or 0.0)}"
 
 
 def duration(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 20 s`, `4 h 05 min`."""
+    """A duration: `0.4 s`, `12 s`, `3 min 20 s`, `4 h 05 min`."""
     if seconds < 10:
         return f"{seconds:.3g} s"
     whole = round(seconds)

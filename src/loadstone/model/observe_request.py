@@ -1,4 +1,4 @@
-"""What is asked to be watched beside the load."""
+"""The request for what to observe during the load."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from loadstone.model.frozen import Frozen
 
 
 class Observing(Frozen):
-    """Where the counters of servers and hosts come from; one entry a target where there are some.
+    """The sources of counters of servers and hosts; each tuple has one entry per target, or none.
 
-    Without any, a server is asked by a connection of its own, and its host is this machine where
-    the server's process is found on it.
+    By default a server is queried over a connection of its own, and this machine is its host if the
+    server's process is found on it.
     """
 
     on: bool = True
     host_ssh: tuple[str, ...] = ()
-    """`user@host` or `user@host:port`, the server's host as ssh reaches it."""
+    """The servers' hosts for ssh: `user@host` or `user@host:port`."""
     node_exporter: tuple[str, ...] = ()
     """Addresses of Prometheus node exporters on the servers' hosts."""
     server_exporter: tuple[str, ...] = ()
-    """Addresses of exporters that are asked in place of the servers themselves."""
+    """Addresses of exporters that are queried in place of the servers themselves."""

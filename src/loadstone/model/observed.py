@@ -1,6 +1,6 @@
-"""What is seen of a server or a host while load is driven: readings, and what lies between two.
+"""Observations of a server or a host during the load: readings, and the differences between two.
 
-Names are words with dots from the whole to the part: `cpu.user_s`, `cpu.3.user_s`,
+Names are dotted, from the whole to the part: `cpu.user_s`, `cpu.3.user_s`,
 `disk.vda.writes`, `nic.eth0.bytes_out`, `process.minor_faults`. A name ends with its unit where
 it is not a plain count (`_s`, `_bytes`).
 """
@@ -20,29 +20,29 @@ from loadstone.model.with_messages import WithMessages
 Role = Literal["server", "server-host", "generator-host", "replica"]
 
 SHARED_HOST = "shared_with_generator"
-"""The fact (`yes`) of a server's host that it is the generator's too."""
+"""The fact (`yes`) that a server's host is also the generator's."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a source said at one moment."""
+    """The values of a source at one moment."""
 
     at_s: float
-    """On this machine's monotonic clock, in the middle of the asking."""
+    """Time on this machine's monotonic clock, in the middle of the query."""
     counters: dict[str, float] = field(default_factory=dict)
-    """Totals that only grow, since the server or the host began."""
+    """Totals since the start of the server or host, which only grow."""
     gauges: dict[str, float] = field(default_factory=dict)
-    """Values of that moment."""
+    """Values at that moment."""
     facts: dict[str, str] = field(default_factory=dict)
-    """What hardly changes, as text: a NIC's speed, the name of the disk that holds the data."""
+    """Facts that hardly change, as text: a NIC's speed, the name of the disk with the data."""
 
 
 class SourceName(Frozen):
-    """Which source an observation is of."""
+    """The source of an observation."""
 
     role: Role
     target: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    """Whose server it is, by its place in the plan."""
+    """The index of the target in the plan."""
 
     def __str__(self) -> str:
         """`server`, `server-host`, `generator-host`; a second target's is `server 2`."""
@@ -50,10 +50,10 @@ class SourceName(Frozen):
 
 
 class Observation(Frozen):
-    """What happened at one source between two readings, about a second apart.
+    """The change at one source between two readings, about a second apart.
 
     `from_s` and `to_s` are on the run's clock. A counter that went backwards (the server was
-    started anew) is left out: it is not known how much of it there was.
+    restarted) is left out, as its growth is unknown.
     """
 
     source: SourceName
@@ -62,18 +62,18 @@ class Observation(Frozen):
     deltas: dict[str, float]
     gauges: dict[str, float]
     cost_s: float = 0.0
-    """CPU time of this process that the reading took."""
+    """CPU time of this process for the reading."""
     asked_s: float = 0.0
-    """Until the source had answered: no less than the CPU time that it took there."""
+    """Time until the source had answered: an upper bound of the CPU time that it took there."""
 
     @property
     def seconds(self) -> float:
-        """How long the interval was."""
+        """The length of the interval."""
         return self.to_s - self.from_s
 
 
 class SourceState(WithMessages):
-    """A source could not be read from some moment on, or can be again; `why` is for a person."""
+    """A source became unreadable, or readable again, at some moment; `why` is for a person."""
 
     source: SourceName
     at_s: float
@@ -82,9 +82,9 @@ class SourceState(WithMessages):
 
 
 def line_bytes_per_s(facts: Mapping[str, str], nic: str | None) -> float | None:
-    """What an interface carries each way, by its own word among a host's facts, in bytes a second.
+    """The speed of an interface in each direction, as its host reports it, in bytes a second.
 
-    `None` where it does not say it, or is a virtual one, whose word is no limit.
+    `None` if the speed is not reported, or the interface is virtual, where it is not a limit.
     """
     mbits = facts.get(f"nic.{nic}.speed_mbit", "")
     if not mbits.isdigit() or int(mbits) == 0 or facts.get(f"nic.{nic}.virtual") == "yes":

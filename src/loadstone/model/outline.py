@@ -1,6 +1,6 @@
-"""What every reader of a run's files counts on, whichever version has written them.
+"""The parts of a run's files that every reader relies on, whichever version wrote them.
 
-The rest is looked at by whoever wants it, and may be missing.
+Everything else is validated where it is used, and may be missing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, NonNegativeFloat, No
 
 
 class _Part(BaseModel):
-    # What a newer version has added is nobody's business here.
+    # Ignore what a newer version has added.
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True)
 
 
@@ -52,7 +52,7 @@ def _looked_at(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 ToldPlan = Annotated[dict[str, Any], AfterValidator(_looked_at)]
-"""A plan as it was written: at least the workload, how it was driven, and for how long."""
+"""A plan as it was written; it has at least the workload, how it was driven, and for how long."""
 
 
 def _read_once(text: str) -> str:
@@ -61,7 +61,7 @@ def _read_once(text: str) -> str:
 
 
 Moment = Annotated[str, AfterValidator(_read_once)]
-"""A time as ISO 8601 writes it."""
+"""A time in ISO 8601 format."""
 
 
 class _Server(_Part):
@@ -101,10 +101,10 @@ class _Environment(_Part):
 
 
 def check_environment(document: object) -> dict[str, Any]:
-    """environment.json.
+    """Validate the content of environment.json.
 
     Raises:
-        ValidationError: it is none.
+        ValidationError: it is not such a document.
     """
     _Environment.model_validate(document)
     assert isinstance(document, dict)

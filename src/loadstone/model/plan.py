@@ -1,4 +1,4 @@
-"""What is asked of a run: parsed once at the edge, frozen from then on."""
+"""The plan of a run: parsed once at the boundary, then immutable."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ OptionValue = bool | int | float | str
 
 
 WATCHED = "watch"
-"""Name of the workload of a run that only watched a server, without load of its own."""
+"""The workload name of a run that only observed a server, without load of its own."""
 
 
 class ScriptSpec(Frozen):
-    """A script written for sysbench, and what it is told."""
+    """A script written for sysbench, and its arguments."""
 
     path: str
     command: str | None = "run"
-    """`run` drives events, any other is carried out as the script says; `None`: none was given."""
+    """`run` drives events; other commands do what the script defines; `None`: none was given."""
 
     options: dict[str, str] = {}
-    """The script's own, as they were given."""
+    """The script's own options, as given."""
 
     general: dict[str, bool | float | str | tuple[str, ...]] = {}
-    """What else stands in `sysbench.opt`; the password is not among it."""
+    """The other content of `sysbench.opt`, without the password."""
 
     arguments: tuple[str, ...] = ()
-    """The command line, the program first, with passwords blanked."""
+    """The command line, starting with the program, with passwords blanked."""
 
     ignore_errors: tuple[Code, ...] | None = RESTART_ON[MYSQL]
-    """Errors that begin an event anew; `None`: all."""
+    """Errors after which an event is restarted; `None`: all."""
 
     distribution: Distribution = Special()
     version: str = "1.0.20"
 
 
 class WorkloadSpec(Frozen):
-    """What a virtual user does, and the tables it does it to."""
+    """The work of a virtual user, and the tables it uses."""
 
     name: str
     tables: PositiveInt
@@ -59,81 +59,81 @@ class WorkloadSpec(Frozen):
     options: dict[str, OptionValue] = {}
     distribution: Distribution = Special()
     warehouses: NonNegativeInt = 0
-    """How many `tpcc` has; 0 for all others."""
+    """The number of warehouses of `tpcc`; 0 for all other workloads."""
 
     template: TemplateSpec | None = None
-    """What users do in place of a workload that the engine has; it knows its own tables."""
+    """Replaces a built-in workload; it defines its own tables."""
     book: NonNegativeInt = 0
-    """What tells a ledger's entries from others, with a step's number added; 0 without a ledger."""
+    """Plus a step's number, it identifies the step's entries in a ledger; 0 without a ledger."""
 
     script: ScriptSpec | None = None
-    """What drives the users in place of a workload of ours; it knows its own tables."""
+    """Drives the users in place of a built-in workload; it defines its own tables."""
 
     mix: tuple[MixMember, ...] = ()
-    """In an experiment: several workloads at once. `name` has then the names of all, and `tables`
-    and `table_size` are the most that any of them has."""
+    """In an experiment: several workloads at once. Then `name` has the names of all, and `tables`
+    and `table_size` are the largest of any of them."""
 
     @property
     def alone(self) -> tuple[WorkloadSpec, ...]:
-        """The workloads of a mix, or the only one."""
+        """The workloads of the mix, or the single one."""
         return tuple(member.workload for member in self.mix) or (self,)
 
     @property
     def own_users(self) -> int:
-        """Users that members of a mix have for themselves: they are part of every level."""
+        """The dedicated users of a mix's members, who are added to every level."""
         return sum(member.users or 0 for member in self.mix)
 
 
 class MixMember(Frozen):
-    """One of several workloads at once: with users of its own, or a share of the others' events."""
+    """One of several workloads at once, with users of its own or a share of the shared events."""
 
     name: str
     workload: WorkloadSpec
     users: PositiveInt | None = None
-    """Users of the member alone, in a closed loop beside all others."""
+    """Dedicated users of this member, in a closed loop next to all others."""
 
     weight: PositiveFloat | None = None
-    """By which it is drawn for each event of the users that no member has for itself."""
+    """The weight by which it is drawn for each event of the shared users."""
 
     think_s: NonNegativeFloat | None = None
-    """Think time of its own users; `None`: that of all others."""
+    """Think time of its dedicated users; `None`: the same as for all others."""
 
 
 class Phase(Frozen):
-    """A stretch of a step's time: in a straight line from one number of users, or rate, on."""
+    """A part of a step's time, in which the number of users or the rate changes linearly."""
 
     name: str
     seconds: PositiveInt
     users: tuple[NonNegativeInt, NonNegativeInt] | None = None
-    """At work, at its begin and its end; `None` in an open loop."""
+    """Users at work at its start and its end; `None` in an open loop."""
 
     rate: tuple[NonNegativeFloat, NonNegativeFloat] | None = None
-    """Events a second; `None` in a closed loop."""
+    """Events a second at its start and its end; `None` in a closed loop."""
 
     is_warmup: bool = False
-    """Whether the phase comes before the window, so that it counts in no figure but its own."""
+    """Whether the phase comes before the window, so that it only counts in its own figures."""
 
     @property
     def levels(self) -> tuple[float, float]:
-        """Users or rate at its two ends."""
+        """The users or the rate at its start and its end."""
         return self.users or self.rate or (0, 0)
 
     def __str__(self) -> str:
-        """What it asks for, as it is written: `16..256` users, `1000/s`."""
+        """The phase's load as the user writes it: `16..256` users, `1000/s`."""
         begin, end = self.levels
         unit = "" if self.users else "/s"
         return f"{begin:g}{unit}" if begin == end else f"{begin:g}..{end:g}{unit}"
 
 
 class Closed(Frozen):
-    """The next event is due when the one before has ended, after a time to think."""
+    """A user's next event is due when the last one has ended, after the think time."""
 
     kind: Literal["closed"] = "closed"
     think_s: NonNegativeFloat = 0.0
 
 
 class Rate(Frozen):
-    """How many events a second are due, over all users; with a ramp, from the window's begin on."""
+    """The events a second that are due, over all users; a ramp starts with the window."""
 
     rate: NonNegativeFloat
     to: NonNegativeFloat | None = None
@@ -141,18 +141,18 @@ class Rate(Frozen):
 
     @property
     def highest(self) -> float:
-        """The most events a second that it asks for."""
+        """The highest rate, in events a second."""
         return max(self.rate, self.to or 0.0)
 
     def __str__(self) -> str:
-        """The value as it is written on the command line."""
+        """The value as on the command line."""
         if self.to is None:
             return f"{self.rate:g}"
         return f"{self.rate:g}..{self.to:g}/{self.over_s:g}s"
 
 
 class Open(Frozen):
-    """Events are due by a schedule of their own; each takes a user that is free."""
+    """Events are due by a schedule of their own; each takes a free user."""
 
     kind: Literal["open"] = "open"
     gaps: Literal["poisson", "uniform"] = "poisson"
@@ -163,14 +163,14 @@ Arrival = Annotated[Closed | Open, Field(discriminator="kind")]
 
 
 class WarmupSeconds(Frozen):
-    """The window begins after this time."""
+    """The window starts after this time."""
 
     kind: Literal["seconds"] = "seconds"
     warmup_s: NonNegativeFloat = 5.0
 
 
 class WarmupAuto(Frozen):
-    """The window begins where the series has settled, within the first half of the duration."""
+    """The window starts where the series has settled, within the first half of the duration."""
 
     kind: Literal["auto"] = "auto"
 
@@ -179,23 +179,23 @@ Warmup = Annotated[WarmupSeconds | WarmupAuto, Field(discriminator="kind")]
 
 
 class ConnectPolicy(Frozen):
-    """How connections are opened: servers fail under a storm of a thousand connects."""
+    """How connections are opened; a thousand at once would make servers fail."""
 
     at_once: PositiveInt = 64
     timeout_s: Annotated[float, Field(gt=0, le=3600)] = 10.0
     retries: NonNegativeInt = 5
     backoff_s: Annotated[float, Field(ge=0, le=3600)] = 0.1
-    """The first wait between two attempts; it doubles up to the longest."""
+    """The first wait between two attempts; it doubles up to `longest_backoff_s`."""
 
     longest_backoff_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
 
 
 READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
-"""Has the server refuse whatever would change data in a session, but for temporary tables."""
+"""Makes the server refuse all changes of data in a session, except to temporary tables."""
 
 
 class Session(Frozen):
-    """What each connection is told before its first event."""
+    """The settings of each connection before its first event."""
 
     init_sql: tuple[str, ...] = ()
     isolation: str | None = None
@@ -203,7 +203,7 @@ class Session(Frozen):
 
 
 USERS_OF_A_RATE = 64
-"""In an open loop users are who may wait at the same time: enough of them for most servers."""
+"""Default users in an open loop, which limit the events in flight: enough for most servers."""
 
 
 class Drive(Frozen):
@@ -215,115 +215,115 @@ class Drive(Frozen):
     session: Session = Session()
     on_error: Literal["restart", "continue", "stop"] = "restart"
     restart_on: Literal["all"] | tuple[Code, ...] = RESTART_ON[MYSQL]
-    """The errors that begin an event anew, where `on_error` is `restart`."""
+    """The errors after which an event is restarted, if `on_error` is `restart`."""
 
     drain_s: NonNegativeFloat = 5.0
-    """How long events in flight at the window's end may take."""
+    """The time that events in flight at the window's end may take to finish."""
 
     reconnect_after: PositiveInt | None = None
-    """A user takes a new connection after so many events; `None`: it keeps its own."""
+    """A user opens a new connection after this many events; `None`: never."""
 
     idle: NonNegativeInt = 0
-    """Connections beside the users' that say nothing."""
+    """Idle connections in addition to the users'."""
 
     per_user: bool = False
-    """Samples tell what each virtual user did."""
+    """Whether samples have the figures of each virtual user."""
 
     pauses_s: Annotated[float, Field(ge=0.001, le=3600)] | None = None
-    """From which length on a user's times without success are told; `None`: none are."""
+    """The shortest time without success of a user that is reported as a pause; `None`: none is."""
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     shards: Annotated[int, Field(ge=1, le=1024)] = 1
-    """At most so many event loops, a thread each."""
+    """The most event loops, each on its own thread."""
     users_a_shard: PositiveInt = 1
-    """One more of them for each so many users: a few users share their wake-ups on one."""
+    """Users per event loop until the most is reached: few users share their wake-ups on one."""
 
     shards_asked: bool = False
-    """Somebody said how many: then nothing else decides."""
+    """Whether the user set `shards`, so that it is not adjusted."""
 
     @classmethod
     def of_drill(cls) -> Drive:
-        """For a failover drill: all errors are counted, and outages are told to the second."""
-        # A wait before a connection is tried again that is no part of the outage that is told.
+        """The settings of a failover drill: count all errors, and report outages to the second."""
+        # A short wait before reconnecting, so that it hardly adds to the reported outage.
         connect = ConnectPolicy(longest_backoff_s=0.1)
         return cls(on_error="continue", pauses_s=1.0, connect=connect)
 
     def beside_the_server(self) -> Drive:
-        """These settings where the server has this machine's cores too: half of them are its."""
+        """These settings if the server is on this machine: it gets half of the cores."""
         if self.shards_asked:
             return self
         return self.model_copy(update={"shards": max(1, self.shards // 2)})
 
     def at(self, family: str) -> Drive:
-        """These settings with a family's own errors, where nobody said which."""
+        """These settings with the default restart errors of a family, unless the user set them."""
         if "restart_on" in self.model_fields_set:
             return self
         return self.model_copy(update={"restart_on": RESTART_ON[family]})
 
     def reading(self) -> Drive:
-        """These settings with sessions in which nothing can be written."""
-        # Behind what somebody else wants, so that it has the last word.
+        """These settings with read-only sessions."""
+        # After the user's statements, so that they cannot override it.
         init_sql = (*self.session.init_sql, READ_ONLY)
         session = self.session.model_copy(update={"init_sql": init_sql})
         return self.model_copy(update={"session": session})
 
     def shards_for(self, users: int) -> int:
-        """How many event loops share so many virtual users."""
+        """The number of event loops for this many virtual users."""
         return min(self.shards, -(-users // self.users_a_shard))
 
 
 class Load(Frozen):
-    """What a plain run and an experiment have in common: the levels, and how each is driven."""
+    """The common part of a plain run and an experiment: the levels, and how each is driven."""
 
     name: str
     ladder: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     rates: tuple[Rate, ...] = ()
-    """Open loop: the rates to try with each number of users. None in a closed loop."""
+    """Open loop: the rates to try with each number of users. Empty in a closed loop."""
     phases: tuple[Phase, ...] = ()
-    """How the load goes over each step; none: it stays."""
+    """How the load changes during each step; empty: it is constant."""
     search: SearchPlan | None = None
-    """Levels follow from what the steps show; ladder and rates say where to begin."""
+    """If set, the steps' results determine the levels; ladder and rates are where it starts."""
     duration_s: PositiveFloat = 30.0
     warmup: Warmup = WarmupSeconds()
     repeats: PositiveInt = 1
     """How often each level is measured."""
     drive: Drive = Drive()
     cluster: ClusterAsked | None = None
-    """The machines that drive each step together; `None`: this one does."""
+    """The machines that drive each step together; `None`: only this one."""
     protection: Protection = Protection()
-    """What ends the load, or holds it back, before it does harm."""
+    """The conditions that end the load, or hold it back, before it does harm."""
 
 
 class Plan(Load):
-    """One workload, or one mix, on targets: a plain run, or one variant's part of an experiment."""
+    """One workload or mix on targets: a plain run, or one variant's part of an experiment."""
 
     targets: Annotated[tuple[Target, ...], Field(min_length=1)]
     workload: WorkloadSpec
-    """The workload; for a mix the names of all, and the most tables and rows of any of them."""
+    """The workload; for a mix it has the names of all, and the largest tables and sizes of any."""
 
     mix: tuple[MixMember, ...] = ()
-    """Several workloads at once; none: `workload` alone."""
+    """Several workloads at once; empty: only `workload`."""
 
     events: PositiveInt | None = None
-    """At most so many begin in the window; `None`: as many as there is time for."""
+    """The most events to start in the window; `None`: only time limits them."""
 
     @property
     def warmup_s(self) -> float:
-        """The fixed warm-up; none when the window is chosen afterwards."""
+        """The fixed warm-up; 0 if the window is chosen afterwards."""
         return self.warmup.warmup_s if isinstance(self.warmup, WarmupSeconds) else 0.0
 
     @property
     def users_of_members(self) -> int:
-        """Users that a member of a mix has for itself: they are part of every level."""
+        """The dedicated users of a mix's members, who are added to every level."""
         return sum(member.users or 0 for member in self.mix)
 
 
 _Number = Annotated[int, Field(gt=0, lt=2**31)]
-"""The tables of seconds have as much room for it."""
+"""The range of a step's number, limited by the format of the tables of seconds."""
 
 
 class Step(Frozen):
-    """One measured window to come: variant × workload × concurrency × rate × repeat."""
+    """A planned step with one window: variant × workload × concurrency × rate × repeat."""
 
     number: _Number
     variant: str = "default"
@@ -334,5 +334,5 @@ class Step(Frozen):
 
     @property
     def tag(self) -> str:
-        """What the step's lines in the latency log begin with."""
+        """The prefix of the step's lines in the latency log."""
         return f"step-{self.number}"

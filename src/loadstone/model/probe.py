@@ -1,4 +1,4 @@
-"""What a disk can do, measured once: the limits that ceilings are reckoned with."""
+"""A disk's measured capacity: the limits from which ceilings are computed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _said(text: str) -> Any:
 
 
 class DiskProbe(Frozen):
-    """One file system's disk, probed in a folder of it."""
+    """The disk of one file system, probed in one of its folders."""
 
     made_at: str = _said("UTC, ISO 8601")
     machine: str = _said("what it holds for: processor, cores, kernel")
@@ -32,11 +32,11 @@ class DiskProbe(Frozen):
     @property
     def limits(self) -> Limits:
         """The probe's figures as limits for ceilings."""
-        # Of servers that write redo and binary log, two syncs are on their way at a time.
+        # A server with a redo log and a binary log has up to two syncs in flight.
         syncs = max(self.syncs_per_s, self.syncs_per_s_parallel)
         return Limits(
             syncs_per_s=syncs,
-            # A device with a safe cache is sent none: then there is no such limit.
+            # A device with a safe cache gets no flushes: then there is no such limit.
             flushes_per_s=syncs * self.flushes_per_sync if self.flushes_per_sync else None,
             disk_write_iops=self.write_iops,
             disk_read_iops=self.read_iops,

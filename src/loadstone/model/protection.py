@@ -1,9 +1,9 @@
-"""Conditions under which a load is ended, or held back, before it does harm.
+"""Conditions that end a load, or hold it back, before it does harm.
 
-A condition is `NAME OP NUMBER`, with a unit where the figure has one, and `for TIME` where it must
-hold for a while: `threads_running>200`, `p99>200ms`, `disk_free<5%`, `replica_lag>10s for 5s`. A
-name that is none of `FIGURES` is a row of the server's SHOW GLOBAL STATUS, of which only the
-server can say whether there is such a one; `/s` makes it the row's growth by second.
+A condition is `NAME OP NUMBER`, with a unit if the figure has one, and `for TIME` if it must hold
+for a while: `threads_running>200`, `p99>200ms`, `disk_free<5%`, `replica_lag>10s for 5s`. A name
+that is not in `FIGURES` is a row of the server's SHOW GLOBAL STATUS, and only the server knows
+whether it exists; `/s` makes it the growth of the row per second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from loadstone.model.target import Target
 
 Relation = Literal["<", "<=", ">", ">="]
 Kind = Literal["time", "share", "bytes", "rate", "count", "times"]
-"""Seconds, a share of 1, bytes, a number a second, things, how many times as much."""
+"""The kind of a limit: seconds, a share of 1, bytes, a number per second, a plain number, or a
+factor."""
 
 FIGURES: Mapping[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("p50", "p90", "p95", "p99", "p999", "mean", "max"), ("time",)),
@@ -39,9 +40,9 @@ FIGURES: Mapping[str, tuple[Kind, ...]] = {
     "replica_lag_growth": ("time",),
     "disk_free": ("bytes", "share"),
 }
-"""The figures that are no rows of the server's status, and what they may be compared with.
+"""The figures that are not rows of the server's status, and the kinds of their limits.
 
-The first eight are the load's own, by second; docs/protection.md says what each of them is.
+Those in `OF_THE_LOAD` are the load's own, of each second; docs/protection.md defines them all.
 """
 
 OF_THE_LOAD = frozenset(("p50", "p90", "p95", "p99", "p999", "mean", "max", "errors", "tps", "qps"))
@@ -74,24 +75,24 @@ _EXAMPLES: dict[Kind, str] = {
 
 
 class ConditionError(LoadstoneError):
-    """A condition that cannot be understood, or that nobody can judge: reported before any load."""
+    """A condition that cannot be parsed or evaluated; raised before any load."""
 
     exit_code = ExitCode.USAGE
 
 
 class Condition(Frozen):
-    """A figure, its limit, and for how long it must be beyond it."""
+    """A figure, its limit, and how long the figure must be beyond it."""
 
     text: str
     """The condition as it was written."""
     figure: str
-    """In lower case; of `FIGURES`, or a row of the server's status."""
+    """In lower case: one of `FIGURES`, or a row of the server's status."""
     relation: Relation
     limit: float
-    """In seconds, bytes, events a second; a share of 1."""
+    """In seconds, bytes or events a second, or as a share of 1."""
     kind: Kind
     is_growth: bool = False
-    """Of a row of the status: what it grows by in a second."""
+    """Whether it is the growth per second of a row of the status."""
     for_s: float = 0.0
 
     @property
@@ -100,7 +101,7 @@ class Condition(Frozen):
         return self.figure not in FIGURES
 
     def is_met_by(self, value: float) -> bool:
-        """Whether the value stands to the limit as the condition says."""
+        """Whether the condition's relation holds between the value and the limit."""
         match self.relation:
             case "<":
                 return value < self.limit
@@ -112,7 +113,7 @@ class Condition(Frozen):
                 return value >= self.limit
 
     def shown(self, value: float) -> str:
-        """A value of its figure, for a person."""
+        """Format a value of its figure for a person."""
         match self.kind:
             case "time":
                 return f"{value:.3g} s" if value >= 1 else f"{value * 1e3:.3g} ms"
@@ -127,23 +128,23 @@ class Condition(Frozen):
 
 
 class Protection(Frozen):
-    """What ends a load, or holds it back."""
+    """The conditions that end a load, or hold it back."""
 
     abort_if: tuple[Condition, ...] = ()
     max_load: tuple[Condition, ...] = ()
-    """While one of them is met no event begins."""
+    """While one of these is met, no event starts."""
     defaults: bool = True
-    """Whether a server that is no sandbox is watched unasked."""
+    """Whether default conditions apply to servers that are not sandboxes."""
     replicas: tuple[Target, ...] = ()
-    """Servers whose lag is watched, as nobody but they know it."""
+    """Replicas whose lag is observed, since only they know it."""
 
     @property
     def asked(self) -> tuple[Condition, ...]:
-        """All that somebody has written."""
+        """All conditions that the user gave."""
         return (*self.abort_if, *self.max_load)
 
     def combined(self, other: Protection) -> Protection:
-        """Both together; no defaults where either wants none."""
+        """Both combined; the defaults apply only if both have them."""
         return Protection(
             abort_if=tuple(dict.fromkeys((*self.abort_if, *other.abort_if))),
             max_load=tuple(dict.fromkeys((*self.max_load, *other.max_load))),
@@ -153,10 +154,10 @@ class Protection(Frozen):
 
 
 def condition(text: str) -> Condition:
-    """`threads_running>200`, `p99>200ms for 5s`, `Aborted_clients>10/s`.
+    """Parse `threads_running>200`, `p99>200ms for 5s`, `Aborted_clients>10/s`.
 
     Raises:
-        ConditionError: it is none, or the unit is not the figure's.
+        ConditionError: it is not a condition, or the unit does not fit the figure.
     """
     found = _FORM.fullmatch(text)
     if found is None:
@@ -181,10 +182,10 @@ def condition(text: str) -> Condition:
 
 
 def max_load(text: str) -> Condition:
-    """A condition that holds a load back: a load at rest must be able to end it.
+    """Parse a condition that holds a load back: it must be able to clear while the load rests.
 
     Raises:
-        ConditionError: as `condition`; or a load that is held back could only meet it the more.
+        ConditionError: as for `condition`, or holding the load back cannot clear it.
     """
     found = condition(text)
     if found.figure in ("tps", "qps"):
@@ -199,7 +200,7 @@ def max_load(text: str) -> Condition:
 
 
 def _measure(text: str, name: str, unit: str) -> tuple[Kind, float, bool]:
-    """What the unit says is counted, in how many of ours, and whether it is growth."""
+    """The kind of the unit, its factor to our unit, and whether it is growth per second."""
     kinds = FIGURES.get(name, ("count",))
     for kind in kinds:
         if (factor := _UNITS[kind].get(unit.lower())) is not None:
@@ -240,9 +241,9 @@ def _seconds(text: str, number: str | None, unit: str | None) -> float:
 def unknown_row(
     asked: Condition, place: str, rows: Mapping[str, object], shows: str
 ) -> ConditionError:
-    """The refusal of a name that the server at `place` has no row of, with those near it.
+    """The error for a name that is not a row of the server at `place`, with similar names.
 
-    `shows`: the statement that has all of them.
+    `shows` is the statement that lists all rows.
     """
     known = [*FIGURES, *rows]
     near = get_close_matches(asked.figure, known, n=3, cutoff=0.6)

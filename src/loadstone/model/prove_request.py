@@ -1,4 +1,4 @@
-"""What is asked of the proof of findings."""
+"""The request to prove findings."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from loadstone.model.protection import Protection
 
 
 class Proving(Frozen):
-    """How long trials may take together, and whether somebody agreed to what needs consent."""
+    """The time for all trials, and the user's consents."""
 
     time_s: PositiveFloat
-    """Starting throwaway servers and filling their tables is not counted."""
+    """Seconds for all trials, without the start of throwaway servers and the filling of tables."""
     only: tuple[str, ...] = ()
-    """Causes; none: whatever is found."""
+    """The causes to try; empty: all that were found."""
     yes: bool = False
-    """Global variables of a server that is no sandbox may be set for a while."""
+    """Whether global variables of a server that is not a sandbox may be set for a while."""
     trusted: bool = False
-    """The run may be somebody else's."""
+    """Whether a run of somebody else is trusted."""
     protection: Protection = Protection()
-    """Beside what the run's plan says of it."""
+    """Conditions in addition to those of the run's plan."""

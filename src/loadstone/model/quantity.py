@@ -1,4 +1,4 @@
-"""Numbers with units as people write them, in commands and in files: `500ms`, `10k`, `8G`."""
+"""Parses numbers with units, as people write them in commands and files: `500ms`, `10k`, `8G`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 LONGEST_S = 366 * 86_400.0
-"""The longest that the engine goes on: what is asked for so long ends by itself."""
+"""The longest duration that the engine accepts."""
 
 SECONDS: Mapping[str, float] = {
     "us": 1e-6,
@@ -25,10 +25,9 @@ _WRITTEN = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)")
 
 
 def scaled(text: str, units: Mapping[str, float]) -> float | None:
-    """The number times its unit; a bare one stands for the unit without a name, if there is one.
+    """The number times its unit; without a unit, that of the empty name, if there is one.
 
-    `None`: it is not written so, or there is no such unit. Large letters are as good as small ones,
-    and `1_000` is 1000.
+    `None`: the syntax is wrong, or there is no such unit. Case does not matter; `1_000` is 1000.
     """
     found = _WRITTEN.fullmatch(text.strip().lower().replace("_", ""))
     if not found or found[2] not in units:

@@ -1,4 +1,4 @@
-"""Which recipe a run is of, as run.json has it: enough to tell again what it answers."""
+"""The recipe of a run, as in run.json: enough to show its answer again."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from loadstone.model.frozen import Frozen
 
 
 class RecipeAsked(Frozen):
-    """What `loadstone recipes run` was asked for."""
+    """The arguments of `loadstone recipes run`."""
 
     name: str
     quick: bool
     given: tuple[str, ...] = ()
-    """`key=value` as they were set; a URL with a password is refused before."""
+    """The options as `key=value`; URLs with a password were refused before."""
     as_root: bool
-    """Some do something else without."""
+    """Whether it ran as root; without, some recipes do something else."""

@@ -1,4 +1,4 @@
-"""The records that the engine sends up while a step runs (docs/engine.md)."""
+"""The records that the engine sends while a step or load runs (docs/engine.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadstone.model.message import Message
 Phase = Literal["warmup", "window", "drain"]
 
 _EXACT = 2**53
-"""Up to here all whole numbers are exact wherever they are read, also as floating point numbers."""
+"""Whole numbers up to this one are exact for every reader, even as floating point numbers."""
 
 Whole = Annotated[int, Field(gt=-_EXACT, lt=_EXACT)]
 Count = Annotated[int, Field(ge=0, lt=_EXACT)]
@@ -25,11 +25,11 @@ def _as_it_is(text: Any, checked: Callable[[Any], str]) -> str:
 
 
 Said = Annotated[str, WrapValidator(_as_it_is)]
-"""What the engine said, or a message of ours, which keeps what it was made from."""
+"""A text from the engine, or a message of ours with its template and values."""
 
 
 class Tally(Frozen):
-    """What became of the events, counted since the load began.
+    """The outcome of events, counted since the load started.
 
     At every instant `due == waiting + started + skipped` and
     `started == in_flight + succeeded + failed`.
@@ -44,7 +44,7 @@ class Tally(Frozen):
     failed: Count
 
     def balances(self) -> bool:
-        """Whether both laws hold."""
+        """Whether both equations hold."""
         return (
             self.due == self.waiting + self.started + self.skipped
             and self.started == self.in_flight + self.succeeded + self.failed
@@ -52,7 +52,7 @@ class Tally(Frozen):
 
 
 class MemberCounts(Frozen):
-    """What one workload of a mix did in one interval."""
+    """Counts of one workload of a mix in one interval."""
 
     events: Count = 0
     failed: Count = 0
@@ -66,12 +66,12 @@ class MemberCounts(Frozen):
 
     @property
     def queries(self) -> int:
-        """All statements that were answered."""
+        """The number of statements that were answered."""
         return self.reads + self.writes + self.other
 
 
 class Counts(MemberCounts):
-    """What happened in one interval; connections and bytes belong to no workload alone."""
+    """Counts of one interval; connections and bytes are not of a single workload."""
 
     reconnects: Count = 0
     connects: Count = 0
@@ -80,7 +80,7 @@ class Counts(MemberCounts):
 
 
 class TargetCounts(Frozen):
-    """What one target had of an interval."""
+    """One target's part of an interval."""
 
     events: Count = 0
     queries: Count = 0
@@ -90,7 +90,7 @@ class TargetCounts(Frozen):
 
 
 class IdleCounts(Frozen):
-    """What became of the connections that say nothing."""
+    """Counts of idle connections."""
 
     open: Count = 0
     """At the interval's end."""
@@ -99,7 +99,7 @@ class IdleCounts(Frozen):
 
 
 class Share(NamedTuple):
-    """Events that one virtual user, or thread, saw through; nanoseconds of response time."""
+    """Successful events of one virtual user or thread; response times are in nanoseconds."""
 
     number: int
     events: int
@@ -109,27 +109,27 @@ class Share(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """A time in which a virtual user saw no event through, since the load's begin."""
+    """A time without success of a virtual user, in seconds since the load's start."""
 
     user: int
     from_s: float
-    """The user's last success before the outage; 0 where it had none."""
+    """The user's last success before it; 0 if there was none."""
     to_s: float | None
-    """The user's first success after the outage; `None`: none until the step's end."""
+    """The user's first success after it; `None`: none until the step's end."""
 
 
 class Entries(NamedTuple):
-    """What became of the entries that a virtual user of `ledger` has written."""
+    """The outcome of the entries that a virtual user of `ledger` has written."""
 
     user: int
     settled: int
-    """All up to this number are over: acknowledged, or in doubt."""
+    """All entries up to this number are complete: acknowledged, or in doubt."""
     doubts: tuple[int, ...]
-    """Entries in doubt since this was reported last."""
+    """Entries that became in doubt since the last report."""
 
 
 class LatencyNs(Frozen):
-    """Quantiles of one histogram; all but `count` are empty when nothing was recorded."""
+    """Quantiles of one histogram; all but `count` are empty if nothing was recorded."""
 
     count: Count = 0
     min: Count | None = None
@@ -144,14 +144,14 @@ class LatencyNs(Frozen):
 
 
 class Latencies(Frozen):
-    """Latency of good events: from when they were due, and from when they were sent."""
+    """Latency of good events: from the time they were due, and from the time they were sent."""
 
     response: LatencyNs = LatencyNs()
     service: LatencyNs = LatencyNs()
 
 
 class MemberSample(Frozen):
-    """One workload of a mix in one interval; its tally is since the load began."""
+    """One workload of a mix in one interval; its tally is since the load started."""
 
     name: str
     tally: Tally
@@ -161,7 +161,7 @@ class MemberSample(Frozen):
 
 
 class GeneratorUse(Frozen):
-    """What the generator itself spent in an interval, over all shards."""
+    """The resources that the generator itself used in an interval, over all shards."""
 
     cpu_us: Count
     wall_us: Count
@@ -173,7 +173,7 @@ class GeneratorUse(Frozen):
 
 
 class GeneratorPart(Frozen):
-    """What one of several generators had of an interval."""
+    """The part of one of several generators in an interval."""
 
     number: Count
     users: Count
@@ -181,40 +181,40 @@ class GeneratorPart(Frozen):
     response_ns_p99: Count | None = None
     use: GeneratorUse
     host_cpu_share: float | None = None
-    """Share of all cores of the host, whoever used them."""
+    """Used share of all cores of the host, by all processes."""
     net_bytes_in: Whole | None = None
-    """Bytes received by the interface towards the first target."""
+    """Bytes received by the interface to the first target."""
     net_bytes_out: Whole | None = None
     line_bytes_per_s: float | None = None
-    """What that interface carries each way; `None`: a virtual one, or not told."""
+    """Speed of that interface in each direction; `None`: it is virtual, or its speed is unknown."""
 
 
 class GeneratorState(Frozen):
-    """A generator takes part in the step, does so no longer, or did not answer when it began."""
+    """A generator takes part in the step, no longer does, or did not answer at its start."""
 
     kind: Literal["generator"] = "generator"
     number: Count
-    """In the step; those that are absent come after all others."""
+    """Its number in the step; absent generators come after all others."""
     node: str
     state: Literal["joined", "lost", "absent"]
     at_s: float = 0.0
-    """Since the load began."""
+    """Seconds since the load started."""
     users: Count
     clock_offset_ns: Whole | None = None
-    """How far its clock is ahead of the head's."""
+    """By how much its clock is ahead of the head's."""
     clock_bound_ns: Count | None = None
-    """How wrong that can be at most."""
+    """The largest possible error of that offset."""
     reason: Said | None = None
 
 
 class Connected(Frozen):
-    """All virtual users are connected and the load begins."""
+    """All virtual users are connected and the load starts."""
 
     kind: Literal["connected"] = "connected"
     seconds: float
     users: Count
     idle: Count = 0
-    """Connections beside theirs that say nothing."""
+    """Idle connections in addition to theirs."""
     encrypted_users: Count
     tls: str | None = None
     compressed_users: Count = 0
@@ -237,18 +237,18 @@ class Sample(Frozen):
     users: Count
     targets: tuple[TargetCounts, ...] = ()
     idle: IdleCounts | None = None
-    """`None`: the plan asked for none."""
+    """`None`: the plan has no idle connections."""
     members: tuple[MemberSample, ...] = ()
-    """Members of a mix, in the plan's order."""
+    """The members of a mix, in the plan's order."""
     per_user: tuple[Share, ...] = ()
     pauses: tuple[Pause, ...] = ()
     """Pauses that ended in the interval, or with the step."""
     ledger: tuple[Entries, ...] = ()
-    """Entries of users that have written; a file of their own has them, and not the journal."""
+    """Entries of users that have written; they are kept in a separate file, not in the journal."""
     latency_ns: Latencies = Latencies()
     generator: GeneratorUse
     generators: tuple[GeneratorPart, ...] = ()
-    """Where there are several: each one's part, and nothing of one that is lost."""
+    """With several generators, the part of each; lost ones have none."""
     hlog: tuple[str, ...] = ()
 
     @model_validator(mode="after")
@@ -259,7 +259,7 @@ class Sample(Frozen):
 
     @property
     def seconds(self) -> float:
-        """How long the interval really was."""
+        """The actual length of the interval."""
         return self.to_s - self.from_s
 
 
@@ -274,28 +274,28 @@ class Outage(Frozen):
 
 
 class Printed(Frozen):
-    """What a script prints, with its ends of lines."""
+    """Output of a script, including line ends."""
 
     kind: Literal["printed"] = "printed"
     text: str
 
 
 class Milestone(Frozen):
-    """A script has come to a part that runs once for all users."""
+    """A script has reached a part that runs once for all users."""
 
     kind: Literal["script"] = "script"
     stage: Literal["initialised", "done"]
 
 
 class Complaint(Frozen):
-    """A part of a script that comes after the load has failed: whose, and why."""
+    """A part of a script that runs after the load has failed: whose, and why."""
 
     kind: Literal["complaint"] = "complaint"
     message: str
 
 
 class Stuck(Frozen):
-    """A script runs on and on without a statement; file and line where it was met."""
+    """A script has been running without a statement; has the file and line where it is."""
 
     kind: Literal["stuck"] = "stuck"
     seconds: float
@@ -303,7 +303,7 @@ class Stuck(Frozen):
 
 
 class FirstError(Frozen):
-    """The first error of a code, with the server's words."""
+    """The first error with a code, with the server's message."""
 
     kind: Literal["error"] = "error"
     family: Family = MYSQL
@@ -318,12 +318,12 @@ class FirstError(Frozen):
 
     @property
     def number(self) -> int:
-        """The code's number; 0: it is none."""
+        """The code as a number; 0 if it is not one."""
         return number_of(self.code) or 0
 
 
 class EngineFailure(Frozen):
-    """Why a step or a load could not go on."""
+    """The reason why a step or a load could not continue."""
 
     kind: str
     family: Family | None = None
@@ -340,7 +340,7 @@ class EngineFailure(Frozen):
 
     @property
     def number(self) -> int | None:
-        """The code's number, where it is one."""
+        """The code as a number; `None` if it is not one."""
         return number_of(self.code)
 
 
@@ -355,7 +355,7 @@ class End(Frozen):
 
 
 class LoadProgress(Frozen):
-    """How far a bulk load has come."""
+    """The progress of a bulk load."""
 
     kind: Literal["progress"] = "progress"
     seconds: float
@@ -367,56 +367,56 @@ class LoadProgress(Frozen):
 
 
 class LockHolder(Frozen):
-    """A session that has what a statement waits for."""
+    """A session that holds the lock that a statement waits for."""
 
     connection: Whole
     user: str | None = None
     seconds: Count | None = None
-    """How old its transaction is, or how long its statement has gone on."""
+    """The age of its transaction, or the time its statement has been running."""
     statement: str | None = None
-    """Without what stood between quotes; `None`: between two statements."""
+    """Its current statement, without quoted texts; `None`: it is between two statements."""
 
 
 class LoadStalled(Frozen):
-    """A statement of a bulk load does not come on."""
+    """A statement of a bulk load makes no progress."""
 
     kind: Literal["stalled"] = "stalled"
     seconds: float
     connection: Whole | None = None
-    """The server's number for it; `None` while it is opened."""
+    """The server's number of the connection; `None` while it is being opened."""
     statement: str
     silent_s: float
     waits_for: Said
     holder: LockHolder | None = None
     others: Count = 0
-    """How many more connections of the load are silent."""
+    """The number of further connections of the load without progress."""
     deed: Literal["watched", "ended", "given_up"] = "watched"
 
 
 class TableIdentity(Frozen):
-    """What a server says of a table, so that another one of its name is told from it."""
+    """A server's facts about a table that distinguish it from another table of the same name."""
 
     made: tuple[tuple[str | None, ...], ...]
     definition: tuple[tuple[str | None, ...], ...]
 
 
 class KnownTable(Frozen):
-    """A table as a load's stage `make` left it, for the stages that follow."""
+    """A table after a load's stage `make`, for the following stages."""
 
     table: Count
     """Number of the table in the layout."""
     is_new: bool
     missing: tuple[tuple[Count, Count], ...] | None = None
-    """Ids that have to be loaded of one that was there: the first and the last of each run."""
+    """Ids to load into an existing table: the first and the last of each contiguous range."""
     identity: TableIdentity
 
 
 class MissingRows(Frozen):
-    """A range of a table that is not there in full."""
+    """A range of a table's rows that is incomplete."""
 
     table: str
     condition: str
-    """The range, as SQL says it."""
+    """The range as an SQL condition."""
     rows: Count
 
 

@@ -1,4 +1,4 @@
-"""Why pydantic refuses a value, as a message: its own texts are English only."""
+"""Turns pydantic's validation errors into messages, as its own texts are English only."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ _REASONS: Mapping[str, Callable[[Mapping[str, Any]], Message]] = {
     ),
     "json_invalid": lambda known: say("it is not JSON: {reason}", reason=known["error"]),
 }
-"""By the type of pydantic's error; its context has the limits."""
+"""Messages by the type of pydantic's error, whose context has the limits."""
 
 
 def reason_of(error: ErrorDetails) -> Message:
-    """What is wrong with a value; what one of our validators said is kept as it said it."""
+    """What is wrong with a value; messages of our own validators are kept unchanged."""
     context = error.get("ctx", {})
     if error["type"] in ("value_error", "assertion_error"):
         return message_of(context["error"])
@@ -70,7 +70,7 @@ def reason_of(error: ErrorDetails) -> Message:
 
 
 def message_of(error: Exception) -> Message:
-    """What an error was raised with: `str(error)` would lose its template."""
+    """The message that an error was raised with; `str(error)` would lose its template."""
     return plain(error.args[0]) if error.args else plain(type(error).__name__)
 
 

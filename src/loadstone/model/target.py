@@ -1,12 +1,12 @@
-"""A database endpoint under test: where it is, how to speak to it, and (kept apart) its password.
+"""A database endpoint under test: its address, its protocol options, and separately its password.
 
     mysql://user@db1:3306/sbtest?tls=verify-ca&tls-ca=/etc/ssl/ca.pem
     mysql://user@localhost/sbtest                       the unix socket, as the field expects
     mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock
     mysql://user@[2001:db8::1]:3306/sbtest
-    mysql://user@db1/sbtest?compression=zstd,zlib       the first that the server has
+        mysql://user@db1/sbtest?compression=zstd,zlib       the first one that the server supports
 
-A `Target` can be written anywhere, since it has no field for a password. `Credentials` are not
+A `Target` can be written anywhere, since it has no field for a password. `Credentials` are never
 written: their text and JSON forms are blank.
 """
 
@@ -33,10 +33,10 @@ TlsMode = Literal["disabled", "preferred", "required", "verify-ca", "verify-iden
 Compression = Literal["off", "zlib", "zstd"]
 
 SCHEMES = {"mysql": "mysql", "mariadb": "mysql"}
-"""By a URL's scheme, the family that its server is of."""
+"""The families of servers, by the scheme of a URL."""
 
 PORTS = {MYSQL: 3306}
-"""By family, the port of a target that names none."""
+"""The default port of each family."""
 
 _URL_OPTIONS = (
     "tls",
@@ -51,13 +51,13 @@ _URL_OPTIONS = (
 
 
 class TargetUrlError(LoadstoneError):
-    """The text is not the URL of a target. Its message never repeats a password."""
+    """The text is not the URL of a target. The error's message never contains a password."""
 
     exit_code = ExitCode.USAGE
 
 
 class CompressionError(TargetUrlError):
-    """The text is no list of kinds of compression."""
+    """The text is not a list of compression kinds."""
 
 
 class Tls(Frozen):
@@ -68,9 +68,9 @@ class Tls(Frozen):
     cert: Path | None = None
     key: Path | None = None
     fingerprint: str | None = None
-    """SHA-256 of the only certificate that is taken, as 64 small hexadecimal digits."""
+    """SHA-256 of the only accepted certificate, as 64 lower-case hexadecimal digits."""
     ciphers: tuple[str, ...] = ()
-    """Ciphers that may be used, by OpenSSL's names; none: whichever the two like best."""
+    """Allowed ciphers, by OpenSSL's names; empty: client and server negotiate one."""
 
     @property
     def must(self) -> bool:
@@ -79,26 +79,26 @@ class Tls(Frozen):
 
     @property
     def proves_server(self) -> bool:
-        """Whether TLS that came to be is with the server that is meant, and nobody else."""
+        """Whether an established TLS connection proves the identity of the server."""
         return self.fingerprint is not None or self.mode in ("verify-ca", "verify-identity")
 
     @property
     def implied(self) -> TlsMode:
-        """The mode where none is named: who says which certificate is right wants it looked at."""
+        """The mode if none is named: options about certificates imply that they are verified."""
         if self.ca is not None:
             return "verify-ca"
         return "preferred" if self.fingerprint is None else "required"
 
     @property
     def with_mode(self) -> Tls:
-        """These settings with the mode that they imply, where none was named."""
+        """These settings, with the implied mode if none was named."""
         if "mode" in self.model_fields_set or self.implied == "preferred":
             return self
         return self.model_copy(update={"mode": self.implied})
 
 
 def is_first(family: str) -> bool:
-    """Whether it is the one that is meant where none is written."""
+    """Whether it is the default family, which is not written."""
     return family == MYSQL
 
 
@@ -112,26 +112,26 @@ class Target(Frozen):
     database: str | None = None
     tls: Tls = Tls()
     compression: tuple[Compression, ...] = ()
-    """Kinds in the order in which they are liked; none, or `off` alone: not compressed."""
+    """Kinds in order of preference; empty, or only `off`: not compressed."""
     server_public_key: Path | None = None
     family: FamilyName = Field(default=MYSQL, exclude_if=is_first)
-    """Which family its server is of, by the scheme of its URL; the first is not written."""
+    """The server's family, from the scheme of the URL; the default one is not written."""
 
     @property
     def place(self) -> str:
-        """Where it is, for messages: `db1:3306`, or the socket's path."""
+        """The address for messages: `db1:3306`, or the socket's path."""
         if self.socket is not None:
             return str(self.socket)
         return f"{_bracketed(self.host)}:{self.tcp_port}"
 
     @property
     def tcp_port(self) -> int:
-        """The port that is meant, also where none is named."""
+        """The port, or the default one if none is named."""
         return self.port or PORTS[self.family]
 
     @property
     def is_local(self) -> bool:
-        """Whether the address is a unix socket or loopback (a tunnel looks the same)."""
+        """Whether the address is a unix socket or loopback (which may also be a tunnel)."""
         if self.socket is not None or self.host == "localhost":
             return True
         try:
@@ -168,30 +168,30 @@ class Target(Frozen):
 
 
 class Credentials(Frozen):
-    """The password and where it was found; its text and JSON forms are blank."""
+    """The password and its source; the text and JSON forms are blank."""
 
     password: SecretStr = SecretStr("")
     source: Message = say("none given")
     may_go_in_clear: bool = False
-    """Whether the password itself may go to any server that asks for it within TLS. Never part of a
-    target: who names a server does not say that it is to be trusted."""
+    """Whether the password itself may be sent to any server that asks for it within TLS. Never part
+    of a target: naming a server does not mean trusting it."""
 
     def reveal(self) -> str:
-        """The password itself, for the moment of a login."""
+        """The password itself, only for use at login."""
         return self.password.get_secret_value()
 
 
 class Endpoint(Frozen):
-    """A target together with what logs in to it: all that a connection needs."""
+    """A target with its credentials: all that a connection needs."""
 
     target: Target
     credentials: Credentials = Credentials()
     server_is_here: bool = False
-    """Whether who listens on that loopback address is known to be a server of this machine, and no
-    tunnel's end: it may ask for the password itself, as over a socket."""
+    """Whether the listener on that loopback address is known to be a server on this machine, and
+    not the end of a tunnel: then it may ask for the password itself, as over a socket."""
 
     def for_engine(self) -> dict[str, object]:
-        """The engine's form (docs/engine.md), password included: for the plan alone, never kept."""
+        """The engine's form (docs/engine.md) with the password: only for the plan, never stored."""
         target = self.target
         return {
             "family": target.family,
@@ -217,12 +217,12 @@ class Endpoint(Frozen):
 
 
 def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
-    """Take a URL apart into the target and, kept away from it, the password it carried.
+    """Split a URL into the target and the password that it contained.
 
-    No password at all (`user@`) is `None`; an empty one (`user:@`) is an empty secret.
+    No password (`user@`) is `None`; an empty one (`user:@`) is an empty secret.
 
     Raises:
-        TargetUrlError: what is wrong and how it should look, without the password.
+        TargetUrlError: the URL is wrong; the message does not contain the password.
     """
     parts = _split(url)
     options = _options_of(parts)
@@ -241,21 +241,21 @@ def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
         "compression": compression(options["compression"]) if "compression" in options else None,
         "server_public_key": _path(options, "server-public-key"),
     }
-    # What the URL leaves open stays unset: an option file may still say it.
+    # What is not in the URL stays unset: an option file may still set it.
     target = Target.model_validate({key: value for key, value in given.items() if value})
     return target, password
 
 
 def family_in(url: str) -> str:
-    """The family that a URL's scheme names; the first where it names none."""
+    """The family that a URL's scheme names; the default one if it has no known scheme."""
     return SCHEMES.get(url.strip().partition("://")[0].lower(), MYSQL)
 
 
 def password_span(text: str) -> tuple[int, int] | None:
-    """Where the password of the URL stands that begins at or after the start; `None`: it has none.
+    """The span of the password of the first URL in the text; `None` if it has none.
 
-    What is before `://` does not matter, so `--target=URL` will do. The login ends at the last `@`
-    and its password begins after the first `:`, since people paste passwords as they are.
+    The text before `://` does not matter, so `--target=URL` works. The login ends at the last `@`
+    and its password starts after the first `:`, since people paste passwords without quoting them.
     """
     _, separator, rest = text.partition("://")
     login, at, _ = rest.rpartition("@")
@@ -273,9 +273,9 @@ def without_password(url: str) -> str:
 
 
 def without_passwords_in(text: str) -> str:
-    """A sentence that may repeat a URL as it was typed, with the password replaced by `***`.
+    """A sentence that may contain a URL as typed, with the password replaced by `***`.
 
-    URLs that surely have none are left, whatever the sentence says after them.
+    URLs that certainly have no password are kept, whatever follows them.
     """
     for found in re.finditer("://", text):
         if not _NO_PASSWORD.match(text, found.start()):
@@ -320,7 +320,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _with_marks_in_the_login_quoted(url: str) -> str:
-    """`/`, `?` and `#` in a login with a password belong to it, as `password_span` has it."""
+    """Quote `/`, `?` and `#` in a login with a password, where they are part of it."""
     span = password_span(url)
     if span is None:
         return url
@@ -359,7 +359,7 @@ def _login_of(parts: SplitResult) -> tuple[str | None, SecretStr | None]:
 
 
 def _host_of(parts: SplitResult) -> str | None:
-    # `hostname` is lower-cased by urlsplit, which is right for names and harmless for addresses.
+    # urlsplit makes `hostname` lower case, which is right for names and harmless for addresses.
     return unquote(parts.hostname) if parts.hostname else None
 
 
@@ -387,7 +387,7 @@ def _tls_of(options: dict[str, str]) -> Tls | None:
 
 
 def tls_mode(text: str) -> TlsMode:
-    """The mode of that name; `VERIFY_CA`, as MySQL writes it, is `verify-ca`.
+    """The TLS mode with that name; MySQL's spelling `VERIFY_CA` is `verify-ca`.
 
     Raises:
         TargetUrlError: there is no such mode.
@@ -400,10 +400,10 @@ def tls_mode(text: str) -> TlsMode:
 
 
 def fingerprint(text: str) -> str:
-    """A certificate's SHA-256 as it is kept; `openssl x509 -fingerprint` writes it with colons.
+    """Normalize a certificate's SHA-256; `openssl x509 -fingerprint` writes it with colons.
 
     Raises:
-        TargetUrlError: it is none.
+        TargetUrlError: it is not a SHA-256 fingerprint.
     """
     digits = text.replace(":", "").lower()
     if re.fullmatch("[0-9a-f]{64}", digits) is None:
@@ -418,11 +418,11 @@ def fingerprint(text: str) -> str:
 
 
 def compression(text: str) -> tuple[Compression, ...]:
-    """The kinds of a list such as `zstd,zlib,off`; MySQL's word `uncompressed` is `off`.
+    """Parse a list of compression kinds such as `zstd,zlib,off`; MySQL's `uncompressed` is `off`.
 
     Raises:
-        CompressionError: there is no such kind, one is named twice, or some stand behind `off`,
-            which every server has.
+        CompressionError: a kind is unknown or repeated, or follows `off`, which every server
+            supports.
     """
     kinds: list[Compression] = []
     for word in text.lower().split(","):

@@ -1,6 +1,6 @@
-"""SQL templates: workloads and tables that a user wrote down, as the engine carries them out.
+"""SQL templates: user-defined workloads and tables, in the form that the engine executes.
 
-docs/templates.md has the file; docs/engine.md has the document that these types become.
+docs/templates.md describes the file, docs/engine.md the document that is made from these types.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from loadstone.model.effect import StatementEffect
 from loadstone.model.frozen import Frozen
 
 Scalar = str | int | float | None
-"""A value that stands in the file; `None` is NULL."""
+"""A literal value in the file; `None` is NULL."""
 
 
 class IntegerValue(Frozen):
-    """A whole number of a range, both ends included."""
+    """A whole number from a range, including both ends."""
 
     kind: Literal["integer"] = "integer"
     low: int
@@ -27,33 +27,33 @@ class IntegerValue(Frozen):
 
 
 class HotValue(Frozen):
-    """A whole number of a range whose first part gets most of the draws."""
+    """A whole number from a range whose first part gets most of the draws."""
 
     kind: Literal["hot"] = "hot"
     low: int
     high: int
     percent: Annotated[float, Field(gt=0, lt=100)]
-    """How many of the numbers are hot."""
+    """The share of the numbers that is hot, in percent."""
 
     hits: Annotated[float, Field(gt=0, lt=100)]
-    """How many draws they get, in percent."""
+    """The share of draws that hot numbers get, in percent."""
 
 
 class SequenceValue(Frozen):
-    """A sequence: for a column the row's number, for a parameter one that no other user draws."""
+    """For a column, the row's number; for a parameter, a sequence that no other user draws from."""
 
     kind: Literal["sequence"] = "sequence"
     start: int = 1
 
 
 class UniqueValue(Frozen):
-    """A positive number of 63 bits that is not drawn twice, as far as can be seen."""
+    """A positive number of 63 bits that is practically never drawn twice."""
 
     kind: Literal["unique"] = "unique"
 
 
 class TextValue(Frozen):
-    """Letters and digits."""
+    """A text of random letters and digits."""
 
     kind: Literal["text"] = "text"
     least: NonNegativeInt
@@ -61,28 +61,28 @@ class TextValue(Frozen):
 
 
 class PatternValue(Frozen):
-    """A text in which `#` is a digit and `@` a capital letter."""
+    """A text from a pattern, where `#` stands for a digit and `@` for a capital letter."""
 
     kind: Literal["pattern"] = "pattern"
     pattern: str
 
 
 class ChoiceValue(Frozen):
-    """One of some values, each as likely."""
+    """One of several values, all equally likely."""
 
     kind: Literal["choice"] = "choice"
     values: tuple[Scalar, ...]
 
 
 class ConstantValue(Frozen):
-    """Always the same."""
+    """Always the same value."""
 
     kind: Literal["constant"] = "constant"
     value: Scalar
 
 
 class DecimalValue(Frozen):
-    """A number with digits behind the point; both ends are counted in its last place."""
+    """A decimal number; both ends of the range are in units of its last decimal place."""
 
     kind: Literal["decimal"] = "decimal"
     low: int
@@ -91,7 +91,7 @@ class DecimalValue(Frozen):
 
 
 class MomentValue(Frozen):
-    """A day or a second between two, in seconds since 1970 in UTC."""
+    """A day or a second from a range, in seconds since 1970 in UTC."""
 
     kind: Literal["moment"] = "moment"
     low: int
@@ -100,17 +100,17 @@ class MomentValue(Frozen):
 
 
 class OffsetValue(Frozen):
-    """Another parameter and a number."""
+    """Another parameter plus a number."""
 
     kind: Literal["offset"] = "offset"
     of: NonNegativeInt
-    """The place of the other one, which stands before."""
+    """The index of the other parameter, which must come before."""
 
     add: int
 
 
 class ReadValue(Frozen):
-    """What a statement reads."""
+    """A value that a statement reads."""
 
     kind: Literal["read"] = "read"
 
@@ -128,16 +128,16 @@ ColumnValue = Annotated[
     | MomentValue,
     Field(discriminator="kind"),
 ]
-"""What rows are made of."""
+"""The values that columns of rows can have."""
 
 Value = Annotated[ColumnValue | OffsetValue | ReadValue, Field(discriminator="kind")]
 
 Per = Literal["event", "statement"]
-"""How long a parameter stays before it is drawn anew."""
+"""How long a parameter keeps its value before it is drawn again."""
 
 
 class Parameter(Frozen):
-    """A value with a name."""
+    """A named value."""
 
     name: str
     value: Value
@@ -145,13 +145,13 @@ class Parameter(Frozen):
 
 
 class TextPiece(Frozen):
-    """A part of a statement as it stands."""
+    """A literal part of a statement."""
 
     text: str
 
 
 class ParameterPiece(Frozen):
-    """A parameter of the transaction, by its place."""
+    """A parameter of the transaction, by its index."""
 
     parameter: NonNegativeInt
 
@@ -166,14 +166,14 @@ class Statement(Frozen):
     pieces: tuple[Piece, ...]
     repeat: PositiveInt = 1
     copies: NonNegativeInt = 0
-    """How many copies of its tables there are; 0 where it names none that has copies."""
+    """The number of copies of its tables; 0 if it names no table with copies."""
 
     same_copy: bool = False
     rows: tuple[NonNegativeInt, NonNegativeInt] | None = None
-    """The fewest and the most that it may return or change."""
+    """The fewest and the most rows that it may return or change."""
 
     reads: tuple[NonNegativeInt, ...] = ()
-    """Parameters that get the columns of its first row."""
+    """The indexes of the parameters that get the columns of its first row."""
 
 
 class Transaction(Frozen):
@@ -184,27 +184,27 @@ class Transaction(Frozen):
     think_s: NonNegativeFloat = 0.0
     autocommit: bool = False
     read_only: bool = False
-    """All its statements claim to read, and the server is to hold it to that."""
+    """All its statements only read as far as known, and the server is to enforce that."""
 
     parameters: tuple[Parameter, ...] = ()
     statements: tuple[Statement, ...]
 
 
 class TemplateSpec(Frozen):
-    """What the users of a template do."""
+    """The work of the users of a template."""
 
     transactions: tuple[Transaction, ...]
 
 
 class LoadedColumn(Frozen):
-    """A column as the engine loads it."""
+    """A column in the form that the engine loads."""
 
     name: str
     value: ColumnValue
 
 
 class LoadedTable(Frozen):
-    """A table as the engine makes and loads it."""
+    """A table in the form that the engine creates and loads."""
 
     name: str
     create: str
@@ -214,22 +214,22 @@ class LoadedTable(Frozen):
 
 
 class Column(Frozen):
-    """A column of a table of the file."""
+    """A column of a table in the file."""
 
     name: str
     type: str
-    """The type as CREATE TABLE takes it."""
+    """The type, in the syntax of CREATE TABLE."""
 
     value: ColumnValue
 
 
 class Table(Frozen):
-    """A table of the file."""
+    """A table in the file."""
 
     name: str
     rows: NonNegativeInt
     copies: NonNegativeInt = 0
-    """How many there are, with numbers behind the name; 0: one, without a number."""
+    """The number of copies, with numbered names; 0: a single table without a number."""
 
     columns: tuple[Column, ...]
     primary_key: tuple[str, ...]
@@ -237,13 +237,13 @@ class Table(Frozen):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all copies of the table."""
+        """The names of all copies of the table."""
         if not self.copies:
             return (self.name,)
         return tuple(f"{self.name}{number}" for number in range(1, self.copies + 1))
 
     def loaded(self, storage_engine: str) -> tuple[LoadedTable, ...]:
-        """All its copies, as the engine makes them."""
+        """All its copies, in the engine's form."""
         return tuple(self._loaded(name, storage_engine) for name in self.names)
 
     def _loaded(self, name: str, storage_engine: str) -> LoadedTable:
@@ -262,37 +262,37 @@ class Table(Frozen):
 
 
 class Template(Frozen):
-    """A file."""
+    """A template file."""
 
     name: str
     about: str = ""
     tables: tuple[Table, ...]
     spec: TemplateSpec
     effects: tuple[StatementEffect, ...] = ()
-    """What each statement would do."""
+    """The effect of each statement."""
 
     lines: dict[str, tuple[int, ...]] = {}
-    """Lines of each transaction's statements in the file."""
+    """The lines of each transaction's statements in the file."""
 
     table_lines: dict[str, dict[str, int]] = {}
-    """Lines of each table's columns, and under an empty name that of its number of rows."""
+    """The lines of each table's columns, and under an empty name that of its number of rows."""
 
     beyond_ascii: int | None = None
-    """Where the first letter beyond ASCII stands that is sent to the server."""
+    """The line of the first non-ASCII character that is sent to the server."""
 
     @property
     def writes(self) -> bool:
-        """Whether a statement changes rows, locks some, or may do anything."""
+        """Whether any statement changes or locks rows, or may do anything."""
         return any(not one.effect.only_reads for one in self.effects)
 
     @property
     def not_held(self) -> tuple[StatementEffect, ...]:
-        """What statements would do of whose transactions the server does not refuse writes."""
+        """The effects of statements in transactions where the server does not refuse writes."""
         held = {one.name for one in self.spec.transactions if one.read_only}
         return tuple(one for one in self.effects if one.transaction not in held)
 
     def loaded(self, storage_engine: str = "innodb") -> tuple[LoadedTable, ...]:
-        """All tables, as the engine makes them."""
+        """All tables, in the engine's form."""
         return tuple(one for table in self.tables for one in table.loaded(storage_engine))
 
 

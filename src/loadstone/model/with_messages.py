@@ -1,4 +1,4 @@
-"""Types with messages: their JSON keeps what each text was made from."""
+"""The base of types with messages: their JSON keeps the template and values of each text."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _SCHEMA = {
 
 
 class WithMessages(Frozen):
-    """In JSON a message is a string in its field; `messages` has by field what it is made from.
+    """In JSON a message is a string; `messages` has the template and values of each such field.
 
-    So who reads a field finds English text, and what is read again can be said in any language.
+    So a field has English text for any reader, and can be translated after reading it back.
     """
 
     @model_serializer(mode="wrap")
@@ -61,7 +61,7 @@ class WithMessages(Frozen):
 
 
 def _as_json(value: Any) -> Any:
-    """What a message, or a tuple of them, is made from; `None`: there is nothing to keep."""
+    """The template and values of a message, or of a tuple of them; `None`: nothing to keep."""
     if isinstance(value, Message):
         return value.as_json() if value.values or value.plural or value.context else None
     if isinstance(value, tuple) and any(isinstance(one, Message) for one in value):
@@ -71,12 +71,12 @@ def _as_json(value: Any) -> Any:
 
 
 def _restored(text: Any, made_from: Any) -> Any:
-    """The message, or the messages of a list."""
+    """The message of a text, or the messages of a list."""
     if isinstance(text, list | tuple) and isinstance(made_from, list):
         return [_restored(*pair) for pair in zip_longest(text, made_from[: len(text)])]
     if not isinstance(text, str) or not isinstance(made_from, dict):
         return text
     try:
         return Message.from_json(made_from)
-    except ValueError:  # of a later version, which knows more kinds of figures: the text is kept
+    except ValueError:  # from a later version with more kinds of figures: keep the text
         return text

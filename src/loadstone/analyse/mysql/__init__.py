@@ -1,1 +1,1 @@
-"""What is known of the settings of MySQL and MariaDB, as `analyse.known_settings` has it."""
+"""Knowledge about the settings of MySQL and MariaDB, for `analyse.known_settings`."""

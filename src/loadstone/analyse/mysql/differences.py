@@ -1,4 +1,4 @@
-"""How settings of MySQL and MariaDB are told where they differ between servers."""
+"""Rules for the differences between the settings of MySQL and MariaDB servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PART_OF: Mapping[str, str] = {
     "rpl_semi_sync_source_wait_for_replica_count": "rpl_semi_sync_source_enabled",
     "rpl_semi_sync_source_wait_point": "rpl_semi_sync_source_enabled",
 }
-"""Settings of something that does nothing unless it is switched on."""
+"""Settings that have no effect unless a feature is on, with the feature's switch."""
 
 SHOWN_THOUGH_MISSING = {
     "innodb_log_file_size",
@@ -24,12 +24,12 @@ SHOWN_THOUGH_MISSING = {
     "thread_handling",
     "thread_pool_enabled",
 }
-"""Settings whose absence says how the server works. Any other belongs to what one maker has built
-and another has not; all of those are counted."""
+"""Settings whose absence says how the server works. Other missing settings belong to features that
+only one vendor has; they are only counted."""
 
 
 def leaders(name: str) -> tuple[str, ...]:
-    """The settings by which a server chooses this one, when nobody says otherwise."""
+    """The settings from which a server derives this one by default."""
     if name.startswith("performance_schema_"):
         return ("performance_schema", "max_connections", "table_open_cache")
     return _LEADERS.get(name, ())
@@ -62,7 +62,7 @@ _IDENTITY = re.compile(
     r"|innodb_version|(?:general|slow_query)_log_file|log_error|(?:log_bin|relay_log)_(?:basename|index)"
     r"|(?:admin_)?ssl_(?:ca|cert|key|crl)\w*|version_server_\w+|core_file)"
 )
-"""Who and where a server is, and what its own past left in it."""
+"""Variables that only identify a server or reflect its own past."""
 
 VERSIONS: Mapping[str, Message] = {
     "version": say("server version"),
@@ -74,12 +74,12 @@ VERSIONS: Mapping[str, Message] = {
     "version_malloc_library": say("server's malloc library"),
     "version_compile_zlib": say("server's zlib"),
 }
-"""The build of a server, by the variables that tell it."""
+"""Variables that identify the build of a server, with their labels."""
 
 LISTS = {"optimizer_switch", "sql_mode"}
-"""Long lists, of which only what differs is told."""
+"""Settings with long lists as values, of which only the differences are shown."""
 
 
 def is_identity(name: str) -> bool:
-    """Whether it says who or where a server is, or what its own past left in it."""
+    """Whether the variable only identifies a server or reflects its own past."""
     return _IDENTITY.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""What decides whether a commit lasts."""
+"""The settings of MySQL and MariaDB that decide whether a commit is durable."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ DECIDING = (
     "innodb_doublewrite",
     "rpl_semi_sync_source_enabled",
 )
-"""The weightiest first."""
+"""The deciding settings, the most important first."""
 
 LASTING = {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1"}
 
 
 def losing(variables: Mapping[str, str]) -> list[str]:
-    """The settings with which a crash may lose commits, as they are."""
+    """Those of the current settings with which a crash may lose commits."""
     wanted = {"innodb_flush_log_at_trx_commit": ("1",), "innodb_doublewrite": ("ON", "1")}
     if variables.get("log_bin", "").upper() in ("ON", "1"):
         wanted["sync_binlog"] = ("1",)

@@ -1,4 +1,4 @@
-"""What is known of the settings of MySQL and MariaDB, as `known_settings.KnownSettings` has it."""
+"""Knowledge about MySQL and MariaDB as a module that fits `known_settings.KnownSettings`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What each server setting that matters means, for speed and for what survives a crash.
+"""What each important server setting means for speed and for durability.
 
-One table for all that speak of settings: the review of one server, and what differs between two.
+The table serves both the review of one server and the differences between servers.
 Sources: the reference manuals of MySQL 9.x and MariaDB (chapters on server system variables,
 InnoDB, replication and the thread pool); glibc's mallopt(3) for requests of 32 MiB and more.
 """
@@ -261,10 +261,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "audit_log_policy": _slow(_LOGGED),
     "server_audit_logging": _slow(_LOGGED),
 }
-"""By the variable's name; where it was renamed, by the newest one."""
+"""By the variable's name, the newest one if it was renamed."""
 
 PLACES = frozenset(name for name, meaning in MEANINGS.items() if meaning is _ELSEWHERE)
-"""Directories that matter by which disk they are on."""
+"""Settings that name directories which matter only by the disk they are on."""
 
 RENAMED = {
     "encrypt_binlog": "binlog_encryption",
@@ -276,4 +276,4 @@ RENAMED = {
     "tx_isolation": "transaction_isolation",
     "tx_read_only": "transaction_read_only",
 }
-"""Settings that have another name on other servers, and the name by which they are compared."""
+"""Other names of settings, each with the name under which it is compared."""

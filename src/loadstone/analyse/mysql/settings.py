@@ -1,4 +1,4 @@
-"""The rules of the review: what makes figures of MySQL's servers unfair, slow or odd."""
+"""The rules of the review for MySQL and MariaDB: what makes figures unfair, slow or odd."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ GIB, MIB = 1024**3, 1024**2
 SMALL_REDO = GIB
 SLOW_IO_CAPACITY = 200
 MMAP_THRESHOLD = 32 * MIB
-"""glibc's greatest threshold on 64 bits: larger requests are mapped and unmapped (mallopt(3))."""
+"""glibc's largest threshold on 64 bits: larger requests always use mmap (mallopt(3))."""
 
 
 def _is_mariadb(server: Server) -> bool:
-    """By its version's text."""
+    """Whether the server is MariaDB, by its version string."""
     return "mariadb" in server.variables.get("version", "").lower()
 
 
 def _costs(variable: str) -> Message:
-    """What it means for speed."""
+    """What the setting means for speed."""
     return MEANINGS[variable].performance
 
 
 def _lost(variable: str) -> Message:
-    """What it means for what survives."""
+    """What the setting means for durability."""
     meaning = MEANINGS[variable]
     return meaning.durability or meaning.performance
 
@@ -190,8 +190,8 @@ _ENDS: dict[tuple[bool, tuple[int, int]], date] = {
     (True, (10, 11)): date(2028, 2, 16),
     (True, (11, 4)): date(2029, 5, 29),
 }
-"""When the vendors' support of a series ends: Oracle's lifetime support policy (extended support);
-MariaDB's maintenance policy."""
+"""The end of the vendor's support for each series, from Oracle's lifetime support policy (extended
+support) and MariaDB's maintenance policy. Keys are whether it is MariaDB, and the series."""
 
 
 def _version(server: Server) -> Iterator[Advice]:
@@ -234,7 +234,7 @@ def _size(size: int) -> str:
 
 
 def _round(size: float) -> str:
-    """Rounded down to a whole GiB, or to 128 MiB below that."""
+    """The size, rounded down to whole GiB, or to 128 MiB below 1 GiB."""
     if size >= GIB:
         return f"{int(size // GIB)}G"
     return f"{max(int(size // (128 * MIB)), 1) * 128}M"

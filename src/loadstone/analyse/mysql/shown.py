@@ -1,4 +1,4 @@
-"""What the page of a run shows of the settings."""
+"""The settings of MySQL and MariaDB that the page of a run shows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MATTERS = (
     "performance_schema",
     "require_secure_transport",
 )
-"""Durability first: what is compared must lose as much in a crash."""
+"""Durability first: servers are only comparable if they lose as much in a crash."""
 
 _OWN = re.compile(
     r"host|port|socket|pid|datadir|server_id|uuid|timestamp|basedir|_dir$|_file$|_path$|secure_auth"
@@ -49,5 +49,5 @@ _OWN = re.compile(
 
 
 def is_own(name: str) -> bool:
-    """Whether it differs between any two servers and changes no figure."""
+    """Whether the setting differs between any two servers and affects no figure."""
     return _OWN.search(name) is not None
