@@ -1,4 +1,4 @@
-"""Which family a target's server is of. A new one is entered here, and nowhere else asked for."""
+"""The server families. A new one is registered here, the only place that lists them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.family import Family, Words
 
 FAMILIES: dict[str, Family] = {"mysql": mysql}
-"""By the name that a target has for it."""
+"""Families by their name in a target."""
 
 
 def family_of(target: Target) -> Family:
-    """How the server of a target is spoken to."""
+    """The family of a target's server."""
     return FAMILIES[target.family]
 
 
 def family_meant(request: EndpointRequest) -> Family:
-    """How the server of a request is spoken to; of one that no URL names, as the first."""
+    """The family of a request's server; the first one if no URL names it."""
     return FAMILIES[family_in(request.url or "")]
 
 
 def in_words(word: Callable[[Words], str]) -> str:
-    """A word of each family, where nobody knows which server is meant."""
+    """The word of each family, for messages in which the server is not known yet."""
     return " or ".join(dict.fromkeys(word(family.words) for family in FAMILIES.values()))
 
 
@@ -35,6 +35,6 @@ def connect(
     """Log in to the target; `database` overrides its schema (`None`: log in without one).
 
     Raises:
-        TargetError: what refused, where, and what to do.
+        TargetError: names what refused, where, and what to do.
     """
     return family_of(endpoint.target).connect(endpoint, timeouts, database=database)
