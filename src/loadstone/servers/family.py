@@ -90,8 +90,7 @@ class Words(Protocol):
 
     @property
     def prepared_limit(self) -> tuple[str, str] | None:
-        """The variable that limits prepared statements, and its error's code; `None` without one.
-        """
+        """The variable that limits prepared statements, and its error's code; `None`: none does."""
 
     @property
     def own_file(self) -> str:
@@ -252,8 +251,7 @@ class Family(Protocol):
     def count_rows(
         self, connection: Connection, target: Target, table: str, limit_s: float
     ) -> RowCount:
-        """The number of rows of a table in the current schema, or its highest id after the limit.
-        """
+        """The number of rows of a table in the current schema; after the limit, its highest id."""
 
     def indexed_on(
         self, connection: Connection, target: Target, schema: str, column: str
