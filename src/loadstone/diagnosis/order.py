@@ -63,8 +63,8 @@ def causes_first(findings: Sequence[Finding]) -> list[Finding]:
     """Reorder the findings, each cause before the first finding that it explains.
 
     Neighbours and other guests take cores or the disk, a cold pool causes reads: they disturb the
-    figures. Still they come after waits that hold the users whoever has the cores, and after what
-    explains more.
+    figures. Still they come after waits that hold the users no matter who uses the cores, and after
+    what explains more.
     """
     ordered = list(findings)
     for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
@@ -116,7 +116,7 @@ def _is_stronger(finding: Finding, near: Finding) -> bool:
 
 
 def _holds(finding: Finding) -> bool:
-    """Whether the users' time goes there, whoever has the cores."""
+    """Whether the users' time goes there, no matter who uses the cores."""
     is_held = (finding.share or 0.0) >= HELD and finding.confidence >= SURE
     about_time = finding.group in ("validity", "ceiling", "wait")
     return is_held and about_time and finding.acts_on != "server CPU"

@@ -99,7 +99,7 @@ class Administration(_Base):
             ssl_disabled=tls is None,
             **more,
         )
-        if not tls_required:  # PyMySQL requires TLS whenever it has a CA to verify
+        if not tls_required:  # PyMySQL requires TLS whenever it is given a context
             self._ssl_required = False
             self.client_flag &= ~CLIENT.SSL
 
@@ -212,7 +212,7 @@ class _Method:
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         self.trust: Trust = connection.trust
-        # Once connected, there is a server's key, too, but only on the server's word.
+        # Look now: during the login the connection also gets a key, on the server's word alone.
         self.has_key = bool(connection.server_public_key) or self.trust.believed
 
     def check_full_login(self) -> None:
@@ -283,7 +283,7 @@ class _Clear(_Method):
 
 
 class _NotSpoken(_Method):
-    """Methods that the engine lacks, too: one sends the password in clear, the other nearly so."""
+    """Methods that the engine lacks, too: one needs the password in clear, the other nearly so."""
 
     def authenticate(self, packet: MysqlPacket) -> Any:
         why = say("the login method {method} is not supported", method=self.name)

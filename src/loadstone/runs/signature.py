@@ -1,6 +1,6 @@
 """Distinguishes folders that this user's Loadstone wrote from those of others.
 
-Reading a run is harmless, whoever made it. Running it again is not: run.json decides which server
+Reading anybody's run is harmless. Running it again is not: run.json decides which server
 gets this user's password, which statements and variables are sent there, and which program is
 started; environment.json decides how a throwaway server is configured. So both are sealed when they
 are written, and the seal is checked before they are used. The tables are sealed, too: a crafted

@@ -204,7 +204,7 @@ def _growth(before: Snapshot, after: Snapshot, kind: Kind) -> Sums:
 def _top(
     sums: Mapping[Key, tuple[float, ...]], make: Callable[[Key, tuple[float, ...]], Any]
 ) -> Any:
-    """The rows with the most time, sorted by it."""
+    """The first few rows by time."""
     ordered: Iterable[tuple[Key, tuple[float, ...]]] = sorted(
         sums.items(), key=lambda item: (-item[1][0], str(item[0]))
     )
