@@ -81,8 +81,7 @@ def _waits(by_event: float | None, each_ms: float | None) -> Iterator[Message]:
 
 
 def _remedy(case: Case) -> Message:
-    """Advises to end the transaction that holds the rows, if it is far older than the load's own.
-    """
+    """Advises to end the transaction that holds the rows, if it is far older than the load's."""
     oldest = case.highest("oldest_transaction_s") or 0.0
     if oldest >= max(HELD_S, TIMES_MEDIAN * (case.step.latency.service.p50 or 0.0) / 1000):
         return say(
