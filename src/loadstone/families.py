@@ -1,4 +1,4 @@
-"""The registry of server families: a new family is only added here."""
+"""The server families. A new one is registered here, the only place that lists them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def family_of(target: Target) -> Family:
 
 
 def family_meant(request: EndpointRequest) -> Family:
-    """The family of a request's server; the default one if no URL names it."""
+    """The family of a request's server; the first one if no URL names it."""
     return FAMILIES[family_in(request.url or "")]
 
 

@@ -338,7 +338,7 @@ def good_pairs(units: Sequence[Sides]) -> list[Pair]:
 
 
 def _looked(units: Sequence[Sides], fixed: Verdict, level: float, cells: int) -> Verdict:
-    """The verdict that stays valid after a look at every unit, at Bonferroni's share of the level."""
+    """The verdict that stays valid after a look at every unit, at Bonferroni's level."""
     pairs = good_pairs(units)
     if not pairs or fixed.effect is None:
         return fixed

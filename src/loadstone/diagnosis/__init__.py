@@ -1,1 +1,1 @@
-"""Why it is not faster: rules over what a run measured. Nothing here talks to a server."""
+"""Why a result is not faster: rules over a run's measurements. Nothing here talks to a server."""

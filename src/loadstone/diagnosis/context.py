@@ -1,7 +1,7 @@
-"""A case: one step of a ladder, and all that is known around it. Rules ask only through it.
+"""A case: one step of a ladder and everything known about it. Rules read data only through it.
 
-Every accessor answers `None` where a figure was not evaluated, and writes down what was asked for;
-`needed` turns such a `None` into the end of the rule, which then is "not evaluated: needs ...".
+Every accessor returns `None` if a figure was not evaluated, and records what was read; `needed`
+turns such a `None` into the end of the rule, which is then "not evaluated: needs ...".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 Source = Literal["load", "server", "host"]
 
 Series = tuple[tuple[float, float], ...]
-"""Pairs of the second since the load's start and the value."""
+"""Pairs of a time in seconds since the start of the load and a value."""
 
 HostField = Literal[
     "cores",
@@ -62,7 +62,7 @@ GeneratorField = Literal[
 
 
 class Missing(Exception):
-    """A rule cannot judge without a figure; `what` names it."""
+    """A rule needs a figure that was not evaluated; `what` names it."""
 
     def __init__(self, what: Message) -> None:
         super().__init__(what)
@@ -70,14 +70,14 @@ class Missing(Exception):
 
 
 class Absent(Missing):
-    """The server has no such variable, and so not what it would set: nothing is missed."""
+    """The server has no such variable, so what it would configure does not exist either."""
 
 
 class Seconds(Protocol):
-    """The frames of a run, read when they are first asked for."""
+    """The frames of a run, read on first use."""
 
     def series(self, source: Source, step: int, column: str) -> Series | None:
-        """One column of one step in the order of time; `None`: there is none."""
+        """One column of one step in order of time; `None` if there is none."""
 
 
 @dataclass(frozen=True)
@@ -86,25 +86,25 @@ class Case:
 
     step: StepResult
     ladder: tuple[StepResult, ...]
-    """A step a level (its middle repeat), by concurrency."""
+    """One step per level (its middle repeat), by concurrency."""
     variables: Mapping[str, str] | None = None
-    """All variables of the server, by lower-case name."""
+    """All variables of the server, by name in lower case."""
     environment: Mapping[str, Any] = field(default_factory=dict)
     """environment.json."""
     drive: Mapping[str, Any] = field(default_factory=dict)
-    """How the load was driven, as the plan of run.json has it."""
+    """How the load was driven, from the plan in run.json."""
     ceilings: Mapping[int, StepCeilings] = field(default_factory=dict)
-    """By number of step."""
+    """By step number."""
     seconds: Seconds | None = None
     reads: list[Message] = field(default_factory=list, compare=False, repr=False)
-    """What was asked for, in the order of asking."""
+    """What was read, in order."""
 
     def at(self, step: StepResult) -> Case:
-        """This context at another step of the same ladder; reads go to the same list."""
+        """This context at another step of the same ladder; reads are recorded in the same list."""
         return replace(self, step=step)
 
     def needed(self, value: T | None) -> T:
-        """The value that was just asked for.
+        """The value that was just read.
 
         Raises:
             Missing: it was not evaluated.
@@ -123,12 +123,12 @@ class Case:
 
     @property
     def users(self) -> int:
-        """Virtual users that were asked for."""
+        """Number of virtual users of the step."""
         return self.step.concurrency
 
     @property
     def tps(self) -> float:
-        """Events a second; zero where none succeeded.
+        """Events per second; zero if none succeeded.
 
         Raises:
             Missing: the step has no window.
@@ -138,7 +138,7 @@ class Case:
 
     @property
     def seen_share(self) -> float:
-        """Part of the window in which the server's counters were read, 0 to 1."""
+        """The part of the window in which the server's counters were read, 0 to 1."""
         step = self.step
         if step.server is None or not step.seconds:
             return 0.0
@@ -146,17 +146,17 @@ class Case:
 
     @property
     def is_last(self) -> bool:
-        """Whether no more users were tried."""
+        """Whether no step has more users."""
         return self.step is self.ladder[-1]
 
     @property
     def family(self) -> str:
-        """Which family the first target is of, by its URL; the usual one where that says none."""
+        """The family of the first target, by its URL; the default family if the URL names none."""
         return family_in(self.step.targets[0].target if self.step.targets else "")
 
     @property
     def is_by_tcp(self) -> bool:
-        """Whether the first target is reached over the network, be it this host's own."""
+        """Whether the first target is reached over TCP, possibly on the same host."""
         return any(parse_target_url(one.target)[0].socket is None for one in self.step.targets[:1])
 
     @property
@@ -166,27 +166,27 @@ class Case:
         return self.step.latency.service.mean
 
     def rate(self, name: str) -> float | None:
-        """A counter of the server, a second."""
+        """A counter of the server, per second."""
         self.reads.append(say("server counter {name}", name=name))
         return self.step.server.rates.get(name) if self.step.server else None
 
     def mean(self, name: str) -> float | None:
-        """A value of the moment of the server, its mean."""
+        """The mean of one of the server's gauges."""
         self.reads.append(say("server value {name}", name=name))
         return self.step.server.means.get(name) if self.step.server else None
 
     def highest(self, name: str) -> float | None:
-        """A value of the moment of the server, its highest."""
+        """The highest value of one of the server's gauges."""
         self.reads.append(say("server value {name}", name=name))
         return self.step.server.highest.get(name) if self.step.server else None
 
     def total(self, name: str) -> float | None:
-        """A counter's growth from before the load's start to after its end."""
+        """The increase of a counter from before the start of the load to after its end."""
         self.reads.append(say("server counter {name}", name=name))
         return self.step.server.totals.get(name) if self.step.server else None
 
     def states(self) -> Mapping[str, float] | None:
-        """Mean number of connections in each state of the process list, idle ones left out."""
+        """Mean number of connections in each state of the process list, without idle ones."""
         self.reads.append(say("states of the connections"))
         server = self.step.server
         if server is None or "connection_states" in server.not_evaluated:
@@ -199,7 +199,7 @@ class Case:
         }
 
     def commits(self) -> float | None:
-        """Transactions a second that changed something."""
+        """Transactions per second that changed something."""
         self.reads.append(say("server counter {name}", name="commits"))
         return self.step.server.commits_per_s if self.step.server else None
 
@@ -210,17 +210,17 @@ class Case:
         return None if value is None else float(value)
 
     def host_rate(self, name: str) -> float | None:
-        """A counter of the server's host, a second."""
+        """A counter of the server's host, per second."""
         self.reads.append(say("host counter {name}", name=name))
         return self.step.host.rates.get(name) if self.step.host else None
 
     def host_mean(self, name: str) -> float | None:
-        """A value of the moment of the server's host, its mean."""
+        """The mean of one of the server host's gauges."""
         self.reads.append(say("host value {name}", name=name))
         return self.step.host.means.get(name) if self.step.host else None
 
     def fact(self, name: str) -> str | None:
-        """What hardly changes about the server's host."""
+        """A fact about the server's host that hardly ever changes."""
         self.reads.append(say("host fact {name}", name=name))
         return self.step.host.facts.get(name) if self.step.host else None
 
@@ -231,18 +231,18 @@ class Case:
         return self.step.host.nic if self.step.host else None
 
     def generator(self, name: GeneratorField) -> float | None:
-        """What the generator spent."""
+        """A resource that the generator used."""
         self.reads.append(say("generator's {name}", name=name))
         value = getattr(self.step.generator, name)
         return None if value is None else float(value)
 
     def variable(self, name: str) -> str | None:
-        """A variable of the server as text."""
+        """A variable of the server, as text."""
         self.reads.append(say("variable {variable}", variable=name))
         return None if self.variables is None else self.variables.get(name)
 
     def number(self, name: str) -> float | None:
-        """A variable of the server as a number; `None` where it is none."""
+        """A variable of the server as a number; `None` if it is not one."""
         value = self.variable(name)
         try:
             return None if value is None else float(value)
@@ -250,12 +250,12 @@ class Case:
             return None
 
     def is_on(self, name: str) -> bool | None:
-        """Whether a switch is on."""
+        """Whether a boolean variable is on."""
         value = self.variable(name)
         return None if value is None else value.upper() in ("ON", "1", "YES", "TRUE")
 
     def ceiling(self, resource: Resource) -> Ceiling | None:
-        """What a resource would allow; `None` where it is not known."""
+        """The ceiling of a resource; `None` if it is not known."""
         self.reads.append(say("ceiling of {resource}", resource=RESOURCES[resource]))
         found = self.ceilings.get(self.step.step)
         for one in found.ceilings if found else ():

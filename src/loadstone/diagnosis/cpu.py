@@ -1,8 +1,8 @@
-"""Whose work the cores of the server's host do, and where the users are.
+"""What the cores of the server's host work on, and where the users spend their time.
 
 All shares are of the host's cores or of the users, 0 to 1, as means over time. By PASTA and
 Little's law (P. J. Denning, J. P. Buzen, ACM Computing Surveys 10(3), 1978) the mean number of
-users at a place by the number of users is the share of their time that they spend there.
+users at a place, divided by the number of users, is the share of their time that they spend there.
 """
 
 from __future__ import annotations
@@ -14,34 +14,36 @@ from loadstone.model.message import say
 from loadstone.model.observed import SHARED_HOST
 
 IDLE = 0.7
-"""[P] below this use of its cores a server could work more: DIAGNOSIS 1 and 10."""
+"""[P] Use of its cores below which a server could do more: DIAGNOSIS 1 and 10."""
 
 FULL = 0.9
-"""[P] from here on cores are used up; 0.95 is [S] Huawei's, and means of seconds hide peaks."""
+"""[P] Use from which the cores are used up; 0.95 is [S] Huawei's, and means over a second hide
+peaks.
+"""
 
 OBSERVERS = 1.0
-"""Our own connection runs a statement when it asks how many do."""
+"""Our own connection runs a statement while it counts the running ones."""
 
 POOLS = ("pool-of-threads", "loaded-dynamically")
-"""Values of thread_handling that are a thread pool."""
+"""Values of thread_handling that mean a thread pool."""
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """Parts of all cores."""
+    """Shares of all cores."""
 
     cores: float
     busy: float
-    """Neither idle, nor waiting for a disk, nor given to another guest."""
+    """Neither idle, nor waiting for a disk, nor taken by another guest."""
     server: float | None
     generator: float | None
-    """`None` where it is on another host, or not measured."""
+    """`None` if it runs on another host, or was not measured."""
     others: float | None
-    """Neither server, generator nor interrupts; `None` where the server's part is not known."""
+    """Neither server, generator nor interrupts; `None` if the server's share is not known."""
 
 
 def cpu_of(case: Case) -> Cpu:
-    """The parts of one step.
+    """The shares in one step.
 
     Raises:
         Missing: the host was not observed.
@@ -71,7 +73,7 @@ def server_cores(case: Case) -> float | None:
 
 
 def _others(case: Case, busy: float, own: float) -> float:
-    """Busy cores, less those of server, generator and interrupts."""
+    """Busy cores minus those of server, generator and interrupts."""
     cores = case.host("cores") or 0.0
     interrupts = sum(case.host_rate(f"cpu.{mode}_s") or 0.0 for mode in ("irq", "softirq"))
     return min(max(busy * cores - own - interrupts, 0.0), cores)
@@ -85,9 +87,9 @@ def is_shared(case: Case) -> bool:
 def outside(case: Case) -> float | None:
     """Share of the users' time outside the server: on the network or in the generator.
 
-    A thread counts as running while it executes, or is blocked on a lock or a disk; not while it
-    waits for the client's next statement. With a thread pool a statement in the pool's queue does
-    not count either, so nothing can be said then.
+    A thread counts as running while it executes or is blocked on a lock or a disk, but not while it
+    waits for the client's next statement. With a thread pool, statements in the pool's queue do not
+    count either, so the share is unknown.
     """
     if has_pool(case):
         case.reads.append(say("users in the thread pool's queue"))
@@ -104,7 +106,7 @@ def has_pool(case: Case) -> bool:
 
 
 def busy_share(case: Case) -> float | None:
-    """Share of the host's cores that is used; `None`: the host was not observed."""
+    """Share of the host's cores that is used; `None` if the host was not observed."""
     idle = case.host("cpu_idle")
     if idle is None:
         return None
@@ -113,7 +115,7 @@ def busy_share(case: Case) -> float | None:
 
 
 def own_share(case: Case) -> float | None:
-    """What the load itself takes of the server host's cores, without the work of others."""
+    """The load's own share of the server host's cores, without the work of others."""
     busy = busy_share(case)
     if busy is None:
         return None

@@ -1,4 +1,4 @@
-"""Runs the rules over each ladder of a run, and puts what they find in order."""
+"""Runs the rules over each ladder of a run, and orders the findings."""
 
 from __future__ import annotations
 
@@ -25,54 +25,57 @@ from loadstone.model.result import Result, StepResult
 ORDER: tuple[Group, ...] = ("validity", "ceiling", "wait", "setting", "note")
 
 ROOT = 0.1
-"""[P] share of a resource's use from which what makes events need more of it is the cause, and
-the resource only what it is felt by."""
+"""[P] Share of a resource's use from which an extra demand is the cause, and the full resource only
+its symptom.
+"""
 
 MOST = 0.5
-"""[P] share of the users' time from which a wait is the bottleneck even on full cores: in a closed
-loop the users queue where the bottleneck is, and those that queue for a core are not seen there."""
+"""[P] Share of the users' time from which a wait is the bottleneck even if the cores are full: in a
+closed loop users queue at the bottleneck, and these do not queue for a core.
+"""
 
 SURE = 0.8
-"""[P] and the name must be as sure as this."""
+"""[P] Confidence that such a finding needs."""
 
 FIRM = 0.85
-"""[P] use of a ceiling that leaves little for others to explain."""
+"""[P] Use of a ceiling that leaves little for others to explain."""
 
 NAMED = 0.6
-"""[P] and whose name is as sure as this."""
+"""[P] Confidence that such a ceiling needs."""
 
 LESSER = 0.5
-"""[P] share below which waits next to a firm ceiling are notes: users that wait for a core are
-seen in the middle of whatever they were doing."""
+"""[P] Share below which waits next to a firm ceiling are notes: users that wait for a core are seen
+in the middle of any activity.
+"""
 
 SMALL = 0.03
-"""[P] weight below which a setting is a note: nobody would notice the difference."""
+"""[P] Weight below which a setting is a note: nobody would notice the difference."""
 
 ANSWERS = ("few-users", "rate-met")
-"""Notes that say why it is not faster where nothing else does."""
+"""Notes that explain the result if nothing else does."""
 
 WAITS_NOTED = ("commit-flush", "semi-sync-wait")
-"""Notes that say more than that, where most of the users' time is spent so."""
+"""Notes that explain more than that, if users spend most of their time so."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a run besides its result."""
+    """What is known about a run besides its result."""
 
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: Seconds | None = None
     limits: Limits = field(default_factory=Limits)
     proofs: tuple[Proof, ...] = ()
-    """What the trials of its findings showed."""
+    """The results of the trials of its findings."""
 
 
 def diagnose(result: Result, known: Known) -> list[Diagnosis]:
-    """One diagnosis for each variant and workload; an open loop's rates are levels too."""
+    """One diagnosis per variant and workload; the rates of an open loop are levels, too."""
     return [diagnosis_of(case, known.proofs) for case in cases_of(result, known)]
 
 
 def cases_of(result: Result, known: Known) -> Iterator[Case]:
-    """A case for each ladder, looked at from its last level."""
+    """One case per ladder, at its last level."""
     variables = _variables(known.environment)
     of_step = {one.step: one for one in ceilings(result.steps, known.limits)}
     measured = [step for step in result.steps if step.seconds and step.workload != WATCHED]
@@ -94,7 +97,7 @@ def cases_of(result: Result, known: Known) -> Iterator[Case]:
 
 
 def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
-    """All rules over the levels that need explaining, and what earlier trials have shown."""
+    """Apply all rules to the levels that need explaining, and add the results of earlier trials."""
     ladder = (case.step.variant, case.step.workload)
     proved = [one for one in proofs if one.ladder == ladder]
     judged = [_judged(rule, case) for rule in RULES_OF[case.family]]
@@ -143,14 +146,14 @@ def _peak(ladder: Sequence[StepResult]) -> StepResult:
 
 
 def _without_idle_words(findings: list[Finding]) -> list[Finding]:
-    """The findings without "nothing is used up", unless nothing is."""
+    """The findings without "nothing is used up", unless that is true."""
     if all(finding.group == "note" for finding in findings):
         return findings
     return [finding for finding in findings if finding.cause not in ANSWERS]
 
 
 def levels_to_explain(ladder: Sequence[StepResult]) -> tuple[StepResult, ...]:
-    """From the knee on: below it more users bring more, and nothing holds the rate but them."""
+    """The levels from the knee on: below it more users bring more, so only they limit the rate."""
     best = max((step.tps or 0.0 for step in ladder), default=0.0)
     if not best:
         return tuple(ladder)
@@ -159,7 +162,7 @@ def levels_to_explain(ladder: Sequence[StepResult]) -> tuple[StepResult, ...]:
 
 
 def ranked(findings: Iterable[Finding]) -> list[Finding]:
-    """By group and weight; what fills a resource comes before the resource."""
+    """The findings by group and weight; what fills a resource comes before the resource."""
     found = list(findings)
     full = {one.acts_on for one in found if one.group == "ceiling" and one.acts_on}
 
@@ -183,7 +186,7 @@ def _is_where_the_users_are(finding: Finding) -> bool:
 
 
 def _is_root(finding: Finding, full: set[Resource]) -> bool:
-    """Whether it is why a resource is used up, or what users queue for next to full cores."""
+    """Whether it is why a resource is used up, or what users queue for in spite of full cores."""
     share = finding.share or 0.0
     if finding.group not in ("wait", "setting"):
         return False
@@ -237,7 +240,7 @@ def _merged(group: Sequence[tuple[int, Finding]]) -> Finding:
 
 
 def _noted(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Small settings become notes, and lesser findings where a resource explains nearly all."""
+    """Turn small settings into notes, and lesser findings too if a resource explains nearly all."""
     firm = [one for one in findings if one.group == "ceiling" and _is_firm(one)]
     full = {one.acts_on for one in firm if one.acts_on}
     for finding in findings:
@@ -261,7 +264,7 @@ def _is_lesser(finding: Finding, full: set[Resource], is_held: bool) -> bool:
 
 
 def _says_why(findings: Sequence[Finding]) -> bool:
-    """Whether a note is answer enough."""
+    """Whether a note is a sufficient answer."""
     return any(
         not finding.is_refuted and (finding.cause in ANSWERS or _is_where_the_users_are(finding))
         for finding in findings
@@ -269,12 +272,12 @@ def _says_why(findings: Sequence[Finding]) -> bool:
 
 
 def _middle(steps: Sequence[StepResult]) -> StepResult:
-    """The repeat with the middle rate."""
+    """The repeat with the median rate."""
     return sorted(steps, key=lambda step: step.tps or 0.0)[len(steps) // 2]
 
 
 def _variables(environment: Mapping[str, Any]) -> dict[str, str] | None:
-    """The variables of the first target's server; `None`: they were not read."""
+    """The variables of the first target's server; `None` if they were not read."""
     targets = environment.get("targets") or [{}]
     found = targets[0].get("variables")
     return {str(name).lower(): str(value) for name, value in found.items()} if found else None

@@ -1,4 +1,4 @@
-"""A run's folder as a source of cases: its environment and its frames, read when asked for."""
+"""A run's folder as a source of cases: its environment and its frames, read on demand."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class RunSeconds:
     _frames: dict[Source, polars.DataFrame] = field(default_factory=dict)
 
     def series(self, source: Source, step: int, column: str) -> Series | None:
-        """Seconds since the load's start and values; seconds without a value are left out.
+        """Seconds since the start of the load and values; seconds without a value are left out.
 
         Raises:
-            StoreError: the file is there and cannot be read.
+            StoreError: the file exists and cannot be read.
         """
         table = self._frame(source)
         if column not in table.columns:
@@ -42,7 +42,7 @@ class RunSeconds:
 
 
 def environment_of(run: Path) -> dict[str, Any]:
-    """environment.json; empty where there is none.
+    """Read environment.json; empty if there is none.
 
     Raises:
         StoreError: it cannot be read.

@@ -1,7 +1,7 @@
 """Why a finding has no trial, and what to do by hand instead.
 
-A trial changes an option of the load, or variables of a server that can be put back as they were.
-A change of the disk, the host, a table or another user's session is no trial.
+A trial changes an option of the load, or variables of a server that can be restored. Changes to the
+disk, the host, a table or another user's session cannot be trials.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENDED = say(
 _WITHOUT = say("not by --prove, which ends nobody else's work: run again without them")
 
 WHY: Mapping[str, Message] = {
-    # What is wrong is outside the server's variables.
+    # The causes are outside the server's variables.
     "errors": say("not by --prove: fix what the errors say, and run again"),
     "connections-lost": say("not by --prove: read the server's error log, and run again"),
     "semi-sync-fallback": say("not by --prove: bring the replica back, and run again"),
@@ -74,7 +74,7 @@ WHY: Mapping[str, Message] = {
         "not by --prove, which changes no table: remove them by hand, run again, and compare both "
         "runs with loadstone compare"
     ),
-    # These have a trial, except where it is of no use.
+    # These have a trial, except in cases where it is useless.
     "cpu-bound": say(
         "not by --prove: statements are prepared already, and the connection is the shortest "
         "there is; what is left is cheaper statements or more cores"
@@ -93,14 +93,14 @@ WHY: Mapping[str, Message] = {
         "in, MySQL has a plugin from 9.7 on)"
     ),
 }
-"""By cause. A cause that is not here has a trial, or `NOTHING_TO_CHANGE`."""
+"""By cause. Other causes have a trial, or `NOTHING_TO_CHANGE`."""
 
 NO_CLAIM = frozenset({"group-commit", "rate-met", UNEXPLAINED, NOT_OBSERVED})
-"""Causes that accuse nothing: they explain, or say that nothing was found."""
+"""Causes that blame nothing: they explain, or say that nothing was found."""
 
 
 def with_reason(finding: Finding) -> Finding:
-    """The finding, with the reason if it has no trial."""
+    """The finding, with the reason why it has no trial if it has none."""
     if finding.trial is not None or finding.cause in NO_CLAIM:
         return finding
     return finding.model_copy(update={"untried": WHY.get(finding.cause, NOTHING_TO_CHANGE)})

@@ -1,4 +1,4 @@
-"""The diagnosis of a run, from what its folder has."""
+"""The diagnosis of a run, from its folder."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from loadstone.model.result import Result
 def findings_of(
     path: Path, result: Result, environment: Mapping[str, Any] | None = None
 ) -> list[Diagnosis]:
-    """Why each ladder of a run is not faster, by the rules of today, with what was proved of it.
+    """Why each ladder of a run is not faster, by the current rules, with the results of its trials.
 
-    `environment`: its environment.json, where that was read already.
+    `environment`: its environment.json, if that was already read.
 
     Raises:
         StoreError: a file of the run cannot be read.

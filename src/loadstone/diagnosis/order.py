@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from loadstone.model.finding import Finding
 
 EXPLAINS: dict[str, tuple[str, ...]] = {
-    # A change that has to look for its rows locks each one that it reads.
+    # A change that has to search for its rows locks each one that it reads.
     "missing-index": ("row-locks", "deadlocks"),
     # The old file, the new one and their index are synced while all commits wait.
     "binlog-rotation": ("commit-flush",),
     "binlog-cache-small": ("commit-flush",),
-    # The limit that a person set is the cause, not the cores that are full because of it.
+    # The configured limit is the cause, not the cores that are full because of it.
     "cpu-pinned": ("cpu-bound", "one-hot-core"),
     "cpu-throttled": ("cpu-bound", "one-hot-core"),
-    # The group is in its commit while it waits for more.
+    # The group is in its commit while it waits for more members.
     "commit-delay": ("commit-flush",),
     # Others that use the disk delay the server's syncs, and fill the disk's queue.
     "disk-neighbour": ("commit-flush", "disk-cap"),
@@ -30,26 +30,28 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     # An acknowledgement is waited for within the commit.
     "semi-sync-wait": ("commit-flush",),
 }
-"""By cause, its symptoms, which are causes of their own."""
+"""By cause: its symptoms, which are causes of their own."""
 
 FILLED_BY: dict[str, tuple[str, ...]] = {
-    # Users that wait for a table wait for no log: what holds the table (DDL that copies) fills it.
+    # Users that wait for a table do not wait for the log: what holds the table (DDL that copies)
+    # fills it.
     "table-locks": ("redo-log-small", "io-capacity-low"),
 }
-"""By a wait of most users, limits that somebody else reached meanwhile."""
+"""By a wait of most users: limits that somebody else has reached in the meantime."""
 
 LEAST = 0.1
-"""[P] share from which it comes before them."""
+"""[P] Share from which a cause comes before its symptoms."""
 
 HELD = 0.5
-"""[P] share of the users' time, or use of a limit, from which cores are not what is missing, even
-if others use them."""
+"""[P] Share of the users' time, or use of a limit, from which cores are not what is missing, even
+if others use them.
+"""
 
 SURE = 0.6
-"""[P] how sure the name of a finding must be for that."""
+"""[P] Confidence that such a finding needs."""
 
 DOUBTFUL = 0.5
-"""Confidence in a generator that waits for cores that others use; their findings come before it."""
+"""Confidence in a generator that waits for cores used by others, whose findings come before it."""
 
 _GENERATOR = "client-bound"
 _NEIGHBOURS = "noisy-neighbour"
@@ -58,11 +60,11 @@ _OF_FULL_CORES = ("cpu-bound", "one-hot-core")
 
 
 def causes_first(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings reordered, each cause before the first finding that it explains.
+    """Reorder the findings, each cause before the first finding that it explains.
 
-    Neighbours and other guests take cores or the disk, a cold pool takes reads: they disturb the
-    figures. Still they come after what holds the users no matter who has the cores, and after what
-    explains more.
+    Neighbours and other guests take cores or the disk, a cold pool causes reads: they disturb the
+    figures. Still they come after waits that hold the users no matter who uses the cores, and after
+    what explains more.
     """
     ordered = list(findings)
     for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
@@ -114,7 +116,7 @@ def _is_stronger(finding: Finding, near: Finding) -> bool:
 
 
 def _holds(finding: Finding) -> bool:
-    """Whether the users' time goes there, no matter who has the cores."""
+    """Whether the users' time goes there, no matter who uses the cores."""
     is_held = (finding.share or 0.0) >= HELD and finding.confidence >= SURE
     about_time = finding.group in ("validity", "ceiling", "wait")
     return is_held and about_time and finding.acts_on != "server CPU"

@@ -1,4 +1,4 @@
-"""How much of an event's work is reading pages from the disk."""
+"""The share of an event's work that is reading pages from the disk."""
 
 from __future__ import annotations
 
@@ -6,32 +6,36 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 
 MISS_CPU_S = 50e-6
-"""[P] the server's CPU for one page read: the calls, the copy of 16 KiB, its checksum, and another
-page's end. Measured 57 µs with MariaDB 10.11 and a pool of 8 MiB on a virtual disk (point selects,
-0.52 reads an event, 56 against 27 µs an event)."""
+"""[P] The server's CPU for one page read: the calls, the copy of 16 KiB, its checksum, and the
+eviction of another page. Measured 57 µs with MariaDB 10.11 and a pool of 8 MiB on a virtual disk
+(point selects, 0.52 reads per event, 56 compared with 27 µs per event).
+"""
 
 STAYS = 0.3
-"""[P] part of the pages read by which the pool grows: above it warms up, below it exchanges."""
+"""[P] Share of the pages read by which the pool grows: above, it warms up; below, it exchanges
+pages.
+"""
 
 ROOM = 0.15
-"""[P] of the pool's pages that are free."""
+"""[P] Share of the pool's pages that are free."""
 
 KEPT_FREE = 2048.0
-"""[S] free pages that are kept on purpose: innodb_lru_scan_depth is 1,024 with MySQL and 1,536 with
-MariaDB, for each part of the pool."""
+"""[S] Free pages that are kept on purpose: innodb_lru_scan_depth is 1,024 with MySQL and 1,536 with
+MariaDB, for each part of the pool.
+"""
 
 
 def reads_by_event(case: Case) -> float | None:
-    """Pages an event that had to be read from the disk."""
+    """Pages per event that had to be read from the disk."""
     reads, tps = case.rate("buffer_pool_reads"), case.step.tps
     return None if reads is None or not tps else reads / tps
 
 
 def reads_share(case: Case) -> float | None:
-    """Reading's part of an event's demand, queues for cores left out, 0 to 1.
+    """The part of an event's demand that is reading pages, without queues for cores, 0 to 1.
 
-    Demand is the server's CPU by event and the disk's time by event; on another's disk, or where
-    the operating system's cache answers, the latter is next to nothing.
+    Demand is the server's CPU per event and the disk's time per event; if the disk was not
+    observed, or if the operating system's cache answers, the latter is close to zero.
     """
     reads, cores, tps = reads_by_event(case), server_cores(case), case.step.tps
     if reads is None or cores is None or not tps:
@@ -39,7 +43,7 @@ def reads_share(case: Case) -> float | None:
     await_s = (case.host("disk_read_await_ms") or 0.0) / 1000
     iops = case.host("disk_read_iops")
     if iops is not None:
-        # What the page cache answers is no read of the disk.
+        # What the page cache answers is not read from the disk.
         await_s *= min(iops / (reads * tps), 1.0) if reads else 0.0
     disk = reads * await_s
     return min((disk + reads * MISS_CPU_S) / (cores / tps + disk), 1.0)
@@ -48,7 +52,7 @@ def reads_share(case: Case) -> float | None:
 def kept_share(case: Case) -> float | None:
     """Share of the pages read in the window that stayed in the pool, 0 to 1.
 
-    A pool that warms up keeps what it reads; one that is too small throws as much out.
+    A pool that warms up keeps what it reads; one that is too small evicts as much as it reads.
     """
     by_second = _kept_by_second(case)
     if by_second is not None:
@@ -63,7 +67,7 @@ def kept_share(case: Case) -> float | None:
 
 
 def _kept_by_second(case: Case) -> float | None:
-    """From the pages at the end of each second, from the first one's end on."""
+    """The same from the pages at the end of each second, starting at the first one's end."""
     pages = case.series("server", "pages_data.now")
     reads = case.series("server", "buffer_pool_reads")
     if pages is None or reads is None or len(pages) < 2:

@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""The form of a rule."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from loadstone.model.message import Message
 Judge = Callable[[Case], Finding | None]
 """Looks at one step of a ladder.
 
-Raises:
-    Missing: a figure without which nothing can be said was not evaluated.
+Raises `Missing` if a figure without which nothing can be said was not evaluated.
 """
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A cause, and how it shows."""
+    """A cause, and how to recognise it."""
 
     cause: str
     title: Message
-    """What it is called in a report."""
+    """Its title in a report."""
     judge: Judge
     last_only: bool = False
-    """Whether it is about the whole ladder, and so is asked at its last step only."""
+    """Whether it is about the whole ladder, and so is only applied to the last step."""
     also: Mapping[str, Message] = field(default_factory=dict)
-    """Titles of the other causes that `judge` names."""
+    """Titles of the other causes that `judge` may return."""
 
     @property
     def titles(self) -> Mapping[str, Message]:
-        """The title of each cause that `judge` names."""
+        """The title of each cause that `judge` may return."""
         return {self.cause: self.title, **self.also}

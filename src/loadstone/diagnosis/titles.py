@@ -1,4 +1,4 @@
-"""What causes are called in reports."""
+"""The titles of causes in reports."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ TITLES: Mapping[str, Message] = {
     for rule in rules
     for cause, title in rule.titles.items()
 } | dict(unexplained.TITLES)
-"""By cause: a rule brings the titles of the causes that it names."""
+"""By cause: each rule brings the titles of the causes that it may return."""

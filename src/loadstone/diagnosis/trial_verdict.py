@@ -1,11 +1,11 @@
-"""What the steps of a trial show about the finding that asked for it. Steps in, a proof out.
+"""What the steps of a trial show about the finding that asked for it: steps in, a proof out.
 
-A trial compares the load as it was (A) with the load under the change (B), and is judged like any
+A trial compares the unchanged load (A) with the load under the change (B), and is judged like any
 comparison (`analyse.verdict`): a faster B proves the finding, no relevant difference or a slower B
-refutes it, anything else is not enough evidence. All trials of a run are one table, so the chance
+refutes it, anything else is not enough evidence. All trials of a run form one table, so the chance
 of one false verdict among them is that of the table.
 
-A state that does not come back (a cold pool) cannot alternate: then A is the parts of the run's own
+A state that cannot be restored (a cold pool) cannot alternate: then A is the parts of the run's own
 window and B the windows after it, compared as two independent samples.
 """
 
@@ -35,7 +35,7 @@ REFUTED = 0.05
 """Confidence in a finding whose trial had no effect."""
 
 SENSIBLE = 100
-"""[P] more units than this are not worth the wait."""
+"""[P] More units than this are not worth the wait."""
 
 _TO_VERDICT: Mapping[str, ProofVerdict] = {
     "faster": "proven",
@@ -77,7 +77,7 @@ def parts_of(seconds: Sequence[float], parts: int) -> tuple[float, ...]:
 
 
 def proofs_of(tried: Sequence[Tried]) -> tuple[Proof, ...]:
-    """Their proofs, judged together, in the order given."""
+    """The proofs of the trials, judged together, in the given order."""
     cells = [units_of(each) for each in tried]
     words = verdicts(cells, RULES)
     return tuple(
@@ -86,7 +86,7 @@ def proofs_of(tried: Sequence[Tried]) -> tuple[Proof, ...]:
 
 
 def units_of(tried: Tried) -> Cell:
-    """Rounds or blocks, the load as it was next to the load under the change; or windows."""
+    """Rounds or blocks with the unchanged load next to the load under the change; or windows."""
     if tried.trial.kind == "again":
         seen = observed(tried.experiment, tried.steps)
         after = tuple(Unit(step.rate, step.spoiled) for step in seen)
@@ -97,7 +97,7 @@ def units_of(tried: Tried) -> Cell:
 
 
 def _observed(tried: Tried) -> tuple[list[Observed], Contrast]:
-    """The steps by side. A trial of the generator does not leave out client-bound steps."""
+    """The steps by side. For a trial of the generator, client-bound steps are included."""
     seen = observed(tried.experiment, tried.steps)
     if tried.trial.settings[0].name == "shards":
         bound: Spoiled = "client-bound"
@@ -113,7 +113,7 @@ def _observed(tried: Tried) -> tuple[list[Observed], Contrast]:
 
 
 Rates = tuple[Sequence[float], Sequence[float]]
-"""Rates of the units that count: the load as it was, and under the change."""
+"""Rates of the valid units: of the unchanged load, and under the change."""
 
 
 def _rates_of(cell: Cell) -> Rates:
@@ -161,7 +161,7 @@ def _proof(tried: Tried, cell: Cell, verdict: Verdict) -> Proof:
 
 
 def cost_of(change: float | None) -> float | None:
-    """The share that is missing from the rate with the change: 1 of 1.45 is 31 % less."""
+    """The share that the rate lacks without the change: 1 is 31 % less than 1.45."""
     return None if change is None else 1 - 1 / (1 + change)
 
 
@@ -215,14 +215,14 @@ def _needed(verdict: Verdict, tried: Tried) -> Iterator[Message]:
 
 
 def _stands(trial: Trial, sentence: Message) -> Message:
-    """A remedy may be none, and the cause still be the right one."""
+    """A sentence for a remedy that does not help although the cause may still be right."""
     if trial.refutes:
         return sentence
     return sentences(sentence, say("That is no remedy; the cause stands."))
 
 
 def _cost(tried: Tried, effect: Effect, good: Rates) -> Message:
-    """`TLS costs 31 % ± 4 % of the rate`, and both rates."""
+    """The cost in words: `TLS costs 31 % ± 4 % of the rate`, and both rates."""
     before, changed = (Number(fmean(side)) for side in good)
     values = {
         "subject": tried.trial.subject,
@@ -247,7 +247,7 @@ def _cost(tried: Tried, effect: Effect, good: Rates) -> Message:
 
 
 def _share_lost(effect: Effect) -> Percent | Message:
-    """`31 % ± 4 %`."""
+    """The lost share with its uncertainty: `31 % ± 4 %`."""
     cost = Percent(cost_of(effect.relative))
     if effect.interval is None:
         return cost
@@ -304,13 +304,13 @@ def _nothing_left(verdict: Verdict) -> Message:
 
 
 def with_proofs(findings: Iterable[Finding], proofs: Iterable[Proof]) -> list[Finding]:
-    """The findings with what their trials showed; a refuted one becomes a note."""
+    """Add the results of trials to the findings; a refuted one becomes a note."""
     by_cause = {proof.cause: proof for proof in proofs}
     return [_with_proof(finding, by_cause.get(finding.cause)) for finding in findings]
 
 
 def _with_proof(finding: Finding, proof: Proof | None) -> Finding:
-    """A trial of another change (the rule has been altered since) says nothing about this one."""
+    """Ignores a trial of another change (from before the rule was altered): it says nothing."""
     if proof is None or finding.trial is None or not _is_of(proof.trial, finding.trial):
         return finding
     proved = finding.model_copy(update={"proof": proof})
@@ -323,6 +323,6 @@ def _with_proof(finding: Finding, proof: Proof | None) -> Finding:
 
 
 def _is_of(proved: Trial, asked: Trial) -> bool:
-    """Whether both change the same things; by how much may differ."""
+    """Whether both change the same things, even by different amounts."""
     names = [[setting.name for setting in trial.settings] for trial in (proved, asked)]
     return (proved.kind, names[0]) == (asked.kind, names[1])

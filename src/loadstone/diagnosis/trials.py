@@ -1,7 +1,7 @@
 """The trials that rules declare: what is changed, from which value to which.
 
-A trial names only values that differ from the run's, and only variables that its server has. Where
-no such change is left, there is no trial.
+A trial only names values that differ from the run's, and variables that its server has. If no such
+change is left, there is no trial.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from loadstone.model.finding import Setting, Trial
 from loadstone.model.message import Message, say
 
 SETTLES_S = 1.0
-"""[P] connections are opened, caches of statements filled."""
+"""[P] Time to open connections and fill the caches of statements."""
 
 REFILLS_S = 4.0
-"""[P] a buffer pool of another size is in use, or flushing has another pace."""
+"""[P] Time until a resized buffer pool is in use, or flushing has its new pace."""
 
 RESIZES_S = 6.0
-"""[P] a redo log is resized: MariaDB 10.11 took 2.5 s, and as long to put it back."""
+"""[P] Time to resize a redo log: MariaDB 10.11 took 2.5 s, and as long to restore it."""
 
 WARMS_S = 5.0
-"""[P] a pool that a whole run filled is filled again with what the load uses."""
+"""[P] Time until a pool that a whole run filled is filled again with what the load uses."""
 
 RELAXED = say(
     "a crash of the host loses up to a second of commits, and the binary log may lack some"
@@ -43,7 +43,7 @@ def dynamic(
     costs: Message | None = None,
     settles_s: float = SETTLES_S,
 ) -> Trial | None:
-    """Variables that are set while the server runs, in this order."""
+    """A trial with variables that are set while the server runs, in this order."""
     changes = _changes(case, settings)
     if not changes:
         return None
@@ -58,20 +58,20 @@ def dynamic(
 
 
 def at_start(case: Case, settings: Mapping[str, str], subject: Message) -> Trial | None:
-    """Variables that the server is started with."""
+    """A trial with variables that are set when the server starts."""
     changes = _changes(case, settings)
     return Trial(kind="start", settings=changes, subject=subject) if changes else None
 
 
 def warm() -> Trial:
-    """The load once more: what it reads is in the buffer pool by now."""
+    """A trial that repeats the load: by now the buffer pool contains what it reads."""
     setting = Setting(name="buffer_pool", before="cold", value="warm")
     subject = say("the cold buffer pool")
     return Trial(kind="again", settings=(setting,), subject=subject, settles_s=WARMS_S)
 
 
 def pool_plugin(groups: int) -> Trial:
-    """MySQL's thread pool, which is a plugin: its variables are there once that is loaded."""
+    """MySQL's thread pool, a plugin: its variables only exist once it is loaded."""
     settings = (
         Setting(name="plugin_load_add", before=None, value="thread_pool.so"),
         Setting(name="loose_thread_pool_size", before=None, value=str(groups)),
@@ -82,13 +82,16 @@ def pool_plugin(groups: int) -> Trial:
 def client(
     name: str, value: str, before: str | None, subject: Message, *, refutes: bool = True
 ) -> Trial:
-    """An option of the load. Without `refutes` the cause stands even if it has no effect."""
+    """A trial with an option of the load.
+
+    Without `refutes` the cause stands even if the option has no effect.
+    """
     setting = Setting(name=name, before=before, value=value)
     return Trial(kind="client", settings=(setting,), subject=subject, refutes=refutes)
 
 
 def more_users(case: Case, times: int) -> Trial:
-    """`times` as many users."""
+    """A trial with `times` as many users."""
     setting = Setting(name="concurrency", before=str(case.users), value=str(times * case.users))
     return Trial(kind="users", settings=(setting,), subject=say("having so few users"))
 
@@ -101,14 +104,14 @@ def cheaper_way(case: Case) -> Trial | None:
 
 
 def by_socket(case: Case, subject: Message) -> Trial | None:
-    """The unix socket, where server and generator share a host and do not use it already."""
+    """The unix socket, if server and generator share a host and do not use it already."""
     if not case.is_by_tcp or not is_shared(case):
         return None
     return client("connect", "socket", "tcp", subject, refutes=False)
 
 
 def mysql_release(version: str) -> tuple[int, ...]:
-    """The three numbers of the version of MySQL or Percona Server; none of MariaDB's."""
+    """The three numbers of a version of MySQL or Percona Server; empty for MariaDB."""
     found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
     if found is None or "mariadb" in version.lower():
         return ()
@@ -116,7 +119,7 @@ def mysql_release(version: str) -> tuple[int, ...]:
 
 
 def _changes(case: Case, settings: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Those that the server has with another value."""
+    """The changes to variables that the server has with another value."""
     found = []
     for name, value in settings.items():
         if case.variables is None:
@@ -129,7 +132,7 @@ def _changes(case: Case, settings: Mapping[str, str]) -> tuple[Setting, ...]:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether the server means the same by both: `1` and `ON`, `10` and `10.000000`."""
+    """Whether both mean the same to the server: `1` and `ON`, `10` and `10.000000`."""
     first, second = (_SWITCHES.get(text.upper(), text.upper()) for text in (one, other))
     try:
         return float(first) == float(second)

@@ -1,4 +1,4 @@
-"""The finding where no rule explains the result: the largest wait that has no name yet."""
+"""The finding if no rule explains the result: the largest wait that has no name yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Message, plain, say, say_in, sentences
 
 NOT_OBSERVED = "not-observed"
-"""The cause where too little was observed to name one."""
+"""The cause if too little was observed to name one."""
 
 UNEXPLAINED = "unexplained"
 
@@ -20,14 +20,15 @@ TITLES: Mapping[str, Message] = {
     NOT_OBSERVED: say("the server or its host was not observed"),
     UNEXPLAINED: say("nothing that has a name yet"),
 }
-"""Of the causes that no rule names."""
+"""Titles of the causes that no rule names."""
 
 STALLED = 0.2
-"""[P] share of the users' time in the slowest hundredth or thousandth of the events. With
-exponentially distributed times the slowest hundredth takes 5.6 %."""
+"""[P] Share of the users' time in the slowest hundredth or thousandth of the events. With
+exponentially distributed times the slowest hundredth takes 5.6 %.
+"""
 
 TIMES_MEDIAN = 10.0
-"""[P] and how many times the median they take at least."""
+"""[P] The least multiple of the median that such events take."""
 
 _AT_WORK = ("executing", "sending data", "execute", "query", "updating", "update", "init")
 """States of connections that work rather than wait."""
@@ -43,7 +44,7 @@ _Wait = tuple[float, Message, Evidence]
 def unexplained(case: Case) -> Finding:
     """The largest of: a state of the connections, performance_schema's waits, the network.
 
-    Where the host was not observed, what is used up is not known: then the finding says that.
+    If the host was not observed, it is not known what is used up: then the finding says that.
     """
     if case.step.host is None:
         return _unseen(case)
@@ -71,7 +72,7 @@ def unexplained(case: Case) -> Finding:
 
 
 def nameless_wait(case: Case) -> float:
-    """Share of the users' time in the largest wait that no rule has a name for; zero: none seen."""
+    """Share of the users' time in the largest wait without a rule for it; zero if none was seen."""
     states = case.states() or {}
     named = [
         min(value / case.users, 1.0)
@@ -82,7 +83,7 @@ def nameless_wait(case: Case) -> float:
 
 
 def stalled(case: Case) -> bool:
-    """Whether much of the users' time goes to few events that take far longer than the others."""
+    """Whether much of the users' time goes to a few events that take far longer than the others."""
     return _stalls(case) is not None
 
 
@@ -116,7 +117,7 @@ def _stalls(case: Case) -> _Wait | None:
 def blocked_inside(case: Case) -> float | None:
     """Share of the users whose statement is executed, but neither runs nor is ready to run.
 
-    Those that wait for a row or for the disk are counted elsewhere.
+    Users that wait for a row or for the disk are counted elsewhere.
     """
     at_work = state_share(case, *_AT_WORK)
     runnable = case.host("run_queue")
@@ -128,7 +129,7 @@ def blocked_inside(case: Case) -> float | None:
 
 
 def _nearest(case: Case) -> Iterator[Message]:
-    """The resource that is used most, of those whose limit is known."""
+    """The most used resource among those whose limit is known."""
     found = case.ceilings.get(case.step.step)
     used = [
         one
@@ -190,7 +191,7 @@ def _waits(case: Case) -> Iterator[_Wait]:
 
 
 def _timed_waits(case: Case) -> Iterator[_Wait]:
-    """performance_schema's largest."""
+    """The largest wait in performance_schema."""
     spots = case.step.hot_spots.waits if case.step.hot_spots else ()
     time_s = case.step.window.to_s * case.users if case.step.window else 0.0
     for spot in spots[:1]:

@@ -1,15 +1,15 @@
-"""PyMySQL's connection, for servers that are not to be trusted.
+"""PyMySQL's connection, hardened against servers that are not trusted.
 
-PyMySQL believes the server in more than one way. Here
+PyMySQL trusts the server in several ways. Here
 
-- the password itself goes to a server that has proved who it is (TLS whose certificate was
-  verified, a unix socket) or where somebody allowed it by name; under a key that the server
-  itself has sent, and to the same servers within TLS, only where nobody can stand in between
-  (a server of this machine that listens on loopback), or where encryption was declined: the
-  engine's rules;
-- an answer has a limit in bytes and in time, also where it comes one byte at a time;
-- a request for a local file is refused: none is ever offered;
-- bytes that are no packets of the protocol are an error of the protocol, not a bug.
+- the password itself only goes to a server that has proved its identity (TLS with a verified
+  certificate, a unix socket), or where the user allowed it by name. Encrypted with a key that the
+  server itself has sent, and to the same servers within TLS, it only goes where nobody can be in
+  between (a server on this machine that listens on loopback), or where encryption was declined:
+  these are the engine's rules;
+- an answer has a limit in bytes and in time, even if it arrives one byte at a time;
+- requests for local files are refused: none is ever offered;
+- bytes that are not packets of the protocol are reported as a protocol error, not as a bug.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ else:
     _Base = pymysql.connections.Connection
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Of one answer, with what each of its packets costs; that of the largest schema is a tenth."""
+"""Limit for one answer, with an overhead per packet; the largest schema takes a tenth of it."""
 
 _PACKET_COST = 64
 _READ_AT_ONCE = 64 * 1024
 _SHOWN = 100
 _LONGEST_ANSWER = 5
-"""How many times a statement's time limit its whole answer may take; between two of its bytes
-there may be no more than that limit."""
+"""A whole answer may take this many times a statement's time limit.
+
+Between two of the answer's bytes no more than that limit itself may pass.
+"""
 
 _LOCAL_FILE = say("the server asked for a file of this machine, which nobody had offered: refused")
 _METHODS_TO_BEGIN_WITH = ("mysql_native_password", "caching_sha2_password")
@@ -52,14 +54,14 @@ _KEY_NEEDED = say("the server asks for the password under its own key, which any
 
 @dataclass(frozen=True)
 class Trust:
-    """What a server may be given that asks for the password itself."""
+    """What may be given to a server that asks for the password itself."""
 
     proven: bool
-    """A unix socket; or TLS that comes to be is with the server that is meant."""
+    """The connection is a unix socket, or its TLS verifies that the server is the intended one."""
     believed: bool
-    """Any server that answers may send the key under which the password goes."""
+    """Any server that answers may send the key that encrypts the password."""
     in_clear: bool
-    """Somebody allowed by name that it goes to any server that asks within TLS."""
+    """The user allowed by name that the password goes to any server that asks within TLS."""
 
 
 class PasswordWithheld(pymysql.err.OperationalError):
@@ -72,7 +74,7 @@ class Administration(_Base):
     _read_timeout: float | None
     _auth_plugin_name: str
     asked: tuple[float, str] | None = None
-    """When a statement was sent that is not answered yet, on the monotonic clock, and which."""
+    """The time on the monotonic clock and the text of a statement that is not answered yet."""
 
     def __init__(
         self,
@@ -97,12 +99,12 @@ class Administration(_Base):
             ssl_disabled=tls is None,
             **more,
         )
-        if not tls_required:  # to PyMySQL it is wherever it is told what to look at
+        if not tls_required:  # PyMySQL requires TLS whenever it is given a context
             self._ssl_required = False
             self.client_flag &= ~CLIENT.SSL
 
     def connect(self, sock: Any = None) -> None:
-        """Log in, within the time that a login may take."""
+        """Log in, within the time limit for a login."""
         statement_s, self._read_timeout = self._read_timeout, self._longest_login_s
         self._expect_answer(self._longest_login_s)
         try:
@@ -112,8 +114,8 @@ class Administration(_Base):
             self._read_timeout = statement_s
 
     def _request_authentication(self) -> None:
-        # A greeting that names sha256_password would get the password at once. Only methods begin
-        # that give nothing away; for others the server asks by name.
+        # PyMySQL would send the password at once if the greeting named sha256_password. Only start
+        # with methods that reveal nothing; for others the server must ask by name.
         if self._auth_plugin_name not in _METHODS_TO_BEGIN_WITH:
             self._auth_plugin_name = _METHODS_TO_BEGIN_WITH[0]
         super()._request_authentication()  # type: ignore[misc]
@@ -146,7 +148,7 @@ class Administration(_Base):
         self._until = time.monotonic() + longest_s
 
     def _read_bytes(self, num_bytes: int) -> bytes:
-        """As PyMySQL's own, within the answer's limits."""
+        """Read like PyMySQL, but within the answer's limits."""
         self._bytes_left -= num_bytes + _PACKET_COST
         data = bytearray()
         while len(data) < num_bytes:
@@ -172,7 +174,7 @@ class Administration(_Base):
 
 @contextlib.contextmanager
 def _as_protocol_errors(connection: Administration) -> Iterator[None]:
-    """Whatever PyMySQL stumbles over is the server's doing."""
+    """Convert everything that PyMySQL trips over into a protocol error: the server caused it."""
     try:
         yield
     except (pymysql.MySQLError, OSError):
@@ -203,18 +205,18 @@ def _rest(packet: MysqlPacket) -> bytes:
 
 
 class _Method:
-    """A login method that gives nothing away where others could read it."""
+    """A login method that reveals nothing if others could read it."""
 
     name: ClassVar[str]
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         self.trust: Trust = connection.trust
-        # Afterwards the connection has the server's word for its key, too.
+        # Look now: during the login the connection also gets a key, on the server's word alone.
         self.has_key = bool(connection.server_public_key) or self.trust.believed
 
     def check_full_login(self) -> None:
-        """See that nobody else gets the password, who reads it or has sent the key for it.
+        """Check that nobody else can read the password, or has sent the key that encrypts it.
 
         Raises:
             pymysql.err.OperationalError: somebody else could.
@@ -281,7 +283,7 @@ class _Clear(_Method):
 
 
 class _NotSpoken(_Method):
-    """The engine has neither of these: one asks for the password in clear, the other nearly so."""
+    """Methods that the engine lacks, too: one needs the password in clear, the other nearly so."""
 
     def authenticate(self, packet: MysqlPacket) -> Any:
         why = say("the login method {method} is not supported", method=self.name)

@@ -1,4 +1,4 @@
-"""Connections for administration: a few statements, with time limits, each failure named."""
+"""Connections for administration: a few statements, with time limits and specific errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from loadstone.servers.errors import (
 from loadstone.servers.sanitize import plain
 
 _LONGEST_LOGIN = 3
-"""How many times the limit of a connection the whole login may take."""
+"""The limit for the whole login, in multiples of a connection's time limit."""
 
 
 def connect(
@@ -36,7 +36,7 @@ def connect(
     """Log in to the target; `database` overrides its schema (`None`: log in without one).
 
     Raises:
-        TargetError: what refused, where, and what to do.
+        TargetError: names what refused, where, and what to do.
     """
     target = endpoint.target
     schema = target.database if database == "" else database
@@ -45,7 +45,7 @@ def connect(
             host=target.host,
             port=target.tcp_port,
             user=target.user or "",
-            # As bytes: PyMySQL knows Latin-1 alone, and its error would show the letters.
+            # As bytes: PyMySQL only encodes Latin-1, and its error would reveal the characters.
             password=endpoint.credentials.reveal().encode(),
             database=schema or None,
             connect_timeout=timeouts.connect_s,
@@ -60,8 +60,8 @@ def connect(
             program_name="loadstone",
             defer_connect=True,
         )
-        # A unix socket is as good as TLS to caching_sha2_password: it takes the password in clear
-        # there, and nothing else. PyMySQL sets this only where it opens the socket itself.
+        # caching_sha2_password treats a unix socket like TLS: it sends the password in clear, and
+        # nothing else works. PyMySQL only sets this if it opens the socket itself.
         connection._secure = target.socket is not None  # type: ignore[attr-defined]
         connection.connect(_unix_socket(target, timeouts))
         return connection
@@ -82,7 +82,7 @@ def _trust_in(endpoint: Endpoint) -> Trust:
 
 
 def _public_key(target: Target) -> bytes | None:
-    """The server's key for passwords, where somebody gave it."""
+    """The server's public key for passwords, if one was given."""
     return None if target.server_public_key is None else target.server_public_key.read_bytes()
 
 
@@ -102,8 +102,8 @@ def _unix_socket(target: Target, timeouts: Timeouts) -> socket.socket | None:
 
 @contextlib.contextmanager
 def answering_within(connection: Connection, seconds: float) -> Iterator[None]:
-    """Within it the server is lost when it does not answer for that long."""
-    # PyMySQL says of each on its socket how long it may take.
+    """Within the context, a server that does not answer for that long counts as lost."""
+    # PyMySQL sets these limits on its socket for each statement.
     known: Any = connection
     before = known._read_timeout, known._write_timeout
     known._read_timeout = known._write_timeout = seconds
@@ -115,7 +115,7 @@ def answering_within(connection: Connection, seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def statement_errors(target: Target) -> Iterator[None]:
-    """Turn what the server says to a statement into a `TargetError`."""
+    """Convert the server's errors on a statement into `TargetError`."""
     try:
         yield
     except pymysql.MySQLError as error:
@@ -143,10 +143,10 @@ _STATEMENT_HINTS = {
 
 
 def _tls_of(target: Target) -> ssl.SSLContext | None:
-    """What TLS is spoken with; `None`: none is.
+    """The TLS context for a target; `None` if TLS is not used.
 
-    With `preferred` on a unix socket nothing leaves the machine, and the field's clients do not
-    encrypt there by default.
+    With `preferred` on a unix socket nothing leaves the machine, and MySQL's clients do not encrypt
+    there by default.
     """
     tls = target.tls
     if tls.mode == "disabled" or (tls.mode == "preferred" and target.socket is not None):
@@ -155,7 +155,7 @@ def _tls_of(target: Target) -> ssl.SSLContext | None:
 
 
 class _Pinned(ssl.SSLSocket):
-    """Ends a handshake with any other certificate before a byte of the login is sent."""
+    """Aborts a handshake with any other certificate before a byte of the login is sent."""
 
     fingerprint: ClassVar[str]
 
@@ -171,13 +171,15 @@ class _Pinned(ssl.SSLSocket):
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """What the connection must prove, as Python's TLS has it.
+    """The TLS context that checks what the connection must prove.
 
     Raises:
-        TargetError: a certificate or key cannot be read, or none says what must be proved.
+        TargetError: a certificate or key cannot be read, or no authority was given to verify
+            against.
     """
     if tls.mode in ("verify-ca", "verify-identity") and tls.ca is None:
-        # Any of the system's would do for any host: that proves nothing of this server.
+        # A certificate of any of the system's authorities would do for any host: it proves nothing
+        # here.
         raise TargetError(
             "tls_failed",
             say(
@@ -390,7 +392,7 @@ def _tls_error(cause: ssl.SSLError, target: Target) -> TargetError:
 
 
 def _number_and_text(error: pymysql.MySQLError) -> tuple[int, str]:
-    """The server's words; or a message, where the error is our own."""
+    """The server's number and text; the text is a message if the error is our own."""
     arguments = error.args
     if len(arguments) >= 2 and isinstance(arguments[0], int):
         if isinstance(arguments[1], Message):

@@ -1,9 +1,9 @@
-"""From what a person typed, the environment and option files to an endpoint that can be used.
+"""Builds an endpoint from the command line, the environment and option files.
 
-Each fact is taken from the first place that has it: an option of the command line, the URL, the
-option file (`--defaults-file`, else `~/.my.cnf`), a default. The password: a prompt when it was
-asked for, the URL, `LOADSTONE_PASSWORD`, the option file; else it is empty, which is fine. That it
-may go in clear is said on the command line or in the field's own variable, and nowhere else.
+Each fact comes from the first place that has it: a command-line option, the URL, the option file
+(`--defaults-file`, else `~/.my.cnf`), a default. The password comes from a prompt if requested, the
+URL, `LOADSTONE_PASSWORD`, or the option file; otherwise it is empty, which is allowed. That it may
+be sent in clear can only be said on the command line or in MySQL's own variable.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _USUAL_SOCKETS = (
 
 
 class Surroundings(Frozen):
-    """Where else to look; tests give their own."""
+    """The other places to look in; tests provide their own."""
 
     environment: Mapping[str, str]
     home: Path
@@ -63,12 +63,14 @@ def resolve_endpoint(
     prompt: Callable[[str], str] = getpass.getpass,
     surroundings: Surroundings | None = None,
 ) -> Endpoint:
-    """The endpoint that the request means. `prompt` is called only when a password was asked for.
+    """The endpoint that the request means.
+
+    `prompt` is only called if a password prompt was requested.
 
     Raises:
         TargetUrlError: the URL or an option cannot be read.
-        TargetError: an option file or the server's key cannot be read, or there is no socket where
-            localhost means one.
+        TargetError: an option file or the server's key cannot be read, or there is no socket
+            although localhost means one.
     """
     around = surroundings or Surroundings.here()
     target, in_url = parse_target_url(request.url) if request.url else (Target(), None)
@@ -86,12 +88,12 @@ def resolve_endpoint(
 
 
 def may_go_in_clear(around: Surroundings) -> bool:
-    """Whether the environment says so, as MySQL's client library reads it."""
+    """Whether the password may be sent in clear, by the variable of MySQL's client library."""
     return around.environment.get(_CLEARTEXT_VARIABLE, "")[:1] in ("1", "Y", "y")
 
 
 def _check_key(path: Path | None) -> None:
-    """The engine reads it for each login, which would be late to find out."""
+    """Check the key now: the engine only reads it at each login, which would be late."""
     if path is None:
         return
     try:
@@ -139,7 +141,7 @@ def _with_request(target: Target, request: EndpointRequest) -> Target:
 
 
 def _with_options(target: Target, options: dict[str, str]) -> Target:
-    """Fill what is still open from the option file."""
+    """Complete the target from the option file."""
     update: dict[str, object] = {}
     known = target.model_fields_set
     if "host" not in known and target.socket is None and options.get("host"):
@@ -173,7 +175,7 @@ def _tls_with(tls: Tls, options: dict[str, str]) -> Tls:
 
 
 def _tls_mode_of(options: dict[str, str]) -> str | None:
-    """MySQL's `ssl-mode`, or MariaDB's switches."""
+    """The TLS mode from MySQL's `ssl-mode`, or from MariaDB's switches."""
     if "ssl-mode" in options:
         return tls_mode(options["ssl-mode"])
     if "skip-ssl" in options or _is_off(options.get("ssl")):
@@ -184,7 +186,7 @@ def _tls_mode_of(options: dict[str, str]) -> str | None:
 
 
 def _compression_of(options: dict[str, str]) -> str | None:
-    """MySQL's `compression-algorithms`, or the older switch, which takes what it can get."""
+    """MySQL's `compression-algorithms`, or the older switch, which accepts any algorithm."""
     if "compression-algorithms" in options:
         return options["compression-algorithms"]
     if "compress" in options and not _is_off(options["compress"]):
@@ -217,7 +219,7 @@ def _located(target: Target, options: dict[str, str], around: Surroundings) -> T
 
 
 def local_sockets(around: Surroundings) -> tuple[Path, ...]:
-    """Where the socket of `localhost` may be: as this machine says, or the usual places."""
+    """The possible sockets for `localhost`: the configured one, or the usual places."""
     named = around.environment.get("MYSQL_UNIX_PORT") or next(
         filter(None, map(_socket_in, around.system_option_files)), None
     )

@@ -1,9 +1,9 @@
-"""Drops tables, and makes sure at the last moment that they are the ones that were meant.
+"""Drops tables, after a last check that they are the intended ones.
 
-Between the look at a schema and a DROP somebody may rename a table, or recreate one. A name alone
-is therefore not enough: each table is locked, which keeps everybody else's statements out, looked
-at once more, and dropped only if it is what it was. MySQL and MariaDB both let a session drop a
-table that it has locked for writing, and what information_schema says needs no lock.
+Between the reading of a schema and a DROP, somebody may rename a table, or recreate one. A name
+alone is therefore not enough: each table is locked, which keeps everybody else's statements out,
+checked once more, and dropped only if it is unchanged. MySQL and MariaDB both let a session drop a
+table that it has locked for writing, and information_schema can be read without a lock.
 """
 
 from __future__ import annotations
@@ -26,18 +26,17 @@ from loadstone.servers.tpcc_tables import in_order_of_dropping
 
 _NO_SUCH_TABLE = 1146
 _DENIED = (1044, 1142)
-# Clusters that let nobody lock a table (Percona XtraDB Cluster in its strict mode).
+# Errors of clusters that do not allow table locks (Percona XtraDB Cluster in strict mode).
 _NO_LOCKS_HERE = (1105, 1235)
 
 
 def drop_tables(
     connection: Connection, target: Target, state: SchemaState, decision: CleanupDecision
 ) -> None:
-    """Drop what was decided, each out of the list after it is gone; the empty list goes last.
+    """Drop the chosen tables, and remove each from the list afterwards; an empty list goes last.
 
     Raises:
-        GuardError: a table is not the one that `state` has any more; it is left as it is, and so
-            are those after it.
+        GuardError: a table is no longer the one in `state`; it is kept, and so are those after it.
         TargetError: the server refused.
     """
     schema = state.schema_name
@@ -71,7 +70,7 @@ def _drop(connection: Connection, target: Target, schema: str, table: TableFacts
 
 @contextlib.contextmanager
 def _locked(connection: Connection, target: Target, place: str) -> Iterator[bool]:
-    """Keep every other session from a table; whether there is one."""
+    """Lock a table against all other sessions; gives whether the table exists."""
     try:
         with statement_errors(target), connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLES {place} WRITE")
@@ -90,7 +89,7 @@ def _locked(connection: Connection, target: Target, place: str) -> Iterator[bool
     try:
         yield True
     finally:
-        # A connection that is gone holds no lock; what ended it is reported already.
+        # A lost connection holds no lock; what ended it has already been reported.
         with contextlib.suppress(pymysql.MySQLError), connection.cursor() as cursor:
             cursor.execute("UNLOCK TABLES")
 

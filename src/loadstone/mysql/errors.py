@@ -1,4 +1,4 @@
-"""Numbers of errors, of MySQL's servers and of its clients, as codes of their family."""
+"""Converts error numbers of MySQL servers and clients to and from the family's error codes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from loadstone.servers.errors import TargetError, TargetErrorKind
 
 
 def target_error(kind: TargetErrorKind, message: str, hint: str | None, number: int) -> TargetError:
-    """An error that has a number."""
+    """Create an error that has a number."""
     return TargetError(kind, message, hint, ErrorCode("mysql", str(number)))
 
 
 def number_in(error: TargetError) -> int | None:
-    """The number that an error has; `None`: it has none."""
+    """The number of an error; `None` if it has none."""
     return None if error.code is None else int(error.code.code)

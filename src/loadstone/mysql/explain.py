@@ -1,4 +1,4 @@
-"""What a server says to a statement that is examined, and not executed."""
+"""A server's answer on a statement that is examined without being executed."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from loadstone.mysql.facts import quoted
 from loadstone.servers.connection import Connection
 from loadstone.servers.statements import Access, Refusal, RefusalKind, StatementRefused
 
-# ER_PARSE_ERROR: also where a statement is one that EXPLAIN does not take.
+# ER_PARSE_ERROR, also for statements that EXPLAIN does not accept.
 _PARSE_ERROR = 1064
 _KINDS: dict[RefusalKind, tuple[int, ...]] = {
     "grammar": (_PARSE_ERROR,),
     "no_such_table": (1146,),
-    # A column, a function.
+    # An unknown column or function.
     "no_such_name": (1054, 1305),
-    # Longer than there are, or with more digits; characters and orders that are unknown; in MariaDB
-    # a type that is unknown.
+    # Longer or with more digits than allowed; unknown character sets and collations; in MariaDB,
+    # unknown types.
     "no_such_type": (1074, 1425, 1426, 1427, 1439, 1115, 1273, 4161),
 }
 
 
 def explained(connection: Connection, sql: str) -> tuple[Access, ...]:
-    """How the server would reach the rows; none where it has no EXPLAIN for such a statement.
+    """How the server would access the rows; empty if it cannot explain such statements.
 
     Raises:
         StatementRefused: the server refuses it.
@@ -64,7 +64,7 @@ def refusal_of(connection: Connection, sql: str) -> Refusal | None:
 
 
 def refusal_of_column(connection: Connection, name: str, kind: str) -> Refusal | None:
-    """Why the server refuses a column of a table; nothing is made."""
+    """Why the server refuses a column of a table; nothing is created."""
     return refusal_of(connection, f"CREATE TABLE loadstone_trial.t ({quoted(name)} {kind})")
 
 

@@ -1,4 +1,4 @@
-"""What a server is, and what tables of the sysbench layout it holds. Questions only."""
+"""Reads what a server is and which tables of the known layouts it has. Changes nothing."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from loadstone.servers.connection import Connection
 from loadstone.servers.facts import Flavour, RowCount, ServerFacts, TableFacts, mark_in
 from loadstone.servers.sanitize import plain
 
-# MariaDB's errno, MySQL's, and the one that MySQL gives when threads count in parallel.
+# MariaDB's error number, MySQL's, and the one that MySQL returns if threads count in parallel.
 _TIME_IS_UP = (1969, 3024, 1317)
 
 
 def describe_server(connection: Connection, target: Target) -> ServerFacts:
-    """Ask the server what it is, and for all its variables.
+    """Read the server's description of itself, and all its variables.
 
     Raises:
-        TargetError: it refused to say.
+        TargetError: the server refused.
     """
     variables = variables_of(connection, target)
     with statement_errors(target):
@@ -36,7 +36,7 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
 
 
 def facts_of(variables: dict[str, str], status: Mapping[str, str], cipher: str = "") -> ServerFacts:
-    """What its variables and some rows of its status say of a server."""
+    """Facts about a server from its variables and some rows of its status."""
     version, comment = variables.get("version", ""), variables.get("version_comment", "")
     return ServerFacts(
         version=version,
@@ -65,17 +65,17 @@ def _is_on(variables: Mapping[str, str], name: str) -> bool:
 
 
 def variables_of(connection: Connection, target: Target) -> dict[str, str]:
-    """All of a server's global variables at one moment, as texts.
+    """All of a server's global variables at one moment, as text.
 
     Raises:
-        TargetError: it refused to say.
+        TargetError: the server refused.
     """
     with statement_errors(target):
         return _pairs(connection, "SHOW GLOBAL VARIABLES")
 
 
 def schema_exists(connection: Connection, target: Target, schema: str) -> bool:
-    """Whether this user sees a schema of that name."""
+    """Whether this user sees a schema with that name."""
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(
             "SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (schema,)
@@ -86,9 +86,9 @@ def schema_exists(connection: Connection, target: Target, schema: str) -> bool:
 def tables_of(
     connection: Connection, target: Target, schema: str, name: str | None = None
 ) -> tuple[TableFacts, ...]:
-    """All tables and views of a schema, the numbered ones in the order of their numbers.
+    """All tables and views of a schema, the numbered ones in numeric order.
 
-    `name`: that one alone, where there is one.
+    `name`: only the table of that name, if it exists.
     """
     only, of = ("", (schema,)) if name is None else (" AND table_name = %s", (schema, name))
     with statement_errors(target), connection.cursor() as cursor:
@@ -121,7 +121,7 @@ def tables_of(
 
 
 def indexed_on(connection: Connection, target: Target, schema: str, column: str) -> frozenset[str]:
-    """The tables of a schema that have an index which begins with this column."""
+    """The tables of a schema with an index that begins with this column."""
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(
             "SELECT DISTINCT table_name FROM information_schema.statistics"
@@ -132,7 +132,7 @@ def indexed_on(connection: Connection, target: Target, schema: str, column: str)
 
 
 def views_of(connection: Connection, target: Target) -> list[tuple[str, str]]:
-    """Schema and name of all views that this user can read and that are not the server's own."""
+    """Schema and name of all views that this user can read, except the server's own."""
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_schema, table_name FROM information_schema.views"
@@ -142,10 +142,10 @@ def views_of(connection: Connection, target: Target) -> list[tuple[str, str]]:
 
 
 def functions_of(connection: Connection, target: Target, schema: str) -> frozenset[str]:
-    """Functions that somebody made, and a statement there can call without naming a schema.
+    """User-defined functions that a statement there can call without naming a schema.
 
-    In small letters. Stored ones that this user cannot see it cannot call; loaded ones are for all,
-    and not everybody may see which there are.
+    The names are in lower case. A user cannot call stored functions that it cannot see. Loadable
+    functions can be called by all users, but not every user may list them.
     """
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(
@@ -161,9 +161,9 @@ def functions_of(connection: Connection, target: Target, schema: str) -> frozens
 
 
 def count_rows(connection: Connection, target: Target, table: str, limit_s: float = 10) -> RowCount:
-    """The rows of a table of the connection's schema: counted, or its highest id after the limit.
+    """The number of rows of a table in the current schema; its highest id after the time limit.
 
-    The limit is the server's own, so the statement does not go on there when we stop waiting.
+    The limit is the server's own, so the statement does not continue there after we stop waiting.
     """
     name = quoted(table)
     own: Any = connection
@@ -183,7 +183,7 @@ def count_rows(connection: Connection, target: Target, table: str, limit_s: floa
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever is in it."""
+    """A name quoted for SQL, whatever characters it has."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -211,7 +211,7 @@ def _flavour(version: str, comment: str, variables: dict[str, str]) -> Flavour:
 
 
 def _type(text: str) -> str:
-    """`int(11)` is `int`: MySQL 8.0.19 and later leave the display width away."""
+    """The type without its display width, which MySQL 8.0.19 and later omit."""
     return re.sub(r"^((?:big|small|medium|tiny)?int)\(\d+\)", r"\1", text.lower())
 
 

@@ -1,4 +1,4 @@
-"""MySQL, MariaDB and what speaks as they do, as `servers.family.Family` has it."""
+"""MySQL, MariaDB and compatible servers: implements `servers.family.Family`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which server answers, by its variables and by when it was started."""
+"""Recognises servers, by their variables and by their start time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOOKS = 10
 
 
 def identity_of(variables: Mapping[str, str], times: tuple[int, int] | None = None) -> Identity:
-    """A server by its variables, and by when it was started and asked."""
+    """The identity of a server from its variables, its start time and the time of asking."""
     started_s, seen_s = times or (None, None)
     return Identity(
         server_uuid=variables.get("server_uuid"),
@@ -26,7 +26,7 @@ def identity_of(variables: Mapping[str, str], times: tuple[int, int] | None = No
 
 
 def server_of(connection: Connection, target: Target) -> str:
-    """What distinguishes a server from others at this moment, by its own words.
+    """An identifier that distinguishes a server from others at this moment, by its own account.
 
     Raises:
         TargetError: the connection was lost.
@@ -39,12 +39,13 @@ def server_of(connection: Connection, target: Target) -> str:
 def times_of(connection: Connection, target: Target) -> tuple[int, int] | None:
     """When a server was started and what its clock says, in seconds since 1970.
 
-    Its uptime is computed by the clock of the statement that asks for it. Where that began within
-    the same second as those around it, their difference is the second of the start, to which the
-    server keeps also where its clock is set. `None`: it is too far away for that.
+    The server computes its uptime at the start of the statement that asks for it. If the clock
+    shows the same second before and after that statement, the difference is the second of the
+    start, which stays the same even if the server's clock is set. `None`: the server is too far
+    away for that.
 
     Raises:
-        TargetError: it refused to say.
+        TargetError: the server refused.
     """
     with statement_errors(target), connection.cursor() as cursor:
 

@@ -1,4 +1,4 @@
-"""Asks a server for entries of the ledger, as `servers.ledger.Entries` has it."""
+"""Queries a server for entries of the ledger: implements `servers.ledger.Entries`."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from loadstone.servers.connection import Connection
 from loadstone.servers.ledger import Found
 
 _AT_ONCE = 1000
-"""Entries in doubt that one statement asks for."""
+"""Entries in doubt per statement."""
 
 _GAPS_LOOKED_AT = 1000
-"""Most may be entries in doubt, of which a user has one for each connection that it lost."""
+"""Most gaps may be entries in doubt, of which a user has one per lost connection."""
 
 _AMOUNT = "(user_no * 31 + seq * 17) MOD 1000 + 1"
-"""What an entry is of, as the engine writes it."""
+"""The amount of an entry, as the engine computes it."""
 
 
 @dataclass(frozen=True)
 class LedgerEntries:
-    """A server that is asked for the entries of one book."""
+    """Queries a server for the entries of one book."""
 
     connection: Connection
     target: Target
     book: int
     """Its number."""
     most: int
-    """How many entries of a kind of trouble are named."""
+    """How many entries are named per kind of problem."""
 
     def _rows(self, statement: str, *values: int) -> Sequence[tuple[Any, ...]]:
-        """The first `%s` of the statement is the book."""
+        """Execute a statement whose first `%s` is the book."""
         with statement_errors(self.target), self.connection.cursor() as cursor:
             cursor.execute(statement, (self.book, *values))
             return cursor.fetchall()
 
     def of_users(self, table: str) -> dict[int, Found]:
-        """What is there, by user."""
+        """The existing entries, by user."""
         return {
             int(user): Found(int(rows), int(entries), int(greatest), int(amount), int(altered))
             for user, rows, entries, greatest, amount, altered in self._rows(
@@ -49,7 +49,7 @@ class LedgerEntries:
         }
 
     def count_beyond(self, table: str, user: int, settled: int) -> int:
-        """Entries with a number above the last one that was settled."""
+        """Number of entries above the last one that was settled."""
         (row,) = self._rows(
             f"SELECT COUNT(DISTINCT seq) FROM {table}"
             " WHERE book = %s AND user_no = %s AND seq > %s",
@@ -59,7 +59,7 @@ class LedgerEntries:
         return int(row[0])
 
     def present(self, table: str, user: int, numbers: Sequence[int]) -> list[int]:
-        """Those of these entries that are there."""
+        """Those of these entries that exist."""
         found: list[int] = []
         for start in range(0, len(numbers), _AT_ONCE):
             asked = ", ".join(str(number) for number in numbers[start : start + _AT_ONCE])
@@ -72,9 +72,9 @@ class LedgerEntries:
         return found
 
     def gaps(self, table: str, user: int, settled: int) -> Iterator[tuple[int, int]]:
-        """Entries up to `settled` that are not there, in doubt or not; first and last of each gap.
+        """The missing entries up to `settled`, in doubt or not: first and last of each gap.
 
-        Without window functions, as MySQL 5.7 has none.
+        The query has no window functions, as MySQL 5.7 lacks them.
         """
         rows = self._rows(
             "SELECT this.seq, (SELECT MIN(later.seq) FROM"
@@ -97,7 +97,7 @@ class LedgerEntries:
             yield int(number) + 1, _before(following, settled)
 
     def twice(self, table: str, user: int) -> Iterator[int]:
-        """The first entries that are there more than once."""
+        """The first entries that exist more than once."""
         return self._numbers(table, user, "COUNT(*) > 1")
 
     def altered(self, table: str, user: int) -> Iterator[int]:
@@ -105,7 +105,7 @@ class LedgerEntries:
         return self._numbers(table, user, f"SUM(amount <> {_AMOUNT}) > 0")
 
     def beyond(self, table: str, user: int, settled: int) -> Iterator[int]:
-        """The first entries with a number above the last one that was settled."""
+        """The first entries above the last one that was settled."""
         return self._numbers(table, user, f"seq > {settled}")
 
     def _numbers(self, table: str, user: int, having: str) -> Iterator[int]:

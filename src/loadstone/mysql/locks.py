@@ -1,6 +1,6 @@
-"""Locks that a server keeps by name: the client that comes second learns who holds it.
+"""Named locks on a server: a client that cannot take one learns who holds it.
 
-A lock goes with its connection, so that nothing is left of a program that was killed.
+A lock ends with its connection, so a killed program leaves none behind.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from loadstone.servers.processes import Process
 from loadstone.servers.sanitize import plain
 
 IDLE_S = 2_147_483
-"""How long the connection that holds a lock may be silent: 24 days, the most that servers take."""
+"""How long a connection with a lock may be idle, in seconds: 24 days, the servers' maximum."""
 
 _GIVE_BACK_S = 2.0
-"""Nobody waits at the end of a run for a server that stands still."""
+"""The end of a run should not wait for a server that hangs."""
 
 _TRIES = 3
-"""A lock may be given back between the question for it and the one for its holder."""
+"""A lock may be released between the query for it and the query for its holder."""
 
 _NO_LOCKS = (1064, 1105, 1235, 1305, 1370, 1630)
-"""What servers and clusters say that have no such functions, or not for this account."""
+"""Errors of servers and clusters without such functions, or without them for this account."""
 
 
 def take(
     connection: Connection, target: Target, name: str, wait_s: float | None = None
 ) -> Holder | None:
-    """Take a lock for as long as the connection lives; `None`: it is ours, else whose it is.
+    """Take a lock for as long as the connection lives; `None` if it is ours, otherwise its holder.
 
-    `wait_s`: how long somebody else is waited for; `None`: a grace for one who was killed.
+    `wait_s`: how long to wait for another holder; `None`: the grace period for killed clients.
 
     Raises:
         NoLocks: the server has none.
         TargetError: the server refused, the connection was lost, or nobody gets the lock.
     """
-    # The wait is ours, as servers may have a limit of time for statements.
+    # We wait ourselves, as servers may limit the time of statements.
     until = time.monotonic() + (common.GRACE_S if wait_s is None else wait_s)
     for tries in itertools.count(1):
         (got,) = _asked(connection, target, "SELECT GET_LOCK(%s, 0)", (name,))
         if got == 1:
-            # The connection says nothing for as long as the work takes.
+            # The connection stays idle for as long as the work takes.
             _asked(connection, target, f"SET SESSION wait_timeout = {IDLE_S}")
             return None
         held = holders(connection, target, [name])
@@ -68,7 +68,7 @@ def take(
 
 
 def announce(connection: Connection, target: Target, name: str) -> None:
-    """Take a lock if it is free, without asking whether it was.
+    """Take a lock if it is free, without checking whether it was.
 
     Raises:
         TargetError: the connection was lost, or the server has no such locks.
@@ -79,7 +79,7 @@ def announce(connection: Connection, target: Target, name: str) -> None:
 
 
 def holders(connection: Connection, target: Target, names: Sequence[str]) -> tuple[Holder, ...]:
-    """Who holds these locks, but for this connection.
+    """The holders of these locks, other than this connection.
 
     Raises:
         NoLocks: the server has none.
@@ -91,7 +91,7 @@ def holders(connection: Connection, target: Target, names: Sequence[str]) -> tup
 def numbers_of_holders(
     connection: Connection, target: Target, names: Sequence[str]
 ) -> tuple[int, ...]:
-    """The connections that hold these locks, but for this one.
+    """The connections that hold these locks, other than this one.
 
     Raises:
         NoLocks, TargetError: as `holders`.
@@ -102,7 +102,7 @@ def numbers_of_holders(
 
 
 def number_of_holder(connection: Connection, target: Target, name: str) -> int | None:
-    """The connection that has a lock, by the server's own count; `None`: nobody has it.
+    """The server's number for the connection that holds a lock; `None` if nobody does.
 
     Raises:
         NoLocks, TargetError: as `holders`.
@@ -112,7 +112,7 @@ def number_of_holder(connection: Connection, target: Target, name: str) -> int |
 
 
 def is_ours(connection: Connection, target: Target, *names: str) -> bool:
-    """Whether the connection is there, and has one of these locks."""
+    """Whether the connection is alive and holds one of these locks."""
     each = " OR ".join(["IS_USED_LOCK(%s) = CONNECTION_ID()"] * len(names))
     try:
         return _asked(connection, target, f"SELECT COALESCE({each}, 0)", names) == (1,)
@@ -121,9 +121,9 @@ def is_ours(connection: Connection, target: Target, *names: str) -> bool:
 
 
 def give_back(connection: Connection, name: str) -> None:
-    """Let others have it; a connection that is gone has given it back."""
-    # The end of a connection does it too, but not before the server notices: soon enough where it
-    # does not answer anybody.
+    """Release the lock; a lost connection has already released it."""
+    # The end of the connection releases it as well, but only once the server notices. That is soon
+    # enough if the server does not answer.
     with (
         contextlib.suppress(pymysql.MySQLError),
         answering_within(connection, _GIVE_BACK_S),
@@ -153,7 +153,7 @@ def _holder(number: int, seen: Process | None) -> Holder:
 def _asked(
     connection: Connection, target: Target, statement: str, values: Sequence[object] = ()
 ) -> tuple[int | None, ...]:
-    """The one row of whole numbers; a server that gives anything else has no such functions."""
+    """The only row, of whole numbers; a server that returns anything else has no such functions."""
     try:
         with statement_errors(target), connection.cursor() as cursor:
             cursor.execute(statement, values)

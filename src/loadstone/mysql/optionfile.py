@@ -1,4 +1,4 @@
-"""MySQL's option files: what `~/.my.cnf` says to clients."""
+"""Reads MySQL's option files: the sections for clients in `~/.my.cnf`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _INCLUDES_DEEP = 5
 
 
 def read_option_file(path: Path) -> dict[str, str]:
-    """The options for clients in that file and those that it includes; a later one wins.
+    """The client options in that file and in the files that it includes; a later one wins.
 
-    Names have dashes (`ssl-ca`); an option without `=` has the empty text.
+    Names have dashes (`ssl-ca`); an option without `=` has an empty text.
 
     Raises:
         TargetError: the file cannot be read.
@@ -30,7 +30,7 @@ def read_option_file(path: Path) -> dict[str, str]:
 
 
 def parse_options(text: str) -> list[tuple[str, str]]:
-    """Names and values of the sections for clients, `!include` lines among them, in order."""
+    """Names and values in the sections for clients, including `!include` lines, in order."""
     section = ""
     found: list[tuple[str, str]] = []
     for raw in text.splitlines():
@@ -71,7 +71,7 @@ def _value(text: str) -> str:
         end = text.find(text[0], 1)
         if end > 0:
             return _unescaped(text[1:end])
-    # Within a line a comment begins with a # alone; a password with one must be quoted.
+    # After a value only # starts a comment; a password that contains one must be quoted.
     return _unescaped(re.split(r"\s*#", text, maxsplit=1)[0])
 
 

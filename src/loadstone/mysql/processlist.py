@@ -13,16 +13,16 @@ from loadstone.servers.processes import Process
 _NAMES = ("id", "user", "host", "command", "time", "info")
 
 SEE_OTHERS = "PROCESS"
-"""The right to see connections of other accounts."""
+"""The privilege to see connections of other accounts."""
 
 
 def processes(connection: Connection, target: Target) -> tuple[Process, ...]:
-    """All that this account may see; none where the server keeps no such list.
+    """All connections that this account may see; empty if the server has no such list.
 
     Raises:
         TargetError: the server refused, or the connection was lost.
     """
-    # The number of the greeting is a proxy's, where one stands in between.
+    # The number in the greeting is the proxy's, if there is one in between.
     token = secrets.token_hex(8)
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(f"SHOW /* {token} */ PROCESSLIST")
@@ -44,7 +44,7 @@ def _process(row: dict[str, object], token: str) -> Process:
 
 
 def is_passed_on(connection: Connection, target: Target) -> bool:
-    """Whether a proxy stands in between: then statements may reach different servers.
+    """Whether there is a proxy in between: then statements may reach different servers.
 
     Raises:
         TargetError: as `processes`.

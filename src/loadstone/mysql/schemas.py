@@ -1,4 +1,4 @@
-"""A schema as it is, and the list in it of the tables that Loadstone made."""
+"""The state of a schema, and the list in it of the tables that Loadstone made."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _CREATE_LIST = (
 
 
 def read_schema(connection: Connection, target: Target, schema: str) -> SchemaState:
-    """The state of a schema; the connection need not be in it.
+    """Read the state of a schema; it need not be the connection's.
 
     Raises:
-        TargetError: the server refused to say.
+        TargetError: the server refused.
     """
     if not schema_exists(connection, target, schema):
         return SchemaState(schema_name=schema, exists=False)
@@ -51,13 +51,13 @@ def read_schema(connection: Connection, target: Target, schema: str) -> SchemaSt
 
 
 def create_schema(connection: Connection, target: Target, schema: str) -> None:
-    """Make the schema; only `prepare` does, and says so."""
+    """Create the schema; only `prepare` does, and says so."""
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(schema)}")
 
 
 def drop_schema(connection: Connection, target: Target, schema: str) -> None:
-    """Drop it with all that is in it: of a throwaway server alone."""
+    """Drop the schema with all its content: only for throwaway servers."""
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(f"DROP DATABASE IF EXISTS {quoted(schema)}")
 
@@ -65,7 +65,7 @@ def drop_schema(connection: Connection, target: Target, schema: str) -> None:
 def list_tables(
     connection: Connection, target: Target, schema: str, tables: Iterable[ListedTable]
 ) -> None:
-    """Write tables into the list, *before* they are made: a crash then leaves none unlisted."""
+    """Add tables to the list, *before* they are created: a crash then leaves none unlisted."""
     rows = [
         (line.name, line.layout, line.rows, line.seed, line.state, line.columns_hash)
         for line in tables
@@ -87,9 +87,9 @@ def list_tables(
 
 
 def mark_ready(connection: Connection, target: Target, schema: str, names: Iterable[str]) -> None:
-    """Note in the list that these tables are complete, with their indexes, and what they are.
+    """Record that these tables are complete, with their indexes, and what identifies them.
 
-    A table that is not the one which was listed came under its name since: its line stays as it is.
+    A table that is not the listed one has replaced it since: its row is not changed.
     """
     wanted = set(names)
     found = [table for table in tables_of(connection, target, schema) if table.name in wanted]
@@ -121,7 +121,7 @@ def _transaction(connection: Connection, target: Target) -> Iterator[Cursor]:
 
 
 def _add_made(connection: Connection, target: Target, schema: str) -> None:
-    """Give a list from before the column that it lacks."""
+    """Add the missing column to a list of an older version."""
     lists = [table for table in tables_of(connection, target, schema) if table.name == LIST_TABLE]
     if all(_has_made(table) for table in lists):
         return

@@ -1,4 +1,4 @@
-"""What a session executes apart from the statements that it is there for."""
+"""The statements that set a session up, apart from its actual work."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
 
 LONGEST_LOCK_WAIT_S = 50
-"""Below the limit of a statement: then the server says what was waited for, and nothing stays."""
+"""Shorter than a statement's limit, so that the server reports the wait and cleans up."""
 
 _NO_SUCH_VARIABLE = 1193
 
 
 def bound_lock_waits(connection: Connection) -> None:
-    """Let no statement of a connection wait for a lock for longer than its own limit.
+    """Limit the lock waits of a connection's statements to less than their own time limit.
 
-    Servers let them wait for a day, and for that long what is given up stays behind there.
+    By default servers let them wait for up to a day; an abandoned statement would stay there as
+    long.
 
     Raises:
         pymysql.MySQLError: the server does not answer.
@@ -38,13 +39,13 @@ def bound_lock_waits(connection: Connection) -> None:
 
 
 def too_many_connections(message: str, most: int, instead: str) -> TargetError:
-    """The server takes too few connections, as it would say itself."""
+    """The error for a connection limit that is too low, like the server's own."""
     hint = say("SET GLOBAL max_connections = {most}; or {instead}", most=most, instead=instead)
     return target_error("too_many_connections", message, hint, 1040)
 
 
 def use_schema(connection: Connection, schema: str) -> None:
-    """Go into a schema.
+    """Make a schema the connection's current one.
 
     Raises:
         pymysql.MySQLError: there is none for this user.
@@ -64,7 +65,7 @@ def session_statements(session: Session) -> list[tuple[str, str, str]]:
 
 
 def take_snapshot(connection: Connection, target: Target) -> None:
-    """Let all that follows see the data as it is now."""
+    """Make all following statements see the data as it is now."""
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")

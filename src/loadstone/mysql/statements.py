@@ -1,12 +1,12 @@
-"""What a statement would do, by its words: read, write to tables that it names, or nobody knows.
+"""What a statement would do, judged by its words: read, write to named tables, or unknown.
 
-A guard goes by it, so it errs to one side: a statement is said to read, or to write to certain
-tables, only where each of its words has its place in a form that is known here. Whatever else
-there is (a CALL, a change of definitions, an executable comment, a quote that another `sql_mode`
-would end elsewhere) may write to anything. What a server does behind a statement that reads, in
-functions and views, no words can say: such statements run in read-only transactions besides, and
-and somebody agrees to the tables that writing statements name.
-docs/decisions/0026 says why this is no parser of all of SQL.
+A guard relies on it, so it errs on the safe side: a statement counts as reading, or as writing to
+certain tables, only if each of its words has its place in a form that is known here. Anything else
+(a CALL, a change of definitions, an executable comment, a quote that another `sql_mode` would end
+elsewhere) may write to anything. The words do not show what functions and views in a reading
+statement do on the server: such statements also run in read-only transactions, and users must agree
+to the tables that writing statements name. docs/decisions/0026 explains why this is not a parser
+for all of SQL.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _AFTER_VERB = frozenset({"LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "IGNORE", "
 _JOINS = frozenset({"JOIN", "STRAIGHT_JOIN"})
 _QUERY = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 _NO_TABLE = _QUERY | {"LATERAL", "JSON_TABLE", "ONLY", "SET", "FROM", "WHERE"}
-# Reserved by MySQL and by MariaDB: no alias, behind which more tables come, has these names.
+# Words reserved by MySQL and MariaDB: they cannot be an alias that more tables follow.
 _BEHIND_TABLES = frozenset({"WHERE", "GROUP", "HAVING", "ORDER", "LIMIT"})
 _SETS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS"})
 
-# For the whole server, its accounts, its files or other sessions; no load has any of them.
+# They concern the whole server, its accounts, its files or other sessions; no load has any of them.
 _ADMINISTERS = frozenset(
     "GRANT REVOKE KILL SHUTDOWN RESTART RESET PURGE CHANGE START STOP INSTALL UNINSTALL FLUSH CLONE"
     " BINLOG".split()
@@ -44,11 +44,11 @@ _SET_FOR_ALL = ("GLOBAL", "PERSIST", "PERSIST_ONLY", "PASSWORD", "DEFAULT")
 
 
 class _Unclear(Exception):
-    """A statement is not understood; says which part of it."""
+    """A statement is not understood; the message says which part of it."""
 
 
 def effect_of(sql: str) -> Effect:
-    """What the statement would do, in a connection whose schema is the target's."""
+    """What the statement would do, over a connection whose schema is the target's."""
     try:
         tokens = _understood(sql)
     except NotSql as cut:
@@ -67,11 +67,11 @@ def effect_of(sql: str) -> Effect:
 
 
 def administers(sql: str) -> str | None:
-    """What in a statement is for the whole server or for its accounts; `None`: nothing."""
+    """The part that affects the whole server or its accounts; `None` if there is none."""
     try:
         tokens = with_code(tokens_of(sql))
     except NotSql:
-        return None  # the code that parses it reports what it is instead
+        return None  # the code that parses it reports the error
     return _administers(tokens)
 
 
@@ -92,13 +92,13 @@ def _administers(tokens: Sequence[Token]) -> str | None:
 
 
 def _behind_for(tokens: Sequence[Token]) -> Sequence[Token]:
-    """The statement of MariaDB's `SET STATEMENT a = 1 FOR …`; none where there is no FOR."""
+    """The statement in MariaDB's `SET STATEMENT a = 1 FOR …`; empty if there is no FOR."""
     begins = (at for at, token in enumerate(tokens, 1) if token.text.upper() == "FOR")
     return tokens[next(begins, len(tokens)) :]
 
 
 def _set_for_all(setting: Sequence[Token]) -> str | None:
-    """Of `a = 1` in `SET …`."""
+    """The variable that `a = 1` in `SET …` sets for the whole server; `None` if it does not."""
     if not setting:
         return None
     first = setting[0].text.upper()
@@ -109,7 +109,7 @@ def _set_for_all(setting: Sequence[Token]) -> str | None:
 
 
 def _settings(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """What stands between the commas behind SET."""
+    """The parts between the commas after SET."""
     begin, depth = 1, 0
     for at, token in enumerate(tokens):
         depth += (token.text == "(") - (token.text == ")")
@@ -120,11 +120,11 @@ def _settings(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _understood(sql: str) -> list[Token]:
-    """The tokens of one statement that every server cuts as they are cut here.
+    """The tokens of one statement that every server splits in the same way.
 
     Raises:
-        NotSql: it is none.
-        _Unclear: some servers would cut it otherwise.
+        NotSql: it is not a statement.
+        _Unclear: some servers would split it differently.
     """
     tokens = [token for token in tokens_of(sql) if token.kind != "hint"]
     while tokens and tokens[-1].text == ";":
@@ -134,10 +134,10 @@ def _understood(sql: str) -> list[Token]:
             raise _Unclear(say("an executable comment"))
         if token.text == ";":
             raise _Unclear(say("more than one statement"))
-        # NO_BACKSLASH_ESCAPES ends such a text at another quote.
+        # With NO_BACKSLASH_ESCAPES such a text ends at another quote.
         if token.kind == "text" and ("\\'" in token.text or '\\"' in token.text):
             raise _Unclear(say("a quote after a backslash"))
-        # ANSI_QUOTES makes names of texts in double quotes.
+        # With ANSI_QUOTES, texts in double quotes are names.
         is_quoted = token.kind == "text" and token.text.endswith('"')
         if is_quoted and following and following.text in ("(", "."):
             raise _Unclear(say("{text} before {sign}", text=token.text, sign=following.text))
@@ -145,14 +145,14 @@ def _understood(sql: str) -> list[Token]:
 
 
 def _calls(tokens: Sequence[Token]) -> Iterator[int]:
-    """Where a name stands before a parenthesis."""
+    """The positions of names that a parenthesis follows."""
     for at, following in enumerate(tokens[1:]):
         if following.text == "(" and tokens[at].kind in ("word", "name"):
             yield at
 
 
 def _refuse_calls_elsewhere(tokens: Sequence[Token]) -> None:
-    """A function behind a point may be any schema's; `INSERT INTO shop.orders (…)` calls none."""
+    """Refuse functions after a point, of any schema; `INSERT INTO shop.orders (…)` calls none."""
     for at in _calls(tokens):
         names_rows = at > 2 and tokens[at - 3].text.upper() in ("INTO", "INSERT", "REPLACE")
         if at > 1 and tokens[at - 1].text == "." and not names_rows:
@@ -160,7 +160,7 @@ def _refuse_calls_elsewhere(tokens: Sequence[Token]) -> None:
 
 
 def _written(tokens: Sequence[Token]) -> list[TableName]:
-    """Raises _Unclear where that cannot be said."""
+    """The tables that the statement writes to; raises _Unclear if they cannot be determined."""
     at = next((at for at, token in enumerate(tokens) if token.text != "("), 0)
     words = [token.text.upper() for token in tokens if token.kind == "word"]
     verb = _word(tokens, at)
@@ -191,7 +191,7 @@ def _changed(verb: str, tokens: Sequence[Token], at: int) -> list[TableName]:
         if end == len(tokens):
             raise _Unclear(say("UPDATE without SET"))
         return found
-    # What stands before FROM is also behind it, or an alias of what is.
+    # Tables named before FROM are also named after it, or are aliases of those.
     begin = _at_depth_0(tokens, at, {"FROM"})
     if begin is None:
         raise _Unclear(say("DELETE without FROM"))
@@ -199,17 +199,17 @@ def _changed(verb: str, tokens: Sequence[Token], at: int) -> list[TableName]:
 
 
 def _is_own_variable(setting: Sequence[Token]) -> bool:
-    """Whether it sets `@name`, which is the connection's alone."""
+    """Whether it sets `@name`, which only belongs to the connection."""
     first = setting[0].text if setting else ""
     is_own = len(first) > 1 and first[0] == "@" and first[1] != "@"
     return is_own and len(setting) > 1 and setting[1].text in ("=", ":=")
 
 
 def _locked(tokens: Sequence[Token], at: int, words: Sequence[str]) -> list[TableName]:
-    """Tables of which a read keeps others from their rows.
+    """The tables whose rows a read locks.
 
     Raises:
-        _Unclear: nobody can say which, or it writes to files or sequences.
+        _Unclear: they cannot be determined, or it writes to files or sequences.
     """
     for word in ("OUTFILE", "DUMPFILE", "NEXTVAL", "SETVAL"):
         if word in words:
@@ -232,16 +232,16 @@ def _locked(tokens: Sequence[Token], at: int, words: Sequence[str]) -> list[Tabl
 def _tables(
     tokens: Sequence[Token], begin: int, ends: Collection[str], *, may_use: bool = False
 ) -> tuple[list[TableName], int]:
-    """The tables of a list with joins, and where it ends; aliases and conditions are passed over.
+    """The tables of a list with joins, and where it ends; aliases and conditions are skipped.
 
     Args:
-        tokens: of the statement.
+        tokens: those of the statement.
         begin: where the list begins.
         ends: words that end it.
         may_use: before any join, USING starts the list of a DELETE again.
 
     Raises:
-        _Unclear: something in it is no name of a table.
+        _Unclear: something in it is not a name of a table.
     """
     found: list[TableName] = []
     at, depth, is_name, joined = begin, 0, True, False
@@ -249,7 +249,7 @@ def _tables(
         word = _word(tokens, at)
         sign = tokens[at].text
         if is_name and sign == "(" and _word(tokens, at + 1) in _QUERY:
-            at, is_name = _behind_group(tokens, at), False  # rows of a query, which nobody changes
+            at, is_name = _behind_group(tokens, at), False  # rows of a subquery
         elif is_name and sign == "(":
             at, depth = at + 1, depth + 1
         elif is_name:
@@ -274,15 +274,15 @@ def _tables(
 
 
 def _joins(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a table follows; `USE INDEX FOR JOIN (k)` joins none."""
+    """Whether a join, and so a table, follows; `USE INDEX FOR JOIN (k)` is none."""
     return _word(tokens, at) in _JOINS and _word(tokens, at - 1) != "FOR"
 
 
 def _name(tokens: Sequence[Token], at: int) -> tuple[TableName, int]:
-    """The table that is named there, and what follows it; `shop.orders.*` is a name, too.
+    """The table named there, and the position after it; `shop.orders.*` is a name, too.
 
     Raises:
-        _Unclear: it is no name.
+        _Unclear: it is not a name.
     """
     parts = [_part(tokens, at)]
     at += 1
@@ -317,7 +317,7 @@ def _part(tokens: Sequence[Token], at: int) -> str:
 
 
 def _word(tokens: Sequence[Token], at: int) -> str:
-    """In capitals; empty where none stands there. Behind a point any word is a name."""
+    """The word in upper case; empty if there is none. After a point any word is a name."""
     is_word = at < len(tokens) and tokens[at].kind == "word"
     is_name = at > 0 and tokens[at - 1].text == "."
     return tokens[at].text.upper() if is_word and not is_name else ""
@@ -330,7 +330,7 @@ def _behind_words(tokens: Sequence[Token], at: int) -> int:
 
 
 def _behind_with(tokens: Sequence[Token]) -> int:
-    """Where the statement begins that follows the named queries."""
+    """Where the statement begins after the named queries of WITH."""
     at = _at_depth_0(tokens, 1, _READS | _CHANGES)
     if at is None:
         raise _Unclear(say("WITH without a statement"))
@@ -338,7 +338,7 @@ def _behind_with(tokens: Sequence[Token]) -> int:
 
 
 def _at_depth_0(tokens: Sequence[Token], begin: int, words: Collection[str]) -> int | None:
-    """Where one of the words stands that no parentheses are around."""
+    """The position of the first of these words outside all parentheses."""
     depth = 0
     for at in range(begin, len(tokens)):
         depth += (tokens[at].text == "(") - (tokens[at].text == ")")
@@ -348,7 +348,7 @@ def _at_depth_0(tokens: Sequence[Token], begin: int, words: Collection[str]) -> 
 
 
 def _behind_group(tokens: Sequence[Token], at: int) -> int:
-    """Raises _Unclear where the parenthesis is not closed."""
+    """The position after a group in parentheses; raises _Unclear if it is not closed."""
     depth = 0
     for end in range(at, len(tokens)):
         depth += (tokens[end].text == "(") - (tokens[end].text == ")")

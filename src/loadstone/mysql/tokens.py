@@ -1,8 +1,8 @@
-"""SQL in tokens, as MySQL's and MariaDB's lexers cut it with their default `sql_mode`.
+"""Splits SQL into tokens like MySQL's and MariaDB's lexers with their default `sql_mode`.
 
-https://dev.mysql.com/doc/refman/8.4/en/language-structure.html. Double quotes are texts
-(no ANSI_QUOTES) and a backslash escapes (no NO_BACKSLASH_ESCAPES). The text has been decoded
-before: bytes that are no text of the log's character set are lone surrogates.
+https://dev.mysql.com/doc/refman/8.4/en/language-structure.html. Double quotes delimit texts (no
+ANSI_QUOTES) and a backslash escapes (no NO_BACKSLASH_ESCAPES). The text is already decoded: bytes
+that are invalid in the log's character set are lone surrogates.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from loadstone.model.message import say
 
 Kind = Literal["word", "name", "number", "text", "bytes", "mark", "sign", "hint", "code"]
 
-# Possessive quantifiers: a text without an end fails at once instead of after all ways to cut it.
+# Possessive quantifiers: an unterminated text fails at once, without trying all ways to split it.
 _TOKEN = re.compile(
     r"""
       (?P<space> \s++ )
@@ -41,22 +41,22 @@ _MEANINGS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
 class NotSql(Exception):
-    """The text ends inside of a literal, a name or a comment: it was cut off, or is no SQL."""
+    """The text ends inside a literal, a name or a comment: it was cut off, or is not SQL."""
 
 
 class Token(NamedTuple):
-    """A word, a literal, a sign."""
+    """A word, a literal or a symbol."""
 
     kind: Kind
     text: str
-    """As it is written."""
+    """As written."""
 
     gap: bool
-    """Whether something blank, or a comment, stands before it."""
+    """Whether white space or a comment precedes it."""
 
 
 def tokens_of(sql: str) -> list[Token]:
-    """The statement without comments; hints and executable comments stay, whole.
+    """The statement without comments; hints and executable comments are kept, as one token each.
 
     Raises:
         NotSql: a literal, a name or a comment has no end.
@@ -78,7 +78,7 @@ def _tokens(sql: str) -> Iterator[Token]:
 
 
 def with_code(tokens: list[Token]) -> list[Token]:
-    """The same with what stands in executable comments: a server carries it out.
+    """The tokens with executable comments expanded, since a server executes their content.
 
     Raises:
         NotSql: as `tokens_of`.
@@ -91,14 +91,14 @@ def with_code(tokens: list[Token]) -> list[Token]:
 
 
 def name_of(token: Token) -> str:
-    """What a word or a name between backticks calls something."""
+    """The name in a word or between backticks."""
     return token.text[1:-1].replace("``", "`") if token.kind == "name" else token.text
 
 
 def meaning_of(text: str) -> str:
-    r"""What a text literal says: without introducer, quotes and escapes.
+    r"""The value of a text literal, without introducer, quotes and escapes.
 
-    https://dev.mysql.com/doc/refman/8.4/en/string-literals.html: `\%` and `\_` stay as they are.
+    https://dev.mysql.com/doc/refman/8.4/en/string-literals.html: `\%` and `\_` are kept.
     """
     match = _INTRODUCED.match(text)
     body = text[match.end() if match else 0 :]

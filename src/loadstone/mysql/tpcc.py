@@ -1,4 +1,4 @@
-"""Where the consistency conditions of TPC-C (specification 5.11, clause 3.3.2) do not hold."""
+"""Finds violations of the consistency conditions of TPC-C (specification 5.11, clause 3.3.2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BROKEN: dict[int, str] = {
     1: "SELECT w_id, w_ytd, SUM(d_ytd) AS sum_d_ytd FROM tpcc_warehouse"
     " LEFT JOIN tpcc_district ON d_w_id = w_id GROUP BY w_id, w_ytd"
     " HAVING NOT (w_ytd <=> SUM(d_ytd))",
-    # Where all orders are delivered there is no NO_O_ID.
+    # If all orders are delivered there is no NO_O_ID.
     2: "SELECT * FROM (SELECT d_w_id, d_id, d_next_o_id - 1 AS last_given,"
     " (SELECT MAX(o_id) FROM tpcc_orders WHERE o_w_id = d_w_id AND o_d_id = d_id)"
     " AS last_order,"
@@ -73,13 +73,13 @@ _BROKEN: dict[int, str] = {
     + _DELIVERED
     + " WHERE c_balance + c_ytd_payment <> COALESCE(delivered, 0)",
 }
-"""By the number of a condition, a statement whose rows are the places where it does not hold."""
+"""By the number of a condition, a statement that returns the rows for which it does not hold."""
 
 
 def broken_places(
     connection: Connection, target: Target, condition: int, most: int
 ) -> list[dict[str, str | None]]:
-    """Columns and values of the first places where a condition does not hold.
+    """Columns and values of the first rows for which a condition does not hold.
 
     Raises:
         TargetError: the server refused.

@@ -1,4 +1,4 @@
-"""A server's global variables: read, written as SQL, set; and which of them can be."""
+"""A server's global variables: reads them, writes their values as SQL, sets them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RESTLESS = re.compile(
 
 _PERSISTED = "SELECT variable_name, variable_value FROM performance_schema.persisted_variables"
 _NOT_TOLD = (1044, 1142, 1143, 1146, 1370)
-"""No such table, or none for this account."""
+"""The table does not exist, or not for this account."""
 
 _OF_MARIADB = (
     "SELECT variable_name, read_only, variable_scope FROM information_schema.system_variables"
@@ -33,12 +33,12 @@ _OF_MARIADB = (
 
 
 def known_variables(connection: Connection, target: Target) -> dict[str, bool]:
-    """All by their names in small letters, and whether each can be set with SET GLOBAL.
+    """All variables by name in lower case, and whether each can be set with SET GLOBAL.
 
-    MySQL has no table that says so: there it is found out when the variable is set.
+    MySQL has no table for that: whether a variable can be set only shows when it is set.
 
     Raises:
-        TargetError: it refuses to say.
+        TargetError: the server refused.
     """
     facts = describe_server(connection, target)
     known = {name.lower(): True for name in facts.variables}
@@ -53,14 +53,14 @@ def known_variables(connection: Connection, target: Target) -> dict[str, bool]:
 
 
 def is_restless(name: str) -> bool:
-    """Whether a variable changes by itself or with every statement, and is nobody's setting."""
+    """Whether a variable changes by itself or with every statement, so that it is not a setting."""
     return _RESTLESS.fullmatch(name) is not None
 
 
 def read_variables(
     connection: Connection, target: Target, names: Sequence[str]
 ) -> dict[str, Value]:
-    """The values of several at one moment.
+    """The values of several variables at one moment.
 
     Raises:
         SettingsError: the server has no such variable.
@@ -77,7 +77,7 @@ def read_variables(
             cursor.execute(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in names)}")
             row = cursor.fetchone() or (None,) * len(names)
     except TargetError as error:
-        if number_in(error) in (1193, 1238):  # unknown; a session's alone
+        if number_in(error) in (1193, 1238):  # unknown, or a session variable
             said = say(
                 "{place} has no global variable {names}",
                 place=target.place,
@@ -97,7 +97,7 @@ def _value(value: object) -> Value:
 
 
 def set_variable(connection: Connection, target: Target, name: str, value: str) -> None:
-    """Set it for all new sessions; `value` is SQL.
+    """Set a variable for all new sessions; `value` is SQL.
 
     Raises:
         SettingsError: the server refused.
@@ -124,7 +124,7 @@ def set_variable(connection: Connection, target: Target, name: str, value: str) 
 
 
 def literal_of(connection: Connection, value: Value) -> str:
-    """The SQL of a value that the server gave; text that is not there is the default's."""
+    """A value from the server as an SQL literal; for a missing text, DEFAULT."""
     if value is None:
         return "DEFAULT"
     if isinstance(value, str):
@@ -135,7 +135,7 @@ def literal_of(connection: Connection, value: Value) -> str:
 
 
 def persisted_variables(connection: Connection, target: Target) -> dict[str, str]:
-    """What the next start sets by SET PERSIST, which MySQL has; none where it does not say.
+    """What MySQL's SET PERSIST sets at the next start; empty if the server does not report it.
 
     Raises:
         TargetError: the server refused, or the connection is gone.

@@ -1,4 +1,4 @@
-"""What people are told to type, or to look at, in the words of MySQL and MariaDB."""
+"""Statements and names of MySQL and MariaDB that messages quote for users."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ hints_by_code: Mapping[str, Message] = {
 
 
 def end(connection: int) -> str:
-    """What ends a connection."""
+    """The statement that ends a connection."""
     return f"KILL {connection}"

@@ -1,1 +1,1 @@
-"""Samplers: a server's counters, and those of its host and of the generator's."""
+"""Samplers that read the counters of a server, of its host and of the load generator's host."""

@@ -1,7 +1,8 @@
-"""What the control groups of a process allow it, and for how long they held it back.
+"""CPU, memory and I/O limits of a process's control groups, and how long they throttled it.
 
-A limit may be set at any level above the process, so each is looked at and the lowest counts.
-Version 1 and 2 may be there side by side (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
+A limit may be set at any level above the process, so every level is read and the lowest limit
+counts. Versions 1 and 2 may be in use at the same time (Documentation/admin-guide/cgroup-v1,
+cgroup-v2.rst).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from loadstone.observe.mounts import Mount
 
 _NO_LIMIT_BYTES = 2.0**60  # version 1 writes the largest page-aligned number for "none"
 _V1_FILES = {
-    # The last is there where both controllers share a hierarchy; elsewhere it is of other groups.
+    # The last file is only in this folder where both controllers share a hierarchy; elsewhere it
+    # belongs to other groups.
     "cpu": ("cpu.stat", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpuacct.usage"),
     "memory": ("memory.limit_in_bytes",),
     "blkio": (
@@ -53,14 +55,14 @@ _STAT_UNITS = {
 
 @dataclass(frozen=True)
 class Cgroups:
-    """The folders of a process's groups by controller, its own first, up to what is mounted."""
+    """The folders of a process's groups by controller: its own first, then its ancestors."""
 
     v1: Mapping[str, tuple[str, ...]]
     v2: tuple[str, ...]
 
     @property
     def files(self) -> tuple[str, ...]:
-        """All that is to be read."""
+        """All files to read."""
         return tuple(
             f"{folder}/{name}"
             for controller, names in _V1_FILES.items()
@@ -69,12 +71,12 @@ class Cgroups:
         )
 
     def folders(self, controller: str) -> tuple[str, ...]:
-        """Where that controller has its files; version 2 has all that version 1 does not."""
+        """The folders with that controller's files: version 1's, otherwise version 2's."""
         return self.v1.get(controller, self.v2)
 
 
 def cgroups_of(text: str, mounts: Sequence[Mount]) -> Cgroups:
-    """From /proc/PID/cgroup, and the mounts of who reads; what is not mounted there is left out."""
+    """Parse /proc/PID/cgroup with the reader's mounts; groups not mounted there are left out."""
     v1: dict[str, tuple[str, ...]] = {}
     v2: tuple[str, ...] = ()
     for line in text.splitlines():
@@ -92,7 +94,7 @@ def cgroups_of(text: str, mounts: Sequence[Mount]) -> Cgroups:
 
 
 def _folders(path: str, mounts: Iterable[Mount]) -> tuple[str, ...]:
-    """The group's folder and those above it; none where it lies outside of what is mounted."""
+    """The group's folder and its ancestors; none if it lies outside the mounted part."""
     for mount in mounts:
         root = mount.root.rstrip("/")
         below = path.removeprefix(root) if path == root or path.startswith(root + "/") else None
@@ -108,13 +110,13 @@ def _folders(path: str, mounts: Iterable[Mount]) -> tuple[str, ...]:
 def cgroup_figures(
     cgroups: Cgroups, texts: Mapping[str, str], disks: Mapping[str, str], into: Figures
 ) -> None:
-    """Enter limits and throttling.
+    """Add the limits and the throttling to the figures.
 
     Args:
-        cgroups: whose.
-        texts: of the files, by path; those that are not there are missing.
-        disks: names by `MAJOR:MINOR`.
-        into: where they go.
+        cgroups: the process's groups.
+        texts: contents of the files by path; files that do not exist are missing.
+        disks: disk names by `MAJOR:MINOR`.
+        into: the figures to add to.
     """
     _cpu(cgroups, texts, into)
     limits = [
@@ -133,7 +135,7 @@ def _cpu(cgroups: Cgroups, texts: Mapping[str, str], into: Figures) -> None:
     limits = {folder: cores for folder in folders if (cores := _cores(folder, texts)) is not None}
     if limits:
         into.gauges["cgroup.cpu_cores"] = min(limits.values())
-    if folders:  # the level that limits is the one that counts who was held back
+    if folders:  # throttling is counted at the level that sets the limit
         told = min(limits, key=lambda folder: limits[folder]) if limits else folders[0]
         for line in texts.get(f"{told}/cpu.stat", "").splitlines():
             name, _, word = line.partition(" ")
@@ -147,12 +149,12 @@ def _cpu(cgroups: Cgroups, texts: Mapping[str, str], into: Figures) -> None:
 
 
 def _cores(folder: str, texts: Mapping[str, str]) -> float | None:
-    """How many cores' time a group may use; `None`: there is no limit."""
+    """How many cores' worth of CPU time a group may use; `None` if it has no limit."""
     words = texts.get(f"{folder}/cpu.max", "").split()
     if len(words) != 2:
         names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
         words = [texts.get(f"{folder}/{name}", "").strip() for name in names]
-    quota, period = count(words[0]), count(words[1])  # "max" and -1 are no counts
+    quota, period = count(words[0]), count(words[1])  # "max" and -1 are not counts
     return quota / period if quota is not None and period else None
 
 

@@ -1,4 +1,4 @@
-"""Who else uses a server."""
+"""Other clients of a server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Account:
 
     @property
     def message(self) -> Message:
-        """Whose they are, and how many."""
+        """The account, and its number of connections."""
         at = f"@{plain(self.host)}" if self.host else ""
         who, connections = f"{plain(self.user)}{at}", self.connections
         if not self.at_work:
@@ -37,17 +37,17 @@ class Account:
 
 @dataclass(frozen=True)
 class Clients:
-    """All who use a server beside this user on this host."""
+    """All clients of a server other than this user on this host."""
 
     accounts: tuple[Account, ...] = ()
     replicas: int = 0
     """Connections that read the server's binary log."""
     hidden: int = 0
-    """Connections that it has, and does not show to this user."""
+    """Connections that exist but are not shown to this user."""
     members: int = 0
-    """Others of its cluster (Galera), which execute what it does."""
+    """Other members of its cluster (Galera), which apply the same writes."""
     right: str = ""
-    """What this user must be granted to see those that are hidden."""
+    """The privilege that this user needs to see the hidden connections."""
 
     def __bool__(self) -> bool:
         return any((self.accounts, self.replicas, self.hidden, self.members))
@@ -56,12 +56,12 @@ class Clients:
         return str(self._said)
 
     def at(self, place: str) -> Message:
-        """A sentence about the server at a place; only where there is anybody."""
+        """A sentence about the server at that place; call it only if there are other clients."""
         return say("{place} {said}", place=place, said=self._said)
 
     @property
     def _said(self) -> Message:
-        """What the server does for others, without a subject."""
+        """What the server does for other clients, as a clause without a subject."""
         found = []
         if self.accounts:
             found.append(say("has connections of {who}", who=Joined(self._accounts())))

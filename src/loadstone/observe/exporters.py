@@ -1,7 +1,7 @@
-"""Prometheus exporters as sources: what each asks, and a host's under the same names as from /proc.
+"""Prometheus exporters as sources; a host's figures get the same names as those from /proc.
 
-For managed databases, whose host nobody may log in to. What is not exported is not evaluated:
-a node exporter knows nothing of the server's process.
+They serve managed databases, whose hosts nobody may log in to. What is not exported is not
+evaluated: a node exporter knows nothing about the server's process.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _NODE_COLLECTORS = (
 
 
 class NodeExporter:
-    """A host as its node exporter has it."""
+    """A host as seen by its node exporter."""
 
     def __init__(
         self,
@@ -95,16 +95,16 @@ class NodeExporter:
         data_disk: str | None = None,
         datadir: str | None = None,
     ) -> None:
-        """Nothing is asked yet.
+        """Store the place; nothing is requested yet.
 
         Args:
-            name: whose it is.
+            name: the source's name.
             url: such as `http://db1:9100/metrics`.
-            data_disk: which disk holds the data, where that is known: an exporter cannot tell.
-            datadir: the server's data folder: of the file systems, that is told which holds it.
+            data_disk: the disk that holds the data, if known: an exporter does not report it.
+            datadir: the server's data folder; it decides which file system's space is reported.
 
         Raises:
-            PlaceError: this is no URL of an exporter.
+            PlaceError: `url` is not the URL of an exporter.
         """
         self.name = name
         self._data_disk = data_disk
@@ -112,10 +112,10 @@ class NodeExporter:
         self._choosing = Choosing(url, _NODE_COLLECTORS)
 
     def read(self) -> Reading:
-        """What it says now.
+        """Read the host's current figures.
 
         Raises:
-            SourceError: it does not answer, or it is no node exporter.
+            SourceError: it does not answer, or it is not a node exporter.
         """
         scraped = self._choosing.get()
         into = node_figures(scraped.text)
@@ -136,7 +136,7 @@ class NodeExporter:
 
 
 def _only(figures: Figures, kind: str, figure: str) -> str | None:
-    """The disk or interface there is, where there is one: with more nobody says which."""
+    """The only disk or interface; `None` if there are several, as the right one is unknown."""
     names = [
         name[len(kind) : -len(figure)]
         for name in figures.counters
@@ -147,7 +147,7 @@ def _only(figures: Figures, kind: str, figure: str) -> str | None:
 
 
 class Choosing:
-    """Asks an exporter for some collectors only, which costs it less; for all if it refuses."""
+    """Asks an exporter for selected collectors, which is cheaper; for all if it refuses."""
 
     def __init__(self, url: str, collectors: tuple[str, ...]) -> None:
         self._exporter = Exporter(url)
@@ -158,7 +158,7 @@ class Choosing:
         """One scrape."""
         try:
             return self._exporter.get(self._query)
-        except RefusedQuery:  # a collector is switched off
+        except RefusedQuery:  # a collector is disabled
             self._query = ""
             return self._exporter.get("")
 
@@ -168,7 +168,7 @@ class Choosing:
 
 
 def node_figures(text: str) -> Figures:
-    """A node exporter's text under the names of /proc."""
+    """Convert a node exporter's text to the names used for /proc."""
     into = Figures()
     paging: dict[str, float] = {}
     swap: dict[str, float] = {}
@@ -198,7 +198,7 @@ def node_figures(text: str) -> Figures:
 
 
 def data_space(text: str, datadir: str | None) -> dict[str, float]:
-    """Space of the file system that a folder lies on: the one that is mounted nearest."""
+    """The space of the file system that holds a folder: the one mounted closest above it."""
     if datadir is None:
         return {}
     found: dict[str, dict[str, float]] = {}
@@ -226,7 +226,7 @@ def _device(sample: Sample, device: str, disks: dict[str, dict[str, float]], int
         disks.setdefault(device, {})[_DISK[sample.name]] = sample.value
     elif sample.name in _NIC:
         into.counters[f"nic.{device}.{_NIC[sample.name]}"] = sample.value
-    elif sample.value > 0:  # of an interface that does not know its speed it is below zero
+    elif sample.value > 0:  # below zero for an interface whose speed is unknown
         into.facts[f"nic.{device}.speed_mbit"] = f"{sample.value * 8 / 1e6:.0f}"
 
 

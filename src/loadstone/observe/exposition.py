@@ -1,8 +1,8 @@
-"""Prometheus' text format, those lines of it that are wanted.
+"""A parser for the wanted lines of Prometheus' text format.
 
-https://prometheus.io/docs/instrumenting/exposition_formats/ describes it. A scrape has thousands
-of lines and a few hundred are looked at, so a line is taken apart only when its name is wanted
-(docs/decisions/0018). A line that is not as described there is left out.
+https://prometheus.io/docs/instrumenting/exposition_formats/ describes it. A scrape has thousands of
+lines, of which a few hundred are used, so a line is parsed only if its name is wanted
+(docs/decisions/0018). Malformed lines are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 
 @dataclass(frozen=True)
 class Sample:
-    """One line: a name, labels, a value that is a number."""
+    """One line: a name, labels and a numeric value."""
 
     name: str
     value: float
@@ -26,7 +26,7 @@ class Sample:
 
 
 def samples(text: str, wanted: Callable[[str], bool]) -> Iterator[Sample]:
-    """The samples whose name is wanted; without those that are no finite number."""
+    """The samples whose name is wanted, without those whose value is not a finite number."""
     for line in text.split("\n"):
         if not line or line[0] == "#":
             continue
@@ -45,7 +45,7 @@ def _sample(name: str, rest: str) -> Sample | None:
         inner, brace, rest = rest[1:].rpartition("}")
         labels = _labels(inner) if brace else None
     words = rest.split()
-    if labels is None or not 1 <= len(words) <= 2:  # a time may stand behind the value
+    if labels is None or not 1 <= len(words) <= 2:  # a timestamp may follow the value
         return None
     value = _number(words[0])
     if value is None or (len(words) == 2 and _number(words[1]) is None):
@@ -69,7 +69,7 @@ def _labels(text: str) -> dict[str, str] | None:
 
 
 def _number(word: str) -> float | None:
-    if "_" in word:  # which Python takes for a digit's neighbour
+    if "_" in word:  # Python accepts underscores between digits
         return None
     try:
         value = float(word)

@@ -1,7 +1,7 @@
-"""What of a host is read, and what its files say; the same for this machine and a remote one.
+"""Which files of a host are read and how they are parsed, for this machine and remote ones alike.
 
-Who opens the files is somebody else: this asks for paths and is given texts. A file that is not
-there, or may not be read, is missing among the texts, and so are its figures among the figures.
+This module opens no files: it names paths and is given their contents. A file that does not exist
+or may not be read is missing from the texts, and its figures are missing too.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from loadstone.observe.latest import Figures, Scale
 from loadstone.observe.mounts import disk_behind, mounts_of
 
 HOST = "/proc/stat"
-"""Without it a host says nothing."""
+"""The one file that must be readable."""
 
 _PRESSURES = ("cpu", "io", "memory")
 _SYSFS = "/sys/class/net/"
 NIC_PATTERNS = tuple(f"{_SYSFS}*/{name}" for name in ("ifindex", "speed", "device/uevent"))
-"""Patterns, with a star for the interface."""
+"""Glob patterns in which the star stands for the interface."""
 
-# Interfaces of virtual machines: the speed that these drivers report is not the line's.
+# Drivers of virtual interfaces: the speed that they report is not that of the line.
 _VIRTUAL_DRIVERS = {
     "virtio_net",
     "vif",
@@ -38,20 +38,20 @@ _VIRTUAL_DRIVERS = {
 
 @dataclass(frozen=True)
 class Subject:
-    """What is of interest on a host, as far as it is known."""
+    """What to observe on a host, as far as it is known."""
 
     pid: int | None = None
     """The server's process."""
     data_device: str | None = None
-    """`MAJOR:MINOR` of the device that its data folder is on."""
+    """`MAJOR:MINOR` of the device that holds its data folder."""
     peer: str | None = None
-    """The address that the load comes from or goes to; none for a unix socket."""
+    """The address at the other end of the load; `None` for a unix socket."""
     from_outside: bool = False
-    """The load is surely not driven on that host."""
+    """The load certainly does not run on that host."""
 
 
 def address_of_peer(name: str) -> str | None:
-    """The first address of a name, as this machine has it; an address is its own."""
+    """The first address that a name resolves to here; an address is returned as it is."""
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except OSError:
@@ -60,7 +60,7 @@ def address_of_peer(name: str) -> str | None:
 
 
 class Host:
-    """Which files of a host to ask for, and how to make figures of them."""
+    """Chooses the files of a host to read, and turns their contents into figures."""
 
     def __init__(self, subject: Subject, scale: Scale) -> None:
         self._subject = subject
@@ -73,23 +73,23 @@ class Host:
 
     @property
     def pid(self) -> int | None:
-        """The process that is watched."""
+        """The observed process."""
         return self._subject.pid
 
     @property
     def net(self) -> str:
-        """Where interfaces are counted: of this namespace, or of the process's own."""
+        """The folder with the interface counters: of the process, or of the host."""
         return self._net
 
     @property
     def rare_paths(self) -> tuple[str, ...]:
-        """Files that hardly change: asked for once after each connect, for `learn`."""
+        """Files that hardly ever change: read once after each connect, for `learn`."""
         nets = [f"{net}/{name}" for net in self._nets() for name in _RARE_NET]
         own = ["/proc/self/mountinfo", "/proc/diskstats", *nets]
         return (*own, *self._of_process("cgroup", "mountinfo"))
 
     def learn(self, texts: Mapping[str, str]) -> None:
-        """Take what hardly changes from the texts of `rare_paths` and `NIC_PATTERNS`."""
+        """Store what hardly ever changes, from the texts of `rare_paths` and `NIC_PATTERNS`."""
         self._net = self._net_of(texts)
         self._mountinfo = texts.get("/proc/self/mountinfo", "")
         self._join(texts.get(self._process_path("cgroup"), ""))
@@ -97,7 +97,7 @@ class Host:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Files that are read each time."""
+        """Files to read each time."""
         return (
             HOST,
             "/proc/diskstats",
@@ -112,7 +112,7 @@ class Host:
         )
 
     def figures(self, texts: Mapping[str, str]) -> Figures:
-        """What the files of `paths` say."""
+        """The figures in the contents of `paths`."""
         into = Figures(facts=dict(self._facts))
         procfs.cpu(texts.get(HOST, ""), self._scale, into)
         procfs.disks(texts.get("/proc/diskstats", ""), into)
@@ -128,7 +128,7 @@ class Host:
         return into
 
     def is_gone(self, texts: Mapping[str, str]) -> bool:
-        """Whether there was a process to watch, and it has ended."""
+        """Whether there was a process to observe, and it has ended."""
         if self._subject.pid is None:
             return False
         text = texts.get(self._process_path("stat"))
@@ -142,7 +142,7 @@ class Host:
         process.io(texts.get(self._process_path("io"), ""), into)
         process.allowed(texts.get(self._process_path("status"), ""), into)
         cgroup = texts.get(self._process_path("cgroup"), "")
-        if cgroup != self._cgroup_text:  # it was moved; its limits are in the next reading
+        if cgroup != self._cgroup_text:  # moved; the next reading has its new limits
             self._join(cgroup)
         disks = procfs.disk_names(texts.get("/proc/diskstats", ""))
         cgroup_figures(self._cgroups, texts, disks, into)
@@ -168,14 +168,14 @@ class Host:
         return facts
 
     def _net_of(self, texts: Mapping[str, str]) -> str:
-        """Where the process's interfaces are counted; by a path that outlives it, if there is."""
+        """The folder with the interface counters; if possible, one that outlives the process."""
         for net in self._nets():
             if f"{net}/dev" in texts and not _is_own(texts, net):
                 return net
         return _OWN_NET
 
     def _nets(self) -> tuple[str, ...]:
-        """The process's network namespace first: it may have one of its own."""
+        """The candidate folders, the process's first: it may have its own network namespace."""
         return (*self._of_process("net"), _OWN_NET)
 
     def _of_process(self, *names: str) -> tuple[str, ...]:
@@ -192,10 +192,10 @@ _RARE_NET = ("dev", *(name.removeprefix("net/") for name in routes.FILES))
 
 
 def nic_facts(texts: Mapping[str, str], net: str) -> dict[str, str]:
-    """Speeds, and which interfaces are virtual, so that the speed is a hint at most.
+    """Speeds of the interfaces, and which are virtual: for those the speed is only a hint.
 
-    /sys shows the interfaces of the namespace that it was mounted in. Where these are not the
-    ones that are counted, nothing is known of those.
+    /sys shows the interfaces of the namespace in which it was mounted. If the counted interfaces
+    belong to another one, nothing is known about them.
     """
     counted = _counted(texts, net)
     shown = {
@@ -224,7 +224,7 @@ def _driver(uevent: str) -> str:
 
 
 def _is_own(texts: Mapping[str, str], net: str) -> bool:
-    """Whether that is the namespace of who asks: names alone may be equal, addresses are not."""
+    """Whether that is the reader's own namespace: names may coincide, addresses do not."""
     theirs, ours = (
         routes.local_addresses(texts.get(f"{n}/fib_trie", ""), texts.get(f"{n}/if_inet6", ""))
         for n in (net, _OWN_NET)

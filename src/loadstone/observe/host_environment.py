@@ -1,8 +1,8 @@
-"""What surrounds a server on its host, from files of the kernel and of the process's own root.
+"""A server's environment on its host, from files of the kernel and of the process's own root.
 
-Texts in, facts out; who reads the files (here or over ssh) is somebody else. A server in a root
-folder or container of its own has the libc and the release of that one, so both are taken from
-its process where that may be read.
+Texts go in, facts come out; the caller reads the files, here or over ssh. A server in a chroot or a
+container uses the libc and the release inside it, so both are taken from its process if that may be
+read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from loadstone.observe.latest import Figures
 from loadstone.observe.mounts import Mount, mounts_of
 
 MITIGATIONS = "/sys/devices/system/cpu/vulnerabilities/*"
-"""Files that only a pattern names."""
+"""Files that are only named by a pattern."""
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
 _GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
@@ -44,7 +44,7 @@ _LIBC = re.compile(
 )
 _BANNER = re.compile(rb"GNU C Library \(([^)\n]{1,80})\)[^\n]{0,40}? version ([0-9][0-9.]*[0-9])")
 BANNER_PATTERN = "GNU C Library ([^)]*)[^,]* version [0-9.]*"
-"""The libc's banner as a pattern for grep, which looks for it on another host."""
+"""A pattern for grep that finds libc's banner on another host."""
 
 _ALLOCATORS = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/\s]*\.so[^/\s]*$", re.MULTILINE)
 
@@ -62,15 +62,16 @@ def paths_of(pid: int | None, device: str | None) -> tuple[str, ...]:
 
 
 def _queue_files(device: str) -> Iterator[str]:
-    """Of a disk, and of the disk that a partition is of."""
+    """Queue files of a disk, and of the disk that a partition belongs to."""
     for folder in ("queue", "../queue"):
         yield from (f"/sys/dev/block/{device}/{folder}/{name}" for name in _QUEUE)
 
 
 def libc_places(maps: str, pid: int) -> tuple[str, ...]:
-    """Where the file of the process's libc may be opened, the surest first.
+    """Paths at which the file of the process's libc may be opened, the most certain first.
 
-    The first is the very file, whatever namespace its path is of, but only root may open it.
+    The first is the mapped file itself, whatever namespace its path belongs to, but only root may
+    open it.
     """
     found = _LIBC.search(maps)
     if found is None:
@@ -83,7 +84,7 @@ def libc_places(maps: str, pid: int) -> tuple[str, ...]:
 
 
 def libc_of_banner(content: bytes) -> str | None:
-    """`glibc 2.36 (Debian GLIBC 2.36-9)`, from the words that glibc carries in its file."""
+    """The name and version in glibc's banner, as in `glibc 2.36 (Debian GLIBC 2.36-9)`."""
     found = _BANNER.search(content)
     if found is None:
         return None
@@ -92,7 +93,7 @@ def libc_of_banner(content: bytes) -> str | None:
 
 
 def libc_of_process(maps: str, pid: int | None, read: Callable[[str], bytes | None]) -> str | None:
-    """The libc that a process has mapped; `read` gives what of a file may hold the banner."""
+    """The libc that a process has mapped; `read` returns the part of a file with the banner."""
     for place in () if pid is None else libc_places(maps, pid):
         content = read(place)
         if content is not None and (found := libc_of_banner(content)):
@@ -101,26 +102,26 @@ def libc_of_process(maps: str, pid: int | None, read: Callable[[str], bytes | No
 
 
 def _is_musl(maps: str) -> bool:
-    """By its name: musl's file has no banner."""
+    """Whether the process uses musl, by the file's name: musl has no banner."""
     found = _LIBC.search(maps)
     return found is not None and "musl" in found["path"]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What was read of a host."""
+    """Everything that was read from a host."""
 
     texts: Mapping[str, str]
-    """Texts of the files of `paths_of` and `MITIGATIONS`, by path."""
+    """Contents of the files of `paths_of` and `MITIGATIONS`, by path."""
     figures: Figures
     """One reading of the host and of the server's process."""
     pid: int | None = None
     device: str | None = None
     datadir: str | None = None
     libc: str | None = None
-    """The libc of the process, else of the host."""
+    """The process's libc, otherwise the host's."""
     on_socket: bool = False
-    """Whether the load comes through a unix socket."""
+    """Whether the load uses a unix socket."""
 
 
 @dataclass
@@ -129,7 +130,7 @@ class _Facts:
     missing: dict[str, str] = field(default_factory=dict)
 
     def take(self, name: str, value: str | None, why: str) -> None:
-        """A value, or why there is none."""
+        """Store a value, or the reason why there is none."""
         if value:
             self.known[name] = value
         else:
@@ -137,7 +138,7 @@ class _Facts:
 
 
 def surroundings(seen: Seen) -> HostSurroundings:
-    """All facts, each either known or with the reason why it is not."""
+    """All facts; each is either known or has the reason why it is not."""
     facts = _Facts()
     _system(seen, facts)
     _processor(seen, facts)
@@ -185,7 +186,7 @@ def _processor(seen: Seen, facts: _Facts) -> None:
 
 
 def _mitigations(texts: Mapping[str, str]) -> str | None:
-    """Only those at work: what a processor is not affected by costs nothing."""
+    """Only the active mitigations: those that a processor does not need cost nothing."""
     folder = MITIGATIONS.rstrip("*")
     states = {
         path.removeprefix(folder): text.strip()
@@ -230,19 +231,19 @@ def _of_queue(seen: Seen, name: str) -> str | None:
 
 
 def _data_mount(seen: Seen) -> Mount | None:
-    """The file system that the data folder lies on: by its device, and the nearest above it."""
+    """The file system of the data folder: the one on its device mounted closest above it."""
     if seen.datadir is None:
         return None
     own = "" if seen.pid is None else seen.texts.get(f"/proc/{seen.pid}/mountinfo", "")
     mounts = mounts_of(own or _text(seen, "/proc/self/mountinfo"))
     on_it = [mount for mount in mounts if seen.device in (None, mount.device)]
     above = [mount for mount in on_it if _is_above(mount.point, seen.datadir)]
-    # A link may lead the folder elsewhere: then its device alone says where.
+    # A symbolic link may lead elsewhere; then only the device shows where the folder is.
     return _longest(above) or (on_it[-1] if seen.device and on_it else None)
 
 
 def _longest(mounts: Sequence[Mount]) -> Mount | None:
-    """Of several mounted over the same place, the last one is seen."""
+    """The mount with the longest path; if several share it, the last one hides the others."""
     return max(reversed(mounts), key=lambda mount: len(mount.point), default=None)
 
 
@@ -261,7 +262,7 @@ def _network(seen: Seen, facts: _Facts) -> None:
         facts.take("nic_speed", "none: the loopback", "")
     else:
         speed, virtual = told.get(f"nic.{nic}.speed_mbit"), f"nic.{nic}.virtual" in told
-        # What a virtual interface reports is a hint, not the line's speed.
+        # The speed that a virtual interface reports is only a hint.
         kind = ", of a virtual interface" if virtual else ""
         said = f"{speed} Mbit/s{kind}" if speed else None
         facts.take("nic_speed", said, f"{nic} does not tell")
@@ -277,7 +278,7 @@ def _limits(seen: Seen, facts: _Facts) -> None:
     none = "no limit"
     facts.take("cgroup_cores", none if cores is None else f"{cores:g}", "")
     facts.take("cgroup_memory", none if memory is None else f"{memory / 2**20:.0f} MiB", "")
-    # The disk's name is the host's own matter: the limits are compared.
+    # The limits are compared between hosts, so they are listed without the disk's name.
     limits = [
         f"{name.rpartition('.')[2]} {value:.0f}"
         for name, value in sorted(gauges.items())
@@ -287,7 +288,7 @@ def _limits(seen: Seen, facts: _Facts) -> None:
 
 
 def _kib(word: str | None) -> str | None:
-    """Whole MiB: kernels of one machine differ by a few KiB that they keep for themselves."""
+    """Convert KiB to whole MiB: kernels on one machine reserve slightly different amounts."""
     return None if word is None else f"{int(word) // 1024} MiB"
 
 
@@ -296,7 +297,7 @@ def _whole(value: float | None) -> str | None:
 
 
 def _chosen(text: str | None) -> str | None:
-    """Of `a [b] c`, the one in brackets."""
+    """The word in brackets, as in `a [b] c`."""
     if text and "[" in text:
         return text.partition("[")[2].partition("]")[0]
     return text

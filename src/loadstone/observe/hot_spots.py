@@ -1,4 +1,4 @@
-"""Where a server has spent its time, as it sums that up by itself: all sums at a moment."""
+"""Where a server has spent its time, as it sums that up itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Sums = dict[Key, tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All sums at one moment, and why some are missing."""
+    """All sums at one moment, and the reasons why some are missing."""
 
     sums: dict[str, Sums] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a host's sources put together before it is a reading, and how numbers in texts are taken."""
+"""A reading under construction, and the parsing of numbers in kernel files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DIGITS_MAX = 20  # an unsigned 64-bit number has no more
 
 @dataclass
 class Figures:
-    """Counters, gauges and facts of one reading while it is made up."""
+    """Counters, gauges and facts of a reading that is being put together."""
 
     counters: dict[str, float] = field(default_factory=dict)
     gauges: dict[str, float] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Scale:
-    """In what units a kernel counts; both are the same on nearly every Linux."""
+    """The units in which a kernel counts; the defaults hold on nearly every Linux."""
 
     ticks_per_s: float = 100
     page_bytes: int = 4096
@@ -29,16 +29,16 @@ DATA_FREE, DATA_SIZE = "data.free_bytes", "data.size_bytes"
 
 
 def space(free: float, blocks: float, block_bytes: float) -> dict[str, float]:
-    """The gauges of the file system that holds a server's data; none of one without any size."""
+    """Gauges for the file system that holds a server's data; empty if its size is zero."""
     if not blocks or not block_bytes:
         return {}
     return {DATA_FREE: free * block_bytes, DATA_SIZE: blocks * block_bytes}
 
 
 def count(word: str) -> float | None:
-    """A whole number that a kernel wrote, or `None`: a sign, a point or anything else is not one.
+    """Parse a kernel's whole number; `None` if there is a sign, a point or anything else.
 
-    Counts above 2^53 lose their last digits, which no difference of a second would show.
+    Counts above 2^53 lose their last digits, which the difference over a second would not show.
     """
     if len(word) > _DIGITS_MAX or not (word.isascii() and word.isdigit()):
         return None
@@ -46,7 +46,7 @@ def count(word: str) -> float | None:
 
 
 def counts(words: Iterable[str]) -> list[float] | None:
-    """All of them as numbers; `None` when one is none, since then the line is not what it seems."""
+    """Parse all words as counts; `None` if one is not, since then the line is not as expected."""
     values = []
     for word in words:
         value = count(word)

@@ -11,19 +11,19 @@ _LISTEN = "0A"
 def listening_inodes(
     texts: Iterable[str], port: int, address: IPv4Address | IPv6Address | None = None
 ) -> set[str]:
-    """The inodes of the sockets that take connections to this port; see `listening_owners`."""
+    """The inodes of the sockets that accept connections on this port; see `listening_owners`."""
     return set(listening_owners(texts, port, address))
 
 
 def listening_owners(
     texts: Iterable[str], port: int, address: IPv4Address | IPv6Address | None = None
 ) -> dict[str, str]:
-    """The user that each socket belongs to which takes connections to this port, by its inode.
+    """The owners (user ids) of the sockets that accept connections on this port, by inode.
 
     Args:
-        texts: of /proc/net/tcp and tcp6.
+        texts: contents of /proc/net/tcp and tcp6.
         port: the port.
-        address: only those that take connections to this address; `None`: to any.
+        address: only sockets that accept connections to this address; `None`: to any.
     """
     found = {}
     for line in texts:
@@ -37,7 +37,7 @@ def listening_owners(
 
 
 def _takes(host: str, address: IPv4Address | IPv6Address) -> bool:
-    if _hex(host) == 0:  # any address; one of IPv6 takes both kinds unless it is told not to
+    if _hex(host) == 0:  # any address; by default an IPv6 socket accepts IPv4 as well
         return len(host) == 32 or isinstance(address, IPv4Address)
     own = _address(host)
     if isinstance(own, IPv6Address) and own.ipv4_mapped is not None:
@@ -46,7 +46,7 @@ def _takes(host: str, address: IPv4Address | IPv6Address) -> bool:
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
-    """Words of 32 bits, each in the machine's order, which is little-endian nearly everywhere."""
+    """Parse an address of 32-bit words in the machine's byte order, nearly always little-endian."""
     try:
         raw = bytes.fromhex(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""This machine's own figures, read from files that stay open."""
+"""This machine's own figures, read from files that are kept open."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _SEARCH_AGAIN_S = 2.0
 
 
 class LocalHost:
-    """A source over this machine's /proc and cgroups, and one process on it.
+    """A source over this machine's /proc and cgroups, and over one process.
 
-    A process that ends takes its figures along; the host's stay. One that runs in a network
-    namespace of its own is given the interfaces of that namespace.
+    When the process ends, its figures end too; the host's continue. For a process in its own
+    network namespace, that namespace's interfaces are reported.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class LocalHost:
         peer: str | None = None,
         find: Callable[[], int | None] | None = None,
     ) -> None:
-        """Nothing is opened yet.
+        """Store what to observe; nothing is opened yet.
 
         Args:
-            name: whose it is.
-            pid: the server's process, where there is one on this machine.
+            name: the source's name.
+            pid: the server's process, if it runs on this machine.
             datadir: its data folder, as the process sees it.
-            peer: the name or address at the other end of the load; none for a unix socket.
-            find: looks for the process again once it has ended, as a server may be started again.
+            peer: the name or address at the other end of the load; `None` for a unix socket.
+            find: looks for the process again after it has ended, since a server may be restarted.
         """
         self.name = name
         self._pid = pid
@@ -61,7 +61,7 @@ class LocalHost:
         self._host: Host | None = None
 
     def read(self) -> Reading:
-        """All figures of this moment.
+        """Read all current figures.
 
         Raises:
             SourceError: there is no /proc.
@@ -86,7 +86,7 @@ class LocalHost:
         )
 
     def surroundings(self) -> HostSurroundings:
-        """What hardly changes: see `model.surroundings`."""
+        """The facts that hardly ever change: see `model.surroundings`."""
         host = self._host or self._learn()
         device = data_device(self._datadir, self._pid)
         with OpenFiles() as files:
@@ -106,7 +106,7 @@ class LocalHost:
         )
 
     def _search_again(self, now_s: float) -> None:
-        """The next reading is of the process that is there then."""
+        """Look for the process again, for the next reading."""
         if self._find is None or now_s < self._searched_s + _SEARCH_AGAIN_S:
             return
         self._searched_s = now_s
@@ -132,9 +132,9 @@ class LocalHost:
 
 
 class OpenFiles:
-    """Files of the kernel that are opened once and read again and again.
+    """Kernel files that are opened once and read repeatedly.
 
-    One that cannot be opened is not tried again, and is missing among the texts.
+    A file that cannot be opened is not tried again, and is missing from the texts.
     """
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class OpenFiles:
         self.close()
 
     def texts(self, paths: Iterable[str]) -> dict[str, str]:
-        """What they say now, by path."""
+        """The current contents by path."""
         found = {}
         for path in paths:
             text = self._text(path)
@@ -168,7 +168,7 @@ class OpenFiles:
             return None
         try:
             return _whole(handle)
-        except OSError:  # the process has ended, or it may not be read
+        except OSError:  # the process has ended, or the file may not be read
             os.close(handle)
             self._open[path] = None
             return None
@@ -183,7 +183,7 @@ class OpenFiles:
 
 
 def _whole(handle: int) -> str:
-    """All of the file: the kernel makes it up again for who reads from its beginning."""
+    """Read the whole file: the kernel generates it again for each read from its start."""
     pieces = []
     at = 0
     while piece := os.pread(handle, _CHUNK, at):
@@ -200,15 +200,15 @@ def _bytes_of(path: str) -> bytes | None:
 
 
 def data_device(datadir: str | Path | None, pid: int | None) -> str | None:
-    """`MAJOR:MINOR` of the device that the folder is on, as the process sees the folder."""
+    """`MAJOR:MINOR` of the device that holds the folder, as the process sees it."""
     found = _of_folder(datadir, pid, os.stat)
     return f"{os.major(found.st_dev)}:{os.minor(found.st_dev)}" if found else None
 
 
 def data_space(datadir: str | Path | None, pid: int | None) -> dict[str, float]:
-    """Bytes of the file system that the folder is on, as gauges: those free, and all of it.
+    """Free and total bytes of the file system that holds the folder, as gauges.
 
-    Free are those that a program may take which is not root's.
+    Free means available to programs that do not run as root.
     """
     found = _of_folder(datadir, pid, os.statvfs)
     if found is None:
@@ -222,7 +222,7 @@ _Found = TypeVar("_Found")
 def _of_folder(
     datadir: str | Path | None, pid: int | None, ask: Callable[[str], _Found]
 ) -> _Found | None:
-    """What the system says of a folder, as the process sees it where there is one."""
+    """Call a function of the system on a folder, as the process sees it if there is one."""
     if datadir is None:
         return None
     places = [str(datadir)] if pid is None else [f"/proc/{pid}/root{datadir}", str(datadir)]
@@ -230,7 +230,7 @@ def _of_folder(
         try:
             return ask(place)
         except FileNotFoundError:
-            return None  # the process has no such folder, so ours is another one
+            return None  # the process has no such folder, so ours would be a different one
         except OSError:
             continue
     return None

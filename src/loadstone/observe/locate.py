@@ -1,6 +1,6 @@
-"""Which process on this machine is the server that a target means.
+"""Finds the process on this machine that is the server of a target.
 
-A wrong process would be worse than none: each way ends with a look at the program that runs.
+A wrong process would be worse than none, so each way ends with a check of the program that runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from loadstone.runs.safe_open import opened
 _SOCKET_S = 2.0
 _UPTIME_TOLERANCE_S = 5.0
 _LONGEST_NOTE = 32
-"""Bytes of a pid file: a number, and the end of its line."""
+"""Bytes of a pid file: a number and the line's end."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class ServerProcess:
 
     pid: int
     why: str
-    """How it was found, for a person: `it owns the socket`."""
+    """How it was found, for display: `it owns the socket`."""
 
 
 def find_server_process(
     target: Target, variables: Mapping[str, str], uptime_s: float | None
 ) -> ServerProcess | None:
-    """Look for it; `None` where nothing proves which one it is.
+    """Find the server's process; `None` unless something proves which process it is.
 
     Args:
-        target: a unix socket is asked who listens; so are this machine's own addresses.
+        target: its unix socket, or its port on this machine's own addresses, leads to the listener.
         variables: the server's, as SHOW GLOBAL VARIABLES has them.
         uptime_s: the server's `Uptime` at about this moment.
     """
@@ -56,7 +56,8 @@ def find_server_process(
         pid = _listener(target.host, target.tcp_port)
         if pid is not None and _runs_a_server(pid):
             return ServerProcess(pid, "it listens on the port")
-    # A server elsewhere names a file of its own host, and here that would be another one.
+    # A server on another host names a pid file of its own host; here that path would be another
+    # file.
     if uptime_s is None or variables.get("hostname") != socket.gethostname():
         return None
     pid = _noted(variables)
@@ -69,7 +70,7 @@ def find_server_process(
 
 
 def _owner_of(path: Path) -> int | None:
-    """Who made the socket listen; 0 is a process that this namespace does not show."""
+    """The process that made the socket listen; 0 if this namespace does not show it."""
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(_SOCKET_S)
         try:
@@ -81,9 +82,10 @@ def _owner_of(path: Path) -> int | None:
 
 
 def forwarder(target: Target) -> str:
-    """The program that takes a target's connections on this machine; empty: nobody shows.
+    """The program on this machine that accepts a target's connections; empty if none is visible.
 
-    Where `find_server_process` finds no server, it leads to one, as a tunnel or a proxy does.
+    Where `find_server_process` finds no server, that program leads to one, as a tunnel or a proxy
+    does.
     """
     if target.socket is not None:
         pid = _owner_of(target.socket)
@@ -98,10 +100,10 @@ def _name(pid: int) -> str:
 
 
 def _listener(host: str, port: int) -> int | None:
-    """Who listens on that port of one of this machine's own addresses, if exactly one does.
+    """The process that listens on that port of this machine, if exactly one does.
 
-    What another user's process has open is not shown to everybody, and whose a socket is, is: then
-    a server of that user is it.
+    The open files of other users' processes are hidden, but the owner of a socket is not: then that
+    user's server process is taken.
     """
     owners = _listening(host, port)
     servers = [pid for pid in _processes() if owners and _runs_a_server(pid)]
@@ -112,7 +114,7 @@ def _listener(host: str, port: int) -> int | None:
 
 
 def _listening(host: str, port: int) -> dict[str, str]:
-    """The users whose sockets listen there, by inode; none on an address of another machine."""
+    """The owners of the sockets that listen there, by inode; none for another machine's address."""
     tables = [_text(f"/proc/net/{name}") for name in ("tcp", "tcp6")]
     own = local_addresses(_text("/proc/net/fib_trie"), _text("/proc/net/if_inet6"))
     owners: dict[str, str] = {}
@@ -124,7 +126,7 @@ def _listening(host: str, port: int) -> dict[str, str]:
 
 
 def _user_of_hidden(pid: int) -> str | None:
-    """The number of the user whose process it is, where we may not look at what it has open."""
+    """The id of the process's user, if we may not see which files it has open."""
     try:
         os.listdir(f"/proc/{pid}/fd")
     except PermissionError:
@@ -149,7 +151,7 @@ def _processes() -> Iterator[int]:
 
 
 def _holds(pid: int, inodes: Iterable[str]) -> bool:
-    """Whether the process has one of these sockets open, as far as we may look."""
+    """Whether the process has one of these sockets open, as far as we may see."""
     wanted = {f"socket:[{inode}]" for inode in inodes}
     folder = f"/proc/{pid}/fd"
     try:
@@ -157,17 +159,17 @@ def _holds(pid: int, inodes: Iterable[str]) -> bool:
     except OSError:
         return False
     for handle in handles:
-        with contextlib.suppress(OSError):  # closed meanwhile
+        with contextlib.suppress(OSError):  # closed in the meantime
             if os.readlink(f"{folder}/{handle}") in wanted:
                 return True
     return False
 
 
 def _runs_a_server(pid: int) -> bool:
-    """By the program's file, which a process cannot change; a loader's is in its first words."""
+    """Check the program's file, which a process cannot change; for a loader, its arguments."""
     try:
         program = os.path.basename(os.readlink(f"/proc/{pid}/exe")).removesuffix(" (deleted)")
-    except OSError:  # somebody else's: its name is what there is
+    except OSError:  # another user's process: only its name is visible
         return is_server(_text(f"/proc/{pid}/comm").strip())
     if not is_loader(program):
         return is_server(program)
@@ -176,9 +178,9 @@ def _runs_a_server(pid: int) -> bool:
 
 
 def _noted(variables: Mapping[str, str]) -> int | None:
-    """The process that the server's pid file names, where we may read it.
+    """The process named in the server's pid file, if we may read it.
 
-    The server chose the name: it may be a FIFO, which never ends, or a device.
+    The server chose the file's name: it may be a FIFO, whose read never ends, or a device.
     """
     name = variables.get("pid_file", "")
     if not name or "\0" in name:

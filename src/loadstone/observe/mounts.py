@@ -1,4 +1,4 @@
-"""Where file systems are mounted, and on which disk a folder is."""
+"""Where file systems are mounted, and which disk holds a folder."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ class Mount:
     """A line of /proc/PID/mountinfo."""
 
     device: str
-    """`MAJOR:MINOR`; the major is 0 where no single block device is behind it."""
+    """`MAJOR:MINOR`; the major is 0 if there is no single block device behind it."""
     root: str
-    """Which folder of the file system is mounted."""
+    """The folder of the file system that is mounted."""
     point: str
     kind: str
     source: str
     options: frozenset[str]
-    """Options of the file system; that of a cgroup has its controllers here."""
+    """Options of the file system; for cgroup version 1 they name the controllers."""
     flags: frozenset[str] = frozenset()
     """Options of this mount alone, such as `noatime`."""
 
 
 def mounts_of(text: str) -> list[Mount]:
-    """/proc/PID/mountinfo, see proc(5); lines that are not as described there are left out."""
+    """Parse /proc/PID/mountinfo, see proc(5); malformed lines are left out."""
     found = []
     for line in text.splitlines():
         before, separator, after = line.partition(" - ")
@@ -50,20 +50,21 @@ def mounts_of(text: str) -> list[Mount]:
 
 
 def _plain(text: str) -> str:
-    """Blanks and backslashes stand there as three octal digits."""
+    """Decode the octal escapes of blanks and backslashes."""
     return re.sub(r"\\([0-3][0-7]{2})", lambda found: chr(int(found[1], 8)), text)
 
 
 def disk_behind(device: str, disks: Mapping[str, str], mounts: Sequence[Mount]) -> str | None:
-    """The disk that holds a file of this device number (`MAJOR:MINOR`), by its name.
+    """The name of the disk that holds a file with this device number (`MAJOR:MINOR`).
 
-    A partition is its disk; what LVM or RAID made is itself. A file system that has no device
-    of its own (btrfs) is what its mount names; `None`: memory, a network's, or not to be told.
+    For a partition it is its disk; a volume of LVM or RAID is returned itself. A file system
+    without a device number of its own (btrfs) is looked up by its mount. `None` for memory, network
+    file systems and unknown devices.
 
     Args:
-        device: of the file, as its st_dev says.
+        device: the file's, from its st_dev.
         disks: names of all block devices by number, see `procfs.disk_names`.
-        mounts: of the process that sees the file.
+        mounts: those of the process that sees the file.
     """
     name = disks.get(device)
     if name is None:

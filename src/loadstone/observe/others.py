@@ -1,9 +1,9 @@
-"""What of a server's work is that of others, and how they fare.
+"""Other clients' share of a server's work, and how their statements fare.
 
-Connections are told apart by account: those of the user and the client's host that this connection
-has itself are taken for ours, and all others for others'. Where more of our account's are there
-than we hold, those beyond are others' too; that is for whoever knows how many we hold. A load from
-several machines is told by its user alone.
+Connections are attributed by account: those with the user and client host of this connection count
+as ours, all others as others'. If there are more connections of our account than we hold, the rest
+are others' too; the caller, which knows how many we hold, subtracts them. A load from several
+machines is recognised by its user alone.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from loadstone.model.target import Endpoint
 from loadstone.observe.slowdown import Statements
 
 STATEMENTS_EVERY_S = 3.0
-"""The server adds up the sums of all its connections for each answer: not every second."""
+"""For each answer the server adds up the sums of all its connections, so not every second."""
 
 OWN_RUNNING, OTHERS_RUNNING = "own.running", "others.running"
 OWN_CONNECTED, OTHERS_CONNECTED = "own.connected", "others.connected"
 RUNNING, CONNECTED = "status.threads_running", "status.threads_connected"
 LOADS_OF_OWN = "loads.own"
-"""Other load generators of our own account that are at work on the same schemas."""
+"""Other load generators that use our account and drive the same schemas."""
 LOADS_UNSEEN = "loads.unseen"
-"""Those whose connections the server does not show to us."""
+"""Load generators whose connections the server does not show to us."""
 LATENCY, SLOWDOWN = "others_latency", "others_slowdown"
 
 
 @dataclass
 class Before:
-    """What was seen of the others while there was no load of ours."""
+    """The other clients' figures from before our load started."""
 
     statements: Statements = field(default_factory=dict)
     running: float = 0.0
-    """The most of their threads."""
+    """The highest number of their running threads."""
     is_known: bool = False
-    """Nothing is added any more: a load has begun."""
+    """The load has started, so nothing is added any more."""
 
 
 @dataclass(frozen=True)
 class Others:
-    """What can be told of a server's others, by what it is and by what we may ask."""
+    """What the server and our privileges let us see of other clients."""
 
     sees_all: bool
     """Whether the connections of other accounts are shown (PROCESS)."""
@@ -52,17 +52,18 @@ class Others:
 
 @dataclass(frozen=True)
 class OthersAsked:
-    """Of one server: what is wanted of its others, and of its status."""
+    """What to read from one server about its other clients and its status."""
 
     name: SourceName
     endpoint: Endpoint
     others: Others
     before: Before
     rows: frozenset[str]
-    """Rows of the status by name, in lower case."""
+    """Wanted rows of the status by name, in lower case."""
     wants_statements: bool
-    """Whether others' statements are summed up; the server must have the sums."""
+    """Whether to sum up others' statements; the server must have the sums."""
     by_user: bool = False
-    """Loads come from several machines: the user alone says whose a connection is."""
+    """The load comes from several machines: a connection is ours if its user is."""
     schemas: tuple[str, ...] = ()
-    """Those that are driven here: who drives them as well is none of those to be spared."""
+    """The schemas driven here: others that drive them as well do not count as clients to protect.
+    """

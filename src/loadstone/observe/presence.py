@@ -1,8 +1,8 @@
-"""Who is at work on a schema: runs side by side, whatever makes or drops tables alone.
+"""Announces who works on a schema: runs may share one, making or dropping tables excludes others.
 
-Locks of the server (`locks`) tell programs on different hosts of each other. Whoever makes or drops
-tables takes the schema's lock; a run takes the first free of its places. Each takes its own before
-it looks for the other's, so that of two at least one sees the other.
+Programs on different hosts find each other by the server's locks (`locks`). A program that makes or
+drops tables takes the schema's lock; a run takes the first free one of its places. Each takes its
+own lock before it looks for the other kind, so at least one of two notices the other.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from loadstone.servers.errors import GuardError
 from loadstone.servers.locks import Holder, NoLocks
 
 PLACES = 32
-"""Runs that can be told of each other in one schema; more go on, and are not told."""
+"""Runs in one schema that can be recognised; further ones run unannounced."""
 
 _NAME_LENGTH = 64
 
 _own: set[tuple[str, int]] = set()
-"""Connections of this process that hold a schema's lock: an experiment prepares under its own."""
+"""Connections of this process that hold a schema's lock, as an experiment prepares under its own.
+"""
 
 
 class Present(NamedTuple):
-    """Somebody who is at work on a schema."""
+    """A program that works on a schema."""
 
     does: Literal["run", "make tables"]
     holder: Holder
@@ -47,12 +48,12 @@ class Present(NamedTuple):
 
 @contextlib.contextmanager
 def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]:
-    """Keep every other program out of a schema, for as long as this goes on.
+    """Keep every other program out of a schema while the context lasts.
 
     A server without such locks keeps nobody out.
 
     Raises:
-        GuardError: another is at work there.
+        GuardError: another program works on it.
         TargetError: the connection was lost.
     """
     lock = _lock_of(schema)
@@ -73,7 +74,7 @@ def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]
 
 @contextlib.contextmanager
 def beside(connection: Connection, target: Target, schema: str) -> Iterator[tuple[Present, ...]]:
-    """Let others know of a run; gives the runs that are at work there as well.
+    """Announce a run to others; gives the other runs that work on the schema.
 
     Raises:
         GuardError: tables are being made or dropped there.
@@ -94,14 +95,15 @@ def beside(connection: Connection, target: Target, schema: str) -> Iterator[tupl
 
 
 def is_held(connection: Connection, target: Target, schema: str) -> bool:
-    """Whether the connection is there, and has the schema's lock or a run's place."""
+    """Whether the connection is alive and holds the schema's lock or a run's place."""
     return family_of(target).locks.is_ours(connection, target, _lock_of(schema), *_places(schema))
 
 
 def announce(connection: Connection, target: Target, schema: str) -> None:
-    """Let others know of a run for as long as the connection lives, without asking anything.
+    """Announce a run for as long as the connection lives, without any check.
 
-    It takes one of the later places by chance: of two that take the same, one is told of.
+    It takes one of the later places at random; if two programs take the same place, only one is
+    announced.
 
     Raises:
         TargetError: the connection was lost, or the server has no such locks.
@@ -111,7 +113,7 @@ def announce(connection: Connection, target: Target, schema: str) -> None:
 
 
 def at_work(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
-    """All that are at work on a schema now, as far as the server can tell.
+    """All programs that work on a schema now, as far as the server shows them.
 
     Raises:
         TargetError: the connection was lost.
@@ -123,7 +125,7 @@ def at_work(connection: Connection, target: Target, schema: str) -> tuple[Presen
 
 
 def places_taken(connection: Connection, target: Target, schema: str) -> tuple[int, ...]:
-    """The connections that hold the places of runs, ours as well: cheap, to be asked often.
+    """The connections that hold the places of runs, including ours; cheap enough to ask often.
 
     Raises:
         TargetError: the connection was lost.
@@ -135,7 +137,7 @@ def places_taken(connection: Connection, target: Target, schema: str) -> tuple[i
 
 
 def runs_of_others(connection: Connection, target: Target, schema: str) -> tuple[Present, ...]:
-    """The runs at work on a schema that are none of this process.
+    """The runs on a schema that do not belong to this process.
 
     Raises:
         TargetError: the connection was lost.
@@ -148,7 +150,7 @@ def runs_of_others(connection: Connection, target: Target, schema: str) -> tuple
 
 @contextlib.contextmanager
 def _ours(connection: Connection, target: Target, lock: str) -> Iterator[None]:
-    """What this connection holds is known for our own, until it is given back."""
+    """Register the lock held by this connection as our own while the context lasts."""
     own = _key(
         connection, target, family_of(target).locks.number_of_holder(connection, target, lock)
     )
@@ -169,12 +171,12 @@ def _not_own(
 
 
 def _key(connection: Connection, target: Target, number: int | None) -> tuple[str, int]:
-    """A connection, by the server's own words: it may be reached under several addresses."""
+    """Identify a connection by what the server calls itself, as it may have several addresses."""
     return family_of(target).server_of(connection, target), number or 0
 
 
 def _after_grace(look: Callable[[], tuple[Present, ...]]) -> tuple[Present, ...]:
-    """Who is still there when the server had time to notice who is gone."""
+    """Who is still there after the server had time to notice connections that are gone."""
     until = time.monotonic() + locks.GRACE_S
     while (there := look()) and time.monotonic() < until:
         time.sleep(locks.TRY_EVERY_S)

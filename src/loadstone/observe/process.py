@@ -1,10 +1,10 @@
-"""What /proc/PID says of one process: texts in, figures out. See the manual page proc(5)."""
+"""What /proc/PID says about one process: texts in, figures out. See proc(5)."""
 
 from __future__ import annotations
 
 from loadstone.observe.latest import Figures, Scale, count, counts
 
-# Counted from the state, which is the first word behind the name in parentheses.
+# Counted from the state, the first word after the name in parentheses.
 _STATE, _MINOR, _MAJOR, _USER, _SYSTEM, _THREADS, _STARTED, _RSS = 0, 7, 9, 11, 12, 17, 19, 21
 _STOPPED = ("T", "t")
 _IO = {
@@ -16,9 +16,9 @@ _IO = {
 
 
 def stat(text: str, scale: Scale, into: Figures) -> None:
-    """/proc/PID/stat: CPU time and faults of its threads, how many, memory, if stopped.
+    """Parse /proc/PID/stat: CPU time, faults and number of threads, memory, whether it is stopped.
 
-    `cpu_user_s` and `cpu_sys_s` are counted in ticks, 10 ms mostly.
+    `cpu_user_s` and `cpu_sys_s` are counted in ticks, mostly of 10 ms.
     """
     words = _after_the_name(text)
     at = (_USER, _SYSTEM, _MINOR, _MAJOR, _THREADS, _RSS)
@@ -36,23 +36,23 @@ def stat(text: str, scale: Scale, into: Figures) -> None:
 
 
 def started_ticks(text: str) -> float | None:
-    """/proc/PID/stat: when it began, in ticks after the boot."""
+    """Parse /proc/PID/stat: when the process started, in ticks since the boot."""
     words = _after_the_name(text)
     return count(words[_STARTED]) if len(words) > _STARTED else None
 
 
 def has_ended(text: str) -> bool:
-    """/proc/PID/stat: whether it only waits to be reaped."""
+    """Parse /proc/PID/stat: whether the process has ended and only waits to be reaped."""
     return _after_the_name(text)[:1] in (["Z"], ["X"])
 
 
 def _after_the_name(text: str) -> list[str]:
-    # The name may have any characters, parentheses among them.
+    # The name may contain any characters, including parentheses.
     return text.rpartition(")")[2].split()
 
 
 def io(text: str, into: Figures) -> None:
-    """/proc/PID/io: bytes that went to and came from disks, and calls that read and wrote."""
+    """Parse /proc/PID/io: bytes read from and written to disks, and calls that read and wrote."""
     for line in text.splitlines():
         name, _, rest = line.partition(":")
         if name in _IO and (value := count(rest.strip())) is not None:
@@ -60,7 +60,7 @@ def io(text: str, into: Figures) -> None:
 
 
 def allowed(text: str, into: Figures) -> None:
-    """/proc/PID/status: on how many cores its main thread may run (taskset, cpuset)."""
+    """Parse /proc/PID/status: on how many cores the main thread may run (taskset, cpuset)."""
     for line in text.splitlines():
         name, _, rest = line.partition(":")
         if name == "Cpus_allowed_list" and (cores := _listed(rest.strip())):
@@ -68,7 +68,7 @@ def allowed(text: str, into: Figures) -> None:
 
 
 def _listed(text: str) -> int | None:
-    """How many numbers a list such as `0-3,8` has."""
+    """How many numbers a list such as `0-3,8` contains; `None` if it is not such a list."""
     total = 0
     for part in text.split(","):
         first, dash, last = part.partition("-")

@@ -1,8 +1,8 @@
-"""What /proc says of a whole host, as counters and gauges: texts in, figures out.
+"""What /proc says about a whole host, as counters and gauges: texts in, figures out.
 
 The files are described in the kernel's Documentation/filesystems/proc.rst, admin-guide/iostats.rst
-and accounting/psi.rst. A line that is not as described there is left out, whole; so is a figure
-that a kernel does not have.
+and accounting/psi.rst. A malformed line is left out as a whole; so is a figure that the kernel does
+not have.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from loadstone.observe.latest import Figures, Scale, count, counts
 
-_SECTOR_BYTES = 512  # in this file, whatever the device has
+_SECTOR_BYTES = 512  # in this file, whatever the device's sector size
 _MODES = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "softirq_s", "steal_s")
 _STAT = {
     "ctxt": ("counters", "context_switches"),
@@ -38,7 +38,7 @@ _MEMORY = {
     "Dirty": "memory.dirty_bytes",
     "Writeback": "memory.writeback_bytes",
 }
-# Of a disk's columns after its name: figure, column, how much one of it is.
+# Columns of a disk after its name: figure, column, factor.
 _DISK = (
     ("reads", 0, 1.0),
     ("read_bytes", 2, _SECTOR_BYTES),
@@ -56,9 +56,9 @@ _NO_DISK = ("loop", "ram", "zram", "sr", "fd")
 
 
 def cpu(text: str, scale: Scale, into: Figures) -> None:
-    """/proc/stat: time by core and mode, context switches, forks, who runs and who is blocked.
+    """Parse /proc/stat: time by core and mode, context switches, forks, running and blocked tasks.
 
-    A guest's time is part of `user_s`, as the kernel has it.
+    A guest's time is part of `user_s`, as in the kernel.
     """
     cores = 0
     for line in text.splitlines():
@@ -88,7 +88,7 @@ def _cpu_names(label: str) -> tuple[str, ...] | None:
 
 
 def disks(text: str, into: Figures) -> None:
-    """/proc/diskstats: one set of figures a disk; what a partition did is in its disk's."""
+    """Parse /proc/diskstats: figures per disk, which include those of its partitions."""
     rows = _disk_rows(text)
     for name in whole_disks(rows):
         values = counts(rows[name][3:])
@@ -102,7 +102,7 @@ def disks(text: str, into: Figures) -> None:
 
 
 def whole_disks(names: Collection[str]) -> list[str]:
-    """Devices that are disks: no partition of another of them, no loop, RAM or optical device."""
+    """Devices that are disks: no partitions of listed devices, no loop, RAM or optical devices."""
     return [
         name
         for name in names
@@ -111,9 +111,9 @@ def whole_disks(names: Collection[str]) -> list[str]:
 
 
 def disk_of_partition(name: str, names: Collection[str]) -> str:
-    """The disk of which this is a partition (`sda1`, `nvme0n1p2`); a disk's own name otherwise.
+    """The disk of a partition (`sda1`, `nvme0n1p2`); the name itself if it is a disk.
 
-    Some virtual machines have `xvda1` and no `xvda`: that is a disk.
+    Some virtual machines have `xvda1` and no `xvda`: then `xvda1` is the disk.
     """
     stem = name.rstrip("0123456789")
     if stem == name:
@@ -124,7 +124,7 @@ def disk_of_partition(name: str, names: Collection[str]) -> str:
 
 
 def disk_names(text: str) -> dict[str, str]:
-    """/proc/diskstats: the name of each block device, partitions too, by `MAJOR:MINOR`."""
+    """Parse /proc/diskstats: the name of each block device and partition by `MAJOR:MINOR`."""
     return {f"{row[0]}:{row[1]}": name for name, row in _disk_rows(text).items()}
 
 
@@ -134,7 +134,7 @@ def _disk_rows(text: str) -> dict[str, list[str]]:
 
 
 def nics(text: str, into: Figures) -> None:
-    """/proc/net/dev: one set of figures an interface; a name may itself have dots (`eth0.100`)."""
+    """Parse /proc/net/dev: figures per interface, whose name may contain dots (`eth0.100`)."""
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
         values = counts(rest.split()) if colon else None
@@ -146,7 +146,7 @@ def nics(text: str, into: Figures) -> None:
 
 
 def nic_names(text: str) -> list[str]:
-    """/proc/net/dev: the interfaces of a network namespace."""
+    """Parse /proc/net/dev: the interfaces of a network namespace."""
     figures = Figures()
     nics(text, figures)
     end = ".bytes_in"
@@ -154,7 +154,7 @@ def nic_names(text: str) -> list[str]:
 
 
 def memory(text: str, into: Figures) -> None:
-    """/proc/meminfo: what there is, what is free, and what waits to be written."""
+    """Parse /proc/meminfo: total memory, free memory, and memory waiting to be written."""
     swap: dict[str, float] = {}
     for line in text.splitlines():
         name, _, rest = line.partition(":")
@@ -173,7 +173,7 @@ def memory(text: str, into: Figures) -> None:
 
 
 def paging(text: str, into: Figures) -> None:
-    """/proc/vmstat: faults of all processes, and pages that went to and came from swap."""
+    """Parse /proc/vmstat: page faults of all processes, and pages swapped in and out."""
     seen: dict[str, float] = {}
     for line in text.splitlines():
         name, _, rest = line.partition(" ")
@@ -185,19 +185,19 @@ def paging(text: str, into: Figures) -> None:
 
 
 def keep_paging(seen: dict[str, float], into: Figures) -> None:
-    """Enter what is known of faults and swap, by the kernel's names for them."""
+    """Add the known figures on faults and swapping, given under the kernel's names."""
     if "pswpin" in seen:
         into.counters["memory.swap_in_pages"] = seen["pswpin"]
     if "pswpout" in seen:
         into.counters["memory.swap_out_pages"] = seen["pswpout"]
     if "pgmajfault" in seen:
         into.counters["memory.major_faults"] = seen["pgmajfault"]
-        if "pgfault" in seen:  # which counts both kinds
+        if "pgfault" in seen:  # pgfault counts both kinds
             into.counters["memory.minor_faults"] = seen["pgfault"] - seen["pgmajfault"]
 
 
 def load(text: str, into: Figures) -> None:
-    """/proc/loadavg: means of the tasks that run or wait for a disk over 1, 5 and 15 minutes."""
+    """Parse /proc/loadavg: mean tasks that run or wait for a disk over 1, 5 and 15 minutes."""
     for name, word in zip(("load_1m", "load_5m", "load_15m"), text.split(), strict=False):
         whole, point, part = word.partition(".")
         if point and count(whole) is not None and count(part) is not None:
@@ -205,9 +205,9 @@ def load(text: str, into: Figures) -> None:
 
 
 def pressure(resource: str, text: str, into: Figures) -> None:
-    """/proc/pressure/*: for how long some, or all, tasks have waited for this resource.
+    """Parse /proc/pressure/*: how long some, or all, tasks have waited for this resource.
 
-    That all wait for a core has no meaning for a whole host; the kernel writes noughts there.
+    For a whole host, "all tasks wait for a core" has no meaning; the kernel writes zeros there.
     """
     for line in text.splitlines():
         kind, _, rest = line.partition(" ")
@@ -218,7 +218,7 @@ def pressure(resource: str, text: str, into: Figures) -> None:
 
 
 def tcp(text: str, into: Figures) -> None:
-    """/proc/net/snmp: segments sent, and those sent again."""
+    """Parse /proc/net/snmp: segments sent, and segments sent again."""
     lines = [line.split() for line in text.splitlines() if line.startswith("Tcp: ")]
     if len(lines) != 2 or len(lines[0]) != len(lines[1]):
         return

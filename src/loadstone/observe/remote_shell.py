@@ -1,7 +1,7 @@
-"""A shell on another host, behind one ssh that stays: commands in, what they print out.
+"""A shell on another host over one lasting ssh connection: commands in, their output out.
 
-It is the system's OpenSSH client, with its user's own configuration, keys and jump hosts. Nothing
-is ever asked of the user, and nothing waits without an end.
+It uses the system's OpenSSH client with the user's own configuration, keys and jump hosts. It never
+prompts the user, and every wait has a limit.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
 
 _OPTIONS = (
-    "BatchMode=yes",  # no question that nobody answers
+    "BatchMode=yes",  # no prompt that nobody answers
     "ConnectTimeout=5",
     "ServerAliveInterval=5",
     "ServerAliveCountMax=2",
-    "ControlMaster=no",  # others' connections may be used, ours is nobody's
-    "ClearAllForwardings=yes",  # ports; the next two are apart from them
+    "ControlMaster=no",  # others' connections may be used, ours is not shared
+    "ClearAllForwardings=yes",  # port forwardings; the next two are separate options
     "ForwardAgent=no",
     "ForwardX11=no",
     "PermitLocalCommand=no",
     "RemoteCommand=none",
     "RequestTTY=no",
-    "LogLevel=ERROR",  # no banner: the last line is why it ended
+    "LogLevel=ERROR",  # no banner, so the last line is the reason why ssh ended
 )
 _ANSWER_BYTES_MAX = 8 << 20
 _LAST_WORDS_S = 1.0
@@ -43,10 +43,10 @@ _END_S = 1.0
 
 @dataclass(frozen=True)
 class Destination:
-    """Where to: `host`, `user@host`, `user@host:port`, `user@[2001:db8::1]:port`."""
+    """An ssh destination: `host`, `user@host`, `user@host:port`, `user@[2001:db8::1]:port`."""
 
     host: str
-    """With the user, as ssh takes it; it may be a name of the user's configuration."""
+    """The host with its user, as ssh takes it; it may be an alias from the user's configuration."""
     port: int | None = None
 
     def __str__(self) -> str:
@@ -54,10 +54,10 @@ class Destination:
 
     @classmethod
     def parse(cls, text: str) -> Destination:
-        """Take it apart.
+        """Parse a destination.
 
         Raises:
-            PlaceError: it is none; it could be taken for an option of ssh.
+            PlaceError: it is not a destination, or ssh could take it for an option.
         """
         user, at, place = text.strip().rpartition("@")
         host, port = place, ""
@@ -89,11 +89,11 @@ class RemoteShell:
     """One ssh process with a POSIX shell at its far end."""
 
     def __init__(self, destination: Destination, options: Sequence[str] = ()) -> None:
-        """Nothing is started yet.
+        """Store the destination; nothing is started yet.
 
         Args:
-            destination: where to.
-            options: more of ssh's, such as `-i FILE` as two words; they win over ours.
+            destination: the host to connect to.
+            options: further ssh options, such as `-i FILE` as two words; they override ours.
         """
         port = [] if destination.port is None else ["-p", str(destination.port)]
         ours = [word for option in _OPTIONS for word in ("-o", option)]
@@ -104,14 +104,14 @@ class RemoteShell:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is an ssh that can be asked."""
+        """Whether ssh has been started and still runs."""
         return self._child is not None
 
     def open(self) -> None:
-        """Start ssh; whether it arrives is seen when it is asked.
+        """Start ssh; a failure to connect only shows in the first `ask`.
 
         Raises:
-            SourceError: there is no such program.
+            SourceError: ssh is not installed.
         """
         try:
             self._child = subprocess.Popen(
@@ -120,7 +120,7 @@ class RemoteShell:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                start_new_session=True,  # Ctrl-C is for us; ssh ends when we close it
+                start_new_session=True,  # Ctrl-C must not reach ssh, which ends when we close it
             )
         except OSError as error:
             raise SourceError(
@@ -133,10 +133,10 @@ class RemoteShell:
             ) from None
 
     def ask(self, command: str, within_s: float) -> str:
-        """What the command prints; its errors are not asked for.
+        """The command's standard output.
 
         Raises:
-            SourceError: the connection was refused or cut, or took too long. It is closed then.
+            SourceError: the connection was refused or cut, or took too long. It is then closed.
         """
         child = self._child
         if child is None or child.stdin is None or child.stdout is None:
@@ -158,11 +158,11 @@ class RemoteShell:
             ) from None
         except (OSError, EOFError):
             raise self._why() from None
-        # What a login prints comes before the first mark.
+        # The login may print something before the first mark.
         return text.partition(f"{begin}\n")[2]
 
     def close(self) -> None:
-        """End ssh, and with it the shell over there."""
+        """End ssh, and with it the remote shell."""
         child, self._child = self._child, None
         if child is None:
             return
@@ -173,7 +173,7 @@ class RemoteShell:
         for number in (signal.SIGTERM, signal.SIGKILL):
             if child.poll() is not None:
                 return
-            # The session is its own: this reaches the proxy commands that it started.
+            # It has a session of its own, so this also reaches the proxy commands that it started.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, number)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -198,7 +198,7 @@ def _until(pipe: IO[bytes], end: bytes, deadline: float) -> str:
 
     Raises:
         TimeoutError: the deadline has passed.
-        EOFError: there is no more; or far too much.
+        EOFError: the output ended, or is far too long.
     """
     got = bytearray()
     with selectors.DefaultSelector() as ready:
@@ -215,7 +215,7 @@ def _until(pipe: IO[bytes], end: bytes, deadline: float) -> str:
 
 
 def _last_line(pipe: IO[bytes]) -> str:
-    """The last words of a program that has ended or is about to."""
+    """The last line written by a program that has ended or is about to."""
     got = b""
     deadline = time.monotonic() + _LAST_WORDS_S
     with selectors.DefaultSelector() as ready:

@@ -1,4 +1,4 @@
-"""How far a replica is behind, by its own word."""
+"""How far a replica is behind, as it reports itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LAG = "replica_lag"
 
 @dataclass(frozen=True)
 class Behind:
-    """What a replica says: of several sources, of the one that it is furthest behind."""
+    """A replica's lag; with several sources, that of the source it is furthest behind."""
 
     seconds: float | None
-    """`None`: it is not replicating, so that it falls further behind with each second."""
+    """`None`: it is not replicating, so its lag grows with each second."""

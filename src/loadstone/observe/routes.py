@@ -1,7 +1,7 @@
-"""Which interface carries the traffic to a peer, from the kernel's tables as text.
+"""Finds the interface that carries the traffic to a peer, from the kernel's tables as text.
 
-Rules that choose between several routing tables are not looked at: the answer is that of the main
-table, which is all there is on most hosts.
+Rules that choose between several routing tables are ignored: the result is that of the main table,
+the only one on most hosts.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple
 
 FILES = ("net/route", "net/ipv6_route", "net/fib_trie", "net/if_inet6")
-"""What is needed of /proc/PID (or of /proc)."""
+"""The files needed from /proc/PID (or /proc)."""
 
 _LOCAL = re.compile(r"\|-- (\d+\.\d+\.\d+\.\d+)\s+/32 host LOCAL")
 _UP, _REJECT = 0x1, 0x200
 
 
 def address_of(text: str) -> IPv4Address | IPv6Address | None:
-    """The address; one of IPv4 in IPv6's clothes is that of IPv4. `None`: it is none."""
+    """Parse an address; an IPv4-mapped IPv6 address becomes the IPv4 one. `None` if it is none."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -29,7 +29,7 @@ def address_of(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def local_addresses(fib_trie: str, if_inet6: str) -> set[IPv4Address | IPv6Address]:
-    """The addresses of a network namespace itself."""
+    """The addresses of a network namespace."""
     found: set[IPv4Address | IPv6Address] = set()
     for text in _LOCAL.findall(fib_trie):
         address = address_of(text)
@@ -45,13 +45,13 @@ def local_addresses(fib_trie: str, if_inet6: str) -> set[IPv4Address | IPv6Addre
 def interface_towards(
     peer: str, texts: Mapping[str, str], *, from_outside: bool = False
 ) -> str | None:
-    """The interface by which packets to that address leave; `lo` to an address of its own.
+    """The interface through which packets to that address leave; `lo` for an address of the host.
 
     Args:
-        peer: an address; a name is not looked up.
-        texts: of `FILES`, by those names; what is missing there is not known.
-        from_outside: the traffic is not this host's own, so that an address of its own is where
-            the traffic arrives: then it is the interface of that address' network.
+        peer: an address; names are not resolved.
+        texts: contents of `FILES` by those names; missing ones mean that nothing is known.
+        from_outside: the traffic does not start on this host, so one of its own addresses is where
+            the traffic arrives: then the result is the interface of that address's network.
     """
     address = address_of(peer)
     if address is None:
@@ -64,11 +64,11 @@ def interface_towards(
 
 
 def gateway_towards(peer: str, texts: Mapping[str, str]) -> str | None:
-    """The next host on the way to that address; `None`: there is none, or no route is known.
+    """The next hop to that address; `None` if there is none, or no route is known.
 
     Args:
-        peer: an address; a name is not looked up.
-        texts: of `FILES`, by those names; what is missing there is not known.
+        peer: an address; names are not resolved.
+        texts: contents of `FILES` by those names; missing ones mean that nothing is known.
     """
     address = address_of(peer)
     if address is None or interface_towards(peer, texts) == "lo":
@@ -78,13 +78,13 @@ def gateway_towards(peer: str, texts: Mapping[str, str]) -> str | None:
 
 
 class _Route(NamedTuple):
-    """The least of them is the one that is taken: the longest prefix, then the least metric."""
+    """A route; the smallest one is used: the longest prefix, then the lowest metric."""
 
     minus_length: int
     metric: int
     interface: str
     gateway: int
-    """0: none."""
+    """0 if there is none."""
 
 
 def _route_to(address: IPv4Address | IPv6Address, texts: Mapping[str, str]) -> _Route | None:
@@ -124,7 +124,7 @@ def _matches_6(address: int, text: str) -> list[_Route]:
         )
         if to is None or length is None or metric is None or flags is None or length > 128:
             continue
-        # The table ends with a route of `lo` that refuses everything.
+        # The table ends with a `lo` route that rejects everything.
         if (address ^ to) >> (128 - length) == 0 and not flags & _REJECT and words[9] != "lo":
             found.append(_Route(-length, metric, words[9], _hex(words[4], 32) or 0))
     return found
@@ -137,6 +137,6 @@ def _hex(word: str, digits: int | None = None) -> int | None:
 
 
 def _little(word: str) -> int | None:
-    """An address as a little-endian machine writes it into a table of hexadecimal numbers."""
+    """Parse an address that a little-endian machine wrote in hexadecimal."""
     number = _hex(word, 8)
     return None if number is None else int.from_bytes(number.to_bytes(4, "little"), "big")

@@ -1,8 +1,8 @@
-"""Reads sources about once a second, each from a thread of its own, and tells what happened.
+"""Reads sources about once a second, each in its own thread, and collects the readings.
 
-A source that is slow or gone holds back neither the load nor the other sources: whoever wants to
-know takes what has come so far. Readings fall on whole seconds after the load's begin, so that
-the seconds of load, server and host are the same seconds.
+A slow or lost source delays neither the load nor the other sources: the caller takes the readings
+that have arrived so far. They fall on whole seconds after the load's start, so that the seconds of
+load, server and host are the same ones.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ Translate = Callable[[Reading], Reading]
 
 INTERVAL_S = 1.0
 RETRY_S = 5.0
-"""How long a source that was lost is left alone."""
+"""How long to wait before a lost source is tried again."""
 
 MARK_S = 3.0
-"""How long a step waits for the readings at its begin and at its end."""
+"""How long a step waits for the readings at its start and its end."""
 
 _SHORTEST_S = 0.05
-"""Readings closer together are one: rates over less are noise."""
+"""Readings closer together count as one: rates over a shorter time are noise."""
 
 
 class Sampler:
     """One source and the thread that reads it.
 
-    `began` is the run's begin on the monotonic clock; all times that are told count from it.
+    `began` is the start of the run on the monotonic clock; all reported times count from it.
     """
 
     def __init__(
@@ -65,33 +65,33 @@ class Sampler:
         self._thread.start()
 
     def mark(self) -> int:
-        """Ask for a reading now; the number is for `wait`."""
+        """Request a reading now; returns a number for `wait`."""
         with self._wake:
             self._marks += 1
             self._wake.notify()
             return self._marks
 
     def wait(self, mark: int, deadline: float) -> bool:
-        """Until that reading was taken or has failed; `False` when the time is up."""
+        """Wait until that reading was taken or has failed; `False` if the deadline passes first."""
         with self._wake:
             return self._wake.wait_for(
                 lambda: self._taken >= mark or self._closing, deadline - time.monotonic()
             )
 
     def align(self, phase: float) -> None:
-        """Read at whole seconds after this moment of the monotonic clock."""
+        """Read at whole seconds after this time on the monotonic clock."""
         with self._wake:
             self._phase = phase
             self._wake.notify()
 
     def close(self) -> None:
-        """End the thread; it lets go of the source itself, as it may be in the midst of reading."""
+        """End the thread; it closes the source itself, as it may be reading at the moment."""
         with self._wake:
             self._closing = True
             self._wake.notify_all()
 
     def join(self, deadline: float) -> None:
-        """Wait for the thread, as long as there is time."""
+        """Wait for the thread until the deadline."""
         self._thread.join(max(deadline - time.monotonic(), 0.0))
 
     def _run(self) -> None:
@@ -105,7 +105,7 @@ class Sampler:
             self._source.close()
 
     def _sleep(self) -> int | None:
-        """Until the next reading is due or asked for; the marks it serves, `None` to end."""
+        """Sleep until a reading is due or requested; the marks it serves, or `None` to end."""
         with self._wake:
             due = self._due(time.monotonic())
             while not self._closing and self._marks <= self._taken:
@@ -121,7 +121,7 @@ class Sampler:
     def _due(self, now: float) -> float:
         every = self._retry_s if self._lost else INTERVAL_S
         elapsed = now - self._phase
-        # A little later than the whole second just served counts as that second.
+        # A wake-up shortly after the whole second just served counts as that second.
         return self._phase + (int((elapsed + _SHORTEST_S) / every) + 1) * every
 
     def _read(self) -> None:
@@ -133,7 +133,7 @@ class Sampler:
         except SourceError as error:
             self._say_lost(plain(error.message))
             return
-        except Exception as error:  # whatever a broken server or exporter makes of its answer
+        except Exception as error:  # a broken server's or exporter's answer may raise anything
             self._source.close()
             self._say_lost(
                 say(
@@ -179,7 +179,7 @@ class Sampler:
 
 
 def deltas(before: Reading, after: Reading) -> dict[str, float]:
-    """What each counter grew by; one that is new, gone or smaller than before is left out."""
+    """The increase of each counter; counters that are new, gone or have decreased are left out."""
     earlier = before.counters
     return {
         name: round(value - earlier[name], 9)
@@ -190,7 +190,7 @@ def deltas(before: Reading, after: Reading) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Watched:
-    """A source, and how its words become ours."""
+    """A source, and the function that translates its names to ours."""
 
     source: Source
     translate: Translate | None = None
@@ -208,26 +208,26 @@ class Sampling:
 
     @property
     def names(self) -> tuple[SourceName, ...]:
-        """Names of the sources that are read."""
+        """Names of the observed sources."""
         return tuple(sampler.name for sampler in self._samplers)
 
     def facts(self) -> dict[str, dict[str, str]]:
-        """What each source said that hardly changes, by its name."""
+        """Facts that hardly ever change, by the source's name."""
         return {str(sampler.name): dict(sampler.facts) for sampler in self._samplers}
 
     def mark(self) -> None:
-        """Read all sources now, and wait for them, though not for long."""
+        """Read all sources now, and wait briefly for the readings."""
         deadline = time.monotonic() + MARK_S
         for sampler, mark in [(sampler, sampler.mark()) for sampler in self._samplers]:
             sampler.wait(mark, deadline)
 
     def align(self, phase: float) -> None:
-        """Read at whole seconds after this moment of the monotonic clock."""
+        """Read at whole seconds after this time on the monotonic clock."""
         for sampler in self._samplers:
             sampler.align(phase)
 
     def gauge(self, source: SourceName, name: str) -> float | None:
-        """What a source said last of a value of the moment; `None`: it was lost, or has none."""
+        """The latest value of a gauge; `None` if the source was lost or does not have it."""
         for sampler in self._samplers:
             last = sampler.last
             if sampler.name == source and last:
@@ -235,7 +235,7 @@ class Sampling:
         return None
 
     def taken(self) -> list[Seen]:
-        """What has come since this was asked last, oldest first."""
+        """What has arrived since the last call, oldest first."""
         seen: list[Seen] = []
         while True:
             try:
@@ -244,7 +244,7 @@ class Sampling:
                 return seen
 
     def close(self) -> None:
-        """End all threads; one that hangs in its source is left behind."""
+        """End all threads; a thread that hangs in its source is left behind."""
         deadline = time.monotonic() + MARK_S
         for sampler in self._samplers:
             sampler.close()

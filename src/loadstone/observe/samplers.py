@@ -1,4 +1,4 @@
-"""What is observed of a server, by its family. A new family's is entered here."""
+"""The samplers of each server family. Register a new family's here."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ from loadstone.servers.connection import Connection
 
 
 class Samplers(Protocol):
-    """One family's. What asks a connection raises its family's `Error`."""
+    """One family's samplers. Methods that use a connection raise the family's `Error`."""
 
     def server_source(self, name: SourceName, endpoint: Endpoint) -> Source:
-        """A server's own counters, in its own words."""
+        """A server's own counters, under its own names."""
 
     @property
     def exporter(self) -> str:
-        """What its Prometheus exporter is called: the option that names one bears its name."""
+        """The name of its Prometheus exporter, which also names the option for it."""
 
     def exporter_source(self, name: SourceName, url: str) -> Source:
-        """The same counters as its Prometheus exporter has them; raises `PlaceError`."""
+        """The same counters as its Prometheus exporter shows them; raises `PlaceError`."""
 
     @property
     def programs(self) -> Collection[str]:
-        """The file names of its servers."""
+        """The file names of its server programs."""
 
     def canonical(self, reading: Reading) -> Reading:
-        """A reading of such counters, in ours."""
+        """Translate a reading of these counters to our names."""
 
     def snapshot(self, endpoint: Endpoint) -> Snapshot:
-        """Where the server has spent its time so far; what it does not tell is never an error."""
+        """Where the server has spent its time so far; what it does not report is never an error."""
 
     def difference(self, before: Snapshot, after: Snapshot) -> HotSpots:
         """Where it spent its time between two moments."""
 
     def behind(self, connection: Connection) -> Behind | None:
-        """How far a replica is behind; `None`: it is none."""
+        """How far a replica is behind; `None` if it is not a replica."""
 
     def replica_source(self, name: SourceName, endpoint: Endpoint) -> Source:
-        """That, again and again."""
+        """A source that reads the replica's lag repeatedly."""
 
     def look_at_others(self, connection: Connection) -> Others:
-        """What this connection may see of the server's others."""
+        """What this connection may see of other clients."""
 
     def status_rows(self, connection: Connection) -> dict[str, float]:
-        """All that the server counts, under its own names in small letters."""
+        """All counters of the server, under its own names in lower case."""
 
     def others_source(self, asked: OthersAsked) -> Source:
-        """How others fare, again and again."""
+        """A source that reads the other clients' figures repeatedly."""
 
     def other_clients(
         self,
@@ -65,18 +65,18 @@ class Samplers(Protocol):
         known: Collection[tuple[str, str]] = (),
         between_s: float = 0.5,
     ) -> Clients:
-        """Connections of other users or hosts; `known`: accounts that are not counted.
+        """Connections of other users or hosts; accounts in `known` are not counted.
 
         Raises:
             TargetError: the server refused, or the connection was lost.
-            LookupError, ValueError: it answers what no server of the family does.
+            LookupError, ValueError: no server of the family answers like this.
         """
 
 
 SAMPLERS: dict[str, Samplers] = {"mysql": mysql}
-"""By the name that a target has for the family."""
+"""By the family's name in a target."""
 
 
 def samplers_of(target: Target) -> Samplers:
-    """What is observed of the server of a target."""
+    """The samplers for a target's server."""
     return SAMPLERS[target.family]

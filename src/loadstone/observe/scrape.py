@@ -1,4 +1,4 @@
-"""Asks a Prometheus exporter over a connection that stays, for no longer than a limit."""
+"""Asks a Prometheus exporter over a persistent connection, with a time limit."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _PIECE = 1 << 16
 
 
 class RefusedQuery(Exception):
-    """The exporter does not take the choice of collectors."""
+    """The exporter refuses the choice of collectors."""
 
 
 @dataclass(frozen=True)
 class Scraped:
-    """What it said, and when on the monotonic clock (in the middle of asking)."""
+    """An exporter's text, and its time on the monotonic clock (the middle of the request)."""
 
     text: str
     at_s: float
 
 
 class Exporter:
-    """One exporter; a login in its URL is sent, and never shown."""
+    """One exporter; a login in its URL is sent, but never displayed."""
 
     def __init__(self, url: str) -> None:
-        """Nothing is asked yet.
+        """Store the place; nothing is requested yet.
 
         Raises:
-            PlaceError: this is no URL of an exporter.
+            PlaceError: `url` is not the URL of an exporter.
         """
         parts = _split(url)
         self._tls = parts.scheme == "https"
@@ -52,10 +52,10 @@ class Exporter:
         self._connection: http.client.HTTPConnection | None = None
 
     def get(self, query: str) -> Scraped:
-        """Ask once.
+        """Request the metrics once.
 
         Args:
-            query: which collectors, such as `collect[]=cpu`; the URL's own query wins.
+            query: the collectors, such as `collect[]=cpu`; the URL's own query overrides it.
 
         Raises:
             RefusedQuery: it answered that it has no such collectors.
@@ -67,7 +67,7 @@ class Exporter:
         except (OSError, http.client.HTTPException) as error:
             self.close()
             if not fresh and not isinstance(error, TimeoutError):
-                return self._anew(query)  # it had closed the connection that was kept
+                return self._anew(query)  # the exporter had closed the persistent connection
             raise self._failed(error) from None
 
     def close(self) -> None:
@@ -111,7 +111,8 @@ class Exporter:
 
     def _body(self, answer: http.client.HTTPResponse, deadline: float) -> bytes:
         got = bytearray()
-        # `read1` gives what has come, so that one who sends drop by drop meets the deadline too.
+        # `read1` returns what has arrived, so an exporter that sends byte by byte meets the
+        # deadline too.
         while piece := answer.read1(_PIECE):
             got += piece
             if len(got) > _BYTES_MAX:
@@ -147,7 +148,7 @@ def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # the port is none
+    except ValueError:  # the port is invalid
         known = False
     if not known:
         raise wrong

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Sums:
-    """Statements of one kind of one account: how many ended, and their time."""
+    """Statements of one kind and account: how many ended, and their total time."""
 
     count: float = 0.0
     seconds: float = 0.0
@@ -17,14 +17,14 @@ Statements = dict[str, Sums]
 """By account and kind of statement."""
 
 LEAST_TIME_S = 0.002
-"""A statement that took less counts as if it had: nobody suffers where 0.1 ms become 1."""
+"""Shorter statements count as this long: nobody suffers if 0.1 ms become 1 ms."""
 
 _FEWEST = 10
-"""Fewer statements say nothing of a mean."""
+"""A mean over fewer statements says nothing."""
 
 
 def add(to: Statements, more: Statements) -> None:
-    """Put some to those before them."""
+    """Add `more` to the sums in `to`."""
     for key, sums in more.items():
         there = to.setdefault(key, Sums())
         there.count += sums.count
@@ -32,16 +32,16 @@ def add(to: Statements, more: Statements) -> None:
 
 
 def mean_s(now: Statements) -> float | None:
-    """Seconds that a statement took; `None` where too few ended."""
+    """Mean time of a statement in seconds; `None` if too few ended."""
     count = sum(sums.count for sums in now.values())
     return sum(sums.seconds for sums in now.values()) / count if count >= _FEWEST else None
 
 
 def slowdown(before: Statements, now: Statements) -> float | None:
-    """How many times as long the same statements take as they took before.
+    """How many times as long the same statements take as before.
 
-    Each kind of each account is compared with its own mean, so that another mixture of them is no
-    slowdown. `None` where too few of those that were there before have ended.
+    Each kind of each account is compared with its own mean, so that a different mix is not a
+    slowdown. `None` if too few of the earlier statements have ended.
     """
     expected = seconds = count = 0.0
     for key, sums in now.items():

@@ -1,4 +1,4 @@
-"""What a sampler reads from."""
+"""The interface of the sources that a sampler reads."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.observed import Reading, SourceName
 
 VERSION = "version"
-"""The fact that is a server's version."""
+"""The fact that holds a server's version."""
 
 
 class SourceError(LoadstoneError):
-    """A source cannot be read now; its message is one line that says which and why."""
+    """A source cannot be read now; its one-line message says which source and why."""
 
     exit_code = ExitCode.TARGET
 
 
 class Source(Protocol):
-    """One place that counters come from; used by one thread at a time."""
+    """A place that counters come from; used by one thread at a time."""
 
     name: SourceName
 
     def read(self) -> Reading:
-        """What it says now; connects first where that has to be done (again).
+        """Read the current values; connects or reconnects first if needed.
 
         Raises:
             SourceError: it does not answer. The next call tries again.
         """
 
     def close(self) -> None:
-        """Let go of connections and processes; a source that was closed is not read again."""
+        """Release connections and processes; a closed source is not read again."""

@@ -1,4 +1,4 @@
-"""A source's place as a person writes it: `user@host`, or a URL."""
+"""A source's place as a user writes it: `user@host` or a URL."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from loadstone.observe.source import SourceError
 
 
 class PlaceError(SourceError):
-    """The text names no place; trying again will not help."""
+    """The text is not a place; trying again will not help."""
 
     exit_code = ExitCode.USAGE

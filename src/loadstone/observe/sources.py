@@ -1,4 +1,4 @@
-"""Which sources a run has, by what was asked and by what is found."""
+"""Chooses the sources of a run, from the user's options and from what is found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from loadstone.observe.ssh import SshHost
 
 @dataclass(frozen=True)
 class Observable:
-    """One target as it described itself."""
+    """One target, with what its server reports about itself."""
 
     endpoint: Endpoint
     variables: Mapping[str, str]
@@ -30,19 +30,19 @@ class Observable:
 
 @dataclass(frozen=True)
 class Sources:
-    """What is read, and what a reader should know about what is not."""
+    """The sources, and messages about what is not observed."""
 
     watched: tuple[Watched, ...]
     notes: tuple[Message, ...] = ()
     data_device: str | None = None
-    """Major and minor number of the device that the first server's data lies on, if it is here."""
+    """`MAJOR:MINOR` of the device that holds the first server's data, if it is on this machine."""
 
 
 def check_places(asked: Observing, targets: int) -> None:
-    """Refuse what is no place at all, or one too many, before anything is started.
+    """Refuse invalid or surplus places before anything is started.
 
     Raises:
-        SourceError: which word is no URL of an exporter, or no destination of ssh; or of which
+        SourceError: names the word that is no exporter's URL or no ssh destination, or of which
             there are more than targets.
     """
     if asked.host_ssh and asked.node_exporter:
@@ -101,7 +101,7 @@ def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
                 )
             )
     if 0 not in here:
-        # The way to the first target tells which interface the load goes through.
+        # The route to the first target tells which interface carries the load.
         first = targets[0].endpoint.target
         peer = None if first.socket else first.host
         watched.append(Watched(LocalHost(SourceName(role="generator-host"), peer=peer)))
@@ -139,11 +139,11 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
 
 
 def _own_address(target: Target) -> str | None:
-    """This machine's address as the server sees it; none where a unix socket is used."""
+    """This machine's address as the server sees it; `None` for a unix socket."""
     if target.socket is not None:
         return None
     try:
-        # No packet is sent: a datagram socket only chooses its route.
+        # No packet is sent: a datagram socket just chooses its route.
         family, kind, *_, place = socket.getaddrinfo(
             target.host, target.tcp_port, type=socket.SOCK_DGRAM
         )[0]
@@ -160,5 +160,5 @@ def _data_device(target: Observable) -> str | None:
 
 
 def _shared(reading: Reading) -> Reading:
-    """Of a host that drives the load too."""
+    """Mark a reading of a host that also drives the load."""
     return replace(reading, facts={**reading.facts, SHARED_HOST: "yes"})

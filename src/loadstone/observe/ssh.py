@@ -1,4 +1,4 @@
-"""Another host's figures over ssh: the same files, read there by one `grep` a reading."""
+"""Another host's figures over ssh: the same files, read there by one `grep` per reading."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SPACE_EVERY_S = 5.0
 
 @dataclass(frozen=True)
 class RemoteServer:
-    """What is known of the server whose process is looked for on the host."""
+    """What is known about the server whose process is to be found on the host."""
 
     pid_file: str | None = None
     datadir: str | None = None
@@ -43,7 +43,7 @@ class RemoteServer:
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> RemoteServer:
-        """From the server's own variables, as SHOW GLOBAL VARIABLES has them."""
+        """Take it from the server's variables, as SHOW GLOBAL VARIABLES has them."""
         datadir = variables.get("datadir") or None
         pid_file = variables.get("pid_file") or None
         if pid_file and datadir and not pid_file.startswith("/"):
@@ -53,10 +53,11 @@ class RemoteServer:
 
 
 class SshHost:
-    """A source over another host's /proc and cgroups, and its server's process.
+    """A source over another host's /proc and cgroups, and over its server's process.
 
-    The process is that of the server's pid file, else who listens on its port; where nothing is
-    known of the server, the only one of its kind. Else the host is seen without it.
+    The process is the one in the server's pid file, otherwise the one that listens on its port; if
+    nothing is known about the server, the only server process there. Without a process, only the
+    host is observed.
     """
 
     def __init__(
@@ -67,18 +68,18 @@ class SshHost:
         peer: str | None = None,
         options: Sequence[str] = (),
     ) -> None:
-        """Nothing is started before the first reading.
+        """Store the destination; nothing is started before the first reading.
 
         Args:
-            name: whose it is.
+            name: the source's name.
             destination: `user@host` or `user@host:port`.
-            variables: of the server there.
+            variables: those of the server there.
             peer: the address that the load comes from, as the server sees it; or the server's own
                 name or address, as the load knows it. None for a unix socket.
-            options: more of ssh's, such as `-i FILE` as two words.
+            options: further ssh options, such as `-i FILE` as two words.
 
         Raises:
-            PlaceError: the destination is none.
+            PlaceError: the destination is invalid.
         """
         self.name = name
         self._server = RemoteServer.of(variables or {})
@@ -91,7 +92,7 @@ class SshHost:
         self._space_s = 0.0
 
     def read(self) -> Reading:
-        """All figures of this moment; connects first where there is no connection.
+        """Read all current figures; connects first if there is no connection.
 
         Raises:
             SourceError: the host does not answer. The next call connects again.
@@ -102,7 +103,8 @@ class SshHost:
         host = self._host or self._learn(_CONNECT_S)
         before, self._net = self._net, host.net
         if before not in (None, host.net):
-            # Totals of other interfaces would be taken for traffic; after an error nothing is.
+            # Counters of other interfaces would look like traffic; after an error, none are
+            # compared.
             raise SourceError(
                 say(
                     "{source}: the server was restarted in another namespace",
@@ -129,7 +131,7 @@ class SshHost:
         )
 
     def _data_space(self, pid: int | None, now_s: float) -> dict[str, float]:
-        """Of the data's file system; asked now and then, as it is a program more over there."""
+        """Space of the data's file system; read rarely, as it starts another program there."""
         if now_s < self._space_s + _SPACE_EVERY_S:
             return self._space
         self._space_s = now_s
@@ -141,7 +143,7 @@ class SshHost:
         return self._space
 
     def surroundings(self) -> HostSurroundings:
-        """What hardly changes: see `model.surroundings`.
+        """The facts that hardly ever change: see `model.surroundings`.
 
         Raises:
             SourceError: the host does not answer.
@@ -166,13 +168,13 @@ class SshHost:
         )
 
     def _banner(self, path: str) -> bytes:
-        """The words by which glibc's file names itself: the file itself stays over there."""
+        """The banner in glibc's file; the file itself is not copied."""
         return self._shell.ask(
             f"LC_ALL=C grep -aom 1 {shlex.quote(BANNER_PATTERN)} {shlex.quote(path)}", _ANSWER_S
         ).encode()
 
     def _libc_of_host(self) -> str | None:
-        """Where the process may not be read; that of the host is nearly always the same."""
+        """The host's libc, for processes that may not be read; it is nearly always the same."""
         return self._shell.ask("getconf GNU_LIBC_VERSION", _ANSWER_S).strip() or None
 
     def close(self) -> None:
@@ -181,13 +183,13 @@ class SshHost:
         self._host = None
 
     def _search_again(self) -> None:
-        """The server may be restarted; the next reading looks for it, now and then."""
+        """Let a later reading look for the process again, since the server may be restarted."""
         if time.monotonic() - self._searched_s > _SEARCH_AGAIN_S:
             self._host = None
 
     def _learn(self, within_s: float) -> Host:
         self._searched_s = time.monotonic()
-        # The first answer waits for the connection, those after it do not.
+        # The first answer includes the time to connect, later ones do not.
         words = self._shell.ask("echo $(getconf CLK_TCK) x $(getconf PAGESIZE)", within_s)
         ticks, _, page = words.strip().partition("x")
         scale = Scale(count(ticks.strip()) or 100, int(count(page.strip()) or 4096))
@@ -200,7 +202,7 @@ class SshHost:
         return host
 
     def _texts(self, paths: Sequence[str], patterns: Iterable[str] = ()) -> dict[str, str]:
-        """The files' texts by path; `grep` names the file before each line that it prints."""
+        """Contents of the files by path; `grep` prefixes each line with the file's name."""
         words = [*(shlex.quote(path) for path in paths), *patterns]
         said = self._shell.ask(f'LC_ALL=C grep -s "" {" ".join(words)} /dev/null', _ANSWER_S)
         return texts_of(said, paths)
@@ -221,24 +223,24 @@ class SshHost:
         return running.pop() if len(running) == 1 else None
 
     def _noted_process(self) -> int | None:
-        """What stands in the server's pid file."""
+        """The process in the server's pid file."""
         if self._server.pid_file is None:
             return None
-        # The server chose the name: it may be a FIFO, which never ends, or a disk.
+        # The server chose the name: it may be a FIFO, whose read never ends, or a disk.
         file = shlex.quote(self._server.pid_file)
         noted = count(self._shell.ask(f"[ -f {file} ] && head -c 32 {file}", 5).strip())
         return int(noted) if noted else None
 
     def _runs_a_server(self, pid: int) -> bool:
-        """Whether that process was started as one, also where a loader has the first word."""
+        """Whether that process was started as a server, possibly by a loader."""
         said = self._shell.ask(f'tr "\\0" "\\n" </proc/{pid}/cmdline | head -n 8', _ANSWER_S)
         return any(is_server(word.rpartition("/")[2]) for word in said.splitlines())
 
     def _listeners(self, running: set[int], port: int) -> set[int]:
-        """Those that may be who listens on the port, as far as that user may look.
+        """Processes that may be the listener on the port, as far as the ssh user may see.
 
-        Who listens in a process's network namespace everybody may read; whose socket it is only
-        the process's own user and root.
+        Everybody may read which sockets listen in a process's network namespace; only the process's
+        own user and root see which process holds a socket.
         """
         found: set[int] = set()
         sure: set[int] = set()
@@ -260,7 +262,7 @@ class SshHost:
         return f"{os.major(int(number))}:{os.minor(int(number))}"
 
     def _ask_of_datadir(self, pid: int | None, command: str) -> str:
-        """What a program says of the data folder, as the process sees it where that may be seen."""
+        """The output of a command on the data folder, seen as the process sees it if possible."""
         if self._server.datadir is None:
             return ""
         paths = [self._server.datadir]
@@ -271,7 +273,7 @@ class SshHost:
 
 
 def texts_of(said: str, paths: Iterable[str]) -> dict[str, str]:
-    """Sort lines of `PATH:LINE` by path; a path that itself has a colon must be among `paths`."""
+    """Group lines of `PATH:LINE` by path; a path that contains a colon must be in `paths`."""
     odd = sorted((path for path in paths if ":" in path), key=len, reverse=True)
     lines: dict[str, list[str]] = {}
     for line in said.split("\n"):

@@ -1,6 +1,6 @@
-"""The run folder: written while a run goes on, readable at any moment after.
+"""The run folder: written during a run, readable at any moment afterwards.
 
-`journal.jsonl` and `latency.hlog` are the truth and are only ever appended to. `result.json` and
-`load.parquet` are pure functions of these two, for a run that ended well and for one that was
-killed alike.
+`journal.jsonl` and `latency.hlog` are the source of truth and are only ever appended to.
+`result.json` and `load.parquet` are pure functions of these two, whether the run ended normally or
+was killed.
 """

@@ -1,4 +1,4 @@
-"""The samples of a step added up in one pass, those of the window apart from the others."""
+"""Adds up a step's samples in one pass, those inside the window separately from the others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from loadstone.runs.steplog import in_window
 
 @dataclass
 class ExactLatency:
-    """What of a latency is exact without its histogram: count, extremes, mean."""
+    """The parts of a latency that are exact without its histogram: count, extremes, mean."""
 
     count: int = 0
     above_range: int = 0
@@ -32,7 +32,7 @@ class ExactLatency:
     max_ns: int | None = None
 
     def add(self, interval: LatencyNs) -> None:
-        """Take in another interval."""
+        """Add another interval."""
         if not interval.count or interval.min is None or interval.max is None:
             return
         self.count += interval.count
@@ -42,7 +42,7 @@ class ExactLatency:
         self.max_ns = interval.max if self.max_ns is None else max(self.max_ns, interval.max)
 
     def with_quantiles_of(self, merged: LatencyNs) -> LatencyNs:
-        """The merged histogram's quantiles; everything else exactly."""
+        """The merged histogram's quantiles, with the exact values for everything else."""
         if not self.count:
             return merged
         return merged.model_copy(
@@ -58,7 +58,7 @@ class ExactLatency:
 
 @dataclass
 class MemberSums:
-    """One workload of a mix, in the window."""
+    """Sums of one workload of a mix over the window."""
 
     counts: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
@@ -72,7 +72,7 @@ class MemberSums:
         return MemberCounts(**self.counts)
 
     def add(self, sample: MemberSample) -> None:
-        """Take in its part of another second."""
+        """Add its part of another second."""
         self.counts.update(sample.counts.model_dump())
         self.errors.update(sample.errors)
         self.response.add(sample.latency_ns.response)
@@ -107,7 +107,7 @@ class Sums:
         return Counts(**self.counts)
 
     def add_inside(self, sample: Sample) -> None:
-        """A second of the window."""
+        """Add a second of the window."""
         self.seconds += sample.seconds
         self.counts.update(sample.counts.model_dump())
         self.errors.update(sample.errors)
@@ -127,7 +127,7 @@ class Sums:
             summed.update(target.model_dump(include={"events", "queries", "errors"}))
 
     def add_anywhere(self, sample: Sample) -> None:
-        """Any second of the step: what is counted wherever it happened."""
+        """Add what is counted in any second of the step, inside the window or not."""
         self.connect_failures_anywhere.update(sample.connect_failures)
         if sample.idle:
             self.idle_anywhere.update(sample.idle.model_dump(exclude={"open"}))
@@ -135,7 +135,7 @@ class Sums:
             self.target_failures_anywhere[index] += target.connect_failures
 
     def target(self, index: int) -> TargetCounts:
-        """One target's part."""
+        """The sums of one target."""
         summed = self.targets[index] if index < len(self.targets) else Counter[str]()
         last = self.last.targets if self.last else ()
         return TargetCounts(
@@ -152,12 +152,12 @@ class Sums:
 
 
 def by_number(counted: Mapping[str, int]) -> dict[str, int]:
-    """Counts by code, numbers in the order of numbers."""
+    """Counts by code, with numeric codes in numeric order."""
     return dict(sorted(counted.items(), key=lambda item: order(item[0])))
 
 
 def add_up(samples: Iterable[Sample], window: Window | None) -> Sums:
-    """One pass over all samples of a step."""
+    """Add up all samples of a step in one pass."""
     sums = Sums()
     for sample in samples:
         sums.add_anywhere(sample)
@@ -169,7 +169,7 @@ def add_up(samples: Iterable[Sample], window: Window | None) -> Sums:
 
 
 def add_up_each(samples: Iterable[Sample], windows: Sequence[Window]) -> list[Sums]:
-    """One pass over all samples of a step, for windows that do not overlap."""
+    """Add up all samples of a step in one pass, for windows that do not overlap."""
     all_sums = [Sums() for _ in windows]
     for sample in samples:
         for sums, window in zip(all_sums, windows, strict=True):

@@ -1,4 +1,4 @@
-"""Servers that serve others, and that this user has agreed to drive a load at."""
+"""Servers in use by others that this user has agreed to put load on."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from loadstone.runs.state_folder import keep, state_folder
 
 
 def has_agreed(server: str) -> bool:
-    """Whether it was noted; `server`: what tells it from any other."""
+    """Whether the agreement was noted; `server` identifies the server."""
     return _note(server).is_file()
 
 
 def note(server: str, place: str) -> None:
-    """Remember it.
+    """Remember the agreement.
 
     Raises:
         StoreError: it cannot be written.

@@ -1,4 +1,4 @@
-"""Files that are there in full or not at all."""
+"""Writes files atomically: they exist completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 from loadstone.runs.errors import StoreError
 
 PRIVATE = 0o600
-"""What a run's folder holds, and what was made of somebody's data: for its owner alone."""
+"""Mode of a run's files and of files made from somebody's data: for their owner alone."""
 
 SHARED = 0o666
-"""What somebody asked for under a name of their own: the umask says who else may read it."""
+"""Mode of files that a user asked for by name: the umask decides who else may read them."""
 
 _HALF_WRITTEN = re.compile(r"\..+\.([0-9a-f]{16}|[0-9]+)")
 
@@ -22,12 +22,12 @@ _HALF_WRITTEN = re.compile(r"\..+\.([0-9a-f]{16}|[0-9]+)")
 def write_bytes(path: Path, content: bytes, mode: int = PRIVATE) -> None:
     """Put `content` at `path`: a reader sees the old file or the new one, never half of it.
 
-    `mode`: what the umask takes from is asked for; the file that was there counts for nothing.
+    `mode` is reduced by the umask; the mode of an earlier file does not matter.
 
     Raises:
         StoreError: it cannot be written; nothing of it is left.
     """
-    # Nobody else has put a link there under a name that nobody knew, and none is followed.
+    # The name is random, so nobody can have put a link there; a link is not followed either.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     made = False
     try:
@@ -48,10 +48,10 @@ def write_bytes(path: Path, content: bytes, mode: int = PRIVATE) -> None:
 
 
 def clear_half_written(folder: Path) -> None:
-    """Remove what a process that was killed had not finished; nobody may be writing there.
+    """Remove the files that a killed process left half-written; nobody may be writing there.
 
     Raises:
-        StoreError: it cannot be removed.
+        StoreError: one cannot be removed.
     """
     try:
         for path in folder.iterdir():

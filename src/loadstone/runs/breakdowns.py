@@ -1,4 +1,4 @@
-"""What is told apart within a step: the workloads of a mix, phases, and connections."""
+"""Breakdowns of a step: by workload of a mix, by phase, and for connections."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NOTHING = LatencyNs()
 def latency_pair(
     response: ExactLatency, service: ExactLatency, merged: Mapping[str, LatencyNs], of: str = ""
 ) -> LatencyPair:
-    """Both latencies: quantiles of the merged histograms, the rest exactly.
+    """Both latencies: quantiles from the merged histograms, the rest exact.
 
-    `of`: what follows their names in the latency log.
+    `of` is the suffix of their names in the latency log.
     """
     exact = {"response": response, "service": service}
     return LatencyPair.model_validate(
@@ -40,7 +40,7 @@ def latency_pair(
 def members_of(
     plan: Mapping[str, Any], sums: Sums, merged: Mapping[str, LatencyNs]
 ) -> tuple[MemberResult, ...]:
-    """The workloads of a mix; none where the step is no mix, or nothing of it was measured."""
+    """The workloads of a mix; empty if the step is not a mix, or nothing of it was measured."""
     asked = [MixMember.model_validate(one) for one in plan.get("mix") or ()]
     return tuple(
         _member(one, sums.members[one.name], sums.seconds, merged)
@@ -53,7 +53,7 @@ def _member(
     asked: MixMember, sums: MemberSums, seconds: float, merged: Mapping[str, LatencyNs]
 ) -> MemberResult:
     counts, last = sums.total, sums.last
-    assert last is not None  # it has sums because a sample was taken in
+    assert last is not None  # there are sums, so a sample was added
     return MemberResult(
         name=asked.name,
         workload=asked.workload.name,
@@ -72,7 +72,7 @@ def _member(
 def phases_of(
     plan: Mapping[str, Any], log: StepLog, quantiles: Callable[[Window], Mapping[str, LatencyNs]]
 ) -> tuple[PhaseResult, ...]:
-    """The phases that a step came to, in their order."""
+    """The phases that a step reached, in their order."""
     asked = [Phase.model_validate(one) for one in plan.get("phases") or ()]
     if not asked:
         return ()
@@ -110,11 +110,11 @@ def _phase(
 
 
 def idle_of(plan: Mapping[str, Any], sums: Sums) -> IdleConnections | None:
-    """The connections that say nothing; `None` where none were asked for, or none were seen."""
+    """The idle connections; `None` if none were asked for, or none were seen."""
     asked = (plan.get("drive") or {}).get("idle")
     return IdleConnections(asked=asked, **sums.idle.model_dump()) if asked and sums.idle else None
 
 
 def connect_of(merged: Mapping[str, LatencyNs]) -> LatencyMs | None:
-    """How long connections took that were opened in the window; `None` where none was."""
+    """Time to connect, of connections opened in the window; `None` if there were none."""
     return LatencyMs.from_ns(merged["connect"]) if "connect" in merged else None

@@ -15,17 +15,17 @@ from loadstone.runs.environment import processor
 
 
 def place() -> Path:
-    """Where it is kept."""
+    """The path of the calibration file."""
     return state_folder.state_folder() / "calibration.json"
 
 
 def this_machine() -> str:
-    """What a calibration holds for: processor, cores and kernel."""
+    """What a calibration is valid for: processor, number of cores and kernel."""
     return f"{processor() or 'unknown processor'}, {os.cpu_count()} cores, {platform.release()}"
 
 
 def keep(calibration: Calibration) -> Path:
-    """Put it in place of the one before.
+    """Store a calibration, replacing the previous one; returns its path.
 
     Raises:
         StoreError: the folder cannot be written to.
@@ -34,10 +34,9 @@ def keep(calibration: Calibration) -> Path:
 
 
 def kept() -> Calibration | None:
-    """The one that holds for this machine; `None` where there is none.
+    """The calibration for this machine; `None` if there is none.
 
-    One of another machine, or one that cannot be read, says nothing: it is made again by whoever
-    wants to know.
+    One of another machine, or one that cannot be read, counts as none: the caller calibrates again.
     """
     found = state_folder.kept(place(), Calibration)
     return found if found and found.machine == this_machine() else None

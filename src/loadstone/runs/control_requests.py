@@ -1,7 +1,7 @@
-"""Wishes for a run, as files in its folder: whoever may write there may ask, and nobody else.
+"""Control requests for a run, as files in its folder: who may write there may ask, nobody else.
 
-A file a wish, put there whole (`atomic`) and named so that they sort as they came. The run's
-process takes them away; those that lie there when it begins were meant for nobody.
+There is one file per request, written atomically (`atomic`) and named so that they sort by time.
+The run's process removes them; requests found at its start are discarded.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from loadstone.runs.errors import StoreError
 
 FOLDER = "wishes"
 _LARGEST = 10_000
-"""Bytes; a wish has some fifty."""
+"""Bytes; a request has about fifty."""
 _NUMBERS = count()
 
 
 def ask(run: Path, wish: AnyWish) -> None:
-    """Put a wish into the run's folder.
+    """Put a request into the run's folder.
 
     Raises:
         StoreError: it cannot be written.
@@ -42,10 +42,11 @@ def ask(run: Path, wish: AnyWish) -> None:
 
 
 def take(run: Path) -> list[AnyWish]:
-    """Take away all wishes, in the order in which they came.
+    """Remove and return all requests, in the order in which they arrived.
 
-    What is no wish is taken away too: nobody could carry it out. A folder that cannot be read has
-    none: no run ends for that. Nor has a link to one: what lies there is somebody else's.
+    Files that are not valid requests are removed, too. A folder that cannot be read counts as
+    empty, as no run should end for that. So does a link to a folder, whose content belongs to
+    somebody else.
     """
     found: list[AnyWish] = []
     try:

@@ -1,4 +1,4 @@
-"""Room on the disk for the last words of a run that ends because the disk is full."""
+"""Reserves disk space for the last journal lines of a run that ends because the disk is full."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 from loadstone.runs.errors import StoreError
 
 _BYTES = 16 * 1024
-"""Two lines of a journal take some hundred; file systems give blocks."""
+"""Two lines of a journal take a few hundred bytes; file systems allocate blocks."""
 
 _CANNOT_RESERVE = (errno.EINVAL, errno.EOPNOTSUPP)
 
 
 class Reserve:
-    """Blocks that belong to a file without a name: free again as soon as this process ends."""
+    """Blocks allocated to a file without a name: they are freed when this process ends."""
 
     def __init__(self, folder: Path) -> None:
-        """Take them where the folder lies.
+        """Allocate them on the file system that holds the folder.
 
         Raises:
-            StoreError: the disk is full already, or the folder cannot be written to.
+            StoreError: the disk is already full, or the folder cannot be written to.
         """
         try:
             self._file = tempfile.TemporaryFile(dir=folder, buffering=0)
@@ -31,11 +31,11 @@ class Reserve:
         try:
             os.posix_fallocate(self._file.fileno(), 0, _BYTES)
         except OSError as error:
-            # Some network file systems reserve nothing: then there is no room, and no last word.
+            # Some network file systems cannot reserve space: then the last lines may be lost.
             if error.errno not in _CANNOT_RESERVE:
                 self._file.close()
                 raise StoreError.from_os("write to the folder", folder, error) from error
 
     def close(self) -> None:
-        """Give them back. Safe to repeat."""
+        """Free the blocks. Safe to repeat."""
         self._file.close()

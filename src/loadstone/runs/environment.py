@@ -1,4 +1,4 @@
-"""environment.json: the machine that a run was made on, read from where the system says it."""
+"""environment.json: the machine that a run was made on, as the system describes it."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _CGROUP_V1 = {
 
 
 def of_this_machine(paths: dict[str, Path]) -> dict[str, Any]:
-    """What is known of this machine; `paths` are folders whose disk matters, by what they hold.
+    """What is known about this machine; `paths` are folders whose disk matters, by their purpose.
 
-    A value that cannot be had is null, which means "not evaluated" and never "none".
+    An unavailable value is null, which means "not evaluated" and never "none".
     """
     return {
         "host": socket.gethostname(),
@@ -63,21 +63,21 @@ def of_this_machine(paths: dict[str, Path]) -> dict[str, Any]:
 
 
 def disk_of(path: Path) -> dict[str, Any]:
-    """The file system that a folder lies on, and the device and queue below it."""
+    """The file system that holds a folder, and the device and queue below it."""
     found: tuple[str, str, str, str] | None = None
     resolved = path.resolve()
     for device, mount, kind, options in _mounts(Path("/proc/self/mounts")):
-        # The last one mounted over a place is the one that is seen.
+        # Of several mounts at one place, the last one hides the others.
         if resolved.is_relative_to(mount) and (not found or len(mount) >= len(found[1])):
             found = (device, mount, kind, options)
-    # Under a changed root the mount that holds everything has no line.
+    # After a chroot, the mount that holds everything has no line.
     names = ("device", "mount", "file_system", "options")
     mounted = dict(zip(names, found or (None,) * len(names), strict=True))
     return {"path": str(path), **mounted, **_block_device(resolved)}
 
 
 def cgroup_limits() -> dict[str, Any]:
-    """The limits of version 2 and of version 1 that hold for this process, by group."""
+    """The cgroup limits (versions 1 and 2) that apply to this process, by group."""
     found: dict[str, Any] = {}
     for line in _lines(Path("/proc/self/cgroup")):
         _, controllers, group = (line.split(":", 2) + ["", ""])[:3]
@@ -93,7 +93,7 @@ def cgroup_limits() -> dict[str, Any]:
 
 
 def _limits_of(root: Path, group: str, names: Iterable[str]) -> dict[str, str]:
-    """The nearest value upwards: a group without a limit of its own has that of its parents."""
+    """The nearest values upwards: a group without a limit has that of its parents."""
     limits = {}
     groups = [root / group.lstrip("/"), *(root / group.lstrip("/")).parents]
     for name in names:
@@ -116,13 +116,13 @@ def _os_release() -> dict[str, str] | None:
 
 
 def processor() -> str | None:
-    """The processor's name, as the kernel has it."""
+    """The processor's name, as the kernel reports it."""
     fields = _cpuinfo()
     return fields.get("model name") or fields.get("CPU part")
 
 
 def _cpuinfo() -> dict[str, str]:
-    """The lines of the first processor."""
+    """The entries of the first processor."""
     fields: dict[str, str] = {}
     for line in _lines(Path("/proc/cpuinfo")):
         name, _, value = line.partition(":")
@@ -161,7 +161,7 @@ def _interfaces() -> dict[str, Any]:
         interface.name: {
             "state": _text(interface / "operstate"),
             "mtu": _text(interface / "mtu"),
-            # What a virtual interface reports is not its own: a hint, never a limit.
+            # A virtual interface does not report its real speed, so this is a hint, never a limit.
             "speed_mbit": _text(interface / "speed"),
         }
         for interface in sorted(root.iterdir())
@@ -203,7 +203,7 @@ def _limit(number: int) -> dict[str, int | None]:
 
 
 def _chosen(path: Path) -> str | None:
-    """Of `a [b] c`, the one in brackets."""
+    """The word in brackets, as in `a [b] c`."""
     text = _text(path)
     if text and "[" in text:
         return text.partition("[")[2].partition("]")[0]

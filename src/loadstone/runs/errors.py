@@ -1,4 +1,4 @@
-"""What can go wrong between a run and its folder."""
+"""Errors between a run and its folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from loadstone.model.message import Message, say
 Doing = Literal[
     "clear", "make", "make a folder in", "make the folder", "read", "write", "write to the folder"
 ]
-"""What was tried."""
+"""The operation that failed."""
 
 _HINTS = {
     errno.EACCES: say("choose a folder that you may write to with --out"),
@@ -35,13 +35,13 @@ _HINTS = {
 
 
 class StoreError(LoadstoneError):
-    """A run folder cannot be written, or is not what it should be."""
+    """A run folder cannot be written, or is not as it should be."""
 
     exit_code = ExitCode.STORE
 
     @classmethod
     def from_os(cls, doing: Doing, path: Path, error: OSError) -> StoreError:
-        """The operating system's refusal, with what was tried on which path."""
+        """Wrap an error of the operating system, with the operation and the path."""
         reason = error.strerror or str(error)
         why = reason if isinstance(reason, Message) else reason.lower()
         return cls(_cannot(doing, path, why), _HINTS.get(error.errno or 0))

@@ -1,4 +1,4 @@
-"""Several generators of one step: what each had of the window, and which of them was the limit."""
+"""Several generators of one step: each one's share in the window, and which one was the limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE, Genera
 
 @dataclass
 class GeneratorSums:
-    """One generator's intervals of the window."""
+    """Sums of one generator's intervals in the window."""
 
     seconds: float = 0.0
     intervals: int = 0
@@ -26,7 +26,7 @@ class GeneratorSums:
     line_bytes_per_s: float | None = None
 
     def add(self, part: GeneratorPart, seconds: float) -> None:
-        """Take in another interval of this length."""
+        """Add another interval of this length."""
         self.seconds += seconds
         self.intervals += 1
         self.events += part.events
@@ -46,12 +46,12 @@ class GeneratorSums:
 
     @property
     def cpu_share(self) -> float | None:
-        """Share of its shards' time."""
+        """The busy share of its shards' time."""
         return self.cpu_us / self.wall_us if self.wall_us else None
 
     @property
     def line_share(self) -> float | None:
-        """Share of what its interface carries, in the direction that had more."""
+        """The share of its interface's capacity, in the busier direction."""
         counted = [amount for amount in (self.bytes_in, self.bytes_out) if amount is not None]
         by_second = self.by_second(max(counted, default=None))
         if by_second is None or self.line_bytes_per_s is None:
@@ -60,19 +60,19 @@ class GeneratorSums:
 
     @property
     def is_saturated(self) -> bool:
-        """Whether it may have been the limit: its cores, its line, or mostly late of its own."""
+        """Whether it may have been the limit: its cores, its line, or delays of its own."""
         most = max(self.cpu_share or 0.0, self.line_share or 0.0)
         return most > CLIENT_BOUND_SHARE or 2 * self.late_intervals > self.intervals
 
     def by_second(self, amount: float | None) -> float | None:
-        """Figures by second, of the seconds that it delivered."""
+        """A figure per second, over the seconds that it delivered."""
         return amount / self.seconds if amount is not None and self.seconds else None
 
 
 def generator_shares(
     states: Iterable[GeneratorState], sums: Mapping[int, GeneratorSums], seconds: float
 ) -> tuple[GeneratorShare, ...]:
-    """Each generator that joined, of a window of so many seconds."""
+    """The shares of each generator that joined, for a window of so many seconds."""
     joined: dict[int, GeneratorState] = {}
     lost: dict[int, GeneratorState] = {}
     for state in states:

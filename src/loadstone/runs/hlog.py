@@ -1,7 +1,7 @@
-"""latency.hlog: the interval log of HdrHistogram, so that other tools open it.
+"""latency.hlog: the interval log of HdrHistogram, which other tools can open.
 
-A line is `Tag=<step>/<what>,<begin>,<length>,<max>,<histogram>`. The engine counts `begin` from
-the load's begin; in the file it counts from the run's, which the head of the file names.
+A line is `Tag=<step>/<what>,<begin>,<length>,<max>,<histogram>`. The engine counts `begin` from the
+start of the load; in the file it counts from the start of the run, which the file's head names.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from loadstone.runs import safe_open
 from loadstone.runs.errors import StoreError
 
 LONGEST_LINE = 4 * safe_open.MEGABYTE
-"""Bytes: a histogram of three digits has half a megabyte at the most before it is packed."""
+"""Bytes: a histogram with three digits has at most half a megabyte before it is packed."""
 
 
 def restamp(line: str, load_began_s: float) -> str:
-    """The engine's line as it belongs into the file of the run.
+    """Convert the engine's line to the time base of the run's file.
 
-    To the microsecond: the drain of a few users is over within less than a millisecond, and in
+    Times have microseconds: the drain of a few users takes less than a millisecond, and with
     coarser times it would seem to lie in the window.
     """
     tag, begin, rest = line.split(",", 2)
@@ -30,10 +30,10 @@ def restamp(line: str, load_began_s: float) -> str:
 
 
 def lines_of(path: Path, from_byte: int, tag: str) -> Iterator[str]:
-    """The whole lines of one step, from the byte on where they begin.
+    """The complete lines of one step, from the byte at which they begin.
 
     Raises:
-        StoreError: the file cannot be read, or one of them is no line of such a log.
+        StoreError: the file cannot be read, or a line is not one of such a log.
     """
     prefix = f"Tag={tag}/"
     for line in text_lines(path, from_byte):
@@ -43,10 +43,10 @@ def lines_of(path: Path, from_byte: int, tag: str) -> Iterator[str]:
 
 
 def text_lines(path: Path, from_byte: int = 0) -> Iterator[str]:
-    """All whole lines of the file, without their ends.
+    """All complete lines of the file, without their line ends.
 
     Raises:
-        StoreError: it cannot be read, or has a line that is no text or longer than any of ours.
+        StoreError: it cannot be read, or a line is not text or longer than ours ever are.
     """
     try:
         with safe_open.opened(path) as file:
@@ -68,10 +68,10 @@ def text_lines(path: Path, from_byte: int = 0) -> Iterator[str]:
 
 
 def interval_of(line: str) -> tuple[float, float]:
-    """Begin and end of a line's interval, in seconds since the run's begin.
+    """Start and end of a line's interval, in seconds since the start of the run.
 
     Raises:
-        StoreError: it is no line of an interval log.
+        StoreError: it is not a line of an interval log.
     """
     try:
         _, begin, length, _ = line.split(",", 3)
@@ -86,17 +86,17 @@ def interval_of(line: str) -> tuple[float, float]:
 
 
 def middle_of(line: str) -> float:
-    """The middle of a line's interval, in seconds since the run's begin.
+    """The middle of a line's interval, in seconds since the start of the run.
 
     Raises:
-        StoreError: it is no line of an interval log.
+        StoreError: it is not a line of an interval log.
     """
     begin, end = interval_of(line)
     return (begin + end) / 2
 
 
 def within(lines: Iterable[str], window: Window, load_began_s: float) -> Iterator[str]:
-    """Lines of the window: an interval counts where its middle lies in it, despite rounding."""
+    """Lines of the window: the middle of the interval decides, which tolerates rounding."""
     for line in lines:
         begin, end = interval_of(line)
         if window.has(begin - load_began_s, end - load_began_s):
@@ -109,5 +109,5 @@ def tag_of(line: str) -> str:
 
 
 def meaning_of(tag: str) -> str:
-    """What follows the step in a tag: `response`, `read`, `error-1213`."""
+    """The part of a tag after the step: `response`, `read`, `error-1213`."""
     return tag.partition("/")[2]

@@ -1,7 +1,7 @@
-"""journal.jsonl: one JSON document a line, appended while the run goes on.
+"""journal.jsonl: one JSON document per line, appended during the run.
 
-Each line says how long after the run's begin it was written (`at_s`). A line that a crash cut
-short can only be the last one; it is left out when the journal is read.
+Each line has the time since the start of the run at which it was written (`at_s`). Only the last
+line can be cut short by a crash; it is ignored when the journal is read.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from loadstone.runs import atomic, safe_open
 from loadstone.runs.errors import StoreError
 
 At = Annotated[float, Field(ge=-3e10, le=3e10)]
-"""Seconds since the run's begin, within a thousand years: of all others no date can be made. Below
-zero where the clock was set back before the run was taken up."""
+"""Seconds since the start of the run, within a thousand years: others cannot become a date.
+Negative if the clock was set back before the run was resumed.
+"""
 
 UnixTime = Annotated[float, Field(ge=0, le=1e11)]
 """Seconds since 1970, up to the year 5138."""
 
 MOST_HELD = 256 * safe_open.MEGABYTE
-"""Bytes of a journal's lines beside those of its seconds: only these stay in memory."""
+"""Bytes of a journal's lines without those of its seconds: only these stay in memory."""
 
 
 class RunBegin(Frozen):
@@ -64,14 +65,14 @@ class RunBegin(Frozen):
         return self
 
     def under(self, conditions: Conditions | None) -> RunBegin:
-        """The run's begin with the conditions of one step."""
+        """The first line with the conditions of one step."""
         if conditions is None:
             return self
         return self.model_copy(update=dict(conditions))
 
 
 class Conditions(Frozen):
-    """What a step had of its own, where variants are measured in other places."""
+    """A step's own conditions, for experiments that measure variants in different places."""
 
     targets: tuple[str, ...]
     server_versions: tuple[str | None, ...]
@@ -85,7 +86,7 @@ class Conditions(Frozen):
 
 
 class StepBegin(Frozen):
-    """A step's first line; from which bytes on journal and latency log are the step's."""
+    """A step's first line; says at which bytes its part of journal and latency log begins."""
 
     kind: Literal["step_begin"] = "step_begin"
     at_s: At
@@ -93,11 +94,11 @@ class StepBegin(Frozen):
     journal_from: Count
     hlog_from: Count
     conditions: Conditions | None = None
-    """`None`: as the run's first line says."""
+    """`None`: those of the run's first line."""
 
 
 class EngineEntry(Frozen):
-    """A record of the engine without what other files have, and without rows of users.
+    """A record of the engine, without what is in other files and without rows per user.
 
     Its hlog lines are in latency.hlog, its ledger in ledger.jsonl.
     """
@@ -109,20 +110,20 @@ class EngineEntry(Frozen):
 
 
 class ObservedNames(Frozen):
-    """What the numbers of the observations that follow are called, of one source of one step."""
+    """The names for the numbers in the observations that follow, for one source in one step."""
 
     kind: Literal["observed_names"] = "observed_names"
     at_s: At
     step: int
     names: int
-    """The number by which those lines mean this one."""
+    """The number by which those lines refer to this one."""
     source: SourceName
     deltas: tuple[str, ...]
     gauges: tuple[str, ...]
 
 
 class Observed(Frozen):
-    """What happened at one source between two readings; times are the run's."""
+    """What happened at one source between two readings; times count from the start of the run."""
 
     kind: Literal["observed"] = "observed"
     at_s: At
@@ -147,7 +148,7 @@ class SourceEntry(Frozen):
 
 
 class SourceFacts(Frozen):
-    """What each source said of itself that hardly changes, by its name."""
+    """The facts of each source that hardly ever change, by the source's name."""
 
     kind: Literal["source_facts"] = "source_facts"
     at_s: At
@@ -165,7 +166,7 @@ class HotSpotsEntry(Frozen):
 
 
 class LedgerEntry(Frozen):
-    """What the servers have of the entries that a step wrote."""
+    """What the servers contain of the entries that a step wrote."""
 
     kind: Literal["ledger"] = "ledger"
     at_s: float
@@ -174,7 +175,7 @@ class LedgerEntry(Frozen):
 
 
 class Changed(Frozen):
-    """Somebody changed the step's load by hand."""
+    """A user changed the step's load by hand."""
 
     kind: Literal["changed"] = "changed"
     at_s: At
@@ -183,19 +184,19 @@ class Changed(Frozen):
 
 
 class HoldBegin(Frozen):
-    """From here on no event begins: a condition of `--max-load` is met."""
+    """No event starts from here on: a condition of `--max-load` is met."""
 
     kind: Literal["hold_begin"] = "hold_begin"
     at_s: At
     step: int
     from_s: float
-    """Seconds since the load's begin."""
+    """Seconds since the start of the load."""
     condition: str
     value: float
 
 
 class HoldEnd(Frozen):
-    """Events begin again."""
+    """Events start again."""
 
     kind: Literal["hold_end"] = "hold_end"
     at_s: At
@@ -204,7 +205,7 @@ class HoldEnd(Frozen):
 
 
 def held_back(from_s: float, condition: str) -> Message:
-    """What is told when events begin no more."""
+    """The message when events no longer start."""
     return say(
         "held back from {at} s on by --max-load '{condition}'",
         at=round(from_s),
@@ -213,12 +214,12 @@ def held_back(from_s: float, condition: str) -> Message:
 
 
 def let_go_on(to_s: float) -> Message:
-    """What is told when they begin again."""
+    """The message when events start again."""
     return say("let go on at {at} s", at=round(to_s))
 
 
 class AbortedEntry(Frozen):
-    """The run is ended before it does harm."""
+    """The run is aborted before it does harm."""
 
     kind: Literal["aborted"] = "aborted"
     at_s: At
@@ -227,7 +228,7 @@ class AbortedEntry(Frozen):
 
 
 class Settled(Frozen):
-    """What `--warmup auto` found: the window, and whether the series ever settled."""
+    """What `--warmup auto` found: the window, and whether the series settled at all."""
 
     from_s: float
     to_s: float
@@ -247,7 +248,7 @@ class StepEnd(Frozen):
 
 
 class Note(WithMessages):
-    """A sentence for whoever reads the run; of one step where `step` is given."""
+    """A message for readers of the run; about one step if `step` is given."""
 
     kind: Literal["note"] = "note"
     at_s: At
@@ -280,17 +281,17 @@ StepEntry = (
     | StepEnd
     | Note
 )
-"""What may stand between a step's begin and the next."""
+"""Entries that may stand between a step's first line and the next step's."""
 
 Entry = RunBegin | StepBegin | StepEntry | RunEnd
 _ENTRY: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 
 
 class AppendOnly:
-    """A file that only grows; each piece is handed to the system as it comes."""
+    """A file that only grows; each piece is written to the system immediately."""
 
     def __init__(self, path: Path, *, again: bool = False) -> None:
-        """`again`: one that was left is continued."""
+        """Open a new file; with `again`, continue an existing one."""
         self._path = path
         try:
             self.file: BinaryIO = _again(path) if again else _fresh(path)
@@ -299,7 +300,7 @@ class AppendOnly:
         self.size = 0
 
     def take_up(self) -> None:
-        """Go on after the last whole line: one that was cut short goes."""
+        """Continue after the last complete line; a line that was cut short is removed."""
         try:
             size = self.file.seek(0, os.SEEK_END)
             while size and not self._line_ends_at(size):
@@ -315,10 +316,10 @@ class AppendOnly:
         return self.file.read(1) == b"\n"
 
     def append(self, content: bytes) -> None:
-        """Add `content` as a whole; a short write is continued.
+        """Append all of `content`; a short write is continued.
 
         Raises:
-            StoreError: it is refused. Nothing of it stays, so that what may follow is a line.
+            StoreError: the write failed. Nothing of it remains, so the next line starts cleanly.
         """
         rest = memoryview(content)
         try:
@@ -332,10 +333,10 @@ class AppendOnly:
         self.size += len(content)
 
     def check_in_place(self) -> None:
-        """Notice that nobody will ever read what is written from here on.
+        """Check that the file is still there, as otherwise nobody would ever read what is written.
 
         Raises:
-            StoreError: somebody has removed the file, or moved it.
+            StoreError: the file was removed or moved.
         """
         try:
             there = os.path.samestat(os.stat(self._path), os.fstat(self.file.fileno()))
@@ -350,19 +351,19 @@ class AppendOnly:
             )
 
     def sync(self) -> None:
-        """Wait until all is on the disk."""
+        """Wait until everything is on the disk."""
         try:
             os.fsync(self.file.fileno())
         except OSError as error:
             raise StoreError.from_os("write", self._path, error) from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.file.close()
 
 
 def _fresh(path: Path) -> BinaryIO:
-    """Its owner's alone: a run tells of servers, and of what users and statements are called."""
+    """Create a file for its owner alone: a run names servers, users and statements."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, atomic.PRIVATE), "wb", buffering=0)
 
@@ -372,25 +373,25 @@ def _again(path: Path) -> BinaryIO:
 
 
 def to_line(entry: Entry) -> bytes:
-    """The entry as it stands in the journal."""
+    """The entry as a line of the journal."""
     text = entry.model_dump_json(exclude={"record": {"hlog", "per_user", "ledger"}})
     return text.encode() + b"\n"
 
 
 OBSERVED = b'{"kind":"observed'
-"""How the lines of `Observed` and `ObservedNames` begin."""
+"""How lines of `Observed` and `ObservedNames` begin."""
 
 ENGINE = b'{"kind":"engine"'
-"""How the engine's lines begin."""
+"""How lines of the engine begin."""
 
 
 def read_entries(path: Path, from_byte: int = 0, skip: bytes = OBSERVED) -> Iterator[Entry]:
-    """All whole lines from `from_byte` on, but for those that begin with `skip`.
+    """All complete lines from `from_byte` on, except those that begin with `skip`.
 
-    Lines that nobody wants are most of a journal: they are not even parsed.
+    Skipped lines are most of a journal, so they are not even parsed.
 
     Raises:
-        StoreError: a line that is not the last one is no entry, they say more than can be held, or
+        StoreError: a line other than the last is not an entry, there is more than can be held, or
             the file cannot be read.
     """
     try:
@@ -415,16 +416,16 @@ def _parse(path: Path, file: BinaryIO, skip: bytes) -> Iterator[Entry]:
 
 @dataclass
 class Held:
-    """How much a reader of a journal holds: all that it was told beside the seconds."""
+    """How much a reader of a journal holds: everything except the seconds."""
 
     journal: Path
     _bytes: int = 0
 
     def add(self, entry: Entry, size: int) -> None:
-        """Another line.
+        """Count another line.
 
         Raises:
-            StoreError: there was too much before.
+            StoreError: there is more than a reader may hold.
         """
         if isinstance(entry, EngineEntry) and isinstance(entry.record, Sample):
             return
@@ -439,7 +440,7 @@ class Held:
 
 
 def check_rest(line: bytes, place: str) -> None:
-    """A line without an end may be the last, which a crash cut short.
+    """Check a line without an end, which may be the last one, cut short by a crash.
 
     Raises:
         StoreError: it is longer than any line.
@@ -450,10 +451,10 @@ def check_rest(line: bytes, place: str) -> None:
 
 
 def parse(line: bytes, place: str, at_byte: int) -> Entry:
-    """The line that begins at a byte of a journal; `place` is where that is, for a person.
+    """Parse the line that begins at a byte of a journal; `place` names it in messages.
 
     Raises:
-        StoreError: it is no entry of a journal, or not one that belongs there.
+        StoreError: it is not an entry of a journal, or not one that belongs there.
     """
     try:
         safe_open.check_numbers(line)
@@ -462,7 +463,7 @@ def parse(line: bytes, place: str, at_byte: int) -> Entry:
         raise StoreError(
             say("{place} is not an entry of a journal", place=place), _NOT_OURS
         ) from error
-    # Whoever wants the step's samples reads on from the place that it names.
+    # Readers of the step's samples start at the byte that it names.
     if isinstance(entry, StepBegin) and entry.journal_from != at_byte:
         said = say(
             "{place} says that it starts at byte {claimed}, but it starts at byte {found}",

@@ -1,9 +1,9 @@
-"""ledger.jsonl: what the generator was told of the entries that it wrote, kept as it goes.
+"""ledger.jsonl: what the generator knows about the entries that it wrote, saved as it runs.
 
-One JSON document a line. Each step that writes entries begins with its book; then comes a line a
-second with the users whose entries were settled in it; the last line says that the generator told
-to its end. Where that line is missing, the generator was killed, and may have written more than
-it told.
+There is one JSON document per line. Each step that writes entries begins with its book; then each
+second has a line with the users whose entries were settled in it; the last line says that the
+generator reported everything. If that line is missing, the generator was killed, and may have
+written more than it reported.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ LEDGER = "ledger.jsonl"
 
 
 class BookOpened(Frozen):
-    """A step begins to write."""
+    """A step starts to write entries."""
 
     kind: Literal["book"] = "book"
     step: PositiveInt
     book: PositiveInt
-    """By which the tables tell its entries from those of all others."""
+    """Distinguishes its entries from all others in the tables."""
     tables: PositiveInt
-    """User n writes into the table number n modulo so many, plus one."""
+    """User n writes into the table with the number n modulo this, plus one."""
 
 
 class BookTold(Frozen):
-    """What became of entries since the line before."""
+    """The outcome of entries since the previous line."""
 
     kind: Literal["told"] = "told"
     step: PositiveInt
@@ -44,7 +44,7 @@ class BookTold(Frozen):
 
 
 class BookClosed(Frozen):
-    """The step's generator has told all."""
+    """The step's generator has reported everything."""
 
     kind: Literal["closed"] = "closed"
     step: PositiveInt
@@ -56,49 +56,49 @@ _LINE: TypeAdapter[_Line] = TypeAdapter(Annotated[_Line, Field(discriminator="ki
 
 @dataclass
 class Account:
-    """What one user knows of its entries."""
+    """What one user knows about its entries."""
 
     settled: int = 0
-    """All up to this number are over: acknowledged, but for those in doubt."""
+    """All up to this number are finished: acknowledged, unless in doubt."""
     doubts: list[int] = field(default_factory=list)
 
     @property
     def acknowledged(self) -> int:
-        """How many were answered with success."""
+        """How many were acknowledged."""
         return self.settled - len(self.doubts)
 
 
 @dataclass
 class Book:
-    """What all users of a step know of their entries."""
+    """What all users of a step know about their entries."""
 
     step: int
     number: int
     tables: int
     accounts: dict[int, Account] = field(default_factory=dict)
-    """By user; of those that have settled none there is none."""
+    """By user; users that have settled no entries are missing."""
     is_complete: bool = False
-    """Whether the generator told to its end."""
+    """Whether the generator reported everything."""
     remainder: int = 0
     modulus: int = 1
-    """It is of the users whose number leaves this remainder."""
+    """The book contains the users whose number leaves this remainder."""
 
     def is_of(self, user: int) -> bool:
-        """Whether a user's entries belong into it."""
+        """Whether a user's entries belong to this book."""
         return user % self.modulus == self.remainder
 
     def table_of(self, user: int) -> int:
-        """The number of the table that a user writes into."""
+        """The number of the table that a user writes to."""
         return user % self.tables + 1
 
     def of_users(self, remainder: int, modulus: int) -> Book:
-        """The part of the users whose number leaves this remainder."""
+        """The part of the book with the users whose number leaves this remainder."""
         part = replace(self, accounts={}, remainder=remainder, modulus=modulus)
         part.accounts |= {user: each for user, each in self.accounts.items() if part.is_of(user)}
         return part
 
     def take(self, entries: Iterable[Entries]) -> None:
-        """What was told next."""
+        """Add the next reported entries."""
         for user, settled, doubts in entries:
             account = self.accounts.setdefault(user, Account())
             account.settled = settled
@@ -106,17 +106,17 @@ class Book:
 
 
 class LedgerFile:
-    """The writing side; the file is made with the first book."""
+    """Writes the file, which is created with the first book."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / LEDGER
         self._file: AppendOnly | None = None
 
     def open_book(self, step: int, book: int, tables: int) -> None:
-        """A step begins that writes entries.
+        """Record that a step starts to write entries.
 
         Raises:
-            StoreError: the file cannot be written; also from the other methods.
+            StoreError: the file cannot be written; the other methods raise it, too.
         """
         if self._file is None:
             again = self._path.exists()
@@ -126,18 +126,18 @@ class LedgerFile:
         self._append(BookOpened(step=step, book=book, tables=tables))
 
     def tell(self, step: int, entries: tuple[Entries, ...]) -> None:
-        """Keep what became of entries."""
+        """Record the outcome of entries."""
         if entries:
             self._append(BookTold(step=step, entries=entries))
 
     def close_book(self, step: int) -> None:
-        """The generator has told all of this step; it is on the disk when this returns."""
+        """Record that the generator has reported the whole step; it is on disk on return."""
         if self._file is not None:
             self._append(BookClosed(step=step))
             self._file.sync()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
@@ -147,7 +147,7 @@ class LedgerFile:
 
 
 def read_books(folder: Path) -> dict[int, Book]:
-    """What was told, by step, of a run that has ended, goes on or was killed.
+    """The books by step, of a run that has ended, is running or was killed.
 
     Raises:
         StoreError: the run wrote no entries, or the file is damaged.
@@ -157,7 +157,7 @@ def read_books(folder: Path) -> dict[int, Book]:
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
-                if line.endswith(b"\n"):  # one that a crash cut short is the last
+                if line.endswith(b"\n"):  # only the last line can be cut short by a crash
                     _add(books, _parsed(line, f"{path}: line {number}"))
     except FileNotFoundError:
         raise StoreError(

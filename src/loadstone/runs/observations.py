@@ -1,6 +1,6 @@
-"""Observations as lines of the journal: the names once, then numbers.
+"""Observations as lines of the journal: the names once, then only numbers.
 
-A host of many cores has some hundred counters a second; their names would be most of the file.
+A host with many cores has hundreds of counters per second, whose names would be most of the file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from loadstone.model.observed import Observation
 from loadstone.runs.journal import Observed, ObservedNames
 
 _STATE = "state."
-"""States of connections come and go: their names stand with each value."""
+"""Connection states come and go, so their names are stored with each value."""
 
 _Shape = tuple[str, tuple[str, ...], tuple[str, ...]]
 
@@ -24,7 +24,7 @@ class ObservationLines:
         self._known: dict[_Shape, int] = {}
 
     def lines(self, seen: Observation, at_s: float) -> Iterator[ObservedNames | Observed]:
-        """The observation's line, and before it that of its names where they are new."""
+        """The observation's line, preceded by one with its names if they are new."""
         deltas = tuple(sorted(seen.deltas))
         gauges = tuple(sorted(name for name in seen.gauges if not name.startswith(_STATE)))
         shape = (str(seen.source), deltas, gauges)
@@ -59,7 +59,7 @@ def fits(names: ObservedNames, line: Observed) -> bool:
 
 
 def observation_of(names: ObservedNames, line: Observed) -> Observation:
-    """The observation that the two lines are made of."""
+    """The observation that the two lines stand for."""
     return Observation(
         source=names.source,
         from_s=line.from_s,

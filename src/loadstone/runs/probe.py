@@ -19,7 +19,7 @@ _DEVICE = re.compile(r"[0-9]+:[0-9]+")
 
 
 def device_of(folder: Path) -> str:
-    """Major and minor number of the device that a folder lies on.
+    """Major and minor number of the device that holds a folder.
 
     Raises:
         StoreError: there is no such folder.
@@ -32,7 +32,7 @@ def device_of(folder: Path) -> str:
 
 
 def keep(probe: DiskProbe) -> Path:
-    """Put it in place of the one before of that device.
+    """Store a probe, replacing the previous one of that device; returns its path.
 
     Raises:
         StoreError: the folder cannot be written to.
@@ -41,8 +41,8 @@ def keep(probe: DiskProbe) -> Path:
 
 
 def kept(device: str) -> DiskProbe | None:
-    """The one of that device on this machine; `None` where there is none that can be read."""
-    if not _DEVICE.fullmatch(device):  # it stands in the file of a run, and becomes a file's name
+    """The probe of that device on this machine; `None` if there is none that can be read."""
+    if not _DEVICE.fullmatch(device):  # it comes from a run's file, and becomes a file name
         return None
     found = state_folder.kept(_place(device), DiskProbe)
     return found if found and found.machine == this_machine() else None

@@ -1,4 +1,4 @@
-"""proofs.json: what the trials of a run's findings showed, beside what the run itself measured."""
+"""proofs.json: the results of trials of a run's findings, in addition to its own measurements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from loadstone.runs.errors import StoreError
 PROOFS = "proofs.json"
 
 STEPS = "proofs"
-"""The folder, within the run's, that holds the steps of each trial as a run of its own."""
+"""The folder in the run's folder that holds the steps of each trial as a separate run."""
 
 
 class Proofs(Frozen):
@@ -28,10 +28,10 @@ class Proofs(Frozen):
 
 
 def read_proofs(run: Path) -> tuple[Proof, ...]:
-    """The proofs of a run; none where nothing was tried.
+    """The proofs of a run; empty if nothing was tried.
 
     Raises:
-        StoreError: the file is there and cannot be read.
+        StoreError: the file exists and cannot be read.
     """
     path = run / PROOFS
     try:
@@ -48,7 +48,7 @@ def read_proofs(run: Path) -> tuple[Proof, ...]:
 
 
 def write_proofs(run: Path, proofs: Sequence[Proof]) -> None:
-    """All of a run, in place of those that were there.
+    """Write all proofs of a run, replacing earlier ones.
 
     Raises:
         StoreError: the file cannot be written.
@@ -58,6 +58,6 @@ def write_proofs(run: Path, proofs: Sequence[Proof]) -> None:
 
 
 def merged(before: Sequence[Proof], new: Sequence[Proof]) -> list[Proof]:
-    """The new ones, and those before them of which none is new."""
+    """The new proofs, and the earlier ones that none of them replaces."""
     again = {(proof.ladder, proof.cause) for proof in new}
     return [proof for proof in before if (proof.ladder, proof.cause) not in again] + list(new)

@@ -1,4 +1,4 @@
-"""The events of each second of each step's window, from a run's journal."""
+"""The events per second in each step's window, from a run's journal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from loadstone.runs.steplog import in_window
 
 
 def rates_by_step(folder: Path) -> dict[int, list[float]]:
-    """By a step's number, events a second; a last piece of less than half a second is left out.
+    """By step number, events per second; a last piece shorter than half a second is left out.
 
     Raises:
         StoreError: the journal cannot be read.

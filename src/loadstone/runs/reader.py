@@ -1,4 +1,4 @@
-"""A run's folder as whoever compares it reads it: copied from anywhere, of any state."""
+"""Reads a run's folder for comparisons: it may be a copy, and in any state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from loadstone.runs.recorder import read_asked
 
 @dataclass(frozen=True)
 class Kept:
-    """What a folder holds."""
+    """The content of a folder."""
 
     path: Path
     result: Result
@@ -26,9 +26,9 @@ class Kept:
 
 
 def read_run(path: Path, *, seconds: bool = True) -> Kept:
-    """All of it; what is not there, or is damaged beside the journal, is not known.
+    """Read the folder; parts that are missing or damaged, except the journal, count as unknown.
 
-    `seconds`: whether the events of each second are wanted, which takes the whole journal.
+    `seconds`: whether to read the events of each second, which takes the whole journal.
 
     Raises:
         StoreError: there is no run in the folder.
@@ -36,11 +36,11 @@ def read_run(path: Path, *, seconds: bool = True) -> Kept:
     result = run_folder.load(path)
     try:
         experiment = read_asked(path).experiment
-    except StoreError:  # of an older version, or not copied: the steps can be compared all the same
+    except StoreError:  # from an older version, or not copied: the steps can still be compared
         experiment = None
     try:
         environment = run_folder.read_environment(path)
-    except StoreError:  # then nothing is known of its settings, which a comparison says
+    except StoreError:  # then its settings are unknown, which a comparison reports
         environment = {}
     rates = rates_by_step(path) if seconds else {}
     return Kept(path, result, experiment, environment, rates)

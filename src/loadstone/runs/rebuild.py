@@ -1,4 +1,4 @@
-"""From journal.jsonl and latency.hlog back to the run: one path for finished and killed runs."""
+"""Rebuilds a run from journal.jsonl and latency.hlog, the same way for finished and killed runs."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ JOURNAL = "journal.jsonl"
 LATENCIES = "latency.hlog"
 
 MOST_TAGS = 500
-"""The most tags of a step: the engine counts 64 errors apart, and has some twenty tags beside."""
+"""Limit for the tags of a step: the engine counts 64 errors, and has about twenty other tags."""
 
 MOST_STEPS = 20_000
-"""The most steps of a run: at ten seconds each, those of two days."""
+"""Limit for the steps of a run: at ten seconds each, those of two days."""
 
 
 @dataclass
 class RunLog:
-    """All that a journal says."""
+    """Everything in a journal."""
 
     journal: Path
     is_whole: bool = True
-    """Whether it is read from its begin on."""
+    """Whether it is read from its start."""
     begin: RunBegin | None = None
     steps: list[StepLog] = field(default_factory=list)
     notes: list[Message] = field(default_factory=list)
@@ -57,10 +57,10 @@ class RunLog:
     last_at_s: float = 0.0
 
     def add(self, entry: Entry) -> None:
-        """Take in the next line.
+        """Add the next line.
 
         Raises:
-            StoreError: it does not belong behind those before it.
+            StoreError: it may not follow the lines before it.
         """
         if self.is_whole and self.begin is None and not isinstance(entry, RunBegin):
             raise StoreError(
@@ -77,7 +77,7 @@ class RunLog:
             case RunEnd():
                 self.end = entry
             case StepBegin():
-                self.end = self.aborted = None  # of a run that was taken up again
+                self.end = self.aborted = None  # of a run that was resumed
                 self._begin_step(entry)
             case Note(step=None, text=text):
                 self.notes.append(text)
@@ -96,7 +96,7 @@ class RunLog:
     def _begin_step(self, entry: StepBegin) -> None:
         samples = partial(samples_of, self.journal, entry)
         step = StepLog(entry, samples, partial(observations_of, self.journal, entry))
-        # What a run that was taken up does again did not finish before.
+        # A step that a resumed run repeats had not been finished before.
         number = entry.step.number
         self.steps = [each for each in self.steps if each.step.number != number]
         self.steps.append(step)
@@ -111,7 +111,7 @@ class RunLog:
 
 
 def read_log(folder: Path, from_byte: int = 0) -> RunLog:
-    """The run's journal, as far as it goes; from a step's first byte on, that step's part."""
+    """Read the run's journal, as far as it goes; from a step's first byte on, that step's part."""
     log = RunLog(folder / JOURNAL, is_whole=from_byte == 0)
     for entry in read_entries(log.journal, from_byte):
         log.add(entry)
@@ -128,7 +128,7 @@ def samples_of(journal: Path, begin: StepBegin) -> Iterator[Sample]:
 
 
 def observations_of(journal: Path, begin: StepBegin) -> Iterator[Observation]:
-    """One step's observations, read from the journal; times are the run's."""
+    """One step's observations, read from the journal; times count from the start of the run."""
     known: dict[int, ObservedNames] = {}
     for entry in read_entries(journal, begin.journal_from, skip=ENGINE):
         if isinstance(entry, RunEnd) or (isinstance(entry, StepBegin) and entry != begin):
@@ -136,18 +136,19 @@ def observations_of(journal: Path, begin: StepBegin) -> Iterator[Observation]:
         if isinstance(entry, ObservedNames):
             known[entry.names] = entry
         elif isinstance(entry, Observed) and (names := known.get(entry.names)):
-            # A line whose names are gone says nothing; the load's figures do not suffer for it.
+            # Without its names a line has no meaning; it is skipped, and the load's figures are
+            # unaffected.
             if fits(names, entry):
                 yield observation_of(names, entry)
 
 
 def replay(folder: Path, *, running: bool = False) -> Result:
-    """The run's result, made again from its journal and its latency log."""
+    """The run's result, rebuilt from its journal and its latency log."""
     return result_of(folder, read_log(folder), running=running)
 
 
 def result_of(folder: Path, log: RunLog, *, running: bool = False) -> Result:
-    """What `replay` gives, from a journal that was read already."""
+    """Like `replay`, from a journal that was already read."""
     begin = log.begin
     if begin is None:
         return Result(run=_run_info(folder.name, log, running=running))
@@ -168,7 +169,7 @@ def step_result(folder: Path, step: StepLog, run: RunBegin) -> StepResult:
     try:
         return summarise(step, run.under(step.begin.conditions), quantiles)
     except (ArithmeticError, LookupError, ValueError) as error:
-        # Figures that were counted always fit; only those that somebody has put there do not.
+        # Measured figures always fit; only manipulated ones do not.
         said = say(
             "the figures of step {step} in {journal} do not fit together",
             step=step.step.number,
@@ -178,9 +179,9 @@ def step_result(folder: Path, step: StepLog, run: RunBegin) -> StepResult:
 
 
 def latencies(path: Path, step: StepLog, window: Window) -> dict[str, LatencyNs]:
-    """The merged latencies of a window of a step, by `response`, `read`, `error-1213`, ….
+    """The merged latencies of a step's window, by `response`, `read`, `error-1213`, ….
 
-    One tag after the other, as a line is some kilobytes long and a step may have many hours.
+    Tags are merged one at a time, as a line has some kilobytes and a step may last many hours.
     """
     began = step.load_began_s
 
@@ -202,7 +203,7 @@ def _tags(path: Path, lines: Iterable[str]) -> list[str]:
     tags: set[str] = set()
     for line in lines:
         tags.add(hlog.tag_of(line))
-        # The file is read again for each of them.
+        # The file is read once per tag.
         if len(tags) > MOST_TAGS:
             raise StoreError(
                 say(
@@ -241,7 +242,7 @@ def _run_state(log: RunLog, *, running: bool) -> RunState:
 
 
 def _interruption(log: RunLog, *, running: bool, end: RunEnd | None) -> tuple[Message, ...]:
-    """The line that says where a killed run stopped."""
+    """The message that says where a killed run stopped."""
     if end or running:
         return ()
     if log.begin is None:

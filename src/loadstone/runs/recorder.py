@@ -1,4 +1,4 @@
-"""Writes a run while it goes on: a record is with the system before the next is asked for."""
+"""Writes a run while it goes on: each record is written before the next is requested."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ from loadstone.runs.rebuild import JOURNAL, LATENCIES, read_log, step_result
 
 
 class Asked(Frozen):
-    """run.json: what was asked."""
+    """run.json: what the user asked for."""
 
     version: int = 1
     loadstone: str
@@ -74,21 +74,21 @@ class Asked(Frozen):
     steps: tuple[Step, ...] | None
     """`None` for a search."""
     experiment: Experiment | None = None
-    """Where more varies than users and rates; the plan is then that of its first step."""
+    """Set if more varies than users and rates; the plan is then that of its first step."""
     recipe: RecipeAsked | None = None
-    """Where the experiment is that of a recipe."""
+    """Set if the experiment is that of a recipe."""
     mark: str | None = None
-    """What the tables bear that the experiment makes, so that `resume` knows them again."""
+    """The mark on the tables that the experiment makes, by which `resume` recognises them."""
     ceilings: Ceilings | None = None
-    """What the generator could do at most; `None` where it was not calibrated."""
+    """The generator's maximum performance; `None` if it was not calibrated."""
 
 
 class Recorder:
-    """The writing side of one run's folder.
+    """Writes one run's folder.
 
-    A sample's latencies are written before the sample itself, so that a journal never speaks of
-    latencies that are not there. The journal is locked until it is closed: a run whose journal
-    is not locked and has no end was killed.
+    A sample's latencies are written before the sample itself, so the journal never refers to
+    missing latencies. The journal is locked until it is closed: a run whose journal is not locked
+    and has no end was killed.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ class Recorder:
         before: RunBegin | None = None,
         environment: dict[str, Any] | None = None,
     ) -> None:
-        """Begin a run, or with its first line as `before` take it up where it was left.
+        """Start a run, or resume it if its first line is given as `before`.
 
-        `environment`: what its environment.json says then. It is written and sealed again with what
-        is added to it, so whoever gives it knows whose it is.
+        `environment`: the current content of its environment.json. It is written and sealed again
+        when something is added, so the caller must know who wrote it.
 
         Raises:
-            StoreError: it cannot be written, or somebody is still at work with it.
+            StoreError: it cannot be written, or another process still works on it.
         """
         self.folder = path
         began_unix_s = before.unix_s if before else time.time()
@@ -140,7 +140,7 @@ class Recorder:
         except BaseException:
             self._reserve.close()
             raise
-        control_requests.take(path)  # those of whoever watched the run before it was killed
+        control_requests.take(path)  # those of viewers from before the run was killed
 
     def _set_out(self, asked: Asked, began_unix_s: float) -> None:
         self._write_sealed(run_folder.RUN, asked.model_dump(mode="json"))
@@ -168,36 +168,36 @@ class Recorder:
         self._journal.take_up()
         self._latencies.take_up()
         atomic.clear_half_written(self.folder)
-        # What was made from the journal at an earlier end is not the whole of it any more.
+        # Files made from the journal at an earlier end are no longer complete.
         for name in (run_folder.RESULT, run_folder.LOAD, run_folder.SERVER, run_folder.HOST):
             (self.folder / name).unlink(missing_ok=True)
 
     def _went_on_s(self, began_unix_s: float) -> float:
-        """Seconds since the run's begin: no fewer than it has told of, if the clock was set back.
+        """Seconds since the start of the run: never before the last recorded time.
 
-        The wall clock alone knows how long the run lay still.
+        Only the wall clock knows how long the run was interrupted, and it may have been set back.
         """
         return max(time.time() - began_unix_s, read_log(self.folder).last_at_s)
 
     def environment(self, found: dict[str, Any]) -> None:
-        """Write environment.json; what is agreed on with the servers is added when it is known."""
+        """Write environment.json; what the connections negotiate is added when it is known."""
         self._environment = {}
         self._add_to_environment(found | {"agreed": None, "generators": [], "variants": {}})
 
     def generators(self, nodes: Sequence[NodeFacts]) -> None:
-        """Keep what the machines of a cluster say of themselves; none where this one drives."""
+        """Store what a cluster's machines report about themselves; empty if this machine drives."""
         if nodes:
             self._add_to_environment(
                 {"generators": [each.model_dump(mode="json") for each in nodes]}
             )
 
     def variant(self, name: str, targets: list[dict[str, Any]]) -> None:
-        """Keep what surrounded a variant at its first step, in the shape of `targets`."""
+        """Store a variant's environment at its first step, in the shape of `targets`."""
         before = self._environment.get("variants") or {}
         self._add_to_environment({"variants": {name: targets} | before})
 
     def begin_step(self, step: Step, conditions: Conditions | None = None) -> None:
-        """A step is about to connect."""
+        """Record that a step is about to connect."""
         self._step_from = self._journal.size
         self._lines = ObservationLines(step.number)
         self._append(
@@ -214,7 +214,7 @@ class Recorder:
             self._ledger.open_book(step.number, book, self._plan.workload.tables)
 
     def record(self, step: Step, record: StepRecord) -> None:
-        """Keep what the engine said."""
+        """Record what the engine reported."""
         at_s = self._now()
         if isinstance(record, Sample):
             self._journal.check_in_place()
@@ -234,11 +234,11 @@ class Recorder:
 
     @property
     def began(self) -> float:
-        """The run's begin, on the monotonic clock: all its times count from there."""
+        """The start of the run on the monotonic clock, from which all its times count."""
         return self._began
 
     def observed(self, step: Step, seen: Observation | SourceState) -> None:
-        """Keep what a source of counters said."""
+        """Record what a source of counters reported."""
         at_s = self._now()
         if isinstance(seen, SourceState):
             self._append(SourceEntry(at_s=at_s, step=step.number, state=seen))
@@ -247,40 +247,40 @@ class Recorder:
             self._append(line)
 
     def hot_spots(self, step: Step, found: HotSpots) -> None:
-        """Keep where the server spent the step."""
+        """Record where the server spent the step."""
         self._append(HotSpotsEntry(at_s=self._now(), step=step.number, hot_spots=found))
 
     def ledger(self, step: Step, verdicts: Sequence[LedgerVerdict]) -> None:
-        """Keep what the servers have of the step's entries."""
+        """Record what the servers contain of the step's entries."""
         at_s = self._now()
         self._append(LedgerEntry(at_s=at_s, step=step.number, verdicts=tuple(verdicts)))
 
     def source_facts(self, step: Step, facts: dict[str, dict[str, str]]) -> None:
-        """Keep what the sources said that hardly changes."""
+        """Record the facts of the sources that hardly ever change."""
         if facts:
             self._append(SourceFacts(at_s=self._now(), step=step.number, facts=facts))
 
     def changed(self, step: Step, change: LevelChange) -> None:
-        """Keep that somebody changed the step's load by hand."""
+        """Record that a user changed the step's load by hand."""
         self._append(Changed(at_s=self._now(), step=step.number, change=change))
 
     def hold_begins(self, step: Step, from_s: float, condition: str, value: float) -> None:
-        """Keep that no event begins from this second of the load on, and why."""
+        """Record that, and why, no event starts from this second of the load on."""
         entry = HoldBegin(
             at_s=self._now(), step=step.number, from_s=from_s, condition=condition, value=value
         )
         self._append(entry)
 
     def hold_ends(self, step: Step, to_s: float) -> None:
-        """Keep that events begin again."""
+        """Record that events start again."""
         self._append(HoldEnd(at_s=self._now(), step=step.number, to_s=to_s))
 
     def aborted(self, step: Step, aborted: Aborted) -> None:
-        """Keep why the run is ended before it does harm."""
+        """Record why the run is aborted before it does harm."""
         self._append(AbortedEntry(at_s=self._now(), step=step.number, aborted=aborted))
 
     def _add_agreed(self, connected: Connected) -> None:
-        """The first step's connections stand for all: every step asks for the same."""
+        """The first step's connections represent all: every step asks for the same."""
         if self._agreed:
             return
         self._agreed = True
@@ -290,7 +290,7 @@ class Recorder:
         self._add_to_environment({"agreed": connected.model_dump(include=names)})
 
     def note(self, text: Message, step: Step | None = None) -> None:
-        """Keep a sentence for whoever reads the run."""
+        """Record a message for readers of the run."""
         self._append(Note(at_s=self._now(), step=step.number if step else None, text=text))
 
     def end_step(
@@ -300,7 +300,7 @@ class Recorder:
         error: EngineFailure | None = None,
         settled: Settled | None = None,
     ) -> StepResult:
-        """The step is over: all of it is on the disk, and its row is made from there."""
+        """Finish the step: all of it is on disk, and its row is computed from there."""
         end = StepEnd(at_s=self._now(), step=step.number, state=state, error=error, settled=settled)
         self._append(end)
         self._latencies.sync()
@@ -309,7 +309,7 @@ class Recorder:
         return step_result(self.folder, log.steps[-1], self._begin)
 
     def end_run(self, state: StepState, found: Found = None) -> Result:
-        """The run is over: write what is made from the journal."""
+        """Finish the run: write the files made from the journal."""
         search = found if isinstance(found, SearchOutcome) else None
         searches = found if isinstance(found, tuple) else None
         self._append(RunEnd(at_s=self._now(), state=state, search=search, searches=searches))
@@ -320,9 +320,9 @@ class Recorder:
         return result
 
     def give_up(self, why: str) -> None:
-        """The run cannot go on: the journal says why, if anything can be written to it at all.
+        """Record in the journal why the run cannot go on, if it can be written to at all.
 
-        result.json is made from the journal when somebody wants it.
+        result.json is made from the journal when it is needed.
         """
         self._reserve.close()
         if self._ended:
@@ -333,20 +333,20 @@ class Recorder:
             self._journal.sync()
 
     def close(self) -> None:
-        """Let go of the files, whether or not the run has ended."""
+        """Close the files, whether or not the run has ended."""
         self._reserve.close()
         self._latencies.close()
         self._ledger.close()
         self._journal.close()
 
     def _add_to_environment(self, found: dict[str, Any]) -> None:
-        # Not to what stands in the file: somebody else may have written there meanwhile.
+        # Do not start from the file's content: somebody else may have written it in the meantime.
         self._environment |= found
         self._write_sealed(run_folder.ENVIRONMENT, self._environment)
 
     def _write_sealed(self, name: str, document: dict[str, Any]) -> None:
-        """A document that a run is taken up with."""
-        # First its seal: whoever is killed in between leaves the document before, and that one's.
+        """Write a document with which a run is resumed."""
+        # Write the seal first: a process killed in between leaves the old document with its seal.
         signature.add(self.folder, name, _as_text(document), self._begin.id)
         write_private_json(self.folder / name, document)
 
@@ -358,7 +358,7 @@ class Recorder:
 
 
 def write_private_json(path: Path, document: dict[str, Any]) -> None:
-    """A settings file that only its owner reads."""
+    """Write a settings file that only its owner can read."""
     atomic.write_bytes(path, _as_text(document))
 
 
@@ -367,7 +367,7 @@ def _as_text(document: dict[str, Any]) -> bytes:
 
 
 def read_asked(path: Path) -> Asked:
-    """run.json of a run's folder, to be shown; `vouched` has it to be run again.
+    """Read run.json from a run's folder for display; to run it again, use `vouched`.
 
     Raises:
         StoreError: it cannot be read.
@@ -380,7 +380,7 @@ def read_asked(path: Path) -> Asked:
 
 
 def parse_asked(content: bytes, written: Path) -> Asked:
-    """What run.json says, which was read from there.
+    """Parse run.json, which was read from `written`.
 
     Raises:
         StoreError: it is damaged.

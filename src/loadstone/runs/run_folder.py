@@ -1,4 +1,4 @@
-"""Where runs lie, how they are found, and what stands in each file."""
+"""Where runs are stored, how they are found, and which files they have."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def create(out: Path, name: str, at_unix_s: float) -> Path:
-    """A new folder `<out>/<name>-<utc time>`; a second one in the same second gets a number.
+    """Create a folder `<out>/<name>-<utc time>`; a second one in the same second gets a number.
 
     Raises:
         StoreError: the folder cannot be made.
@@ -66,10 +66,10 @@ def create(out: Path, name: str, at_unix_s: float) -> Path:
 
 
 def check_writable(out: Path) -> None:
-    """Notice before any work is done that nothing could be kept.
+    """Check before any work is done that results can be stored.
 
     Raises:
-        StoreError: the folder cannot be made, or no file in it.
+        StoreError: the folder, or a file in it, cannot be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -99,12 +99,12 @@ def _write_table(path: Path, table: polars.DataFrame, result: Result) -> None:
 
 
 def to_json(result: Result) -> bytes:
-    """result.json as it stands in the folder."""
+    """result.json's content."""
     return result.model_dump_json(indent=2).encode() + b"\n"
 
 
 def load(folder: Path) -> Result:
-    """A run's result: as it was written at its end, else made again from what there is.
+    """A run's result: as written at its end, otherwise rebuilt from what is there.
 
     Raises:
         StoreError: there is no run in the folder, or it is damaged.
@@ -115,7 +115,7 @@ def load(folder: Path) -> Result:
 
 
 def _measured(folder: Path) -> Result:
-    """What the journal says, as it was written down at the run's end or made again."""
+    """The journal's result, as written at the run's end or rebuilt."""
     written = folder / RESULT
     if not safe_open.is_there(written):
         if not safe_open.is_there(folder / JOURNAL):
@@ -134,12 +134,12 @@ def _measured(folder: Path) -> Result:
     except OSError as error:
         raise StoreError.from_os("read", written, error) from error
     except ValueError:
-        # Of another version, or damaged; the journal is the truth.
+        # From another version, or damaged; the journal is the truth.
         return replay(folder)
 
 
 def read_environment(folder: Path) -> dict[str, Any]:
-    """environment.json; empty where there is none.
+    """Read environment.json; empty if there is none.
 
     Raises:
         StoreError: it cannot be read, or is damaged.
@@ -155,7 +155,7 @@ def read_environment(folder: Path) -> dict[str, Any]:
 
 
 def parse_environment(content: bytes, written: Path) -> dict[str, Any]:
-    """What environment.json says, which was read from there.
+    """Parse environment.json, which was read from `written`.
 
     Raises:
         StoreError: it is damaged.
@@ -169,9 +169,9 @@ def parse_environment(content: bytes, written: Path) -> dict[str, Any]:
 
 
 def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
-    """Add proofs to those of a run that has ended, each in place of one of the same cause.
+    """Add proofs to a run that has ended, each replacing an earlier one of the same cause.
 
-    They stand in a file of their own, since result.json is made again from the journal at need.
+    They have a file of their own, since result.json may be rebuilt from the journal.
 
     Raises:
         StoreError: the folder cannot be read or written.
@@ -183,7 +183,7 @@ def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a process holds the journal: its lock ends with it, however it ends."""
+    """Whether a process holds the journal's lock, which is released however the process ends."""
     try:
         with safe_open.opened(folder / JOURNAL) as journal:
             fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -213,7 +213,7 @@ def list_runs(out: Path) -> Iterator[Listed]:
 
 
 def find(out: Path, wanted: str) -> Path:
-    """The run that a person means: a path, a folder's name, the start of one, or `last`.
+    """The run that a user means: a path, a folder's name, the start of one, or `last`.
 
     Raises:
         StoreError: there is none, or more than one.
@@ -233,7 +233,7 @@ def find(out: Path, wanted: str) -> Path:
     if wanted == "last":
         return out / names[-1]
     starting = [name for name in names if name.startswith(wanted)]
-    # `tour` is the run of that name, also where there is a `tour2`.
+    # `tour` is the run of that name, even if there is a `tour2`.
     starting = [name for name in starting if _named(name) == wanted] or starting
     if len(starting) == 1:
         return out / starting[0]
@@ -251,12 +251,12 @@ def find(out: Path, wanted: str) -> Path:
 
 
 def _named(folder: str) -> str:
-    """The name that a run was given: its folder's without the time behind it."""
+    """The name that a run was given: its folder's name without the time."""
     return _STAMP.sub("", folder)
 
 
 def journals(out: Path) -> list[Path]:
-    """The journals of all runs in a folder, oldest first; nothing of them is read."""
+    """The journals of all runs in a folder, oldest first; their content is not read."""
     return sorted(out.glob(f"*/{JOURNAL}"), key=_began)
 
 
@@ -267,7 +267,7 @@ def _began(journal: Path) -> tuple[float, str]:
         first = 0.0
     stamp = _STAMP.search(journal.parent.name)
     if stamp:
-        # Anybody may name a folder: where the digits are no time, it goes by its age.
+        # Users may rename folders: if the digits are not a time, the folder's age decides.
         with contextlib.suppress(ValueError):
             began = datetime.strptime(stamp[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
             first = began.timestamp()

@@ -1,8 +1,9 @@
 """Opens the files of a run's folder, which somebody else may have made.
 
-A folder is copied, unpacked, and handed on. So each of its files must be a plain file: a link may
-lead anywhere, a FIFO never ends to be waited for, and a device has no size. What is read whole has
-a limit, and so has a number: nothing of ours comes near it, and sums of what does have no meaning.
+A folder may be copied, unpacked, and passed on. So each of its files must be a plain file: a link
+may lead anywhere, reading a FIFO may never end, and a device has no size. There is a limit for
+files that are read whole, and one for numbers: ours come nowhere near it, and sums of larger ones
+would be meaningless.
 """
 
 from __future__ import annotations
@@ -21,39 +22,39 @@ from loadstone.model.message import say
 MEGABYTE: Final = 1024 * 1024
 
 LARGEST_DOCUMENT: Final = 64 * MEGABYTE
-"""Bytes of a file that is read as one document: result.json has some 50 kB a step."""
+"""Bytes of a file that is read as one document: result.json has about 50 kB per step."""
 
 LONGEST_LINE: Final = 16 * MEGABYTE
-"""Bytes of a line: those of a cluster's seconds and of a plan are the longest, some 100 kB."""
+"""Bytes of a line: a cluster's seconds and plans have the longest, about 100 kB."""
 
 GREATEST: Final = 1e20
-"""No number that was measured or counted is greater; a server's own counters end at 1.8e19."""
+"""No measured or counted number is greater; a server's own counters end at 1.8e19."""
 
 LEAST: Final = 1e-60
-"""None but zero is nearer to zero: what is divided by it has no end."""
+"""No number other than zero is closer to zero: dividing by it would overflow."""
 
 _DIGITS_ALIKE: Final = bytes.maketrans(b"123456789E", b"000000000e")
 _PERHAPS_OUTSIDE: Final = (b"0" * 19, b"0e0", b"0e+", b"0e-00")
-"""What a number outside the limits has, if all digits were noughts; a text may have it as well."""
+"""Part of any number outside the limits if all digits were zeros; a text may contain it, too."""
 
 
 class NotPlain(OSError):
-    """A link, a FIFO, a device, a folder, or larger than any file of a run."""
+    """A link, a FIFO, a device or a folder, or a file larger than any of a run."""
 
 
 class NumberOutside(ValueError):
-    """A number that nobody measured."""
+    """A number outside the limits, which nobody can have measured."""
 
 
 def opened(path: Path, *, flags: int = os.O_RDONLY) -> BinaryIO:
-    """The file, to be read from its begin; or as `flags` say.
+    """Open the file for reading from its start; or as `flags` say.
 
     Raises:
-        NotPlain: it is no plain file.
-        OSError: it is not there, or not for us.
+        NotPlain: it is not a plain file.
+        OSError: it does not exist, or we may not open it.
     """
     try:
-        # Opening a FIFO would wait for somebody to write to it.
+        # Opening a FIFO would wait for a writer.
         more = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         descriptor = os.open(path, flags | more, 0o600)
     except OSError as error:
@@ -68,11 +69,11 @@ def opened(path: Path, *, flags: int = os.O_RDONLY) -> BinaryIO:
 
 
 def contents(path: Path, most: int = LARGEST_DOCUMENT) -> bytes:
-    """All of a file.
+    """Read all of a file.
 
     Raises:
-        NotPlain: it is no plain file, or has more than so many bytes.
-        OSError: it is not there, or not for us.
+        NotPlain: it is not a plain file, or has more than `most` bytes.
+        OSError: it does not exist, or we may not open it.
     """
     with opened(path) as file:
         is_larger = os.fstat(file.fileno()).st_size > most
@@ -83,19 +84,19 @@ def contents(path: Path, most: int = LARGEST_DOCUMENT) -> bytes:
 
 
 def document(path: Path) -> bytes:
-    """A JSON document to be read by people: as `contents`, without what drives their terminals."""
+    """Read a JSON document for display: like `contents`, without control characters."""
     return shown(contents(path))
 
 
 def shown(text: bytes) -> bytes:
-    """JSON in which U+FFFD stands for each control character that a string of it has."""
+    """JSON with U+FFFD in place of each control character in its strings."""
     return _CONTROL.sub(_replaced, text) if _PERHAPS_CONTROL.search(text) else text
 
 
 _PERHAPS_CONTROL: Final = re.compile(rb"\\u00|\\[bf]|\x7f|\xc2[\x80-\x9f]")
 _CONTROL: Final = re.compile(
-    # Of U+0000 to U+001F all but tab and the ends of lines, U+007F, and U+0080 to U+009F; any
-    # other character behind a backslash is passed over, as it may be a backslash.
+    # U+0000 to U+001F except tab and line ends, U+007F, and U+0080 to U+009F; any other character
+    # after a backslash is skipped, as it may be a backslash.
     rb"\\u00(?:0[0-8bcefBCEF]|1[0-9a-fA-F]|7[fF]|[89][0-9a-fA-F])|\\[bf]|\x7f|\xc2[\x80-\x9f]"
     rb"|(\\.)",
     re.DOTALL,
@@ -107,21 +108,21 @@ def _replaced(found: re.Match[bytes]) -> bytes:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is something under this name, be it a link that leads nowhere."""
+    """Whether something has this name, even a dangling link."""
     return os.path.lexists(path)
 
 
 def check_numbers(document: bytes) -> None:
-    """Look at the numbers of a JSON document, before they are computed with.
+    """Check the numbers of a JSON document before they are used.
 
     Raises:
-        NumberOutside: one is beyond `GREATEST`, or nearer to zero than `LEAST`.
+        NumberOutside: one is beyond `GREATEST`, or closer to zero than `LEAST`.
     """
-    # Almost no document of ours has anything that looks like it, so almost none is parsed twice;
-    # and a pattern would take longer to look than the parser takes to parse.
+    # Almost no document of ours contains anything similar, so almost none is parsed twice; and a
+    # regular expression would take longer than the parser.
     alike = document.translate(_DIGITS_ALIKE)
     if any(sign in alike for sign in _PERHAPS_OUTSIDE):
-        # What is no JSON is refused by whoever parses it for its content.
+        # Invalid JSON is rejected later, when it is parsed for its content.
         with suppress(json.JSONDecodeError, UnicodeDecodeError, RecursionError):
             json.loads(document, parse_int=_bounded, parse_float=_bounded)
 

@@ -1,18 +1,18 @@
-"""Tells a folder that this user's Loadstone wrote from one that somebody sent.
+"""Distinguishes folders that this user's Loadstone wrote from those of others.
 
-Reading a run harms nothing, whoever made it. Carrying it out again is another matter: run.json says
-to which server this user's password goes, which statements and variables are sent there, and which
-program is started; environment.json says how a throwaway server is set. So both are sealed while
-they are written, and whoever acts on them looks at the seal first. So are the tables: a crafted
-Parquet file takes as much memory as its maker likes, and the journal tells the same.
+Reading anybody's run is harmless. Running it again is not: run.json decides which server
+gets this user's password, which statements and variables are sent there, and which program is
+started; environment.json decides how a throwaway server is configured. So both are sealed when they
+are written, and the seal is checked before they are used. The tables are sealed, too: a crafted
+Parquet file may take any amount of memory, and the journal has the same content.
 
-A seal is of bytes that were read already, and those are what is parsed then: a file that somebody
-changes meanwhile is not read again. It holds for one run, the one whose journal is in the folder:
-what this user has asked for in another run is not asked for in this one.
+A seal is checked on bytes in memory, which are then parsed: the file is not read again, so it
+cannot be changed in between. It is valid for one run, the one whose journal is in the folder: what
+this user asked for in one run is not asked for in another.
 
-    $XDG_STATE_HOME/loadstone/seal.key      a secret of this user (else ~/.local/state/...)
-    <run>/seals                             a line a document: its HMAC-SHA256 under a key that is
-                                            made of that secret and the run's id
+  $XDG_STATE_HOME/loadstone/seal.key      a secret of this user (else ~/.local/state/...)
+  <run>/seals                             a line per document: its HMAC-SHA256 under a key
+                                          derived from that secret and the run's id
 
 RFC 2104, "HMAC: Keyed-Hashing for Message Authentication".
 """
@@ -41,16 +41,16 @@ _MOST = safe_open.MEGABYTE
 
 
 class NotOurs(LoadstoneError):
-    """Nobody here has asked for what the folder asks for."""
+    """The user never asked for what the folder asks for."""
 
     exit_code = ExitCode.GUARD
 
 
 def add(run: Path, name: str, content: bytes, run_id: str) -> None:
-    """What is written, or about to be, into a run's folder under this name.
+    """Seal content that is written, or about to be, into a run's folder under this name.
 
-    Where no secret can be kept (a home that may only be read) there is no seal: the run goes on,
-    and whoever takes it up says that it is theirs.
+    If no secret can be stored (a read-only home) there is no seal: the run continues, and a user
+    who resumes it must confirm that it is theirs.
     """
     with contextlib.suppress(OSError):
         key = _key() or _new_key()
@@ -63,10 +63,10 @@ def add(run: Path, name: str, content: bytes, run_id: str) -> None:
 
 
 def check(run: Path, read: Mapping[str, bytes]) -> None:
-    """Whether what was read from files of a run, by their names, is this user's Loadstone's.
+    """Check that content read from a run's files, by name, is from this user's Loadstone.
 
     Raises:
-        NotOurs: one is not, or nobody can tell.
+        NotOurs: one is not, or it cannot be determined.
         StoreError: the run's journal cannot be read.
     """
     if all(is_ours(run, name, content) for name, content in read.items()):
@@ -85,7 +85,7 @@ def check(run: Path, read: Mapping[str, bytes]) -> None:
 
 
 def is_ours(run: Path, name: str, content: bytes) -> bool:
-    """Whether this is what this user's Loadstone wrote into that file of that run.
+    """Whether this user's Loadstone wrote this content into that file of that run.
 
     Raises:
         StoreError: the run's journal cannot be read.
@@ -110,7 +110,7 @@ def _seal(key: bytes, run_id: str, name: str, content: bytes) -> str:
 
 
 def _key() -> bytes | None:
-    """The secret; `None` where there is none, or others could have read or written it."""
+    """The secret; `None` if there is none, or others could have read or written it."""
     try:
         with safe_open.opened(_key_place()) as file:
             facts = os.fstat(file.fileno())
@@ -125,7 +125,7 @@ def _new_key() -> bytes:
     path = _key_place()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     key = secrets.token_bytes(_KEY_BYTES)
-    # Two runs may begin at once: the secret of the first is everybody's.
+    # Two runs may start at once: the first one's secret is used by both.
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""What a step's sources said, over the window: rates, means, and the figures people quote."""
+"""Figures of a step's sources over the window: rates, means, and the ones people quote."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _REFUSED = "not_evaluated."
 
 @dataclass
 class SourceSums:
-    """One source's observations, those that reach into the window by the part that does.
+    """Sums of one source's observations; those partly in the window count with that part.
 
-    What reaches into a time in which the load was held back is left out as a whole.
+    An observation that overlaps a time in which the load was held back is left out as a whole.
     """
 
     seconds: float = 0.0
@@ -28,10 +28,10 @@ class SourceSums:
     cost_s: float = 0.0
     asked_s: float = 0.0
     totals: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    """Totals of all the observations, from before the load's begin to after its end."""
+    """Totals of all observations, from before the start of the load to after its end."""
 
     def add(self, seen: Observation, window: Window) -> None:
-        """Take in the next one; its times count from the load's begin."""
+        """Add the next observation; its times count from the start of the load."""
         for name, delta in seen.deltas.items():
             self.totals[name] += delta
         overlap = min(seen.to_s, window.to_s) - max(seen.from_s, window.from_s)
@@ -50,23 +50,23 @@ class SourceSums:
             self.highest[name] = max(value, self.highest.get(name, value))
 
     def rate(self, name: str) -> float | None:
-        """By second, of the seconds in which it was there."""
+        """The rate per second, over the seconds in which the counter was available."""
         seconds = self.delta_s.get(name)
         return self.deltas[name] / seconds if seconds else None
 
     def mean(self, name: str) -> float | None:
-        """Mean of a momentary value."""
+        """The mean of a gauge."""
         seconds = self.gauge_s.get(name)
         return self.gauges[name] / seconds if seconds else None
 
     @property
     def rates(self) -> dict[str, float]:
-        """All counters by second."""
+        """All counters per second."""
         return {name: self.deltas[name] / self.delta_s[name] for name in sorted(self.deltas)}
 
     @property
     def means(self) -> dict[str, float]:
-        """All values of the moment; a connection state that was not seen counts as none."""
+        """The means of all gauges; a connection state that was not seen counts as zero."""
         return {name: self.gauges[name] / self._seconds_of(name) for name in sorted(self.gauges)}
 
     def _seconds_of(self, name: str) -> float:
@@ -76,7 +76,7 @@ class SourceSums:
 def sums_of(
     observations: Iterable[Observation], load_began_s: float, window: Window
 ) -> dict[SourceName, SourceSums]:
-    """One pass over a step's observations."""
+    """Add up a step's observations in one pass."""
     found: dict[SourceName, SourceSums] = {}
     for seen in observations:
         shifted = seen.model_copy(
@@ -89,7 +89,7 @@ def sums_of(
 def server_figures(
     sums: SourceSums, facts: Mapping[str, str], events_per_s: float | None
 ) -> ServerFigures:
-    """The figures of one server's counters."""
+    """The figures from one server's counters."""
     rate, mean = sums.rate, sums.mean
     commits = _commits(sums)
     syncs, written = rate("log_syncs"), rate("log_written_bytes")
@@ -124,7 +124,7 @@ def server_figures(
 def host_figures(
     sums: SourceSums, facts: Mapping[str, str], events_per_s: float | None
 ) -> HostFigures:
-    """The figures of one host's counters; `facts` name its data disk and its traffic's NIC."""
+    """The figures from one host's counters; `facts` name its data disk and the load's interface."""
     rate, mean = sums.rate, sums.mean
     cores = _cores(sums)
     count = float(len(cores)) or None
@@ -168,7 +168,7 @@ def host_figures(
 
 
 def observing_cost(sources: Mapping[SourceName, SourceSums]) -> ObservingCost | None:
-    """What all sources together cost this process."""
+    """What reading all sources cost this process."""
     seconds = max((sums.seconds for sums in sources.values()), default=0.0)
     if not seconds:
         return None
@@ -181,21 +181,21 @@ def observing_cost(sources: Mapping[SourceName, SourceSums]) -> ObservingCost | 
 
 
 def _commits(sums: SourceSums) -> float | None:
-    """What the binary log took in; without one, COMMITs: the storage counts reads as well."""
+    """Commits to the binary log; without one, COMMITs: the storage engine counts reads, too."""
     log_bin = sums.mean("setting.log_bin")
-    if log_bin is None:  # told by an exporter: a log that takes nothing in may not be there
+    if log_bin is None:  # from an exporter: a log that nothing is written to may be disabled
         return sums.rate("binlog_commits") or sums.rate("com_commit")
     return sums.rate("binlog_commits" if log_bin >= 0.5 else "com_commit")
 
 
 def _cores(sums: SourceSums) -> list[str]:
-    """The numbers of the cores that were counted apart."""
+    """The numbers of the cores with counters of their own."""
     names = (name.split(".") for name in sums.deltas if name.endswith(".idle_s"))
     return sorted(words[1] for words in names if len(words) == 3 and words[0] == "cpu")
 
 
 def _busiest(sums: SourceSums, cores: Iterable[str]) -> float | None:
-    """The share of its time that the busiest core was not idle."""
+    """The busy share of the busiest core's time."""
     busy = []
     for core in cores:
         rates = (sums.rate(f"cpu.{core}.{mode}_s") for mode in ("idle", "iowait", "steal"))
@@ -211,7 +211,7 @@ def _await_ms(sums: SourceSums, what: str) -> float | None:
 
 
 def _sum(*values: float | None) -> float | None:
-    """Of those that are known, if any is."""
+    """The sum of the known values, if there are any."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 

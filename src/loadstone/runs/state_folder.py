@@ -1,4 +1,4 @@
-"""Where what outlives a run is kept: sandboxes, old settings, the seal, calibrations."""
+"""Stores what outlives a run: sandboxes, old settings, the seal, calibrations."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def state_folder() -> Path:
-    """`$XDG_STATE_HOME/loadstone`, else `~/.local/state/loadstone`; it need not be there."""
+    """`$XDG_STATE_HOME/loadstone`, or `~/.local/state/loadstone`; it may not exist."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return Path(home, "loadstone")
 
 
 def keep(path: Path, document: str) -> Path:
-    """Put it in place of the one before, in a folder for its owner alone.
+    """Store a document, replacing the previous one, in a folder for its owner alone.
 
     Raises:
         StoreError: the folder cannot be written to.
@@ -35,7 +35,7 @@ def keep(path: Path, document: str) -> Path:
 
 
 def kept(path: Path, kind: type[M]) -> M | None:
-    """What was kept there; `None` where there is nothing that can be read."""
+    """The stored document; `None` if there is none that can be read."""
     try:
         return kind.model_validate_json(path.read_text())
     except (OSError, ValidationError):

@@ -1,7 +1,7 @@
-"""What a journal says of one step, and which of its seconds count.
+"""What a journal says about one step, and which of its seconds count.
 
-The samples themselves stay in the journal and are read again when they are wanted: a step of many
-hours takes no more memory than one of seconds.
+The samples stay in the journal and are read again when needed, so that a step of many hours takes
+no more memory than one of seconds.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ from loadstone.runs.journal import (
 )
 
 _COMING_BACK_S = 0.2
-"""After the word to go on: until the engine's threads have heard of it."""
+"""Time after the signal to continue until the engine's threads have seen it."""
 
 
 @dataclass
 class StepLog:
-    """All but the samples; `samples` reads these from the journal, each time again."""
+    """Everything except the samples; `samples` reads these from the journal on each call."""
 
     begin: StepBegin
     samples: Callable[[], Iterator[Sample]]
     observations: Callable[[], Iterator[Observation]]
-    """What the sources observed; their times are the run's."""
+    """What the sources observed; times count from the start of the run."""
     load_began_s: float = 0.0
     connected: Connected | None = None
     outages: list[Outage] = field(default_factory=list)
     first_errors: list[FirstError] = field(default_factory=list)
     generators: list[GeneratorState] = field(default_factory=list)
-    """In the order in which they joined and were lost."""
+    """In the order in which they joined or were lost."""
     notes: list[Message] = field(default_factory=list)
     source_states: list[SourceState] = field(default_factory=list)
     hot_spots: HotSpots | None = None
@@ -65,9 +65,9 @@ class StepLog:
     ledger: tuple[LedgerVerdict, ...] = ()
     tally: Tally | None = None
     unbalanced: Tally | None = None
-    """The first one that breaks the law."""
+    """The first one that does not add up."""
     changes: list[LevelChange] = field(default_factory=list)
-    """By hand. What comes after the first is not of the level that was asked for."""
+    """Changes by hand. Samples after the first one are not at the requested level."""
     held: list[HeldBack] = field(default_factory=list)
     measured_from_s: float | None = None
     measured_to_s: float = 0.0
@@ -75,7 +75,7 @@ class StepLog:
 
     @property
     def step(self) -> Step:
-        """Which step it is."""
+        """The step that was run."""
         return self.begin.step
 
     @property
@@ -97,13 +97,13 @@ class StepLog:
         return Window(from_s=from_s, to_s=to_s, method=method, held=self.held_within(from_s, to_s))
 
     def held_within(self, from_s: float, to_s: float) -> tuple[tuple[float, float], ...]:
-        """The parts of a stretch of the load in which it was held back."""
+        """The parts of an interval of the load during which it was held back."""
         ends = ((each.from_s, to_s if each.to_s is None else each.to_s) for each in self.held)
         cut = ((max(begin, from_s), min(end + _COMING_BACK_S, to_s)) for begin, end in ends)
         return tuple((begin, end) for begin, end in cut if begin < end)
 
     def add(self, entry: StepEntry) -> None:
-        """Take in the next line of the journal."""
+        """Add the journal's next line."""
         match entry:
             case EngineEntry():
                 self._add_record(entry.record, entry.at_s)
@@ -151,7 +151,7 @@ class StepLog:
                 self._add_tally(record.tally)
 
     def is_changed(self, sample: Sample) -> bool:
-        """Whether the sample is of a load that somebody had changed by hand."""
+        """Whether the load had been changed by hand before the sample."""
         return bool(self.changes) and sample.from_s >= self.measured_to_s
 
     def _add_tally(self, tally: Tally) -> None:

@@ -1,4 +1,4 @@
-"""From a step's records to the numbers people quote: pure, and the only way there is."""
+"""Computes the numbers people quote from a step's records: pure, and used for every run."""
 
 from __future__ import annotations
 
@@ -98,13 +98,13 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
 
 
 def _is_drill(run: RunBegin) -> bool:
-    """Whether users' pauses were asked for."""
+    """Whether the run was asked to report users' pauses."""
     drive = run.plan.get("drive")
     return isinstance(drive, dict) and drive.get("pauses_s") is not None
 
 
 def _watched_window(log: StepLog) -> Window | None:
-    """Of a step without load that was killed: all that was seen."""
+    """The window of a killed step without load: everything that was observed."""
     if log.connected is not None:
         return None
     times = [(seen.from_s, seen.to_s) for seen in log.observations()]
@@ -115,7 +115,7 @@ def _watched_window(log: StepLog) -> Window | None:
 
 
 def _observed(log: StepLog, run: RunBegin, sums: Sums, window: Window | None) -> dict[str, Any]:
-    """The fields that servers and hosts fill."""
+    """The fields computed from servers and hosts."""
     sources = sums_of(log.observations(), log.load_began_s, window) if window else {}
     rate = sums.total.events / sums.seconds if sums.seconds else None
     facts = log.source_facts
@@ -145,13 +145,13 @@ def _observed(log: StepLog, run: RunBegin, sums: Sums, window: Window | None) ->
 
 
 def _generators_host(facts: Mapping[str, Mapping[str, str]]) -> Role:
-    """The source that tells of this machine: the server's host where they are the same."""
+    """The source for this machine: the server's host if they are the same."""
     shared = facts.get("server-host", {}).get(SHARED_HOST) == "yes"
     return "server-host" if shared else "generator-host"
 
 
 def utc(unix_s: float) -> str:
-    """A time as it stands in result.json."""
+    """A time in the format of result.json."""
     return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="milliseconds")
 
 
@@ -181,7 +181,7 @@ def _of_kinds(merged: Mapping[str, LatencyNs]) -> dict[str, LatencyMs]:
 
 
 def _tpmc(log: StepLog, merged: Mapping[str, LatencyNs], seconds: float) -> float | None:
-    """New-Orders a minute; `None` for any workload but TPC-C."""
+    """New-Orders per minute; `None` for any workload but TPC-C."""
     if log.step.workload != "tpcc" or not seconds:
         return None
     orders = merged.get("kind-new_order", LatencyNs())
@@ -226,8 +226,8 @@ def _generator(
 
 
 def _ceiling_qps(log: StepLog, run: RunBegin, shards: int) -> float | None:
-    """What so many event loops could do at most, each with a core of its own."""
-    # No ceiling is known of compressed connections: it would be far too high.
+    """The maximum for so many event loops, each with its own core."""
+    # The ceiling does not apply to compressed connections: it would be far too high.
     if run.ceilings is None or (log.connected and log.connected.compressed_users):
         return None
     encrypted = bool(log.connected and log.connected.encrypted_users)
@@ -268,7 +268,7 @@ def _change_note(change: LevelChange) -> Message:
 
 
 def _held_notes(log: StepLog) -> list[Message]:
-    """One for all times in which the load was held back, as there may be many of them."""
+    """One note for all times in which the load was held back, as there may be many."""
     if not log.held:
         return []
     last_s = max((sample.to_s for sample in log.samples()), default=0.0)

@@ -1,4 +1,4 @@
-"""A journal that is still being written, read as it grows: only whole lines, each once."""
+"""Follows a journal that is still being written: complete lines only, each once."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import Entry, Held, check_rest, parse
 
 MOST_AT_ONCE = 4 * 1024 * 1024
-"""Bytes that one look reads: a long journal is taken in in pieces."""
+"""Bytes per read: a long journal is read in pieces."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A line of a journal, and the byte behind it: its reader has all that stands before."""
+    """A line of a journal, and the byte after it, up to which the journal has been read."""
 
     entry: Entry
     to_byte: int
 
 
 class Tail:
-    """Where a reader of a journal stands."""
+    """A reader's position in a journal."""
 
     def __init__(self, journal: Path) -> None:
         self._journal = journal
@@ -32,10 +32,10 @@ class Tail:
         self.at_byte = 0
 
     def read(self, most: int = MOST_AT_ONCE) -> list[Written]:
-        """The lines that came since the last look, at most about so many bytes of them.
+        """The lines added since the last call, about `most` bytes of them at most.
 
         Raises:
-            StoreError: the file cannot be read, is shorter than it was, or has a line that is no
+            StoreError: the file cannot be read, has become shorter, or has a line that is not an
                 entry.
         """
         try:
@@ -48,7 +48,7 @@ class Tail:
                         )
                     )
                 file.seek(self.at_byte)
-                # The last line may be longer than what is left of the piece.
+                # The last line may be longer than the rest of the piece.
                 lines = file.read(most) + file.readline(safe_open.LONGEST_LINE)
         except OSError as error:
             raise StoreError.from_os("read", self._journal, error) from error

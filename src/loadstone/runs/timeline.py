@@ -1,4 +1,4 @@
-"""From users' pauses to outages, and what each second of them held."""
+"""Derives outages from users' pauses, and shows each of their seconds."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from loadstone.model.failover import DrillError, DrillOutage, DrillSecond, Timel
 from loadstone.model.records import Pause, Sample
 
 MOST_OUTAGES = 100
-"""A server that swings for hours has more than anybody reads; those left out are counted."""
+"""A server that flaps for hours has more than anybody reads; those left out are counted."""
 
 MOST_SECONDS = 300
-"""The most seconds that are shown of an outage; those left out are in its middle."""
+"""Limit for the seconds shown of an outage; those left out are in its middle."""
 
 _BESIDE_S = 2.0
-"""So much before and after an outage is shown, to tell what was usual."""
+"""Seconds shown before and after an outage, for comparison."""
 
 
 def timeline_of(samples: Callable[[], Iterable[Sample]], users: int) -> Timeline:
-    """The outages of a step with so many users; `samples` gives its samples each time again."""
+    """The outages of a step with so many users; `samples` returns its samples on each call."""
     pauses = [pause for sample in samples() for pause in sample.pauses]
     spans = sorted(_spans(pauses), key=_length, reverse=True)[:MOST_OUTAGES]
     shown = sorted(spans, key=lambda span: span.from_s)
@@ -42,16 +42,16 @@ class _Span:
 
     pauses: list[Pause]
     to_s: float
-    """Infinite where one is not over."""
+    """Infinite if a pause is not over."""
     samples: list[Sample] = field(default_factory=list)
 
     @property
     def from_s(self) -> float:
-        """They are in the order of their begins."""
+        """Pauses are sorted by their start."""
         return self.pauses[0].from_s
 
     def add(self, sample: Sample) -> None:
-        """Keep a sample that is in it or beside it."""
+        """Keep a sample that is in the span or close to it."""
         if sample.to_s > self.from_s - _BESIDE_S and sample.from_s < self.to_s + _BESIDE_S:
             self.samples.append(sample)
 
@@ -104,7 +104,7 @@ def _outage(span: _Span, users: int) -> DrillOutage:
 
 
 def _ms(seconds: float) -> float:
-    """The engine's times have microseconds."""
+    """The engine's times have a resolution of microseconds."""
     return round(seconds * 1000, 3)
 
 
@@ -113,16 +113,15 @@ def _finite(seconds: float) -> float | None:
 
 
 def _silence(pauses: Sequence[Pause], users: int) -> tuple[float, float | None] | None:
-    """The longest time in which each of so many users had a pause; `None`: there was none.
+    """The longest time during which all users had a pause; `None` if there was none.
 
-    It begins with the last success of the one that had one last, and ends with the first success
-    of anybody.
+    It starts with the last success of any user, and ends with the next success of any user.
     """
     ends = [(_end(pause), -1) for pause in pauses]
     begins = [(pause.from_s, 1) for pause in pauses]
     pausing, since = 0, 0.0
     longest: tuple[float, float] | None = None
-    # A user whose pause ends as another of its begins is never counted twice: ends come first.
+    # Ends come first, so that a user whose next pause starts as one ends is not counted twice.
     for at_s, change in sorted([*ends, *begins]):
         if (
             pausing == users

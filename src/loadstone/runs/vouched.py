@@ -1,4 +1,4 @@
-"""What a run is run again with: read once, looked at for its seals, and then parsed."""
+"""The documents for running a run again: read once, checked for their seals, then parsed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from loadstone.runs.run_folder import ENVIRONMENT, RUN, parse_environment
 
 @dataclass(frozen=True)
 class Vouched:
-    """Somebody stands for it: this user's Loadstone by its seal, or this user by their word."""
+    """Documents that are vouched for: by Loadstone's seal, or by the user's word."""
 
     asked: Asked
     environment: dict[str, Any]
-    """Empty where there was none."""
+    """Empty if there was none."""
 
 
 def read(run: Path, *, trusted: bool) -> Vouched:
-    """run.json and environment.json; `trusted`: this user has said that all of it is meant.
+    """Read run.json and environment.json; with `trusted`, the user vouches for both.
 
     Raises:
         NotOurs: one of them is not what this user's Loadstone wrote for this run.

@@ -1,4 +1,4 @@
-"""What Loadstone asks of a database server, whatever family it is of, in words of its own.
+"""The interface to database servers that all families share, in neutral terms.
 
-A family answers in files of its own (`mysql`); `families` knows which there are.
+A family implements it in its own package (`mysql`); `families` lists them.
 """

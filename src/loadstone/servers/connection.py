@@ -1,4 +1,4 @@
-"""A login for administration, as all families give it: a part of Python's PEP 249."""
+"""A connection for administration, as all families provide it: a subset of Python's PEP 249."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ DEFAULT_TIMEOUTS = Timeouts()
 
 
 class Cursor(Protocol):
-    """Statements, and what they gave."""
+    """Executes statements and returns their rows."""
 
     @property
     def description(self) -> Sequence[Sequence[Any]] | None:
-        """A row for each column, its name first; `None`: the statement has no rows."""
+        """An entry per column, its name first; `None` if the statement returns no rows."""
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Return the cursor itself."""
 
     def __exit__(
         self,
@@ -36,26 +36,26 @@ class Cursor(Protocol):
         traceback: TracebackType | None,
         /,
     ) -> None:
-        """Let go of what was not fetched."""
+        """Discard the rows that were not fetched."""
 
     def execute(self, statement: str, values: Any = None, /) -> int:
-        """Carry a statement out; the number of its rows."""
+        """Execute a statement; returns the number of its rows."""
 
     def executemany(self, statement: str, values: Iterable[Any], /) -> int | None:
-        """The same with each of these values."""
+        """Execute a statement with each of these values."""
 
     def fetchone(self) -> Any:
-        """The next row; `None`: there is none."""
+        """The next row; `None` if there is none."""
 
     def fetchall(self) -> Sequence[Any]:
-        """All that are left."""
+        """All remaining rows."""
 
 
 class Connection(Protocol):
-    """One login. What its statements say is its family's; others hand it on."""
+    """One login. Only its family knows its SQL; other code just passes it on."""
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Return the connection itself."""
 
     def __exit__(
         self,
@@ -64,19 +64,19 @@ class Connection(Protocol):
         traceback: TracebackType | None,
         /,
     ) -> None:
-        """Say goodbye."""
+        """Close the connection."""
 
     def cursor(self) -> Cursor:
-        """A new one."""
+        """Create a cursor."""
 
     def begin(self) -> None:
-        """Begin a transaction."""
+        """Start a transaction."""
 
     def commit(self) -> None:
-        """End it, and keep what it did."""
+        """Commit the transaction."""
 
     def rollback(self) -> None:
-        """End it, and undo what it did."""
+        """Roll the transaction back."""
 
     def close(self) -> None:
-        """Say goodbye."""
+        """Close the connection."""

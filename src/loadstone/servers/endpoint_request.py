@@ -1,4 +1,4 @@
-"""What a person said about one target, before it is looked up where else that may stand."""
+"""What a user specified about one target, before option files and the environment are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loadstone.model.frozen import Frozen
 
 
 class EndpointRequest(Frozen):
-    """What the command line said about one target; what it left out is `None`."""
+    """The command line's options for one target; an option that was not given is `None`."""
 
     url: str | None = None
     host: str | None = None

@@ -1,9 +1,9 @@
-"""Everything that can go wrong between Loadstone and a database: what, where, and what to do.
+"""Errors between Loadstone and a database: what went wrong, where, and what to do.
 
 LoadstoneError
 ├── TargetError        the target could not be reached, or refused; `kind` says how
 │   └── GuardError     Loadstone itself refused, because it could have harmed data
-└── SettingsError      its variables could not be set, or not be restored
+└── SettingsError      its variables could not be set or restored
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import say
 
-# The engine's words (docs/engine.md, `end.error.kind`), then those that only Python needs.
+# First the engine's names (docs/engine.md, `end.error.kind`), then those that only Python uses.
 TargetErrorKind = Literal[
     "unknown_host",
     "unreachable",
@@ -50,23 +50,23 @@ NEEDS_PROOF = say(
     " unix socket; or send the password to any server that answers within TLS:"
     " --enable-cleartext-plugin"
 )
-"""What to do where a password was withheld."""
+"""The hint if a password was withheld."""
 
 NEEDS_KEY = say(
     "give the server's key with --server-public-key; or use --tls verify-ca with --tls-ca, or"
     " --tls-fingerprint"
 )
-"""What to do where it would have gone under a key that anybody could have sent."""
+"""The hint if the password would have been encrypted with a key that anybody could have sent."""
 
 NEEDS_AUTHORITY = say(
     "give the --tls-ca that signed it, or the --tls-fingerprint of the certificate that the server"
     " has"
 )
-"""What to do where a certificate is not the expected one."""
+"""The hint if a certificate is not the expected one."""
 
 
 class TargetError(LoadstoneError):
-    """The database could not be reached, or refused what was asked of it."""
+    """The database could not be reached, or refused a request."""
 
     exit_code = ExitCode.TARGET
 
@@ -80,16 +80,16 @@ class TargetError(LoadstoneError):
         super().__init__(message, hint)
         self.kind = kind
         self.code = code
-        """The server's or the client's own, where there is one."""
+        """The server's or the client's own error code, if there is one."""
 
 
 class GuardError(TargetError):
-    """Refused, because it could have harmed data that Loadstone did not make."""
+    """Loadstone refused, because it could have harmed data that it did not make."""
 
     exit_code = ExitCode.GUARD
 
 
 class SettingsError(LoadstoneError):
-    """A target's variables could not be set, or not be restored."""
+    """A target's variables could not be set or restored."""
 
     exit_code = ExitCode.TARGET

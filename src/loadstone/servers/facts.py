@@ -1,4 +1,4 @@
-"""What a server is, and what tables it holds, in the same words for all families."""
+"""What a server is and which tables it has, in the same terms for all families."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from loadstone.model.frozen import Frozen
 from loadstone.servers import tpcc_tables
 
 Value = int | float | str | None
-"""Of a variable, as the server gives it."""
+"""A variable's value, as the server returns it."""
 
 Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
 Numbered = Literal["sbtest", "bulk", "hot", "products", "orders", "ledger"]
-"""Layouts whose tables have numbers."""
+"""Layouts whose tables are numbered."""
 
 Layout = Literal["sbtest", "bulk", "hot", "products", "orders", "ledger", "tpcc", "template"]
 
 _NAME = re.compile(r"(sbtest|hot_row|hot_product|hot_order|drill_ledger)([1-9][0-9]*)")
-# As crates/workload makes them; `sbtest` is sysbench's. A display width (int(11)) says nothing.
+# Columns as crates/workload makes them; `sbtest` is sysbench's. Display widths (int(11)) are
+# ignored.
 KNOWN_LAYOUTS: dict[Numbered, tuple[tuple[str, str], ...]] = {
     "sbtest": (("id", "int"), ("k", "int"), ("c", "char(120)"), ("pad", "char(60)")),
     "bulk": (("id", "int"), ("k", "int")),
@@ -42,33 +43,33 @@ TABLE_NAMES: dict[Numbered, str] = {
     "orders": "hot_order",
     "ledger": "drill_ledger",
 }
-"""By layout, what stands before a table's number."""
+"""By layout, the part of a table's name before the number."""
 _MARK = re.compile(r"loadstone ([0-9a-f]{16})")
 
 
 class ServerFacts(Frozen):
-    """The server as it described itself; `variables` has all of them, as text."""
+    """The server as it describes itself; `variables` has all of them, as text."""
 
     version: str
     flavour: Flavour
     comment: str
     variables: dict[str, str]
     connected: int | None
-    """Connections at that moment, ours included."""
+    """Connections at that moment, including ours."""
     uptime_s: float | None = None
-    """Since the server began."""
+    """Time since the server was started."""
     cipher: str
-    """Of the connection that asked; empty when that is not encrypted."""
+    """Cipher of the connection that asked; empty if it is not encrypted."""
     max_connections: int | None = None
-    """How many connections the server takes."""
+    """How many connections the server accepts."""
     read_only: bool = False
     """Whether it refuses writes, as a replica does."""
     thread_pool: str | None = None
-    """The kind of pool that is active, if one is."""
+    """The kind of the active thread pool, if there is one."""
 
     @property
     def encrypted(self) -> bool:
-        """Whether the connection that asked is encrypted, by the server's word."""
+        """Whether the server says that the connection that asked is encrypted."""
         return bool(self.cipher)
 
 
@@ -81,16 +82,19 @@ class TableFacts(Frozen):
     """Names and types, in order."""
     is_view: bool = False
     mark: str | None = None
-    """What `comment_of` wrote into its comment."""
+    """The mark that `comment_of` wrote into its comment."""
     created_s: int | None = None
-    """When it was made or last rebuilt, in seconds since 1970: making an index, TRUNCATE and
-    OPTIMIZE count on both MariaDB and MySQL, rows and ANALYZE do not. `None`: not known."""
+    """When it was made or last rebuilt, in seconds since 1970; `None` if unknown.
+
+    On both MariaDB and MySQL, creating an index, TRUNCATE and OPTIMIZE change it; rows and ANALYZE
+    do not.
+    """
 
     @property
     def layout(self) -> Layout | None:
-        """Which of the known layouts it has exactly, in name and columns; `None`: none.
+        """The known layout that it matches exactly, in name and columns; `None` if there is none.
 
-        Of `tpcc` the names of the columns decide: nobody else's tables have those names.
+        For `tpcc` the names of the columns decide: nobody else's tables have those names.
         """
         if not self.is_view and self.name in tpcc_tables.TABLES:
             names = tuple(name for name, _ in self.columns)
@@ -117,23 +121,23 @@ class TableFacts(Frozen):
 
 
 class RowCount(Frozen):
-    """How many rows a table has; where counting took too long, its highest id instead."""
+    """How many rows a table has; its highest id if counting took too long."""
 
     rows: int
     exact: bool
 
 
 def comment_of(mark: str) -> str:
-    """The comment of a table that Loadstone makes; `mark`: 16 hexadecimal digits by chance.
+    """The comment of a table that Loadstone makes; `mark`: 16 random hexadecimal digits.
 
-    A table keeps it through ALTER and RENAME. So does a copy that is made with LIKE: no two tables
-    of ours bear the same, so that one of them is known not to be ours.
+    A table keeps its comment through ALTER and RENAME. A copy made with LIKE has it, too: no two
+    tables of ours have the same mark, so one of the two is known not to be ours.
     """
     return f"loadstone {mark}"
 
 
 def mark_for(name: str, mark: str) -> str:
-    """What a table of this name bears, of those that are made together: half by chance."""
+    """The mark of a table with this name among those made together: half of it is random."""
     return mark[:_HALF] + hashlib.sha256(name.encode()).hexdigest()[:_HALF]
 
 
@@ -141,6 +145,6 @@ _HALF = 8
 
 
 def mark_in(comment: str) -> str | None:
-    """What `comment_of` wrote into a comment; `None`: it did not."""
+    """The mark that `comment_of` wrote into a comment; `None` if there is none."""
     found = _MARK.fullmatch(comment)
     return found[1] if found else None

@@ -1,4 +1,4 @@
-"""What a family of servers answers: its module of this form is all that others know of it."""
+"""The interface of a server family: the rest of Loadstone only uses its module through this."""
 
 from __future__ import annotations
 
@@ -21,72 +21,72 @@ from loadstone.servers.statements import Access, Refusal
 
 
 class Locks(Protocol):
-    """Locks by names, held by a connection for as long as it lives.
+    """Named locks, held by a connection for as long as it lives.
 
-    All raise `NoLocks` where the server keeps none, and `TargetError` where the connection is lost.
+    All methods raise `NoLocks` if the server has none, and `TargetError` if the connection is lost.
     """
 
     def take(
         self, connection: Connection, target: Target, name: str, wait_s: float | None = None
     ) -> Holder | None:
-        """Take one; `None`: it is ours, else whose it is."""
+        """Take a lock; `None` if it is ours, otherwise its holder."""
 
     def announce(self, connection: Connection, target: Target, name: str) -> None:
-        """Take one if it is free, without asking whether it was."""
+        """Take a lock if it is free, without checking whether it was."""
 
     def holders(
         self, connection: Connection, target: Target, names: Sequence[str]
     ) -> tuple[Holder, ...]:
-        """Who holds these, but for this connection."""
+        """The holders of these locks, other than this connection."""
 
     def numbers_of_holders(
         self, connection: Connection, target: Target, names: Sequence[str]
     ) -> tuple[int, ...]:
-        """The connections that hold these, but for this one."""
+        """The connections that hold these locks, other than this one."""
 
     def number_of_holder(self, connection: Connection, target: Target, name: str) -> int | None:
-        """The connection that has one; `None`: nobody has it."""
+        """The connection that holds a lock; `None` if nobody does."""
 
     def is_ours(self, connection: Connection, target: Target, *names: str) -> bool:
-        """Whether the connection is there, and has one of these."""
+        """Whether the connection is alive and holds one of these locks."""
 
     def give_back(self, connection: Connection, name: str) -> None:
-        """Let others have it; a connection that is gone has given it back."""
+        """Release the lock; a lost connection has already released it."""
 
 
 class Words(Protocol):
-    """What people are told to type, or to look at."""
+    """Names and statements of the family that messages quote for users."""
 
     @property
     def sessions(self) -> str:
-        """Shows who does what."""
+        """The statement that shows the sessions."""
 
     @property
     def variables(self) -> str:
-        """Shows how the server is set."""
+        """The statement that shows the server's settings."""
 
     @property
     def counters(self) -> str:
-        """Shows what the server counts."""
+        """The statement that shows the server's counters."""
 
     @property
     def warnings(self) -> str:
-        """Shows what the server made of the last statement."""
+        """The statement that shows the warnings of the previous statement."""
 
     @property
     def end_any(self) -> Message:
-        """Ends a connection, whichever it is."""
+        """How to end any connection."""
 
     def end(self, connection: int) -> str:
-        """Ends this one."""
+        """The statement that ends this connection."""
 
     @property
     def see_lag(self) -> str:
-        """Gives the right to see how far a replica is behind."""
+        """The privilege needed to see how far a replica is behind."""
 
     @property
     def statement_sums(self) -> str:
-        """What sums statements up."""
+        """The facility that sums statements up."""
 
     @property
     def prepared_limit(self) -> tuple[str, str] | None:
@@ -94,32 +94,32 @@ class Words(Protocol):
 
     @property
     def own_file(self) -> str:
-        """The file that people keep a password in."""
+        """The file in which users store their password."""
 
     @property
     def hints_by_code(self) -> Mapping[str, Message]:
-        """What to do about an error that the engine met, where its code says more than its kind."""
+        """Hints for the engine's errors whose code says more than their kind."""
 
 
 class Family(Protocol):
-    """One family. What talks to a server raises `TargetError`, where nothing else is said."""
+    """One family. Methods that use a server raise `TargetError` unless they state otherwise."""
 
     @property
     def Error(self) -> type[Exception]:
-        """What a statement raises outside of `statement_errors`."""
+        """The exception that a statement raises outside of `statement_errors`."""
 
     @property
     def locks(self) -> Locks:
-        """Locks that the server keeps."""
+        """The server's named locks."""
 
     @property
     def words(self) -> Words:
-        """What people are told of it."""
+        """Names and statements for messages."""
 
-    # To log in.
+    # Logging in.
 
     def resolve_endpoint(self, request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint:
-        """The endpoint that a request means, with what its field's own files and variables say."""
+        """The endpoint that a request means, completed from the family's files and variables."""
 
     def connect(
         self,
@@ -128,132 +128,132 @@ class Family(Protocol):
         *,
         database: str | None = "",
     ) -> Connection:
-        """Log in."""
+        """Log in; `database` overrides the target's schema (`None`: log in without one)."""
 
     def statement_errors(self, target: Target) -> AbstractContextManager[None]:
-        """Turn what the server says to a statement into a `TargetError`."""
+        """Convert the server's errors on a statement into `TargetError`."""
 
     def bound_lock_waits(self, connection: Connection) -> None:
-        """Let no statement wait for a lock for longer than its own limit; raises `Error`."""
+        """Limit lock waits to less than a statement's own time limit; raises `Error`."""
 
     def number_of(self, connection: Connection) -> int:
         """The server's number for a connection."""
 
     def too_many_connections(self, message: str, most: int, instead: str) -> TargetError:
-        """It takes too few connections: says how it takes so many, or what to do instead."""
+        """The error for too low a connection limit: says how to raise it, or what else to do."""
 
     def is_passed_on(self, connection: Connection, target: Target) -> bool:
-        """Whether a proxy stands in between."""
+        """Whether there is a proxy in between."""
 
     def session_statements(self, session: Session) -> Sequence[tuple[str, str, str]]:
-        """What each connection of a load is told first: option, its value, statement."""
+        """What each connection of a load executes first: option, its value, statement."""
 
     def ledger_entries(
         self, connection: Connection, target: Target, book: int, most: int
     ) -> Entries:
-        """The ledger's entries of a book; `most`: so many of a kind of trouble are named."""
+        """The ledger's entries of a book; `most`: how many are named per kind of problem."""
 
     def broken_places(
         self, connection: Connection, target: Target, condition: int, most: int
     ) -> list[dict[str, str | None]]:
-        """The first places where a consistency condition of TPC-C does not hold."""
+        """The first rows for which a consistency condition of TPC-C does not hold."""
 
     def take_snapshot(self, connection: Connection, target: Target) -> None:
-        """Let all that follows see the data as it is now."""
+        """Make all following statements see the data as it is now."""
 
-    # What it is.
+    # Identification.
 
     def describe_server(self, connection: Connection, target: Target) -> ServerFacts:
-        """Ask the server what it is, and for all its variables."""
+        """Read the server's description of itself, and all its variables."""
 
     def identity_of(
         self, variables: Mapping[str, str], times: tuple[int, int] | None = None
     ) -> Identity:
-        """A server by its variables, and by when it was started and asked."""
+        """The identity of a server from its variables, its start time and the time of asking."""
 
     def times_of(self, connection: Connection, target: Target) -> tuple[int, int] | None:
         """When it was started and what its clock says, in seconds since 1970."""
 
     def server_of(self, connection: Connection, target: Target) -> str:
-        """What tells it from others at this moment, by its own words."""
+        """What distinguishes it from other servers at this moment, by its own account."""
 
-    # Its variables.
+    # Variables.
 
     def variables_of(self, connection: Connection, target: Target) -> dict[str, str]:
-        """All global ones at one moment, as texts."""
+        """All global variables at one moment, as text."""
 
     def known_variables(self, connection: Connection, target: Target) -> dict[str, bool]:
-        """All by their names in small letters, and whether each can be set while it runs."""
+        """All variables by name in lower case, and whether each can be set at run time."""
 
     def is_restless(self, name: str) -> bool:
-        """Whether one changes by itself, and is nobody's setting."""
+        """Whether a variable changes by itself, so that it is not a setting."""
 
     def read_variables(
         self, connection: Connection, target: Target, names: Sequence[str]
     ) -> dict[str, Value]:
-        """The values of several; raises `SettingsError` where it has no such variable."""
+        """The values of several variables; raises `SettingsError` if there is no such variable."""
 
     def literal_of(self, connection: Connection, value: Value) -> str:
-        """A value as SQL."""
+        """A value as an SQL literal."""
 
     def set_variable(self, connection: Connection, target: Target, name: str, value: str) -> None:
-        """Set one for all new sessions, to SQL; raises `SettingsError` where that is refused."""
+        """Set a variable for all new sessions, to SQL; raises `SettingsError` if refused."""
 
     def persisted_variables(self, connection: Connection, target: Target) -> dict[str, str]:
-        """Those that somebody has made to outlive a restart, as they will be then."""
+        """The variables made to survive a restart, with the values that they will have then."""
 
     # Statements.
 
     def refusal_of(self, connection: Connection, sql: str) -> Refusal | None:
-        """What the server has against a statement; it is not carried out."""
+        """Why the server would refuse a statement; it is not executed."""
 
     def refusal_of_column(self, connection: Connection, name: str, kind: str) -> Refusal | None:
-        """What the server has against a column of a table; nothing is made."""
+        """Why the server would refuse a column of a table; nothing is created."""
 
     def explained(self, connection: Connection, sql: str) -> tuple[Access, ...]:
-        """How the server would reach the rows; raises `StatementRefused`."""
+        """How the server would access the rows; raises `StatementRefused`."""
 
     def views_of(self, connection: Connection, target: Target) -> list[tuple[str, str]]:
-        """Schema and name of all views that this user can read and that are not the server's."""
+        """Schema and name of all views that this user can read, except the server's own."""
 
     def functions_of(self, connection: Connection, target: Target, schema: str) -> frozenset[str]:
-        """Functions that somebody made and that can be called there, in small letters."""
+        """User-defined functions that can be called there, in lower case."""
 
-    # Its schemas and tables.
+    # Schemas and tables.
 
     def read_schema(self, connection: Connection, target: Target, schema: str) -> SchemaState:
-        """A schema as it is; the connection need not be in it."""
+        """The state of a schema; it need not be the connection's."""
 
     def create_schema(self, connection: Connection, target: Target, schema: str) -> None:
-        """Make it, where it is not there."""
+        """Create the schema if it does not exist."""
 
     def drop_schema(self, connection: Connection, target: Target, schema: str) -> None:
-        """Drop it with all that is in it: of a throwaway server alone."""
+        """Drop the schema with all its content: only for throwaway servers."""
 
     def list_tables(
         self, connection: Connection, target: Target, schema: str, tables: Iterable[ListedTable]
     ) -> None:
-        """Write tables into Loadstone's list, before they are made."""
+        """Add tables to Loadstone's list, before they are created."""
 
     def mark_ready(
         self, connection: Connection, target: Target, schema: str, names: Iterable[str]
     ) -> None:
-        """Note in the list that these are complete."""
+        """Record in the list that these tables are complete."""
 
     def drop_tables(
         self, connection: Connection, target: Target, state: SchemaState, decision: CleanupDecision
     ) -> None:
-        """Drop what was decided; raises `GuardError` where a table is not what `state` has."""
+        """Drop the chosen tables; raises `GuardError` if a table is no longer as in `state`."""
 
     def use_schema(self, connection: Connection, schema: str) -> None:
-        """Go into a schema; raises `Error`."""
+        """Make a schema the connection's current one; raises `Error`."""
 
     def count_rows(
         self, connection: Connection, target: Target, table: str, limit_s: float
     ) -> RowCount:
-        """The rows of a table of the connection's schema, its highest id after the limit."""
+        """The number of rows of a table in the current schema; after the limit, its highest id."""
 
     def indexed_on(
         self, connection: Connection, target: Target, schema: str, column: str
     ) -> frozenset[str]:
-        """The tables that have an index which begins with this column."""
+        """The tables with an index that begins with this column."""

@@ -1,20 +1,20 @@
-"""The rule that keeps people's data: what Loadstone did not make, it does not touch.
+"""The rule that protects users' data: Loadstone never touches what it did not make.
 
 Loadstone lists the tables that it makes in a table of its own, `loadstone_tables`, in the same
 schema. A table is
 
-- **ours** when it is listed there, still has the mark and the columns that were noted, and was not
-  recreated since; nor may another table bear its mark, unless it was made at another time;
-- **sysbench's** when it has sysbench's exact layout and name (`sbtestN` with id, k, c, pad);
+- **ours** if it is listed there, still has the recorded mark and columns, and was not recreated
+  since; and no other table may have its mark, unless it was made at another time;
+- **sysbench's** if it has sysbench's exact layout and name (`sbtestN` with id, k, c, pad);
 - **foreign** otherwise.
 
-`prepare` makes tables under free names only, and continues ours. `cleanup` drops ours and, where
-that is said, sysbench's, never a foreign one. Either wants `--yes` when the schema has foreign
-tables or the server is not on this machine, unless it is a sandbox. No `--yes` makes a foreign
-table fair game.
+`prepare` only makes tables under free names, and continues ours. `cleanup` drops ours and, on
+request, sysbench's, never a foreign one. Both need `--yes` if the schema has foreign tables or the
+server is not on this machine, unless it is a sandbox. `--yes` never permits changes to a foreign
+table.
 
 Reading the state of a schema needs a server; deciding does not: `decide_prepare` and
-`decide_cleanup` are functions of values.
+`decide_cleanup` are pure functions.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ LIST_COLUMNS = (
     "table_name", "layout", "row_count", "seed", "created_at", "state", "columns_hash",
 )  # fmt: skip
 MADE_COLUMN = "made_s"
-"""Came later: a list from before does without."""
+"""A column added later: lists of older versions do not have it."""
 
 
 class ListedTable(Frozen):
-    """A line of the list: a table that Loadstone made or is making."""
+    """A row of the list: a table that Loadstone made or is making."""
 
     name: str
     layout: str
@@ -57,24 +57,24 @@ class ListedTable(Frozen):
     seed: int
     state: LoadState
     columns_hash: str | None = None
-    """Of the table once it was loaded; until then its mark. A table that has others is not ours."""
+    """Hash of the loaded table; until then its mark. A table with another hash is not ours."""
     made_s: int | None = None
-    """`TableFacts.created_s` once the table was there; a table recreated since is not ours."""
+    """`TableFacts.created_s` once the table existed; a table recreated since is not ours."""
 
     def is_of(self, table: TableFacts) -> bool:
-        """Whether the table is the one that was listed, and not a later one of the same name."""
+        """Whether the table is the listed one, and not a later one with the same name."""
         if table.is_view or table.name != self.name:
             return False
         if self.made_s is not None and self.made_s != table.created_s:
             return False
         if self.columns_hash is not None:
             return self.columns_hash in (table.mark, hash_of_columns(table))
-        # Never finished, and from before there were marks: there is only the layout.
+        # Never finished, and older than the marks: only the layout can be compared.
         return self.layout == table.layout
 
 
 class SchemaState(Frozen):
-    """A schema as it is: its tables, and Loadstone's list of those that it made."""
+    """The state of a schema: its tables, and Loadstone's list of those that it made."""
 
     schema_name: str
     exists: bool
@@ -82,23 +82,23 @@ class SchemaState(Frozen):
     listed: tuple[ListedTable, ...] = ()
 
     def origin(self, table: TableFacts) -> Origin:
-        """Who made a table, as far as can be known."""
+        """Who made a table, as far as can be determined."""
         if any(line.is_of(table) and not self._is_copied(line, table) for line in self.listed):
             return "ours"
         return "sysbench" if table.layout == "sbtest" else "foreign"
 
     def may_have(self, line: ListedTable) -> bool:
-        """Whether the table of a line is there, or a copy of it."""
+        """Whether the table of a row, or a copy of it, exists."""
         table = self._by_name.get(line.name)
         return table is not None and line.is_of(table)
 
     def _is_copied(self, line: ListedTable, table: TableFacts) -> bool:
-        """Whether another bears the mark of this table alone, so that one is a copy, and either.
+        """Whether another table has this table's unique mark, so that either may be the copy.
 
-        Of a table that was loaded the time of its making says which; of others nothing does.
+        For a loaded table the creation time tells them apart; for others nothing does.
         """
         if table.mark is None or table.mark != mark_for(table.name, table.mark):
-            return False  # from before each had one of its own
+            return False  # from before each table had its own mark
         return any(
             line.made_s is None or other.created_s == line.made_s
             for other in self._by_mark[table.mark]
@@ -118,7 +118,7 @@ class SchemaState(Frozen):
         return found
 
     def of(self, origin: Origin) -> tuple[str, ...]:
-        """The names of the tables of that origin; the list itself is left out."""
+        """The names of the tables with that origin, without the list itself."""
         return tuple(
             table.name
             for table in self.tables
@@ -127,7 +127,7 @@ class SchemaState(Frozen):
 
     @property
     def strangers(self) -> tuple[str, ...]:
-        """The names of tables that no workload of ours could have made, whoever listed them."""
+        """The names of tables that no workload of ours could have made, even if they are listed."""
         return tuple(
             table.name
             for table in self.tables
@@ -136,21 +136,21 @@ class SchemaState(Frozen):
 
     @property
     def list_is_foreign(self) -> bool:
-        """Whether the name of the list is taken by something that Loadstone did not make."""
+        """Whether a table that Loadstone did not make has the list's name."""
         return any(table.name == LIST_TABLE and not is_list(table) for table in self.tables)
 
 
 class Consent(Frozen):
-    """What speaks for going on where real data may be near."""
+    """The reasons to continue although real data may be affected."""
 
     yes: bool = False
     sandbox: bool = False
     elsewhere: Message | None = say("which nobody has looked for on this machine")
-    """Why the server counts as another machine's; `None`: it runs on this one."""
+    """Why the server counts as one on another machine; `None` if it runs on this one."""
 
     @property
     def is_given(self) -> bool:
-        """Whether nothing has to be asked."""
+        """Whether no confirmation is needed."""
         return self.yes or self.sandbox
 
 
@@ -159,24 +159,24 @@ class PrepareDecision(Frozen):
 
     creates_schema: bool
     continues: tuple[TableFacts, ...]
-    """Tables of ours that are there already and are taken up."""
+    """Existing tables of ours, whose loading is continued."""
 
 
 class CleanupDecision(Frozen):
-    """What `cleanup` drops, and what it leaves alone."""
+    """What `cleanup` drops, and what it keeps."""
 
     drops: tuple[str, ...]
     leaves: tuple[str, ...]
     leaves_of_sysbench: tuple[str, ...] = ()
-    """They have its exact names and layouts, and nobody said that they are meant."""
+    """Tables with sysbench's exact names and layouts, which the user did not ask to drop."""
     forgets: tuple[str, ...] = ()
-    """Listed names that are gone, or were taken by a foreign table."""
+    """Listed names whose table is gone, or replaced by a foreign one."""
 
 
 def decide_prepare(
     state: SchemaState, names: Iterable[str], target: Target, consent: Consent
 ) -> PrepareDecision:
-    """Whether tables of these names may be made there.
+    """Decide whether tables with these names may be made.
 
     Raises:
         GuardError: they may not; says why, and what would change that.
@@ -200,10 +200,10 @@ def decide_cleanup(
     *,
     of_sysbench: bool = False,
 ) -> CleanupDecision:
-    """What may be dropped there; nothing to drop needs no consent.
+    """Decide what may be dropped; if there is nothing to drop, no consent is needed.
 
-    `names`: of all that may be dropped these alone are meant, whoever made them. `of_sysbench`: of
-    all also those that sysbench made.
+    `names`: only drop these, out of all that may be dropped. `of_sysbench`: also drop those that
+    sysbench made.
 
     Raises:
         GuardError: something could be dropped, but only with `--yes`; or the list is not ours.
@@ -216,7 +216,7 @@ def decide_cleanup(
         drops = ours + theirs if of_sysbench else ours
     if drops:
         _ask_for_consent(state, target, consent, "cleanup")
-    # A table that may be a copy stays listed: it is ours again where the other one goes.
+    # A table that may be a copy stays listed: it is ours again once the other one is gone.
     there = {line.name for line in state.listed if state.may_have(line)}
     gone = (line.name for line in state.listed if line.name not in {*ours, *theirs, *there})
     return CleanupDecision(
@@ -230,7 +230,7 @@ def decide_cleanup(
 def check_writes(
     state: SchemaState, used: Iterable[TableFacts], workload: str, consent: Consent
 ) -> None:
-    """Whether a workload may change the rows of these tables.
+    """Check that a workload may change the rows of these tables.
 
     Raises:
         GuardError: it may not; names the tables, and says what would change that.
@@ -269,7 +269,7 @@ def hash_of_columns(table: TableFacts) -> str:
 
 
 def is_list(table: TableFacts) -> bool:
-    """Whether a table of the list's name is one that Loadstone made."""
+    """Whether a table with the list's name was made by Loadstone."""
     names = tuple(name for name, _ in table.columns)
     return not table.is_view and names in (LIST_COLUMNS, (*LIST_COLUMNS, MADE_COLUMN))
 

@@ -1,4 +1,4 @@
-"""Which server answers. An address may lead to another one tomorrow: a tunnel, a failover."""
+"""Recognises servers. An address may lead to another one tomorrow: a tunnel, a failover."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from loadstone.model.message import Message, say
 Answer = Literal["same", "restarted", "other"]
 
 _NAMES = ("datadir", "hostname", "server_id")
-"""What distinguishes MariaDB's servers, together with when they were started."""
+"""Variables that distinguish MariaDB servers, together with their start time."""
 
 
 class Identity(Frozen):
-    """A server as it was seen at one time; what it did not say is `None`."""
+    """A server as it was seen at one time; unknown values are `None`."""
 
     server_uuid: str | None = None
-    """MySQL's, which stays through restarts. MariaDB has none."""
+    """MySQL's UUID, which survives restarts. MariaDB has none."""
     datadir: str | None = None
     hostname: str | None = None
     server_id: str | None = None
     started_s: int | None = None
     """When it was started, in seconds since 1970 by its own clock."""
     seen_s: int | None = None
-    """When it was asked, by the same clock."""
+    """When this was read, by the same clock."""
 
 
 def compared(before: Identity, now: Identity, changed: Collection[str] = ()) -> Answer:
-    """Whether it is the server of before, and whether that has been restarted since.
+    """Whether it is the same server as before, and whether it has been restarted since.
 
-    `changed`: variables that may have been set in between, and so say nothing.
+    `changed`: variables that may have been set in between, and are therefore ignored.
     """
     if differences(before, now, changed):
         return "other"
@@ -41,7 +41,7 @@ def compared(before: Identity, now: Identity, changed: Collection[str] = ()) -> 
 
 
 def differences(before: Identity, now: Identity, changed: Collection[str] = ()) -> list[Message]:
-    """What shows that it is another server: `hostname is db2, not db1`."""
+    """The differences that show another server: `hostname is db2, not db1`."""
     if before.server_uuid or now.server_uuid:
         names: Iterator[str] = iter(("server_uuid",))
     else:
@@ -62,11 +62,11 @@ def differences(before: Identity, now: Identity, changed: Collection[str] = ()) 
 
 
 def _ran_beside(before: Identity, now: Identity) -> bool:
-    """Whether it already ran when the one of before was seen, and is not that one.
+    """Whether it was already running when the earlier server was seen, and is not that one.
 
-    Copies of a server have all names in common with it.
+    Copies of a server have the same names, so they can only be recognised by this.
     """
     if before.started_s is None or before.seen_s is None or now.started_s is None:
         return False
-    # In the very second of that a restart is the likelier.
+    # If it was started in the same second, a restart is more likely.
     return now.started_s != before.started_s and now.started_s < before.seen_s

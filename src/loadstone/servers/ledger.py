@@ -1,4 +1,4 @@
-"""What a server has of the entries that loads of the ledger have written into one of its books."""
+"""What a server contains of the entries that loads of the ledger wrote into one of its books."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Found:
-    """What a server has of one user."""
+    """What a server contains for one user."""
 
     rows: int = 0
     entries: int = 0
-    """Different numbers."""
+    """Number of different entry numbers."""
     greatest: int = 0
     amount: int = 0
     altered: int = 0
 
 
 class Entries(Protocol):
-    """The entries of one book, by table and user; all is asked through one connection."""
+    """The entries of one book, by table and user; all queries use one connection."""
 
     def of_users(self, table: str) -> dict[int, Found]:
-        """What is there, by user."""
+        """The existing entries, by user."""
 
     def count_beyond(self, table: str, user: int, settled: int) -> int:
-        """Entries with a number above the last one that was settled."""
+        """Number of entries above the last one that was settled."""
 
     def present(self, table: str, user: int, numbers: Sequence[int]) -> list[int]:
-        """Those of these entries that are there."""
+        """Those of these entries that exist."""
 
     def gaps(self, table: str, user: int, settled: int) -> Iterator[tuple[int, int]]:
-        """Entries up to `settled` that are not there, in doubt or not: first and last of gaps."""
+        """The missing entries up to `settled`, in doubt or not: first and last of each gap."""
 
     def twice(self, table: str, user: int) -> Iterator[int]:
-        """The first entries that are there more than once."""
+        """The first entries that exist more than once."""
 
     def altered(self, table: str, user: int) -> Iterator[int]:
         """The first entries whose amount is not the one that was written."""
 
     def beyond(self, table: str, user: int, settled: int) -> Iterator[int]:
-        """The first entries with a number above the last one that was settled."""
+        """The first entries above the last one that was settled."""

@@ -1,6 +1,6 @@
-"""Locks that a server keeps by name: the client that comes second learns who holds it.
+"""Named locks on a server: a client that cannot take one learns who holds it.
 
-A lock goes with its connection, so that nothing is left of a program that was killed.
+A lock ends with its connection, so a killed program leaves none behind.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from loadstone.model.message import Message, say
 from loadstone.servers.errors import TargetError
 
 GRACE_S = 5.0
-"""What was just killed holds its lock until the server notices, which a busy one does late."""
+"""A killed client's lock remains until the server notices, which takes a busy server longer."""
 
 TRY_EVERY_S = 0.1
-"""How soon it is noticed that a lock is free."""
+"""Interval between attempts to take a lock."""
 
 
 class NoLocks(TargetError):
-    """The server keeps no locks by names."""
+    """The server has no named locks."""
 
 
 class Holder(Frozen):
@@ -29,16 +29,16 @@ class Holder(Frozen):
     user: str | None = None
     host: str | None = None
     since_s: float | None = None
-    """In seconds since 1970 by this machine's clock: since then the connection is silent."""
+    """When the connection became idle, in seconds since 1970 by this machine's clock."""
     right: str = ""
-    """What this account must be granted to see whose it is."""
+    """The privilege that this account needs to see the holder."""
 
     def __str__(self) -> str:
         return str(self.said)
 
     @property
     def said(self) -> Message:
-        """Who that is."""
+        """A message that names the holder."""
         if self.user is None:
             return say(
                 "connection {connection}, which this account may not see ({right})",

@@ -11,12 +11,12 @@ class Process(NamedTuple):
     number: int
     user: str
     address: str
-    """With the port, where there is one."""
+    """With the port, if there is one."""
     command: str
     silent_s: int | None
-    """Since its last statement began or ended."""
+    """Time since its last statement began or ended."""
     asks: bool
-    """Whether it is the one that asked for the list."""
+    """Whether it is the connection that read the list."""
 
     @property
     def host(self) -> str:
@@ -25,6 +25,6 @@ class Process(NamedTuple):
 
 
 def host_of(address: str) -> str:
-    """`10.0.0.7:40112` without its port; over a unix socket there is none."""
+    """The address without its port, as in `10.0.0.7:40112`; a unix socket's has none."""
     host, _, port = address.rpartition(":")
     return host if host and port.isdigit() else address

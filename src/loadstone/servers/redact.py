@@ -1,11 +1,11 @@
-"""Secrets on the command line and in the environment, blanked where others can read them.
+"""Hides secrets on the command line and in the environment, where others could read them.
 
-Passwords of servers, and the token of the live page.
+The secrets are servers' passwords, and the token of the live page.
 
 `ps` and `/proc/PID/cmdline` show the memory in which the kernel put the arguments at the start.
-That memory is ours to write: the arguments are rewritten in place, shorter, and what is left over
-at the end is filled with zeros. The environment lies behind them, is shown in `/proc/PID/environ`,
-and is handed on to every program that we start: what is secret in it is taken out.
+That memory is writable: the arguments are rewritten in place, shorter, and the rest is filled with
+zeros. The environment follows them, is shown in `/proc/PID/environ`, and is inherited by every
+program that we start: its secrets are removed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 PASSWORD_VARIABLE = "LOADSTONE_PASSWORD"
 TOKEN_VARIABLE = "LOADSTONE_TOKEN"
 
-# `model.target.password_span` as a pattern (a test compares them): importing that module takes
-# some tenths of a second, and until we are done the password can be read.
+# `model.target.password_span` as a pattern (a test compares them): importing that module takes some
+# tenths of a second, and the password stays readable until we are done.
 _URL = re.compile(rb"^(.*?://[^:]*:)(.*)(@[^@]*)$", re.DOTALL)
 _OPTION = re.compile(rb"^(--(?:(?:(?:mysql|pgsql)[-_])?password|token)=)(.*)()$", re.DOTALL)
 _OPTIONS_WITH_A_VALUE = (
@@ -31,9 +31,9 @@ _taken: dict[str, str] = {}
 
 
 def hide_secrets() -> bool:
-    """Blank the secrets in this process's command line; whether there were any.
+    """Blank the secrets in this process's command line; returns whether there were any.
 
-    Call it first thing: until then they can be read. Where /proc is missing nothing is done.
+    Call it first: until then they can be read. Without /proc it does nothing.
     """
     try:
         start, end = _memory_of(_ARGUMENTS)
@@ -41,7 +41,7 @@ def hide_secrets() -> bool:
     except (OSError, ValueError):
         return False
     room = end - start
-    if len(shown) != room:  # something has rewritten the command line before us
+    if len(shown) != room:  # something has already rewritten the command line
         return False
     hidden = b"\0".join(blank_arguments(shown.split(b"\0")))
     if hidden == shown:
@@ -51,9 +51,9 @@ def hide_secrets() -> bool:
 
 
 def take_secrets() -> None:
-    """Take the secrets out of the environment: no program that we start inherits them.
+    """Remove the secrets from the environment, so that no program that we start inherits them.
 
-    From then on they are in `taken_environment`.
+    Afterwards they are in `taken_environment`.
     """
     for name in (PASSWORD_VARIABLE, TOKEN_VARIABLE):
         secret = os.environ.pop(name, None)
@@ -77,7 +77,7 @@ def _blank_in_environment(variable: str) -> None:
 
 
 def taken_environment() -> Mapping[str, str]:
-    """What was taken out of the environment when the program began."""
+    """The variables that were removed from the environment when the program started."""
     return _taken
 
 
@@ -97,7 +97,7 @@ def _blank(argument: bytes) -> bytes:
 
 
 def _stars(secret: bytes) -> bytes:
-    """Three, which says nothing about the length; fewer where there is no room for them."""
+    """Three stars, which hide the length; fewer if there is no room for them."""
     return b"***"[: len(secret)]
 
 

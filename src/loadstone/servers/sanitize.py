@@ -1,16 +1,16 @@
-"""Words of a server, before a person reads them.
+"""Sanitises text from a server before it is displayed.
 
-A server may be hostile, or broken: what it says must neither drive a terminal nor fill it.
+A server may be hostile, or broken: its text must neither control a terminal nor fill it.
 """
 
 from __future__ import annotations
 
 MOST_CHARACTERS = 64 * 1024
-"""Longer words are cut off; no variable and no message of a real server comes near."""
+"""Longer text is cut off; no variable and no message of a real server comes near this."""
 
 
 def plain(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Without control characters but for line ends and tabs, and not longer than `most`."""
+    """The text without control characters other than line ends and tabs, at most `most` long."""
     if text.isprintable() and len(text) <= most:
         return text
     kept = (each if each.isprintable() or each in "\n\t" else "\ufffd" for each in text[:most])

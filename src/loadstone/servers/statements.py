@@ -1,4 +1,4 @@
-"""What a server says to a statement that is not executed."""
+"""A server's answer on a statement that is examined without being executed."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ class Access:
 
 
 RefusalKind = Literal["grammar", "no_such_name", "no_such_table", "no_such_type", "other"]
-"""It is no statement, or none that is taken there; a column or a function is unknown, a table, a
-type of a column; or something else."""
+"""Why a statement is refused: it is invalid or not allowed there; a column or function, a table, or
+a column's type is unknown; or another reason.
+"""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a server has against a statement."""
+    """Why a server refuses a statement."""
 
     kind: RefusalKind
     said: Message
-    """In the server's words, for a person."""
+    """The server's message, for display."""
 
 
 class StatementRefused(Exception):

@@ -34,7 +34,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         "ol_delivery_d", "ol_quantity", "ol_amount", "ol_dist_info",
     ),
 }  # fmt: skip
-"""Each table behind those that its foreign keys refer to, its columns in their order."""
+"""The columns of each table; a table comes after those that its foreign keys refer to."""
 
 NAMES = tuple(TABLES)
 
@@ -43,6 +43,6 @@ ITEMS = 100_000
 
 
 def in_order_of_dropping(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Tables that refer to others before those; all that are none of TPC-C stay where they are."""
+    """Puts tables before those that they refer to; tables of others keep their position."""
     ours = iter(sorted((name for name in names if name in TABLES), key=NAMES.index, reverse=True))
     return tuple(next(ours) if name in TABLES else name for name in names)

@@ -1,6 +1,6 @@
-"""All rules: of hosts, lines and the generator, and of each family of servers.
+"""All rules: for hosts, networks and the generator, and for each server family.
 
-The order matters only where two findings weigh the same.
+The order only matters where two findings have the same weight.
 """
 
 from __future__ import annotations
@@ -43,4 +43,4 @@ COMMON_RULES: tuple[Rule, ...] = (
 """Rules for any server."""
 
 RULES_OF: Mapping[str, tuple[Rule, ...]] = {MYSQL: (*COMMON_RULES, *MYSQL_RULES)}
-"""By the family of the server that was loaded."""
+"""By the family of the measured server."""

@@ -15,32 +15,35 @@ from loadstone.model.numbers import num
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
 
 HOST_FREE = 0.85
-"""[P] use of the shared cores above which the host is full, and not the generator alone."""
+"""[P] Use of the shared cores above which the host is full, and not the generator alone."""
 
 ALL_AWAY = 0.9
-"""[P] share of the users' time outside the server from which a full host is not full of it."""
+"""[P] Share of the users' time outside the server from which the server does not fill the host."""
 
 HELD = 0.3
-"""[P] how long an answer waits to be read (p99), by the latency's p99: a loop that a group's limit
-stops neither works nor waits for a core, but leaves answers unread."""
+"""[P] How long an answer waits to be read (p99), divided by the latency's p99: a loop stopped by a
+group's limit neither works nor waits for a core, but leaves answers unread.
+"""
 
 HELD_US = 1000.0
-"""[P] and the shortest such wait that counts: a sleeping loop takes tens of microseconds to wake,
-which is much of a fast answer's time and no sign of a limit. Groups stop for milliseconds."""
+"""[P] The shortest such wait that counts: a sleeping loop takes tens of microseconds to wake, which
+is much of a fast answer's time and no sign of a limit. Groups stop for milliseconds.
+"""
 
 LOADED = 0.5
-"""[P] share of their time that loops work or wait for a core, from which lateness is their own: on
-loops that mostly rest events start late because of the timer."""
+"""[P] Share of their time that loops work or wait for a core, from which they are late for that
+reason: on loops that mostly rest, events start late because of the timer.
+"""
 
 AWAY = 0.5
-"""[P] DIAGNOSIS 12: the server has work for fewer than half of the users."""
+"""[P] DIAGNOSIS 12: the server has work for less than half of the users."""
 
 
 def judge(case: Case) -> Finding | None:
     """The generator's loops never rest, run late, or leave replies unread, and the server is idle.
 
-    A loop that waits for a core that others use is as saturated as one that works. Whether that is
-    the generator's limit or the full host's depends on whether cores are free.
+    A loop that waits for a core used by others is as saturated as one that works. Whether the limit
+    is the generator's or the full host's depends on whether cores are free.
     """
     cpu = case.needed(case.generator("cpu_share"))
     delay = case.generator("run_delay_share") or 0.0
@@ -51,7 +54,7 @@ def judge(case: Case) -> Finding | None:
     starved = (cpu + delay >= CLIENT_BOUND_SHARE and delay > cpu) or held >= HELD
     works = max(cpu, ceiling or 0.0) > CLIENT_BOUND_SHARE
     if busy is not None and busy > HOST_FREE and not works and (away or 0.0) < ALL_AWAY:
-        return None  # the host is full, also of the server: the host's own rules say so
+        return None  # the server fills the host, too: the host's own rules report that
     if away is not None and away < AWAY and (ceiling or 0.0) < CLIENT_BOUND_SHARE:
         return None  # the server has work for most users
     if max(cpu, ceiling or 0.0, late or 0.0) < CLIENT_BOUND_SHARE and not starved:
@@ -96,7 +99,7 @@ def _sentence(loops: tuple[float, float, float], away: float | None) -> Message:
 
 
 def _sureness(case: Case, waits_for_a_core: bool, away: float | None) -> float:
-    """Where others use the cores that it waits for, they explain it as well."""
+    """If others use the cores that it waits for, they are an explanation as well."""
     if waits_for_a_core and is_full(case) and (cpu_of(case).others or 0.0) >= OTHERS:
         return DOUBTFUL
     return 0.9 if away is not None else 0.7
@@ -109,7 +112,7 @@ def _more_shards(case: Case) -> Trial:
 
 
 def held_share(case: Case) -> float | None:
-    """How long answers wait to be read, by the latency, both at p99."""
+    """How long answers wait to be read, divided by the latency, both at p99."""
     held_us, p99_ms = case.generator("held_p99_us"), case.step.latency.response.p99
     if held_us is None or not p99_ms:
         return None
@@ -117,7 +120,7 @@ def held_share(case: Case) -> float | None:
 
 
 def _late(case: Case) -> float | None:
-    """How far its own lateness is beyond what is allowed: 1 and more is too late."""
+    """Its lateness divided by the allowed one: too late from 1 on."""
     late_us, p99_ms = case.generator("dispatch_p99_us"), case.step.latency.response.p99
     if late_us is None or not p99_ms:
         return None

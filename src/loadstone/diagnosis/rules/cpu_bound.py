@@ -14,17 +14,18 @@ SURE = 0.95
 """[S] Huawei's "high pressure"."""
 
 ONE = 0.95
-"""[P] use of the busiest core from which that core is the limit."""
+"""[P] Use of the busiest core from which that core is the limit."""
 
 REST = 0.75
-"""[P] while all cores together are below this."""
+"""[P] Use of all cores together, below which one full core is the limit."""
 
 ENOUGH_USERS = 2.0
-"""[P] users per core from which one full core is a limit: fewer users cannot fill more cores than
-they are, and a server and a generator that alternate often run on the same one."""
+"""[P] Users per core from which one full core is a limit: fewer users cannot fill all cores, and a
+server and a generator that alternate often run on the same one.
+"""
 
 OWN = 0.3
-"""[P] smallest part of the cores with which the server (with what drives it) fills the host."""
+"""[P] Smallest share of the cores with which the server (with what drives it) fills the host."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -60,9 +61,9 @@ def judge_one_core(case: Case) -> Finding | None:
     if case.users < ENOUGH_USERS * cpu.cores:
         return None
     if cpu.others is not None and cpu.others * cpu.cores >= 0.8:
-        return None  # that core may be theirs
+        return None  # others may fill that core
     if cpu.generator is not None and cpu.generator * cpu.cores >= 0.8:
-        return None  # or the generator's
+        return None  # or the generator
     return Finding(
         cause="one-hot-core",
         group="ceiling",
@@ -98,7 +99,7 @@ def _remedy(cpu: Cpu) -> Message:
 
 
 def _use(cpu: Cpu) -> Joined:
-    """`97 % busy; the server 60 %, the generator 30 %`."""
+    """The use of the cores: `97 % busy; the server 60 %, the generator 30 %`."""
     parts: list[Message] = []
     if _counts(cpu.server):
         parts.append(say("the server {part}", part=Percent(cpu.server)))

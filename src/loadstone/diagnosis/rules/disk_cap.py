@@ -1,4 +1,4 @@
-"""The disk that holds the data gives no more."""
+"""The disk that holds the data is at its limit."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in
 
 USED = 0.8
-"""[P] use of what the device was measured to do, or of its group's limit."""
+"""[P] Use of the device's measured limit, or of its group's limit."""
 
 PART = 0.2
-"""[P] part of a group's limit that the server itself asks for: one sync is several operations."""
+"""[P] Share of a group's limit that the server itself requests: one sync is several operations."""
 
 AWAY = 0.5
-"""[P] share of the users' time outside the server above which it does not wait for a disk."""
+"""[P] Share of the users' time outside the server above which it does not wait for a disk."""
 
 FLAT = 0.1
-"""[P] operations a second that differ by less are the same."""
+"""[P] Operations per second that differ by less count as the same."""
 
 RISES = 1.1
-"""[P] growth of the rate from which as many operations are larger groups, and no limit."""
+"""[P] Growth of the rate from which as many operations mean larger groups, not a limit."""
 
 SLOWER = 1.5
-"""[P] growth of an operation's time from which a level of the same operations queues."""
+"""[P] Growth of an operation's time from which a level with the same operations queues."""
 
 QUEUE = 1.5
-"""[P] requests in flight: above one the disk always has the next one waiting."""
+"""[P] Requests in flight: above one, the disk always has the next one waiting."""
 
 BUSY = 0.9
-"""[P] share of the time with a request in flight; alone it says nothing of a disk that does many at
-once."""
+"""[P] Share of the time with a request in flight; alone it says nothing about a disk that does many
+at once.
+"""
 
 SLOW_MS = 5.0
-"""[P] time of an operation, queue included, that no healthy solid-state disk takes."""
+"""[P] Time of an operation, including the queue, that no healthy solid-state disk takes."""
 
 _RESOURCES: tuple[Resource, ...] = ("disk writes", "disk reads", "disk write bandwidth")
 
 
 @dataclass(frozen=True)
 class _Limit:
-    """What a control group may limit of a disk."""
+    """A limit that a control group may set on a disk."""
 
     name: str
     figure: HostField
     unit: Message
     asked: tuple[str, ...] = ()
-    """Counters of the operations that the server itself asks for; empty: bytes are limited."""
+    """Counters of the operations that the server itself requests; empty if bytes are limited."""
 
 
 _LIMITS = (
@@ -73,7 +74,10 @@ def judge(case: Case) -> Finding | None:
 
 
 def _group_limit(case: Case) -> Finding | None:
-    """The whole disk is counted: the server must have a part in it, and wait rather than work."""
+    """The group's limit is reached.
+
+    The whole disk is counted, so the server must use a part of it, and wait rather than work.
+    """
     disk = case.step.host.disk if case.step.host else None
     own = own_share(case)
     if (own is not None and own > IDLE) or (outside(case) or 0.0) > AWAY:
@@ -99,7 +103,7 @@ def _group_limit(case: Case) -> Finding | None:
 
 
 def _asked(case: Case, limit: _Limit) -> float:
-    """Operations a second that the server itself asks for; it may be more."""
+    """Operations per second that the server itself requests; it may be more."""
     return sum(case.rate(name) or 0.0 for name in limit.asked)
 
 
@@ -120,7 +124,7 @@ def _measured_limit(case: Case) -> Finding | None:
 
 
 def _queueing(case: Case) -> Finding | None:
-    """Utilization law, the limit unknown: always busy, always a queue, slow answers, idle cores."""
+    """Utilization law, limit unknown: always busy, always a queue, slow answers, idle cores."""
     busy = case.needed(case.host("disk_busy"))
     queue = case.needed(case.host("disk_queue"))
     cores = own_share(case)
@@ -180,7 +184,7 @@ def _finding(
     *,
     is_limited: bool = False,
 ) -> Finding:
-    """A limit that somebody set is the cause itself; else it is what makes the operations."""
+    """The finding: a configured limit is the cause itself; otherwise what makes the operations."""
     value, threshold, unit = figure
     reads = (case.host("disk_read_iops") or 0.0) > (case.host("disk_write_iops") or 0.0)
     acts_on: Resource | None = None if is_limited else "disk reads" if reads else "disk writes"

@@ -1,4 +1,4 @@
-"""Nothing is used up: users wait for answers one after the other, and there are too few users."""
+"""Nothing is used up: users wait for one answer after the other, and there are too few users."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in, user_count
 
 FAR_MS = 0.4
-"""[P] shortest time of a statement from which the server is far away; within one host or rack it is
-0.05 to 0.3."""
+"""[P] Shortest time of a statement from which the server is far away; within one host or rack it is
+0.05 to 0.3 ms.
+"""
 
 AWAY = 0.5
-"""[P] share of the users' time outside the server."""
+"""[P] Share of the users' time outside the server."""
 
 RISES = 1.1
-"""[P] growth of the rate over the previous level, from which more users still help."""
+"""[P] Growth of the rate over the previous level, from which more users still help."""
 
 MET = 0.98
-"""[P] part of the events due that were done; the rest are in flight at the window's end."""
+"""[P] Share of the due events that were done; the rest are in flight at the window's end."""
 
 NAMELESS = 0.5
-"""[P] share of the users' time from which a wait without a name is the answer."""
+"""[P] Share of the users' time from which a wait without a name is the answer."""
 
 TRAVELS = 0.4
-"""[P] share of an event's time that is the shortest time of its statements."""
+"""[P] Share of an event's time that is the shortest time of its statements."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -85,7 +86,7 @@ def _few(case: Case, busy: float, mean_ms: float, *, still_rises: bool) -> Messa
 
 
 def _met(case: Case) -> Finding | None:
-    """In an open loop the rate is given: where all that was due was done, nothing limits it."""
+    """In an open loop the rate is given: if all due events were done, nothing limits it."""
     step = case.step
     if not step.due or not case.is_last or step.events < MET * step.due or step.skipped:
         return None
@@ -111,7 +112,7 @@ def _met(case: Case) -> Finding | None:
 
 
 def _far(case: Case, mean_ms: float) -> Finding | None:
-    """Even the fastest answer takes long, and the server has nothing to do meanwhile."""
+    """Even the fastest answer takes long, and the server is idle in the meantime."""
     least = [spread.min for spread in case.step.statements.values() if spread.min is not None]
     away = outside(case)
     if not least or away is None or not case.step.qps:

@@ -17,36 +17,38 @@ from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import Joined, Message, plain, say, say_in, sentences, user_count
 
 USED = 0.8
-"""[P] DIAGNOSIS 1, of the line's rate in one direction."""
+"""[P] DIAGNOSIS 1: use of the line's rate in one direction."""
 
 FLAT = 0.08
-"""[P] bytes a second of two levels that differ by less are the same."""
+"""[P] Bytes per second of two levels that differ by less count as the same."""
 
 MORE_USERS = 1.4
-"""[P] factor by which the users must grow for a rate that stays the same to be a limit."""
+"""[P] Factor by which the users must grow for an unchanged rate to be a limit."""
 
 AWAY = 0.5
-"""[P] share of the users' time outside the server, or in sending to the client."""
+"""[P] Share of the users' time outside the server, or in sending to the client."""
 
 BLOCKED = 0.25
-"""[P] share of the users for which the server is stuck in a send."""
+"""[P] Share of the users for which the server is stuck in a send."""
 
 QUEUED = 5.0
-"""[P] median by shortest time from which statements wait in a queue: a full line delays every
-answer, while lost packets and pauses delay some of them for long."""
+"""[P] Median divided by shortest time, from which statements wait in a queue: a full line delays
+every answer, while lost packets and pauses delay some of them for long.
+"""
 
 SLOW_MS = 1.0
-"""[P] median time of a statement below which there is no queue."""
+"""[P] Median time of a statement below which there is no queue."""
 
 MOSTLY = 0.7
-"""[P] share of the users' time in the network, where one level alone is evidence."""
+"""[P] Share of the users' time in the network from which one level alone is evidence."""
 
 DOUBTFUL = 0.4
-"""Confidence on a host that others fill: a thread that waits for a core in order to read its
-statement counts as a user in the network."""
+"""Confidence on a host that others fill: a thread that waits for a core before it reads its
+statement counts as a user in the network.
+"""
 
 LEAST_BYTES = 100_000.0
-"""[P] bytes a second below which no line of today is full."""
+"""[P] Bytes per second below which no current line is full."""
 
 _SENDING = ("writing to net", "sending to client")
 _DIRECTIONS: tuple[Resource, ...] = ("network from the server", "network to the server")
@@ -55,7 +57,7 @@ _DIRECTIONS: tuple[Resource, ...] = ("network from the server", "network to the 
 def judge(case: Case) -> Finding | None:
     """The line's known rate is reached, or bytes stay level while users grow and the server idles.
 
-    Cores that others use do not make the server busy.
+    Cores used by others do not make the server busy.
     """
     busy = case.needed(own_share(case))
     if busy > IDLE:
@@ -97,20 +99,21 @@ def _full(direction: Resource, ceiling: Ceiling, busy: float) -> Message:
 
 
 def _plateau(case: Case, busy: float) -> Finding | None:
-    """A limit may be anywhere on the path: level bytes with an idle server are evidence."""
+    """Level bytes with an idle server are evidence: the limit may be anywhere on the path."""
     bytes_now = _bytes(case)
     away, blocked = outside(case), state_share(case, *_SENDING)
     if bytes_now is None or bytes_now < LEAST_BYTES or away is None:
         return None
     waiting = min(away + (blocked or 0.0), 1.0)
-    # A full line delays every answer: where a few take most of the time there is no queue.
+    # A full line delays every answer: if a few take most of the time there is no queue.
     if waiting < AWAY or stalled(case):
         return None
     evidence = [
         case.seen(say("bytes on the line"), bytes_now, say_in("unit", "B/s")),
         case.seen(say("users in the network"), waiting, say("of their time"), AWAY),
     ]
-    # On a host that others fill, the rate stays level and threads hang in a send for lack of cores.
+    # On a host that others fill, the rate stays level and threads hang in a send because cores are
+    # missing.
     full = is_full(case)
     flat = None if full else _flat_since(case, bytes_now)
     is_stuck = (blocked or 0.0) >= BLOCKED and not full
@@ -165,7 +168,7 @@ def _flat_since(case: Case, bytes_now: float) -> int | None:
 
 
 def _queued(case: Case, waiting: float, busy: float) -> float | None:
-    """A statement's median by its shortest time, where no queue but the line's is left.
+    """A statement's median divided by its shortest time, if no other queue than the line's is left.
 
     Neither the server nor the generator has work for these users.
     """
@@ -179,7 +182,7 @@ def _queued(case: Case, waiting: float, busy: float) -> float | None:
 
 
 def _bytes(case: Case) -> float | None:
-    """Bytes a second of the larger direction, as the interface counted; else the protocol's."""
+    """Bytes per second in the larger direction, by the interface; otherwise by the protocol."""
     if case.nic:
         into, out = case.host("net_bytes_in_per_s"), case.host("net_bytes_out_per_s")
         return max(into or 0.0, out or 0.0) or None
@@ -194,7 +197,7 @@ def _client_is_busy(case: Case) -> bool:
 
 
 def _loops(case: Case) -> float:
-    """Share of their time that our event loops work or wait for a core."""
+    """Share of the time that our event loops work or wait for a core."""
     share, delay = case.generator("cpu_share"), case.generator("run_delay_share")
     return (share or 0.0) + (delay or 0.0)
 
@@ -223,7 +226,7 @@ def _finding(
 
 
 def _narrower(case: Case) -> Trial | None:
-    """A way around the line, else fewer bytes on it; if they do not shrink, it stays as full."""
+    """A way around the line, or fewer bytes on it; if the bytes do not shrink, it stays full."""
     around = by_socket(case, say("the line"))
     if around or case.step.compressed_users:
         return around
@@ -231,7 +234,7 @@ def _narrower(case: Case) -> Trial | None:
 
 
 def _faster(case: Case) -> Iterator[Message]:
-    """Interfaces of the server's host that are up and faster than the one in use."""
+    """Interfaces of the server's host that are up and faster than the used one."""
     host = case.step.host
     if host is None or host.nic is None:
         return
@@ -249,7 +252,7 @@ def _faster(case: Case) -> Iterator[Message]:
 
 
 def _interface(case: Case, nic: str, mbit: int) -> Message:
-    """Its name and speed, and how many events of as many bytes it would carry."""
+    """An interface's name and speed, and how many events of the same size it would carry."""
     moved = _bytes(case)
     if moved is None or not case.step.tps:
         return say("{nic} ({mbit} Mbit/s)", nic=nic, mbit=Count(mbit))

@@ -10,18 +10,19 @@ from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say
 
 OTHERS = 0.2
-"""[P] kernel threads that work for the server count as others: on two quiet cores that came to
-0.05 to 0.1 of the cores."""
+"""[P] Share of the cores. Kernel threads that work for the server count as others: on two quiet
+cores they took 0.05 to 0.1 of the cores.
+"""
 
 CROWDED = 0.85
-"""[P] use of the cores from which others take something from the server."""
+"""[P] Use of the cores from which others take something from the server."""
 
 STEAL = 0.05
-"""[P] DIAGNOSIS 18."""
+"""[P] Share of the cores (DIAGNOSIS 18)."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Busy cores less those of server, generator and interrupts, on a host that is full."""
+    """Busy cores minus those of server, generator and interrupts, on a host that is full."""
     case.needed(server_cores(case))
     cpu = cpu_of(case)
     others = cpu.others or 0.0

@@ -13,14 +13,14 @@ TIMER_S = 0.2
 no later packets whose acknowledgement would show the loss sooner."""
 
 SHARE = 0.3
-"""[P] share of the users' time that they wait for it."""
+"""[P] Share of the users' time that they wait for the timer."""
 
 OFTEN = 0.001
-"""[P] retransmitted segments by those sent: below it a network is healthy."""
+"""[P] Retransmitted segments divided by those sent; a network with less is healthy."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Little's law: losses a second times the timer are the users that wait for it."""
+    """Little's law: losses per second times the timer are the users that wait for it."""
     share = case.needed(wait_share(case))
     again, sent, whose = _again(case) or (0.0, 0.0, plain(""))
     part = again / (sent or 1.0)
@@ -64,7 +64,7 @@ def wait_share(case: Case) -> float | None:
 
 
 def _again(case: Case) -> tuple[float, float, Message] | None:
-    """Segments a second that an end retransmitted, and all that it sent: of the end with more.
+    """Segments per second that an end retransmitted, and all that it sent, for the end with more.
 
     Answers are retransmitted by the server's host, statements by the generator's.
     """

@@ -1,4 +1,4 @@
-"""The server's process is stopped for a while, again and again."""
+"""The server's process is stopped repeatedly."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say
 
 SHARE = 0.1
-"""[P] share of the samples of the process, one a second, that find it stopped."""
+"""[P] Share of the samples of the process, one per second, that find it stopped."""
 
 LOOKS = 2.0
-"""[P] and the fewest such samples: one alone may be chance. Where users stall again and again one
-is enough, as a short step has few samples."""
+"""[P] The fewest such samples: one alone may be chance. If users stall repeatedly one is enough, as
+a short step has few samples.
+"""
 
 
 def judge(case: Case) -> Finding | None:

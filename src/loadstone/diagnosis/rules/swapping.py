@@ -9,22 +9,26 @@ from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in
 
 FAULTS = 10.0
-"""[P] page faults a second of the server's own process that read a disk: where it has fewer, others
-on the host swap."""
+"""[P] Page faults per second of the server's own process that read a disk: if it has fewer, others
+on the host swap.
+"""
 
 FAULT_S = 100e-6
-"""[P] time of one such fault: swap in memory (zram) 20 to 50 µs, a solid-state disk 100 to 1000."""
+"""[P] Time of one such fault: swap in memory (zram) takes 20 to 50 µs, a solid-state disk 100 to
+1000.
+"""
 
 MANY = 200.0
-"""[P] such faults a second from which the server's program itself is read again and again, because
-memory in its control group, or swap, is missing."""
+"""[P] Such faults per second from which the server's program itself is read repeatedly, because its
+control group lacks memory, or there is no swap.
+"""
 
 PAGES = 100.0
-"""[P] pages a second to and from swap: USE's saturation of memory is any; a few are history."""
+"""[P] Pages per second to and from swap: for USE any is saturation; a few are history."""
 
 
 def judge(case: Case) -> Finding | None:
-    """Pages go to swap and come back, or mapped files are read again and again."""
+    """Pages go to swap and come back, or mapped files are read repeatedly."""
     into = case.needed(case.host_rate("memory.swap_in_pages"))
     out = case.needed(case.host_rate("memory.swap_out_pages"))
     faults = case.host("major_faults_per_s")

@@ -1,4 +1,4 @@
-"""A control group holds the server's CPU back."""
+"""A control group limits the server's CPU."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in
 
 OFTEN = 0.2
-"""[P] part of its periods in which the group was throttled; a few bursts are no limit."""
+"""[P] Share of its periods in which the group was throttled; a few bursts are no limit."""
 
 PINNED = 0.85
-"""[P] of the cores that the process may run on."""
+"""[P] Use of the cores that the process may run on."""
 
 MOSTLY = 0.65
-"""[P] likewise where those cores have no time left: network interrupts, which count for no process,
-take up to a fifth of a core that answers small statements (measured: 0.14 next to 0.84)."""
+"""[P] The same if those cores have no time left: network interrupts, which count for no process,
+take up to a fifth of a core that answers small statements (measured: 0.14 next to 0.84).
+"""
 
 NONE_LEFT = 0.95
-"""[P] use of the busiest cores, as many as it may run on."""
+"""[P] Use of the busiest cores, as many as it may run on."""
 
 USED = 0.8
-"""[P] of the group's cores."""
+"""[P] Use of the group's cores."""
 
 
 def judge(case: Case) -> Finding | None:
     """Throttled periods, or all of the group's cores used."""
     limit = case.host_mean("cgroup.cpu_cores")
     if limit is None and case.fact("process.pid") is not None:
-        return None  # its groups were looked at, and none has a limit
+        return None  # its groups were read, and none has a limit
     periods = case.needed(case.host_rate("cgroup.periods"))
     throttled = case.needed(case.host_rate("cgroup.throttled_periods"))
     often = throttled / periods if periods else 0.0
@@ -97,7 +98,7 @@ def judge_pinned(case: Case) -> Finding | None:
 
 
 def _use_of_the_busiest(case: Case, number: int) -> float:
-    """Mean use of that many cores, the busiest; zero where single cores are not known."""
+    """Mean use of that many cores, the busiest; zero if single cores are not known."""
     uses = []
     for core in range(int(case.host("cores") or 0)):
         idle = case.host_rate(f"cpu.{core}.idle_s")

@@ -1,4 +1,4 @@
-"""Encryption: what each record and byte costs both ends."""
+"""Encryption: what each record and byte costs on both ends."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in
 
 SERVER_S = 10e-6
-"""[P] the server's CPU for a statement's two records: measured 5 (oltp_read_write) to 14 µs (point
-select) with MariaDB 10.11 on an EPYC, by CPU a statement with and without."""
+"""[P] The server's CPU for a statement's two records: measured 5 (oltp_read_write) to 14 µs (point
+select) with MariaDB 10.11 on an EPYC, as CPU per statement with and without TLS.
+"""
 
 CLIENT_S = 3.5e-6
-"""[P] the generator's: measured 3 to 4.4 µs."""
+"""[P] The generator's CPU for them: measured 3 to 4.4 µs."""
 
 BYTE_S = 0.3e-9
-"""[P] CPU of one end for a byte: AES-GCM with the processor's instructions."""
+"""[P] CPU of one end per byte: AES-GCM with the processor's instructions."""
 
 SPENT = 0.8
-"""[P] use of its control group's cores from which a server has none left."""
+"""[P] Use of its control group's cores from which a server has none left."""
 
 SHARE = 0.1
-"""[P] share of the CPU that the load takes; below it encryption is a note. Measured on two cores:
-32 % with point selects (estimate 26 %), 12 % with oltp_read_write (18 %). From a tenth on it is
-worth a trial, and comes before the full CPU, like all that makes events need more of it."""
+"""[P] Share of the load's CPU; below it encryption is a note. Measured on two cores: 32 % with
+point selects (estimate 26 %), 12 % with oltp_read_write (18 %). From a tenth on it is worth a
+trial, and comes before the full CPU, like everything that makes events need more of it.
+"""
 
 
 def judge(case: Case) -> Finding | None:
-    """The CPU that records and bytes take by estimate, by all that the load takes."""
+    """The estimated CPU for records and bytes, divided by all CPU that the load takes."""
     case.reads.append(say("whether connections are encrypted"))
     encrypted = case.needed(case.step.encrypted_users)
     if not encrypted or not case.step.qps:
@@ -42,7 +44,7 @@ def judge(case: Case) -> Finding | None:
     if is_shared(case):
         cost += case.step.qps * CLIENT_S + traffic * BYTE_S
     share = min(cost / used, 0.9) if used else 0.0
-    # What encryption takes is CPU: it holds nothing back where there is more of it.
+    # Encryption takes CPU: it limits nothing while there is CPU left.
     matters = share >= SHARE and (is_full(case) or _has_spent_its_quota(case))
     return Finding(
         cause="tls",

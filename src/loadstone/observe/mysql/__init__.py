@@ -1,1 +1,1 @@
-"""What servers of MySQL's family count and show, asked by connections of ours."""
+"""Observes servers of MySQL's family over connections of its own."""

@@ -1,4 +1,4 @@
-"""Who else uses a server at this moment, without any load of ours."""
+"""Other clients of a server at this moment, while we put no load on it."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def other_clients(
     known: Collection[tuple[str, str]] = (),
     between_s: float = 0.5,
 ) -> Clients:
-    """Connections of other users or hosts; `known`: accounts (user, host) that are not counted.
+    """Connections of other users or hosts; accounts (user, host) in `known` are not counted.
 
-    Asked by SHOW alone, so that a server's counters of statements stay those of the loads, and
-    twice, so that connections are seen that come and go: so many seconds apart.
+    It uses SHOW only, so that the server's counters of statements remain those of the loads. It
+    looks twice, some seconds apart, to see connections that come and go.
 
     Raises:
         TargetError: the server refused, or the connection was lost.
-        LookupError, ValueError: it answers what no server of MySQL's family does.
+        LookupError, ValueError: no server of MySQL's family answers like this.
     """
     before = _counters(connection, target)
     first = _shown(connection, target)
-    if not first:  # a server that shows nobody, not even who asks, as the null server
+    if not first:  # a server that does not even show our own connection, such as the null server
         return Clients()
     time.sleep(between_s)
     second = _shown(connection, target)
     after = _counters(connection, target)
-    # Whoever comes or goes meanwhile is not taken for one that is not shown.
+    # A client that connects or leaves between the two looks does not count as hidden.
     least = min(before["threads_connected"], after["threads_connected"])
     own = {_account(one) for one in first if one.asks}
     looks = [_others(look, {*own, *known}) for look in (first, second)]
@@ -59,12 +59,12 @@ def other_clients(
 
 
 def _shown(connection: Connection, target: Target) -> list[Process]:
-    """All that is no thread of the server itself."""
+    """All processes except the server's own threads."""
     return [one for one in processes(connection, target) if one.user not in _OF_THE_SERVER]
 
 
 def _others(look: Collection[Process], known: Collection[tuple[str, str]]) -> list[Process]:
-    """Those of accounts that are not known; who has not logged in yet is nobody."""
+    """Processes of unknown accounts; connections that have not logged in yet do not count."""
     return [
         one
         for one in look
@@ -79,7 +79,7 @@ def _account(process: Process) -> tuple[str, str]:
 
 
 def _counters(connection: Connection, target: Target) -> dict[str, int]:
-    """Those that the server has; one that is no MySQL may answer with more than was asked for."""
+    """The requested counters; a server that is not MySQL may return others as well."""
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(f"SHOW GLOBAL STATUS WHERE Variable_name IN {_COUNTED}")
         shown = {str(name).lower(): str(value) for name, value in cursor.fetchall()}

@@ -1,10 +1,10 @@
-"""The one table from our names for a server's counters to those of each version.
+"""The table that maps our counter names to those of each server version.
 
 Sources give raw names: `status.x` is SHOW GLOBAL STATUS's X in lower case, `metric.x` is a row of
 information_schema.INNODB_METRICS, `file.x.syncs` comes from performance_schema's file summary,
-`derived.x` from a rule in `server`. Of several raw names the first that the server has is
-taken; a difference of two is written `a-b`. What a server has under none of them is
-missing, which is never zero.
+`derived.x` from a rule in `server`. If there are several raw names, the first one that the server
+has is used; a difference of two is written `a-b`. A counter that the server does not have is
+missing, which never means zero.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from loadstone.model.observed import Reading
 
 @dataclass(frozen=True)
 class Entry:
-    """One name of ours; `scale` turns the server's unit into ours."""
+    """One of our names; `scale` converts the server's unit to ours."""
 
     name: str
     raw: tuple[str, ...]
@@ -29,10 +29,11 @@ def _counter(name: str, *raw: str, scale: float = 1.0) -> Entry:
 
 
 COUNTERS: tuple[Entry, ...] = (
-    # Statements and transactions. Com_commit counts COMMIT; a statement that commits by itself is
-    # in neither it nor in Com_begin, so commits that change something are asked of the storage.
+    # Statements and transactions. Com_commit counts COMMIT. A statement that commits by itself is
+    # in neither Com_commit nor Com_begin, so commits that change something come from the storage
+    # engine.
     _counter("questions"),
-    # With those inside triggers, routines and events, which `questions` has not.
+    # Includes the statements inside triggers, routines and events, which `questions` does not.
     _counter("queries"),
     _counter("com_call_procedure"),
     _counter("com_select"),
@@ -51,7 +52,7 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("handler_rollback"),
     _counter("handler_prepare"),
     _counter("binlog_commits", "status.binlog_commits", "status.binlog_cache_use"),
-    # Rows. MariaDB 10.11 counts them by handler, with those of temporary tables apart.
+    # Rows. MariaDB 10.11 counts them by handler, and those of temporary tables separately.
     _counter("rows_read", "status.innodb_rows_read", "status.rows_read"),
     _counter("rows_inserted", "status.innodb_rows_inserted", "status.handler_write"),
     _counter("rows_updated", "status.innodb_rows_updated", "status.handler_update"),
@@ -63,13 +64,13 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("handler_update"),
     _counter("handler_delete"),
     _counter("rows_sent", "status.rows_sent"),
-    # Redo log. MariaDB 10.8 and later count no syncs of it by name: see `server`.
+    # Redo log. MariaDB 10.8 and later have no counter for its syncs: see `server`.
     _counter("log_syncs", "status.innodb_os_log_fsyncs", "file.redo.syncs", "derived.log_syncs"),
     _counter("log_written_bytes", "status.innodb_os_log_written"),
     _counter("log_writes", "status.innodb_log_writes"),
     _counter("log_write_requests", "status.innodb_log_write_requests"),
     _counter("log_waits", "status.innodb_log_waits"),
-    # Binary log. A group of MariaDB's is one write and, with sync_binlog=1, one sync.
+    # Binary log. A group in MariaDB is one write and, with sync_binlog=1, one sync.
     _counter("binlog_group_commits"),
     _counter("binlog_syncs", "file.binlog.syncs", "derived.binlog_syncs"),
     _counter("binlog_written_bytes", "status.binlog_bytes_written", "file.binlog.written_bytes"),
@@ -124,7 +125,8 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("table_open_cache_overflows"),
     _counter("bytes_received"),
     _counter("bytes_sent"),
-    # Semi-synchronous replication: MariaDB's and older words, then those of MySQL 8.0.26.
+    # Semi-synchronous replication: first the names of MariaDB and older MySQL, then those of MySQL
+    # 8.0.26.
     _counter(
         "semi_sync_yes",
         "status.rpl_semi_sync_master_yes_tx",
@@ -193,7 +195,7 @@ STATUS_NAMES: frozenset[str] = frozenset(
     for part in raw.split("-")
     if part.startswith("status.")
 )
-"""The rows of SHOW GLOBAL STATUS that the table wants, in lower case."""
+"""The rows of SHOW GLOBAL STATUS used by the table, in lower case."""
 
 METRIC_NAMES: frozenset[str] = frozenset(
     raw.removeprefix("metric.")
@@ -201,11 +203,11 @@ METRIC_NAMES: frozenset[str] = frozenset(
     for raw in entry.raw
     if raw.startswith("metric.")
 )
-"""The rows of INNODB_METRICS that the table wants."""
+"""The rows of INNODB_METRICS used by the table."""
 
 
 def canonical(reading: Reading) -> Reading:
-    """The reading under our names; its own gauges that are no row of the table stay."""
+    """The reading under our names; its gauges that are not in the table are kept."""
     raw = {**reading.counters, **reading.gauges}
     counters = _translated(COUNTERS, raw)
     kept = {name: value for name, value in reading.gauges.items() if not _is_raw(name)}

@@ -1,4 +1,4 @@
-"""A server by its Prometheus exporter: the same names as from SHOW GLOBAL STATUS."""
+"""A server observed through its Prometheus exporter, with the names of SHOW GLOBAL STATUS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loadstone.observe.exporters import Choosing
 from loadstone.observe.exposition import samples
 from loadstone.observe.source import SourceError
 
-# mysqld_exporter takes some families of SHOW GLOBAL STATUS together; this is what they were.
+# mysqld_exporter merges some groups of SHOW GLOBAL STATUS; this restores the original names.
 _STATUS = "mysql_global_status_"
 _FAMILIES = {
     "commands_total": ("command", "com_"),
@@ -23,30 +23,30 @@ _RENAMED = {"buffer_pool_dirty_pages": "innodb_buffer_pool_pages_dirty"}
 
 
 class MysqldExporter:
-    """A server as its mysqld exporter has it: raw names, as from SHOW GLOBAL STATUS.
+    """A server as its mysqld exporter shows it: raw names, as from SHOW GLOBAL STATUS.
 
-    All are given as gauges; which of them only grow is known to the table of names. The exporter
-    leaves out Innodb_buffer_pool_pages_total and values that are no numbers.
+    All values are returned as gauges; the table of names knows which ones only grow. The exporter
+    leaves out Innodb_buffer_pool_pages_total and values that are not numbers.
     """
 
     def __init__(self, name: SourceName, url: str) -> None:
-        """Nothing is asked yet.
+        """Store the place; nothing is requested yet.
 
         Args:
-            name: whose it is.
+            name: the source's name.
             url: such as `http://db1:9104/metrics`.
 
         Raises:
-            PlaceError: this is no URL of an exporter.
+            PlaceError: `url` is not the URL of an exporter.
         """
         self.name = name
         self._choosing = Choosing(url, ("global_status",))
 
     def read(self) -> Reading:
-        """What it says now.
+        """Read the current values.
 
         Raises:
-            SourceError: it does not answer, is no mysqld exporter, or its server is away.
+            SourceError: it does not answer, is not a mysqld exporter, or its server is down.
         """
         scraped = self._choosing.get()
         found = status_figures(scraped.text)
@@ -64,7 +64,7 @@ class MysqldExporter:
 
 
 def status_figures(text: str) -> dict[str, float]:
-    """A mysqld exporter's text under the server's own names: `status.com_commit`."""
+    """Convert a mysqld exporter's text to the server's own names, such as `status.com_commit`."""
     found = {}
     for sample in samples(text, lambda name: name.startswith(_STATUS)):
         name = sample.name[len(_STATUS) :]

@@ -1,6 +1,6 @@
-"""What performance_schema summed up over a step: the difference of two readings of its tables.
+"""What performance_schema summed up over a step: the difference between two readings.
 
-Its tables are read before and after the load only, by a connection that is closed meanwhile.
+Its tables are read only before and after the load, over a connection that is closed in between.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TIMEOUTS = Timeouts(connect_s=3, statement_s=10)
 _TOP = 10
 _TEXT = 400
 _READ = 1000
-"""Rows of each kind, the longest first: a server may have a hundred thousand tables."""
+"""Rows read of each kind, the longest times first: a server may have a hundred thousand tables."""
 
 _PICOSECONDS = 1e12
 
@@ -32,7 +32,7 @@ SWITCH_ON = say("performance_schema is off: set performance_schema=ON and restar
 
 @dataclass(frozen=True)
 class Kind:
-    """One table of sums: what names a row, and what is summed, its time first."""
+    """One summary table: the columns that name a row, and those that are summed, the time first."""
 
     name: str
     table: str
@@ -43,7 +43,7 @@ class Kind:
 
     @property
     def statement(self) -> str:
-        """Reads all of it."""
+        """The statement that reads the table."""
         return (
             f"SELECT {', '.join(self.keys + self.sums)} FROM performance_schema.{self.table}"
             f" WHERE {self.where} ORDER BY {self.sums[0]} DESC LIMIT {_READ}"
@@ -67,7 +67,7 @@ _STATEMENTS = Kind(
         "SUM_NO_INDEX_USED",
         "SUM_ERRORS",
     ),
-    # Without our own.
+    # Without our own statements.
     where=(
         "COUNT_STAR > 0 AND (SCHEMA_NAME IS NOT NULL OR DIGEST IS NULL OR NOT ("
         "DIGEST_TEXT LIKE '%information_schema%' OR DIGEST_TEXT LIKE '%performance_schema%'"
@@ -114,13 +114,13 @@ KINDS = (_STATEMENTS, _WAITS, _FILES, _TABLES, _TABLE_LOCKS)
 
 
 def snapshot(endpoint: Endpoint) -> Snapshot:
-    """Read all kinds; what cannot be read is said, and never an error."""
+    """Read all kinds; what cannot be read is reported in the snapshot, and never raised."""
     try:
         with connect(endpoint, _TIMEOUTS, database=None) as connection:
             return _snapshot(connection)
     except TargetError as error:
         return Snapshot(refused={kind.name: error.message for kind in KINDS})
-    except Exception as error:  # no answer of a server may end the run that it is asked beside
+    except Exception as error:  # no answer of the server may end the run
         return Snapshot(refused={kind.name: f"{error!r:.200}" for kind in KINDS})
 
 
@@ -153,7 +153,7 @@ def _read(connection: Connection, kind: Kind) -> Sums:
 
 
 def difference(before: Snapshot, after: Snapshot) -> HotSpots:
-    """The largest growths between two moments."""
+    """The largest increases between two moments."""
     refused = {**before.refused, **after.refused}
     locks = _growth(before, after, _TABLE_LOCKS)
     grown = {kind.name: _growth(before, after, kind) for kind in KINDS}
@@ -172,7 +172,7 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
 
 def _nothing_grew(kind: Kind) -> Message:
     if kind is _STATEMENTS:
-        # Seen with 10.11: prepared statements are in no digest.
+        # Seen with 10.11: prepared statements appear in no digest.
         return say(
             "nothing was summed: switch on statements_digest in performance_schema."
             "setup_consumers; MariaDB sums up only statements sent as text (--text)"
@@ -184,14 +184,14 @@ def _nothing_grew(kind: Kind) -> Message:
 
 
 def _growth(before: Snapshot, after: Snapshot, kind: Kind) -> Sums:
-    """What was reset meanwhile (smaller than before) counts from zero."""
+    """Increases per row; a row that was reset in between (smaller than before) counts from zero."""
     if kind.name not in before.sums or kind.name not in after.sums:
         return {}
     earlier = before.sums[kind.name]
     grown: Sums = {}
     for key, sums in after.sums[kind.name].items():
         if key not in earlier and len(earlier) >= _READ:
-            continue  # it was there, perhaps, behind those that were read
+            continue  # it may have existed before, below the rows that were read
         first = earlier.get(key, (0.0,) * len(sums))
         if any(now < then for now, then in zip(sums, first, strict=True)):
             first = (0.0,) * len(sums)
@@ -204,7 +204,7 @@ def _growth(before: Snapshot, after: Snapshot, kind: Kind) -> Sums:
 def _top(
     sums: Mapping[Key, tuple[float, ...]], make: Callable[[Key, tuple[float, ...]], Any]
 ) -> Any:
-    """By time, the first of all sums."""
+    """The first few rows by time."""
     ordered: Iterable[tuple[Key, tuple[float, ...]]] = sorted(
         sums.items(), key=lambda item: (-item[1][0], str(item[0]))
     )

@@ -1,4 +1,4 @@
-"""Asks a server what of its work is that of others; `observe.others` says whose is whose."""
+"""Asks a server about other clients' work; `observe.others` defines whose connections are whose."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NO_TABLE = (1049, 1109, 1146)
 
 
 _HOST = "LEFT(HOST, CHAR_LENGTH(HOST) - LOCATE(':', REVERSE(HOST)))"
-"""Without the port, where there is one; addresses have colons, too."""
+"""The host without the port, if there is one; addresses contain colons, too."""
 
 _AT_WORK = (
     "COMMAND NOT IN ('Sleep', 'Daemon', 'Connect', 'Slave_IO', 'Slave_SQL', 'Slave_worker')"
@@ -55,7 +55,8 @@ _PROCESSES = (
 _MODERN_PROCESSES = _PROCESSES.replace(
     "information_schema.PROCESSLIST", "performance_schema.processlist"
 )
-"""The processes of MySQL 8.0.22 and later, without the lock that stops all other connections."""
+"""For MySQL 8.0.22 and later: avoids the lock that stops all other connections.
+"""
 
 _SUMS = (
     "SELECT USER, HOST, EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT"
@@ -67,7 +68,7 @@ _PICOSECONDS = 1e12
 
 
 def look_at_others(connection: Connection) -> Others:
-    """What this connection may see of the server's others.
+    """What this connection may see of other clients.
 
     Raises:
         pymysql.MySQLError: the server does not answer.
@@ -78,7 +79,8 @@ def look_at_others(connection: Connection) -> Others:
     )
     with_schema = rows_of(connection, "SELECT @@GLOBAL.performance_schema")[0][0]
     return Others(
-        # Both want the same right, and only this one refuses rather than shows less.
+        # Both need the same privilege, and only this one is refused without it; the other shows
+        # less.
         sees_all=_may(connection, "SELECT 1 FROM information_schema.INNODB_TRX LIMIT 1"),
         has_statements=str(with_schema) in ("1", "ON") and _may(connection, f"{_SUMS} LIMIT 1"),
         account=(str(one[0][0]), str(one[0][1])) if one else ("", ""),
@@ -97,7 +99,7 @@ def _may(connection: Connection, statement: str) -> bool:
 
 
 def status_rows(connection: Connection) -> dict[str, float]:
-    """The rows of SHOW GLOBAL STATUS that are numbers, by their names in lower case."""
+    """The numeric rows of SHOW GLOBAL STATUS, by name in lower case."""
     found = {}
     for name, value in rows_of(connection, "SHOW GLOBAL STATUS"):
         with contextlib.suppress(ValueError):
@@ -107,14 +109,14 @@ def status_rows(connection: Connection) -> dict[str, float]:
 
 @dataclass
 class OthersSource:
-    """One server's others, and what is wanted of its status."""
+    """Reads the other clients' figures of one server, and the wanted rows of its status."""
 
     asked: OthersAsked
     name: SourceName = field(init=False)
     _places: tuple[int, ...] = ()
-    """Connections by which load generators tell of themselves, as they were asked for last."""
+    """Connections by which load generators announce themselves, as of the last reading."""
     _loads: frozenset[tuple[str, str]] = frozenset()
-    """Accounts of other load generators, as far as they are shown."""
+    """Accounts of other load generators, as far as the server shows them."""
     _unseen: int = 0
     _connection: Connection | None = None
     _processes: str = _PROCESSES
@@ -125,10 +127,10 @@ class OthersSource:
         self.name = self.asked.name
 
     def read(self) -> Reading:
-        """All of it.
+        """Read all of it.
 
         Raises:
-            SourceError: the server cannot be reached, or has cut the connection.
+            SourceError: the server cannot be reached, or has closed the connection.
         """
         try:
             connection = self._connection or self._connect()
@@ -141,7 +143,7 @@ class OthersSource:
             self.close()
             said = error.message if isinstance(error, TargetError) else str(error)
             raise SourceError(say("{source}: {why}", source=str(self.name), why=said)) from error
-        # Which rows only grow is for whoever asks for their growth to know.
+        # The caller that computes growth knows which rows are counters.
         return Reading(at_s=time.monotonic(), counters=rows, gauges=found)
 
     def close(self) -> None:
@@ -153,7 +155,7 @@ class OthersSource:
 
     def _connect(self) -> Connection:
         self._connection = connection = connect(self.asked.endpoint, _TIMEOUTS, database=None)
-        # What was summed up before belongs to another life of the server, as far as we know.
+        # The earlier sums may belong to the server before a restart.
         self._statements = None
         self._places = ()
         if _may_be_asked(connection):
@@ -171,7 +173,7 @@ class OthersSource:
         return found
 
     def _accounts(self, connection: Connection) -> dict[str, float]:
-        """Connections of ours and of others; of others nothing where only ours are shown."""
+        """Connections of ours and of others; nothing about others if only our own are shown."""
         found = dict.fromkeys((OWN_RUNNING, OTHERS_RUNNING, OWN_CONNECTED, OTHERS_CONNECTED), 0.0)
         for user, host, running, connected in rows_of(connection, self._processes):
             own = self._is_own(str(user), str(host))
@@ -184,14 +186,14 @@ class OthersSource:
         return found
 
     def _beside(self, connection: Connection) -> dict[str, float]:
-        """Other load generators: none of them is to be spared, whatever account they have."""
+        """Other load generators: they never count as clients to protect."""
         target = self.asked.endpoint.target
         places = tuple(
             number
             for schema in self.asked.schemas
             for number in presence.places_taken(connection, target, schema)
         )
-        # Whose they are takes the list of all connections.
+        # Finding their accounts takes the list of all connections, so only do it after a change.
         if places != self._places:
             self._look_at_loads(connection)
             self._places = places
@@ -212,7 +214,7 @@ class OthersSource:
         return user == own_user and (self.asked.by_user or host == own_host)
 
     def _fare(self, connection: Connection, now_s: float) -> dict[str, float]:
-        """How long others' statements took that ended since this was asked last."""
+        """How long others' statements took that ended since the last call."""
         if self._statements is not None and now_s < self._asked_s + STATEMENTS_EVERY_S:
             return {}
         self._asked_s = now_s
@@ -234,7 +236,7 @@ class OthersSource:
 
 
 def _may_be_asked(connection: Connection) -> bool:
-    """Asked only where it is known: an error is counted, and may be logged, by the server."""
+    """Whether the statement is known to work: the server counts errors, and may log them."""
     known = rows_of(connection, "SHOW GLOBAL VARIABLES LIKE 'performance_schema_show_processlist'")
     return bool(known) and _may(connection, "SELECT 1 FROM performance_schema.processlist LIMIT 1")
 
@@ -243,7 +245,7 @@ def _grown(
     before: Mapping[tuple[str, str, str], tuple[float, float]],
     now: Mapping[tuple[str, str, str], tuple[float, float]],
 ) -> Statements:
-    """What has ended since; sums that went back were started again, and show nothing."""
+    """The statements that ended since; sums that went back were reset, and are left out."""
     found: Statements = {}
     for key, (count, seconds) in now.items():
         count_before, seconds_before = before.get(key, (0.0, 0.0))
@@ -254,7 +256,7 @@ def _grown(
 
 
 def rows_of(connection: Connection, statement: str) -> list[tuple[object, ...]]:
-    """All that a statement gives.
+    """All rows that a statement returns.
 
     Raises:
         pymysql.MySQLError: the server refuses it, or does not answer.

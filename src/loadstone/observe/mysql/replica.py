@@ -1,4 +1,4 @@
-"""How far a replica is behind, by its own word, and how long it has not been replicating."""
+"""How far a replica is behind, as it reports, and for how long it has not been replicating."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from loadstone.servers.errors import TargetError
 
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _STATEMENTS = ("SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
-"""MariaDB, with all its sources; MySQL of 8.0.22 and later; those before."""
+"""For MariaDB, with all its sources; for MySQL 8.0.22 and later; for older MySQL."""
 
 _BEHIND = ("Seconds_Behind_Source", "Seconds_Behind_Master")
 _SYNTAX = 1064
 
 
 def behind(connection: Connection) -> Behind | None:
-    """Ask a server; `None`: it is no replica.
+    """Ask a server how far it is behind; `None` if it is not a replica.
 
     Raises:
-        pymysql.MySQLError: it does not answer, or the user lacks the right (1227).
+        pymysql.MySQLError: it does not answer, or the user lacks the privilege (1227).
     """
     own: Any = connection
     for statement in _STATEMENTS:
@@ -52,20 +52,20 @@ def behind(connection: Connection) -> Behind | None:
 
 @dataclass
 class ReplicaSource:
-    """One replica's lag; of one that has stopped, at least the time since it was seen at work."""
+    """Reads a replica's lag: once stopped, at least the time since it last replicated."""
 
     name: SourceName
     endpoint: Endpoint
     _connection: Connection | None = None
     _lag_s: float = 0.0
     _at_s: float | None = None
-    """When it was last seen at work; the first reading where it never was."""
+    """When it was last seen replicating, or the time of the first reading if it never was."""
 
     def read(self) -> Reading:
-        """The replica's lag now; none of one that is no replica any more.
+        """Read the current lag; empty if the server is no longer a replica.
 
         Raises:
-            SourceError: it cannot be reached, or does not say.
+            SourceError: it cannot be reached, or does not report its lag.
         """
         try:
             connection = self._connection

@@ -1,4 +1,4 @@
-"""What is observed of servers of MySQL's family, as `observe.samplers.Samplers` has it."""
+"""The samplers of MySQL's family: implements `observe.samplers.Samplers`."""
 
 from __future__ import annotations
 

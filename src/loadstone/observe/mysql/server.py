@@ -1,8 +1,8 @@
-"""A server's own counters, asked by one connection of ours.
+"""A server's own counters, read over one connection.
 
-What is asked costs the server work, so there is little of it: the rows of SHOW GLOBAL STATUS that
-`counters` wants, and where they are to be had InnoDB's metrics, performance_schema's sums
-of file operations, the states of the connections and the oldest transaction.
+Each question costs the server work, so there are few: the rows of SHOW GLOBAL STATUS that
+`counters` uses and, where available, InnoDB's metrics, performance_schema's sums of file
+operations, the states of the connections and the oldest transaction.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from loadstone.servers.errors import TargetError
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 _STATES_KEPT = 16
 _AT_LENGTH = ("Query", "Execute", "Connect")
-"""Commands of clients, and of the server's own events, that execute a statement."""
+"""Commands of clients and of the server's own events that execute statements."""
 
 _RESTS = ("wait", "user sleep", "user lock")
-"""In the states of statements that do nothing: they wait for a lock or an event, or in SLEEP."""
+"""Substrings of the states of idle statements: waiting for a lock or an event, or in SLEEP."""
 
 _ON_OFF = {"ON": 1.0, "OFF": 0.0, "YES": 1.0, "NO": 0.0}
 _NO_RIGHT = (1044, 1142, 1143, 1227, 1290)
@@ -47,24 +47,24 @@ Raw = dict[str, float]
 
 @dataclass
 class Part:
-    """One question of a reading; what cannot be asked is left out, and it is said why."""
+    """One query of a reading; if it cannot be asked it is left out, and the reason is reported."""
 
     name: str
     ask: Callable[[Connection], Raw]
     every: int = 1
-    """Asked with each so manieth reading: only values of the moment may be asked less often."""
+    """Asked in one of so many readings: only values of the moment may be asked less often."""
     refused: str | None = None
     last: Raw = field(default_factory=dict)
-    """The answer that holds until it is asked again."""
+    """The last answer, which holds until the next one."""
     with_part: str | None = None
-    """The part that fails where the same right is missing; this one would only show less."""
+    """The part that is refused if the same privilege is missing; this one would just show less."""
     extra: bool = False
-    """Few servers have it: where it is missing nothing is missed."""
+    """Few servers have it, so its absence is not reported."""
 
 
 @dataclass
 class ServerSource:
-    """One target's server; gives raw names, which `counters` translates."""
+    """Reads one target's server; returns raw names, which `counters` translates."""
 
     name: SourceName
     endpoint: Endpoint
@@ -75,10 +75,10 @@ class ServerSource:
     _readings: int = 0
 
     def read(self) -> Reading:
-        """All parts that can be had.
+        """Read all parts that are available.
 
         Raises:
-            SourceError: the server cannot be reached, or has cut the connection.
+            SourceError: the server cannot be reached, or has closed the connection.
         """
         try:
             connection = self._connection or self._connect()
@@ -120,13 +120,13 @@ class ServerSource:
         }
         return Reading(
             at_s=at_s,
-            # Which of them only grow is known to the table of names.
+            # The table of names knows which of them only grow.
             gauges=found,
             facts={VERSION: self._version} | {name: why for name, why in refused.items() if why},
         )
 
     def _refused(self, name: str | None) -> str | None:
-        """Why the part of that name is refused, if it is."""
+        """Why the part with that name was refused; `None` if it was not."""
         return next((part.refused for part in self._parts if part.name == name), None)
 
 
@@ -139,17 +139,17 @@ _ASKED = "'version', 'performance_schema'"
 
 
 def log_writes_are_synced(known: Mapping[str, str]) -> bool:
-    """Whether a durable server follows each write of the redo log by a sync that it does not count.
+    """Whether a durable server syncs the redo log after each write without counting the syncs.
 
-    So it is with MariaDB of 10.8 and later: strace saw 976 syncs of the log beside 972 writes in
-    five seconds of oltp_read_write on 10.11.
+    MariaDB 10.8 and later do: strace saw 976 syncs of the log and 972 writes in five seconds of
+    oltp_read_write on 10.11.
     """
     version = known.get("version", "")
     return "mariadb" in version.lower() and _release(version) >= (10, 8)
 
 
 def derived(found: Mapping[str, float], *, writes_are_synced: bool) -> Raw:
-    """Syncs that follow from something that is counted, as long as the settings make it so."""
+    """Syncs derived from other counters, for settings under which they follow from these."""
     made: Raw = {}
     durable = found.get("setting.innodb_flush_log_at_trx_commit") == 1
     if writes_are_synced and durable and "status.innodb_log_writes" in found:
@@ -161,7 +161,7 @@ def derived(found: Mapping[str, float], *, writes_are_synced: bool) -> Raw:
 
 
 def parts_for(known: Mapping[str, str]) -> list[Part]:
-    """What can be asked beside the status, by what the server is."""
+    """The queries that this kind of server can answer, in addition to the status."""
     mariadb = "mariadb" in known.get("version", "").lower()
     with_schema = known.get("performance_schema", "OFF").upper() in ("ON", "1")
     off = (
@@ -183,7 +183,7 @@ def _part(part: Part, connection: Connection) -> Raw:
     try:
         return part.ask(connection)
     except (TypeError, ValueError, IndexError):
-        # Something that speaks the protocol, and has other tables than a server.
+        # It speaks the protocol, but its tables are not those of a server.
         part.refused = say("its answer is not that of a MySQL server")
         return {}
     except pymysql.MySQLError as error:
@@ -215,13 +215,13 @@ _SETTINGS = ("log_bin", "sync_binlog", "innodb_flush_log_at_trx_commit")
 
 
 def _settings(connection: Connection) -> Raw:
-    """What decides what a commit costs; it may be changed while we look."""
+    """The settings that determine the cost of a commit; they may change during the run."""
     row = _rows(connection, f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in _SETTINGS)}")[0]
     return {f"setting.{name}": _number(value) for name, value in zip(_SETTINGS, row, strict=True)}
 
 
 def _files(connection: Connection) -> Raw:
-    """Operations of redo log, binary log and data files; `misc` is syncs, opening and closing."""
+    """Operations on redo log, binary log and data files; `misc` is syncs, opening and closing."""
     events = ", ".join(f"'wait/io/file/{event}'" for event in _FILES.values())
     rows = _rows(
         connection,
@@ -233,7 +233,7 @@ def _files(connection: Connection) -> Raw:
     found: Raw = {}
     for event, reads, writes, misc, written, waited in rows:
         name = f"file.{named[str(event)]}"
-        # An instrument that is switched off has counted nothing at all.
+        # A disabled instrument has counted nothing at all.
         if not any((reads, writes, misc)):
             continue
         found |= {
@@ -284,7 +284,7 @@ def _transactions(connection: Connection) -> Raw:
 
 
 def _pool(connection: Connection) -> Raw:
-    """MySQL's thread pool plugin; MariaDB tells the same in its status."""
+    """MySQL's thread pool plugin; MariaDB reports the same in its status."""
     rows = _rows(
         connection,
         "SELECT COUNT(*), SUM(THREAD_COUNT), SUM(ACTIVE_THREAD_COUNT), SUM(QUEUED_QUERIES)"
@@ -308,7 +308,7 @@ def _rows(connection: Connection, statement: str) -> list[tuple[object, ...]]:
 
 
 def _number(value: object) -> float:
-    """Of a whole number, a decimal or SQL's NULL, which stands for the sum of nothing."""
+    """Convert a whole number, a decimal or SQL's NULL, which is the sum of no rows."""
     number = float(str(value)) if value is not None else 0.0
     if not math.isfinite(number):
         raise ValueError(f"{value!r} is no figure")

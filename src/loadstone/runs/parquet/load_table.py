@@ -1,4 +1,4 @@
-"""load.parquet: a row a second and step. polars is imported here only when it is needed."""
+"""load.parquet: one row per second and step. polars is only imported when it is needed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def frame(log: RunLog) -> polars.DataFrame:
     """The load's seconds as a frame.
 
     Raises:
-        StoreError: a figure is too great for its column.
+        StoreError: a figure is too large for its column.
     """
     import polars
 
@@ -94,17 +94,17 @@ def frame(log: RunLog) -> polars.DataFrame:
 
 
 def as_parquet(table: polars.DataFrame) -> bytes:
-    """The file's content: what the disk says to it is then heard in the system's own words."""
+    """The file's content, in memory: the system's own message is then raised on a write error."""
     content = BytesIO()
     table.write_parquet(content, compression="zstd")
     return content.getvalue()
 
 
 def from_parquet(content: bytes, path: Path) -> polars.DataFrame:
-    """What `as_parquet` made, and nobody else has: a few bytes may stand for gigabytes.
+    """Parse what `as_parquet` wrote; not for files of others: a few bytes may expand to gigabytes.
 
     Raises:
-        StoreError: it is no such table; `path` says which.
+        StoreError: it is not such a table; `path` names it.
     """
     import polars
 
@@ -157,10 +157,10 @@ def _row(step: StepLog, sample: Sample, window: Window | None) -> Row:
 
 
 def _phase(step: StepLog, sample: Sample, window: Window | None) -> str:
-    """The engine's phase, but for seconds that are in no figure.
+    """The engine's phase, except for seconds that are not counted.
 
-    One that `--warmup auto` left out is warm-up; one whose load was changed by hand is `changed`,
-    one in which it was held back `held`.
+    A second excluded by `--warmup auto` is warm-up; one whose load was changed by hand is
+    `changed`, one during which the load was held back is `held`.
     """
     if sample.phase != "window" or in_window(sample, window):
         return sample.phase

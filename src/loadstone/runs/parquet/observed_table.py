@@ -1,7 +1,7 @@
-"""server.parquet and host.parquet: a row an observation, a column a counter.
+"""server.parquet and host.parquet: one row per observation, one column per counter.
 
-Counters are their growth within the interval, gauges (whose names end with `.now`) the value at
-its end. A cell is null where the source did not tell.
+Counters are the increase within the interval, gauges (named `….now`) the value at its end. A cell
+is null if the source did not report it.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ HOSTS: tuple[Role, ...] = ("server-host", "generator-host")
 _NAN = float("nan")
 
 _CELLS, _SPARSE = 10_000_000, 100
-"""A frame of more cells has at least one figure in so many: a few sources tell of their own."""
+"""A larger frame needs a value in one of so many cells: few sources have columns of their own."""
 
 
 @dataclass
 class _Columns:
-    """Numbers as they come, eight bytes each: a run may last for days."""
+    """Collects numbers of eight bytes each: a run may last for days."""
 
     rows: int = 0
     told: int = 0
-    """Figures; the rest of the cells are empty."""
+    """Number of filled cells; the others are empty."""
     placed: dict[str, list[str | int]] = field(default_factory=dict)
     times: dict[str, array[float]] = field(default_factory=dict)
     figures: dict[str, array[float]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class _Columns:
             raise StoreError(say("the journal names more counters than were ever read"))
 
     def _fill(self, column: array[float]) -> None:
-        """Nothing was told in the rows since the column's last one."""
+        """Add empty cells for the rows since the column's last value."""
         missing = self.rows - len(column)
         if missing > 0:
             column.extend([_NAN] * missing)
@@ -102,7 +102,7 @@ def _series(name: str, column: array[float]) -> polars.Series:
 
 
 def frame(log: RunLog, roles: Collection[Role]) -> polars.DataFrame:
-    """All observations of these roles, in the order in which they came."""
+    """All observations of these roles, in the order in which they arrived."""
     columns = _Columns()
     for step in log.steps:
         for seen in step.observations():

@@ -1,4 +1,4 @@
-"""A run's tables, a row a second: from their files, or from the journal of a killed run."""
+"""A run's tables, one row per second: from their files, or from the journal of a killed run."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 Which = Literal["load", "server", "host"]
 LARGEST = 256 * safe_open.MEGABYTE
-"""Bytes of a table's file, which is in memory before anybody knows whose it is."""
+"""Bytes of a table's file, which is read into memory before its origin is known."""
 
 FILES: dict[Which, str] = {"load": LOAD, "server": SERVER, "host": HOST}
 
 
 def of_run(folder: Path, which: Which) -> polars.DataFrame:
-    """One of the run's tables; an empty one where nothing was seen.
+    """Read one of the run's tables; it is empty if nothing was observed.
 
-    From its file where this user's Loadstone wrote that (`seal`) and it is no larger than
-    `LARGEST`; else from the journal, which takes longer for a run of many hours, and no more than
-    there is.
+    It is read from its file if this user's Loadstone wrote that (`seal`) and it is no larger than
+    `LARGEST`; otherwise from the journal, which takes longer for a run of many hours, but never
+    more memory than the data needs.
 
     Raises:
         StoreError: there is no run in the folder, or it is damaged.

@@ -11,7 +11,7 @@ from loadstone.model.finding import Finding
 from loadstone.model.message import say, say_in
 
 FALLS = 0.6
-"""[P] Reads per event in the last third by those in the first, below which the pool warms up."""
+"""[P] Reads per event in the last third over those in the first, below which the pool warms up."""
 
 MATTERS = 0.05
 """[P] Share of an event's demand that is reading pages, from which it counts."""

@@ -15,8 +15,9 @@ BUSY = 0.4
 way. Writers around the page cache had a disk of many queues busy 53 to 86 % of the time."""
 
 TIMES = 4.0
-"""[P] Others' bytes by the server's own: a file system's journal, which is no process's, writes
-one and a half times what a load of small commits does."""
+"""[P] Others' bytes as a multiple of the server's own: a file system's journal, which belongs to no
+process, writes one and a half times what a load of small commits does.
+"""
 
 FEWEST_BYTES = 20e6
 """[P] Others' bytes a second, lower bound."""

@@ -17,7 +17,7 @@ _OF_LOCKS = ("1213", "1205", "1020")
 
 
 def judge(case: Case) -> Finding | None:
-    """Error packets per event; those of locks only where nothing succeeds and no lock is seen."""
+    """Error packets per event; those of locks only if nothing succeeds and no lock is seen."""
     locked = (lock_share(case) or 0.0) >= LOCKED
     errors = {
         code: count

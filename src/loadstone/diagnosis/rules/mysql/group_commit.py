@@ -21,7 +21,7 @@ FEWEST = 10.0
 def judge(case: Case) -> Finding | None:
     """Transactions per sync grow from the lowest level to the one with the highest rate.
 
-    A flush writes the whole log buffer; commits that arrive meanwhile go with the next one.
+    A flush writes the whole log buffer; commits that arrive in the meantime go with the next one.
     """
     levels = [step for step in case.ladder if step.server and step.tps]
     case.needed(case.rate("log_syncs"))

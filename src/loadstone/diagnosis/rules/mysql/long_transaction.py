@@ -14,7 +14,7 @@ OLD_S = 5.0
 """[P] Lower bound of the oldest transaction's age: far longer than any event of the load."""
 
 TIMES_P99 = 20.0
-"""[P] The oldest transaction by the load's own p99."""
+"""[P] The same as a multiple of the load's own p99."""
 
 GROWS = 0.5
 """[P] History entries that stay, per commit."""

@@ -18,10 +18,10 @@ FEWEST = 50.0
 """[P] Statements a second: our own reading of the counters, and other monitoring, are some ten."""
 
 LONG_S = 2.0
-"""[P] Lower bound of a statement's running time to be a load of its own."""
+"""[P] Shortest running time with which a statement counts as a load of its own."""
 
 TIMES_LONGEST = 2.0
-"""[P] The same by the longest statement of ours that has ended."""
+"""[P] The same as a multiple of the longest statement of ours that has ended."""
 
 WAITING = 0.1
 """[P] Share of our users that wait for locks, from which a statement may last for that reason."""
@@ -38,7 +38,7 @@ FEWEST_BYTES = 1e6
 
 
 def judge(case: Case) -> Finding | None:
-    """Statements, bytes, or a statement's length that cannot be our users'."""
+    """Statements or bytes, or the length of a statement, that cannot come from our users."""
     if case.seen_share < SEEN:
         return _by_length(case)
     return _by_number(case) or _by_length(case) or _by_bytes(case)

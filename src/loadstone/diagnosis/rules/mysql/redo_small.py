@@ -166,7 +166,7 @@ def _variable(case: Case) -> str:
 
 
 def _larger(case: Case, name: str, proposed: float) -> Trial | None:
-    """In whole MiB, as the servers need it, and no larger than necessary to show the effect."""
+    """A larger log: whole MiB, as servers need it, and just enough to show the effect."""
     now = case.number(name) or 0.0
     tried = _MIB * -(-int(min(proposed, max(TRIED_MOST, 2 * now))) // _MIB)
     subject, settings = say("the small redo log"), {name: str(tried)}

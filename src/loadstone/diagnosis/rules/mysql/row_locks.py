@@ -18,7 +18,7 @@ HELD_S = 5.0
 """[P] Age of the oldest transaction from which it is the one that holds the rows."""
 
 TIMES_MEDIAN = 20.0
-"""[P] The same by the median event: a waiting user has an old transaction as well."""
+"""[P] The same age divided by the median event: a waiting user has an old transaction as well."""
 
 DEADLOCKS = 0.01
 """[P] Deadlocks per event (DIAGNOSIS 10)."""
@@ -81,7 +81,7 @@ def _waits(by_event: float | None, each_ms: float | None) -> Iterator[Message]:
 
 
 def _remedy(case: Case) -> Message:
-    """To end the transaction that keeps them, where one is far older than any of the load."""
+    """Advises to end the transaction that holds the rows, if it is far older than the load's."""
     oldest = case.highest("oldest_transaction_s") or 0.0
     if oldest >= max(HELD_S, TIMES_MEDIAN * (case.step.latency.service.p50 or 0.0) / 1000):
         return say(

@@ -39,7 +39,7 @@ TMP_EVENTS = 0.05
 
 
 def judge_cliff(case: Case) -> Finding | None:
-    """A buffer that is mapped and unmapped for each sort: page faults, and work in the kernel."""
+    """The buffer is mapped and unmapped for each sort: page faults, and work in the kernel."""
     buffer = case.needed(case.number("sort_buffer_size"))
     ranges, scans = case.needed(case.rate("sort_range")), case.needed(case.rate("sort_scan"))
     sorts = ranges + scans
@@ -144,7 +144,7 @@ def _larger(case: Case, buffer: float) -> Trial | None:
 
 
 def judge_temporary(case: Case) -> Finding | None:
-    """Temporary tables larger than memory's limit, or with columns that memory does not take."""
+    """Temporary tables exceed the limit in memory, or have columns that go to disk."""
     tables = case.needed(case.rate("created_tmp_tables"))
     disk = case.needed(case.rate("created_tmp_disk_tables"))
     if not tables or disk < TMP_DISK * tables or not case.tps or disk < TMP_EVENTS * case.tps:

@@ -22,7 +22,7 @@ LOCKED = (
     ("backup stage", say("the backup lock: a backup, or BACKUP STAGE")),
     ("table flush", say("FLUSH TABLES: a session still uses the old table")),
 )
-"""What a state of the process list contains, and what is waited for in it."""
+"""Parts of states in the process list, and what a connection in such a state waits for."""
 
 
 def judge(case: Case) -> Finding | None:

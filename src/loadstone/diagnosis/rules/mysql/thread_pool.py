@@ -42,13 +42,13 @@ LOCKS = 0.3
 """[P] Share of the users that wait for rows, from which the rate falls for that reason."""
 
 QUEUED = 0.2
-"""[P] Share of the users whose statement waits in the pool's queue, where that is known."""
+"""[P] Share of the users whose statement waits in the pool's queue, if that is known."""
 
 BUSY_GROUP = 0.7
 """[P] Share of a core that each group uses: a group runs one statement at a time."""
 
 ALL_THREADS = 0.9
-"""[P] Share of thread_pool_max_threads that the pool has."""
+"""[P] Share of thread_pool_max_threads that are in use."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -211,7 +211,7 @@ def _limited(
 
 
 def _few_threads(case: Case) -> float | None:
-    """The pool's limit of threads, where it is reached and below the users."""
+    """The pool's limit of threads, if it is reached and lower than the number of users."""
     most, threads = case.number("thread_pool_max_threads"), case.mean("pool_threads")
     if most is None or threads is None or most >= case.users or threads < ALL_THREADS * most:
         return None

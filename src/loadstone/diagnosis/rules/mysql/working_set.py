@@ -27,7 +27,7 @@ FREE_TAKEN = 0.5
 
 
 def judge(case: Case) -> Finding | None:
-    """A full pool, from which pages are evicted that are needed again."""
+    """The pool is full, and evicts pages that are needed again."""
     if not case.tps:
         return None
     reads = case.needed(reads_by_event(case))
@@ -79,7 +79,7 @@ def _shares(misses: float | None, share: float | None) -> Iterator[Message]:
 
 
 def _larger(case: Case, pool: float | None) -> Trial | None:
-    """As many times the pool as half of the free memory holds, up to four times."""
+    """A pool that half of the free memory allows, at most four times as large."""
     free = case.host("memory_available_bytes")
     if not pool or free is None:
         return None
