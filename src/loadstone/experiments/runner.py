@@ -32,7 +32,7 @@ class CpuBudget(Protocol):
     """Decides how many processors drive the load of each variant."""
 
     def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
-        """The load settings of a variant; `beside`: its server is on this machine."""
+        """The load settings of a variant, which depend on whether its server is on this machine."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LocalCpus:
     users_a_shard: int
 
     def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
-        """The load settings; a server on this machine (`beside`) gets half of the cores."""
+        """The load settings; a server on this machine gets half of the cores."""
         drive = drive_of(experiment, variant, self.cores, self.users_a_shard)
         return drive.beside_the_server() if beside else drive
 

@@ -23,7 +23,7 @@ def compared(a: Path, b: Path) -> Mapping[str, Any]:
     """The second run compared with the first: the document of docs/comparing.md, and `ladder`.
 
     `ladder` is the figure of both runs.
-    `told` has the translations of what settings mean and what was not evaluated.
+    It also has translations of what settings mean and what was not evaluated.
 
     Raises:
         StoreError: one of them cannot be read.

@@ -118,7 +118,7 @@ class Feed:
         return ViewerCursor(last if is_ours else None)
 
     def news(self, told: ViewerCursor) -> tuple[list[bytes], ViewerCursor] | None:
-        """Events since `told`, and the new cursor; `None` if only a snapshot helps."""
+        """Events since the cursor, and the new cursor; `None` if only a snapshot helps."""
         number = told.number
         if number is None or number < self._from:
             return None
