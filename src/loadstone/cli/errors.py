@@ -163,8 +163,7 @@ def _was_ctrl_c(error: BaseException) -> bool:
     """Whether Ctrl-C is the cause.
 
     Until 3.12 Python turns a Ctrl-C during the creation of a class, as while loading modules, into
-    a
-    RuntimeError (https://docs.python.org/3.12/whatsnew/3.12.html, `__set_name__`).
+    a RuntimeError (https://docs.python.org/3.12/whatsnew/3.12.html, `__set_name__`).
     """
     cause: BaseException | None = error
     while isinstance(cause, RuntimeError):

@@ -4,8 +4,8 @@ More are only added as whole rounds (or as blocks in both orders), so that every
 whatever the reason for it. Numbers are those of the endless passes, so a step's number alone
 determines its part, in a resumed run as well.
 
-Where the experiment searches, a part is a whole search: its steps are numbered as they come, and
-a step's variant, workload and repeat determine its search.
+Where the experiment searches, a part is a whole search: its steps are numbered as they come, and a
+step's variant, workload and repeat determine its search.
 """
 
 from __future__ import annotations

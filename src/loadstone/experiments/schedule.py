@@ -40,8 +40,7 @@ class PlannedStep:
     """Whether this pass goes through the variants in their order, or backwards."""
     fresh: bool
     """Whether data that the workloads change is restored before it: when a block starts, or,
-    without
-    restarts, a round, in whose two halves each variant finds it equally changed.
+    without restarts, a round, in whose two halves each variant finds it equally changed.
     """
 
 

@@ -213,8 +213,7 @@ def why_not_set(
     """Why global variables must not be set for a while on a server that is not a sandbox.
 
     `risks_commits`: whether one of them decides if commits, including those of other users, survive
-    a
-    crash. `yes`: the user agreed.
+    a crash. `yes`: the user agreed.
     """
     if risks_commits:
         return Refused(

@@ -37,8 +37,7 @@ class Place(Frozen):
     cgroup: CgroupLimit | None = None
     apart: bool = False
     """In its own network namespace. If any line is limited, this holds for all throwaway servers,
-    as
-    the line without limits must be the same line.
+    as the line without limits must be the same line.
     """
 
     @property

@@ -22,9 +22,9 @@ def protector_of(
 ) -> Protector:
     """The protector of a run on these targets.
 
-    It logs in to replicas as to the first of them; if there is no target, with `reach`. `by_user`:
-    the
-    load's sessions are recognised by their account, because other machines open them too.
+    It logs in to replicas as the user of the first target; without targets, through `reach`.
+    `by_user`: the load's sessions are recognized by their account, because other machines open them
+    too.
     """
 
     def login(target: Target) -> Endpoint:

@@ -390,7 +390,7 @@ def _noting_left(servers: Servers, proved: Proved) -> Iterator[None]:
 
 
 def _in_the_run(run: Path, result: Result, candidate: _Candidate, parts: int) -> tuple[float, ...]:
-    """Transaction rates of the step that shows the finding, for the load that is driven again."""
+    """Rates in the step that shows the finding, in parts; empty unless its load is repeated."""
     if candidate.trial.kind != "again":
         return ()
     step = next(

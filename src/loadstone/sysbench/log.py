@@ -55,7 +55,6 @@ def aside(text: str) -> None:
     """Print a remark of our own on stderr, where no parser of the report finds it.
 
     It is in the language of the environment, as sysbench has no such line; sysbench's own lines
-    stay
-    English.
+    stay English.
     """
     print(of_environment()(say("loadstone: {text}", text=text)), file=sys.stderr, flush=True)

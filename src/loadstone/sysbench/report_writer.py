@@ -72,7 +72,7 @@ class Teller:
         return self.opened is not None and hook in self.opened.contents.hooks
 
     def _hook(self, figures: dict[str, float], *, is_last: bool) -> None:
-        """Call a hook; if it fails, it has printed nothing, and the run continues."""
+        """Call a hook; if it fails, that is reported, and the run continues."""
         if not self.opened:
             return
         script, failed = self.opened.script, ""

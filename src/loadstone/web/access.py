@@ -269,8 +269,8 @@ def _past_the_link(headers: Headers) -> Response:
     """Redirect to the page without the token, to keep it out of the address bar and the history."""
     if headers.get("sec-fetch-site", "none") in _OWN_SITES:
         return RedirectResponse("/", 303)
-    # If the link is on another site's page, a browser sends no `Strict` cookie along a redirect;
-    # it does send one when our own page makes the next request.
+    # If the link is on another site's page, a browser sends no `Strict` cookie along a redirect; it
+    # does send one when our own page makes the next request.
     return HTMLResponse('<a href="/">Loadstone</a>', headers={"refresh": "0; url=/"})
 
 

@@ -131,8 +131,7 @@ def marked(runs: Path, address: Address, token: str | None) -> Iterator[None]:
     """Within the block, `found` leads other processes of this user to this server.
 
     A second server of the same folder leaves the mark to the first. `token` is `None` if it must
-    not
-    be written down.
+    not be written down.
 
     Raises:
         StoreError: the folder of runs cannot be made.

@@ -20,10 +20,10 @@ from loadstone.web.localize import translations
 
 
 def compared(a: Path, b: Path) -> Mapping[str, Any]:
-    """The second run compared with the first: the document of docs/comparing.md, and `ladder`.
+    """The second run compared with the first: the document of docs/comparing.md, extended.
 
-    `ladder` is the figure of both runs.
-    It also has translations of what settings mean and what was not evaluated.
+    It also has `ladder`, the figure of both runs, and translations of what settings mean and of
+    what was not evaluated.
 
     Raises:
         StoreError: one of them cannot be read.

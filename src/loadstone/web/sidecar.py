@@ -50,8 +50,7 @@ def live_page(runs: Path, wanted: Address) -> Iterator[str]:
     """Serve a page of these runs within the block; yields its link.
 
     A server that already shows them is used as it is. If the port is taken by something else, a
-    free
-    one is used. The page ends when the run has ended and it has no viewers left.
+    free one is used. The page ends when the run has ended and it has no viewers left.
 
     Raises:
         AddressError: no server can listen on that address.

@@ -23,8 +23,7 @@ _UNIT = re.compile(
     rf"\s+|\[[^\]]{{1,16}}\]|[{_OPENING}]*{_ONE}[{_CLOSING}]*|[{_OPENING}{_CLOSING}]"
 )
 """A unit that is not broken: a word, a short `[default: 30s]`, or one character of Chinese, with
-the
-punctuation around it.
+the punctuation around it.
 """
 
 

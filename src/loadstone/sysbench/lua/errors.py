@@ -56,8 +56,7 @@ def lines(
     """Why a script could not continue, after the driver's messages.
 
     `command` replaces the name of the hook if a command was run. Errors of statements were printed
-    when
-    they came.
+    when they came.
 
     Raises:
         ScriptExit: the script called os.exit().
