@@ -21,7 +21,7 @@ def main() -> None:
     if arguments in (["--version"], ["-V"]):
         from loadstone import __version__
 
-        # Where that cannot be written, the way of all commands says so.
+        # If the message cannot be written, the commands' own error handling reports it.
         with contextlib.suppress(OSError):
             print(f"loadstone {__version__}", flush=True)
             sys.exit(0)
@@ -35,10 +35,10 @@ def sysbench() -> None:
 
 
 def _begin() -> None:
-    """What comes before anything is imported."""
+    """Prepare the process before anything is imported."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # Not where nohup has the end of the terminal ignored; a shell that starts us in the
-        # background ignores Ctrl-C of its own accord.
+        # Not if nohup ignores SIGHUP; a shell that starts us in the background ignores Ctrl-C on
+        # purpose.
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
     _open_what_is_closed()
@@ -54,7 +54,7 @@ def _begin() -> None:
 
 
 def _leave_no_core() -> None:
-    """A crash writes no memory to the disk, since passwords are in it.
+    """Disable core dumps, which would write passwords to the disk.
 
     A server of a sandbox with `core_file` set raises its own limit again.
     """
@@ -71,14 +71,14 @@ def _end(arguments: list[str]) -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End on a signal while nothing was begun yet, or all is done: at once, without a word more."""
+    """Exit on a signal before anything has started, or once all is done: at once and silently."""
     with contextlib.suppress(OSError):
         os.write(2, b"error: interrupted\n")
     os._exit(_INTERRUPTED)
 
 
 def _open_what_is_closed() -> None:
-    """Let no file or socket of ours become the stdin, stdout or stderr that we were not given."""
+    """Open missing standard streams, so that no file or socket of ours takes their place."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

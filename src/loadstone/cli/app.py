@@ -1,4 +1,4 @@
-"""The commands and what each is for; a command's own module is imported when it is called."""
+"""The commands and their purposes; a command's own module is imported when it is called."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from loadstone.model.message import Message, say
 
 @dataclass(frozen=True)
 class Listed:
-    """A command as the list of commands has it."""
+    """A command in the list of commands."""
 
     about: Message
     module: str = ""
-    """Of the command's own name where empty."""
+    """Its module; empty if that has the command's name."""
     function: str = ""
-    """The same."""
+    """Its function; empty if that has the command's name."""
 
 
 TASKS: Mapping[Message, Mapping[str, Listed]] = {
@@ -81,7 +81,7 @@ class LazyGroup(Group):
     """A group that knows its commands by name only."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of the help."""
+        """The commands in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -133,5 +133,6 @@ def app(ctx: click.Context) -> None:
 
     if ctx.invoked_subcommand != "restore":
         known = mention_leftovers()
-        # What this command leaves itself because a server is gone, its own end reports.
+        # If this command itself leaves something because a server is gone, it reports that at its
+        # end.
         ctx.call_on_close(lambda: mention_leftovers(known))

@@ -41,7 +41,7 @@ def end(finished: Finished, *, as_json: bool, strict: bool = False, gates: Gates
 
 
 def exit_code(finished: Finished, *, strict: bool = False) -> int:
-    """The exit code for such a run; prints the reason if it is not 0."""
+    """The exit code of a run; prints the reason if it is not 0."""
     result = finished.result
     if finished.error:
         tell(finished.error.message, finished.error.hint)
@@ -61,7 +61,7 @@ def exit_code(finished: Finished, *, strict: bool = False) -> int:
 
 
 def judged(gates: Gates, result: Result, *, as_json: bool) -> int:
-    """Report and write the outcome of a run's gates: 99 if one fails."""
+    """Report the outcome of a run's gates, and write it to their file: 99 if one fails."""
     checks = judge_run(gates, result)
     passed = conclude(f"loadstone {result.run.name}", checks, gates.junit, quiet=as_json)
     return ExitCode.OK if passed else ExitCode.THRESHOLD

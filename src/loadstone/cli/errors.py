@@ -30,11 +30,11 @@ _GIVEN = frozenset(
     "Layout LoadPlan MemoryTest MutexTest Pareto Plan Request SandboxSpec Session Special Target "
     "ThreadsTest Tls Uniform WarmupAuto WarmupSeconds WorkloadSpec Zipfian".split()
 )
-"""The types of values that people give; in any other, a value that does not fit is a bug."""
+"""Types whose values come from the user; for any other type an invalid value is a bug."""
 
 
 def exit_code_of(arguments: Sequence[str]) -> int:
-    """Run the command line; whatever goes wrong is one line and its own number."""
+    """Run the command line; an error is printed as one line and has its own exit code."""
     with spoken_for(arguments):
         return _exit_code_of(arguments)
 
@@ -42,7 +42,7 @@ def exit_code_of(arguments: Sequence[str]) -> int:
 def _exit_code_of(arguments: Sequence[str]) -> int:
     from loadstone.cli.app import app
 
-    # Also where a shell started us in the background with SIGINT ignored.
+    # Also if a shell started us in the background with SIGINT ignored.
     before = {number: signal.signal(number, _as_ctrl_c) for number in ending_signals()}
     streams, code, error = (sys.stdout, sys.stderr), int(ExitCode.OK), None
     to_terminal = sys.stdout.isatty()
@@ -54,13 +54,13 @@ def _exit_code_of(arguments: Sequence[str]) -> int:
     for number, handler in before.items():
         signal.signal(number, handler)
     if isinstance(error, SystemExit) and sys.stdout is not streams[0]:
-        # Click has put others in their place: the reader of a pipe has gone.
+        # Click has replaced the streams, which means that the reader of a pipe has gone.
         error = BrokenPipeError(errno.EPIPE, "broken pipe")
         sys.stdout, sys.stderr = streams
     fault = _unwritten(sys.stdout) or _output_fault(error)
     if error is not None and not (fault and isinstance(error, OSError)):
         code = _tell(error)
-    # The reader of our output has gone: nobody is left to read an error.
+    # The terminal has gone, so there is nowhere to print an error.
     if fault and to_terminal and fault.errno == errno.EIO:
         code = code or ExitCode.INTERRUPTED
     elif fault and not isinstance(fault, BrokenPipeError):
@@ -71,15 +71,15 @@ def _exit_code_of(arguments: Sequence[str]) -> int:
 
 
 def tell(message: str, hint: str | None = None) -> None:
-    """`error: …` and, where there is something to do, `hint: …`, on stderr."""
-    with contextlib.suppress(OSError):  # there is no other place to say it
+    """Print `error: …` and, if there is something to do, `hint: …` on stderr."""
+    with contextlib.suppress(OSError):  # there is nowhere else to report it
         print(in_words(say("error: {what}", what=_line_of(message))), file=sys.stderr)
         if hint:
             print(in_words(say("hint:  {what}", what=_line_of(hint))), file=sys.stderr)
 
 
 def announce(line: str, *, quiet: bool = False) -> None:
-    """A line of progress."""
+    """Print a line of progress."""
     if quiet:
         return
     with contextlib.suppress(OSError):  # a full or broken stderr ends no run
@@ -87,7 +87,7 @@ def announce(line: str, *, quiet: bool = False) -> None:
 
 
 def tell_left(left: Sequence[str]) -> int:
-    """Report which server variables are not as they were; the exit code for that, else 0."""
+    """Report the server variables that were not restored; returns the exit code, 0 if none."""
     if left:
         from loadstone.families import in_words
 
@@ -102,7 +102,7 @@ def _line_of(message: str) -> str:
 
 
 def _blanked(text: str) -> str:
-    """A message may repeat a URL that somebody put in the wrong place."""
+    """Blank passwords: a message may repeat a URL that was put in the wrong place."""
     if "://" not in text:
         return text
     from loadstone.model.target import without_passwords_in
@@ -111,7 +111,7 @@ def _blanked(text: str) -> str:
 
 
 def _unwritten(stream: TextIO) -> OSError | None:
-    """Why the output cannot be written; it is then thrown away."""
+    """Why the output cannot be written, if so; the output is then discarded."""
     try:
         stream.flush()
     except OSError as error:
@@ -121,7 +121,7 @@ def _unwritten(stream: TextIO) -> OSError | None:
 
 
 def _output_fault(error: BaseException | None) -> OSError | None:
-    """The fault behind an error of printing; run folders report their own."""
+    """The error of printing that caused this one; run folders report their own."""
     if isinstance(error, OSError) and error.filename is None and error.errno in _OUTPUT_FAULTS:
         return error
     return None
@@ -162,8 +162,8 @@ def _tell(error: BaseException) -> int:
 def _was_ctrl_c(error: BaseException) -> bool:
     """Whether Ctrl-C is the cause.
 
-    Until 3.12 Python makes a RuntimeError of one that comes while a class is made, as modules are
-    loaded (https://docs.python.org/3.12/whatsnew/3.12.html, `__set_name__`).
+    Until 3.12 Python turns a Ctrl-C during the creation of a class, as while loading modules, into
+    a RuntimeError (https://docs.python.org/3.12/whatsnew/3.12.html, `__set_name__`).
     """
     cause: BaseException | None = error
     while isinstance(cause, RuntimeError):
@@ -175,11 +175,11 @@ def _of_click(error: click.ClickException) -> str:
     """The message of an error that click raised, or that we raised as one of click's."""
     said = in_words(error.message)
     if isinstance(error, click.NoSuchOption | click.exceptions.NoSuchCommand):
-        # What click guesses is in the hint, and there only once.
+        # Click's suggestion is repeated in the hint, so it is left out here.
         return _first_small(said)
     if isinstance(error, click.BadParameter):
         if isinstance(error.message, Message):
-            # Click puts it into a sentence, where it would be English.
+            # Click would put the message into an English sentence.
             error = click.BadParameter(said, error.ctx, error.param, error.param_hint)
         return _first_small(error.format_message())
     return _first_small(said if isinstance(error.message, Message) else error.format_message())
@@ -212,7 +212,7 @@ def _commands_of(context: click.Context | None) -> list[str]:
 
 
 def _validation(error: BaseException) -> Message | None:
-    """Which value that somebody gave was refused by a frozen type, and why."""
+    """Which value from the user was refused by a frozen type, and why; `None` if none was."""
     pydantic = sys.modules.get("pydantic")
     if pydantic is None or not isinstance(error, pydantic.ValidationError):
         return None
@@ -240,7 +240,7 @@ def _why_refused(first: Mapping[str, Any]) -> Message:
 
 
 def _tell_bug(error: BaseException) -> int:
-    """Never a traceback in a terminal: it is in a file, for those who fix the bug."""
+    """Report a bug: the traceback goes to a file for the developers, never to the terminal."""
     text = "".join(traceback.format_exception(error))
     where = _keep(text)
     tell(
@@ -264,7 +264,7 @@ def _keep(text: str) -> Path | None:
 
 
 def _one_line(text: str) -> str:
-    """Texts of servers and names of files must not control the terminal."""
+    """Replace control characters: texts of servers and file names must not control the terminal."""
     line = " ".join(text.split())
     return line if line.isprintable() else "".join(map(_shown, line))
 
@@ -274,13 +274,14 @@ def _shown(character: str) -> str:
 
 
 def _first_small(text: str) -> str:
-    """Click writes sentences; our lines start small and end without a full stop."""
+    """Click writes sentences; our lines start in lower case and end without a full stop."""
     text = text.strip().removesuffix(".")
     return text[:1].lower() + text[1:]
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
     if number == signal.SIGHUP:
-        # It comes twice, from the shell and the kernel: what is tidied up is not broken off by it.
+        # Ctrl-C may arrive twice, from the shell and the kernel: the second must not interrupt
+        # cleanup.
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -15,14 +15,14 @@ from loadstone.model.language import ENGLISH, Lang, Language, named, of_environm
 
 _OPTION = "--lang"
 _AS_ANOTHER = ("sysbench",)
-"""Prints what sysbench prints, which scripts read."""
+"""Commands that print what sysbench prints, which scripts parse."""
 
 _NO_OPTIONS_AFTER = ("--", "sysbench")
-"""Words after which `--lang` is no option of ours."""
+"""Words after which `--lang` is not our option."""
 
 
 class _Spoken:
-    """One for the process, and not one per thread: progress is announced from several."""
+    """The language of the process, not of a thread: several threads print progress."""
 
     language: Language = ENGLISH
 
@@ -33,7 +33,7 @@ def current() -> Language:
 
 
 def in_words(message: str) -> str:
-    """A message in the language of this process; any other text as it is."""
+    """A message in the language of this process; any other text unchanged."""
     return _Spoken.language(message)
 
 

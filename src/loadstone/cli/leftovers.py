@@ -1,4 +1,4 @@
-"""A line on stderr about what a killed run left behind: every command mentions it."""
+"""A line on stderr about what a killed run left behind; every command prints it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _SHOWN = 3
 def mention_leftovers(known: Collection[str] = ()) -> frozenset[str]:
     """Name the targets whose variables are still changed, except those of known journals.
 
-    Journals of a run that is still active are its own matter. Returns the names of all others.
+    Journals of active runs are skipped. Returns the names of all others.
     """
     names: list[str] = []
-    with contextlib.suppress(OSError):  # nothing is kept there
+    with contextlib.suppress(OSError):  # nothing is stored there
         names = os.listdir(state_folder() / "settings")
     return _mention(known) if any(name.endswith(".jsonl") for name in names) else frozenset()
 
 
 def _mention(known: Collection[str]) -> frozenset[str]:
-    """On its own, as it imports what few commands need."""
+    """In a function of its own, as it imports what few commands need."""
     from loadstone.lab.variables.journal import is_at_work, left_behind, settings_folder
 
     behind = left_behind(settings_folder())

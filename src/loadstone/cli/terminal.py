@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 Begun = Callable[[Path], None]
-"""Given the run's folder as soon as there is one."""
+"""Called with the run's folder as soon as it exists."""
 
 
 class Terminal:
@@ -34,28 +34,28 @@ class Terminal:
 
     @property
     def command_line(self) -> tuple[str, ...]:
-        """What was typed, with passwords blanked."""
+        """The command line as typed, with passwords blanked."""
         words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
         return ("loadstone", *(os.fsdecode(word) for word in words))
 
     def announce(self, line: str) -> None:
-        """One line of progress."""
+        """Print one line of progress."""
         announce(line, quiet=self._quiet)
 
     def will_change(self, line: str) -> None:
-        """Shown even if stdout is for a document."""
+        """Print the line, even if stdout is for a document."""
         announce(line)
 
     def begun(self, folder: Path) -> None:
-        """The run's folder is there."""
+        """Pass the run's folder on."""
         if self._begun:
             self._begun(folder)
 
     def steps(
         self, plan: Plan, planned: int | None, *, long: bool = False
     ) -> AbstractContextManager[Observer]:
-        """The observer of the steps; in a terminal it shows them even next to a document."""
-        # rich takes a while to import: a load of tables needs none of it.
+        """The observer of the steps; a terminal shows them even if stdout is for a document."""
+        # rich takes a while to import, and a load of tables does not need it.
         from loadstone.cli.progress.steps import time_left, watching
 
         quiet = self._quiet and not sys.stderr.isatty()
@@ -74,7 +74,7 @@ class Terminal:
             lines.close()
 
     def proving(self, trials: Sequence[PlannedTrial], not_tried: int) -> None:
-        """What will be done and how long it takes, before it starts."""
+        """Print what will be done and how long it takes, before it starts."""
         if not trials:
             self.announce(say("nothing to prove: no finding has a trial that can run"))
             return
@@ -93,7 +93,7 @@ class Terminal:
         self.announce(said)
 
     def trial(self, planned: PlannedTrial) -> None:
-        """What is changed, at how many users, how often and how long."""
+        """Print what is changed, at how many users, how often and how long."""
         spent = planned.timing
         said = say(
             "{cause}: {change}, {users}, {steps} of {window} each, after a warm-up of {warmup}",
@@ -109,5 +109,5 @@ class Terminal:
         self.announce(say("  {trial}", trial=said))
 
     def left(self, changed: Sequence[str]) -> None:
-        """Reported as errors: somebody must take care of them."""
+        """Report them as errors, because somebody must take care of them."""
         tell_left(changed)

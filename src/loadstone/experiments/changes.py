@@ -1,7 +1,7 @@
-"""What an experiment changes on a target: said before the first change, and allowed or not.
+"""The changes that an experiment makes on a target: announced before the first, and allowed or not.
 
-A throwaway server is all ours; a target is somebody's. Only the tables that the plan names are
-dropped there and made, whatever else Loadstone once made in the same schema.
+A throwaway server is all ours; a target belongs to others. Only the tables that the plan names are
+dropped and made there, whatever else Loadstone once made in the same schema.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from loadstone.servers.facts import mark_for
 from loadstone.servers.guard import Consent, decide_cleanup
 
 _SHOWN = 12
-"""Names that a line has; the others are counted."""
+"""Names shown in a line; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What is changed in one schema of a target, and on its server; nothing on a sandbox."""
+    """The changes in one schema of a target and on its server; empty for a sandbox."""
 
     place: str
     """The server and the schema, for messages."""
     makes: tuple[str, ...] = ()
     """Tables that are made and filled."""
     drops: tuple[str, ...] | None = ()
-    """Those of them that are there, and go first; `None`: the server was not asked."""
+    """Tables of `makes` that exist and are dropped first; `None`: the server was not asked."""
     others: tuple[str, ...] = ()
-    """Those that go and that the experiment itself has not made."""
+    """Tables that are dropped although the experiment itself did not make them."""
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By global variable, the values that variants give it; each is put back after its step."""
+    """By global variable, the values that variants set; each is restored after its step."""
 
     def lines(self) -> list[Message]:
-        """A line for each kind of change; none where nothing is changed."""
+        """One line for each kind of change; none if nothing is changed."""
         said = []
         if self.drops is None and self.makes:
             said.append(
@@ -76,13 +76,13 @@ def set_by(variants: Iterable[Variant]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Asking:
-    """How a target is asked which tables are there."""
+    """How to ask a target which tables it has."""
 
     reach: Callable[[Target], Endpoint] | None
-    """Finds its password; `None`: nobody asks."""
+    """Finds the target's password; `None`: the target is not asked."""
     consent: Consent
     mark: str
-    """What tables bear that the experiment has made itself."""
+    """The mark of tables that the experiment made itself."""
 
 
 def changes_on(
@@ -94,8 +94,8 @@ def changes_on(
     """The changes on one target.
 
     Raises:
-        GuardError: tables would go beside those of others, and nobody has said that it is meant.
-        TargetError: the server did not say which of the tables are there.
+        GuardError: tables would be made next to those of others, without the user's consent.
+        TargetError: the server did not say which of the tables exist.
     """
     schema = target.database or ""
     place = say("{place}, schema {schema}", place=target.place, schema=schema)
@@ -119,10 +119,10 @@ def changes_on(
 
 
 def refuse_without_consent(changes: Changes, consent: Consent) -> None:
-    """Tables that were there before are only dropped by somebody who knows of it.
+    """Refuse to drop tables that the experiment did not make, unless the user agreed.
 
     Raises:
-        GuardError: nobody has said so.
+        GuardError: the user has not agreed.
     """
     if changes.others and not consent.yes:
         raise GuardError(

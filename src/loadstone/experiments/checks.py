@@ -1,6 +1,6 @@
-"""What makes no sense in an experiment though each value does, and what cannot be done here.
+"""Finds what contradicts itself in an experiment of valid values, and what cannot be done here.
 
-Pure: what the machine has, and what the server knows, is handed in.
+Pure: facts about the machine and the server are arguments.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPTIONS_THAT_ARE_NO_VARIABLES = ("plugin_load_add", "plugin_load", "default_sto
 
 @dataclass(frozen=True)
 class Machine:
-    """What this machine lets us do to a sandbox."""
+    """What this machine allows us to do to a sandbox."""
 
     is_root: bool
     """Whether cgroups and network namespaces can be made."""
@@ -36,7 +36,7 @@ class Machine:
 
 
 def check(experiment: Experiment, machine: Machine, faults: Problems) -> None:
-    """Add what is wrong to the faults."""
+    """Add everything that is wrong to the faults."""
     _check_place(experiment, faults)
     _check_repeats(experiment, faults)
     _check_workload_names(experiment, faults)
@@ -57,7 +57,7 @@ def check(experiment: Experiment, machine: Machine, faults: Problems) -> None:
 
 
 def beyond_a_cluster(experiment: Experiment) -> Message | None:
-    """Why other machines cannot drive it; `None`: they can."""
+    """Why other machines cannot drive it; `None` if they can."""
     if any(_is_sandboxed(experiment, each) for each in experiment.variants):
         return say("a throwaway server cannot be reached from other machines")
     targets = [experiment.target, *(level.target for _, level in _levels(experiment))]
@@ -123,7 +123,7 @@ def _check_workload_names(experiment: Experiment, faults: Problems) -> None:
 
 
 def _check_members(experiment: Experiment, faults: Problems) -> None:
-    """Reports tell members by their names, in all workloads of the file."""
+    """Check that members' names are unique in the file: reports distinguish members by name."""
     known: dict[str, MixMember] = {}
     for at, workload in enumerate(experiment.workloads):
         for number, member in enumerate(workload.mix):
@@ -142,7 +142,7 @@ def first_script(experiment: Experiment) -> WorkloadSpec | None:
 
 
 def _check_scripts(experiment: Experiment, faults: Problems) -> None:
-    """What holds for all workloads of the file must be possible for a script as well."""
+    """Check that what applies to all workloads of the file is possible for a script as well."""
     script = first_script(experiment)
     if script is None:
         return
@@ -174,7 +174,7 @@ def _check_scripts(experiment: Experiment, faults: Problems) -> None:
 
 
 def _check_search(experiment: Experiment, search: SearchPlan, faults: Problems) -> None:
-    """What does not go together with a search: the same as in a plain run."""
+    """Check that nothing conflicts with a search; the rules are those of a plain run."""
     if experiment.phases:
         said = say("a search chooses levels itself, and phases have none to choose")
         faults.add(("phases",), said, say("leave it out, or [search]"))
@@ -207,7 +207,7 @@ def _check_searched_levels(experiment: Experiment, search: SearchPlan, faults: P
 
 
 def _check_alike(factor: Factor, faults: Problems) -> None:
-    """Two levels that do the same would be compared with each other for nothing."""
+    """Refuse two levels that do the same: comparing them would be pointless."""
     seen: dict[str, str] = {}
     for level in factor.levels:
         same = seen.setdefault(level.model_dump_json(exclude={"name"}), level.name)
@@ -251,7 +251,7 @@ def _gib(size: int) -> str:
 
 
 def _check_variants(experiment: Experiment, faults: Problems) -> None:
-    """What a level does to a server must be possible where it is combined with the others."""
+    """Check that each level's changes to a server are possible in combination with the others."""
     told: set[tuple[Path, str]] = set()
     for variant in experiment.variants:
         if not _is_sandboxed(experiment, variant):
@@ -266,7 +266,7 @@ def _check_variants(experiment: Experiment, faults: Problems) -> None:
 
 
 def _check_way(variant: Variant, faults: Problems) -> None:
-    """A line that is limited must be the way to the server."""
+    """Refuse a socket where the line to the server is limited."""
     if not any(level.network for _, level in variant.levels):
         return
     for factor, level in variant.levels:
@@ -288,7 +288,7 @@ def _of_sandboxes(level: Level) -> list[str]:
 
 
 def _check_between_factors(experiment: Experiment, faults: Problems) -> None:
-    """Two factors that set the same thing cannot both have their way."""
+    """Refuse two factors that set the same thing."""
     owners: dict[str, str] = {}
     for path, level in _levels(experiment):
         factor = str(path[1])
@@ -313,10 +313,10 @@ def _set_by(level: Level) -> Iterator[tuple[str, Path]]:
 
 
 def check_variables(file: ExperimentFile, known: Mapping[str, bool]) -> None:
-    """What the server says of the variables that are set: which there are, and which are dynamic.
+    """Check the variables to be set: whether the server has them, and whether they are dynamic.
 
     Variables of plugins may be unknown before their plugin is loaded: `loose_` in front of the name
-    leaves it to the server, as in its own option files.
+    leaves the check to the server, as in its own option files.
 
     Raises:
         ExperimentRefused: it has no such variable, or one that does not change while it runs.
@@ -337,7 +337,7 @@ def check_variables(file: ExperimentFile, known: Mapping[str, bool]) -> None:
 
 
 def _check_variable(path: Path, known: Mapping[str, bool], faults: Problems) -> bool:
-    """Whether there is one to say more of."""
+    """Check that the variable exists; returns whether it can be checked further."""
     name = str(path[-1])
     if name in known:
         return True
@@ -350,7 +350,7 @@ def _check_variable(path: Path, known: Mapping[str, bool], faults: Problems) -> 
 
 
 def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> None:
-    """What the engine says of the workloads and their options.
+    """Check the workloads and their options against those of the engine.
 
     Raises:
         ExperimentRefused: there is no such workload, or it has no such option.

@@ -1,8 +1,8 @@
-"""From the text of an experiment file to an `Experiment`, or to all that is wrong with it.
+"""Parses the text of an experiment file into an `Experiment`, or lists everything wrong with it.
 
 docs/experiments.md has the format. Nothing is started before the whole file has been read, and
-nothing here needs a server: what only a server knows is asked of it afterwards, with
-`check_variables` and `check_workloads` of `experiment_checks`.
+nothing here needs a server: what only a server knows is checked later by `check_variables` and
+`check_workloads` of `experiments.checks`.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ Isolation = Literal["read-uncommitted", "read-committed", "repeatable-read", "se
 
 @dataclass(frozen=True)
 class ExperimentFile:
-    """An experiment, and where each of its keys was written."""
+    """An experiment, and the place in the file of each of its keys."""
 
     name: str
-    """The file's, for messages."""
+    """The file's name, for messages."""
     experiment: Experiment
     lines: Mapping[KeyPath, int]
 
@@ -86,7 +86,7 @@ def read_experiment(path: Path, machine: Machine) -> ExperimentFile:
 
 
 def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
-    """The same of a text; `file` is how messages call it.
+    """The same as `read_experiment`, for a text; messages call it `file`.
 
     Raises:
         ExperimentRefused: with all faults that were found.
@@ -94,7 +94,7 @@ def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
     written, faults = read(_File, text, file, ExperimentRefused)
     try:
         experiment = written.experiment(Path(file).stem)
-    except ValidationError as error:  # each part is good, and there is too much of it
+    except ValidationError as error:  # the parts are valid, but there are too many of them
         said = error.errors()[0]["msg"].removeprefix("Value error, ")
         faults.add((), said, say("write fewer levels, workloads, users or rates"))
     else:
@@ -196,7 +196,7 @@ class _Cluster(Written):
 
 
 class _Alone(Written):
-    """A workload, or a member of several."""
+    """A workload on its own, or a member of a mix."""
 
     name: values.Text = ""
     tables: values.Count = DEFAULT_TABLES
@@ -221,10 +221,10 @@ class _Alone(Written):
 
     @property
     def made(self) -> WorkloadSpec:
-        """What becomes of it."""
+        """The workload that this describes."""
         if not self.is_script:
             return self.part(WorkloadSpec, tables=self.tables, table_size=self.table_size)
-        # A script makes tables of its own, as its own options say.
+        # A script makes its own tables, according to its own options.
         script = ScriptSpec(
             path=self.name,
             options={name: _as_text(value) for name, value in self.options.items()},
@@ -234,7 +234,7 @@ class _Alone(Written):
 
 
 def _as_text(value: OptionValue) -> str:
-    """As it would be written on sysbench's command line."""
+    """The value as it would be written on sysbench's command line."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value)
@@ -266,7 +266,7 @@ class _Member(_Alone):
 
     @property
     def member(self) -> MixMember:
-        """What becomes of it."""
+        """The member that this describes."""
         weight = 1.0 if self.users is None and self.weight is None else self.weight
         name = self.called or Path(self.name).stem
         return self.part(MixMember, name=name, workload=self.made, weight=weight)
@@ -294,7 +294,7 @@ class _Workload(_Alone):
 
     @property
     def made(self) -> WorkloadSpec:
-        """What becomes of it."""
+        """The workload that this describes."""
         if not self.mix:
             return super().made
         members = tuple(each.member for each in self.mix)
@@ -359,7 +359,7 @@ class _File(Written):
                     say("write [factor.{name}.off] and [factor.{name}.on]", name=name),
                 )
         if self.phases:
-            # They say how long a step is, and how many users or events it has.
+            # Phases already define how long a step is, and how many users or events it has.
             keys = ["duration", "warmup", "rates"] + (["ladder"] if self.phases[0].users else [])
             write = say("leave it out, or the phases")
             yield from self.misplaced(keys, write, say("the phases say that"))
@@ -368,7 +368,7 @@ class _File(Written):
             yield from self.misplaced(["time_limit"], write, say("there is nothing to wait for"))
 
     def experiment(self, stem: str) -> Experiment:
-        """What all of it asks for."""
+        """The experiment that the file describes."""
         few = USERS_OF_A_RATE if self.search and self.search.objective else 1
         until = Until(half_width=self.until, time_limit_s=self.time_limit) if self.until else None
         return self.part(
@@ -387,10 +387,10 @@ class _File(Written):
 
     @property
     def _drive(self) -> Drive:
-        """How the load is driven, beside what a variant says of it."""
+        """How the load is driven, before a variant's own settings."""
         drive = Drive.of_drill() if self.timeline else Drive()
         arrival = Closed(think_s=self.think)
-        # The seed is the experiment's, as each step has another one.
+        # The seed belongs to the experiment, as each step has another one.
         own = self.part(Drive, arrival=arrival, session=self.part(Session), seed=drive.seed)
         return drive.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 

@@ -1,4 +1,4 @@
-"""What a well-formed experiment asks for that cannot be done here: told before anything starts."""
+"""Finds what a well-formed experiment needs and this machine lacks, before anything starts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from loadstone.sandbox import SandboxError, find_server, instance, network
 from loadstone.sandbox.state import sandboxes_folder
 
 _KEYS = {"bits_per_s": "rate", "delay_s": "delay"}
-"""What the limits of a line are called in a file."""
+"""Names of a line's limits in a file."""
 
 
 def check_limits(file: ExperimentFile) -> None:
-    """Servers in other systems' folders, control groups and lines that cannot be had here.
+    """Check that root folders of servers, control groups and limited lines are possible here.
 
     Raises:
-        ExperimentRefused: something of that was asked for.
+        ExperimentRefused: one of them is not.
     """
     faults = Problems(file.lines)
     experiment = file.experiment
@@ -47,7 +47,7 @@ def check_limits(file: ExperimentFile) -> None:
 def _check_root(
     path: Path, choice: SandboxChoice, base: SandboxChoice | None, faults: Problems
 ) -> None:
-    """That there is such a server in the folder, and that it starts to speak."""
+    """Check that the folder has such a server, and that it starts."""
     if choice.root is None:
         return
     try:
@@ -67,7 +67,7 @@ def _check_line(path: Path, limit: NetworkLimit, faults: Problems) -> None:
 
 
 def check_plans(file: ExperimentFile) -> None:
-    """What the engine says of each workload's values.
+    """Check each workload's values with the engine.
 
     Raises:
         ExperimentRefused: it refuses one.

@@ -54,18 +54,18 @@ class Loads:
             self._prepare(script, endpoint)
 
     def without_scripts(self) -> Loads:
-        """What may be loaded where a script could drop what is somebody's."""
+        """The loads for a server where a script could drop tables of others."""
         return replace(self, tables=replace(self.tables, scripts=()))
 
     def _prepare(self, script: WorkloadSpec, endpoint: Endpoint) -> None:
-        """In a schema with nothing in it."""
+        """Have a script prepare its tables in an empty schema."""
         place = self._in_schema(endpoint, self.tables.of[script.name])
         _drop_schema(place)
         _make_schema(place)
         self.scripts.prepare(script, place)
 
     def renew(self, endpoint: Endpoint, at: int) -> None:
-        """The same of one group."""
+        """Drop and load the tables of one group again."""
         group, place = self.tables.groups[at], self._in_schema(endpoint, at)
         for layout in group:
             self.empty(layout, place)
@@ -85,29 +85,29 @@ class Host(Protocol):
         """Bring it up with its data, for the first time."""
 
     def settle(self) -> None:
-        """All was looked at: make ready for the first block."""
+        """Everything was checked: get ready for the first block."""
 
     def begin(self) -> None:
-        """A block or a round begins: the server is up, and its data is as it was at first."""
+        """A block or a round starts: the server runs, with its data in the original state."""
 
     def renew(self, at: int) -> None:
         """Make the tables of one group again."""
 
     def limit_line(self, limit: NetworkLimit | None) -> None:
-        """Let the line between the load and the server be so from now on."""
+        """Apply this limit to the line between load and server from now on."""
 
     def rest(self) -> None:
-        """Others have their turn."""
+        """Other servers are measured now."""
 
     def close(self) -> None:
         """Leave nothing behind."""
 
     def endpoint(self, how: Connect) -> Endpoint:
-        """The way in."""
+        """The endpoint for this way of connecting."""
 
     @property
     def settings_folder(self) -> Path:
-        """Where the old values of its variables are kept while others are set."""
+        """The folder with the old values of its variables while others are set."""
 
 
 class OwnServer:
@@ -115,7 +115,8 @@ class OwnServer:
 
     def __init__(self, place: Place, loads: Loads, restoring: Restoring, *, restarts: bool) -> None:
         self._place = place
-        # All of the server is ours, and a table of a copied folder looks younger than it is listed.
+        # The whole server is ours, and a table of a copied folder looks younger than its entry in
+        # our list.
         self._loads = replace(loads, empty=lambda layout, place: _drop_schema(place))
         self._restoring = restoring
         self._restarts = restarts
@@ -133,7 +134,7 @@ class OwnServer:
 
     @property
     def settings_folder(self) -> Path:
-        """In the sandbox's own folder: nobody has to put back anything on a server that is gone."""
+        """The sandbox's own folder: when the server is gone, there is nothing to restore."""
         folder = self.sandbox.folder / "settings"
         folder.mkdir(exist_ok=True, mode=0o700)
         return folder
@@ -150,15 +151,15 @@ class OwnServer:
         self._is_new = True
 
     def settle(self) -> None:
-        """Where blocks or a copy of the data are wanted, the server ends in good order."""
+        """Shut the server down cleanly if blocks or a copy of the data are needed."""
         if self._restoring == "copy" or self._restarts:
             self.sandbox.halt()
         if self._restoring == "copy":
             keep_data(self.sandbox)
 
     def begin(self) -> None:
-        """Start it again where that is wanted; else it has been up all the time."""
-        self.limit_line(None)  # tables are loaded as fast as can be
+        """Start it again if blocks need that; otherwise it has been running all the time."""
+        self.limit_line(None)  # tables are loaded at full speed
         if self._restoring == "copy":
             self._end()
             put_data_back(self.sandbox)
@@ -176,13 +177,13 @@ class OwnServer:
         self._loads.renew(self.sandbox.tcp, at)
 
     def limit_line(self, limit: NetworkLimit | None) -> None:
-        """Of the pair of interfaces, in both directions; where nothing is new nothing is done."""
+        """Limit the pair of interfaces in both directions, unless the limit is unchanged."""
         if self._namespace and limit != self._line:
             limit_line(self._namespace, limit)
             self._line = limit
 
     def rest(self) -> None:
-        """A server that waits must not take memory and time from the one that is measured."""
+        """Stop a server that is restarted anyway: it takes no memory or time while others run."""
         if self._restoring == "copy" or self._restarts:
             self._end()
 
@@ -197,7 +198,7 @@ class OwnServer:
                 stack.callback(self._sandbox.stop)
 
     def endpoint(self, how: Connect) -> Endpoint:
-        """Over TCP where nothing else is asked for."""
+        """The endpoint, over TCP unless another way is requested."""
         return self.sandbox.local if how == "socket" else self.sandbox.tcp
 
     def _start(self) -> None:
@@ -227,7 +228,7 @@ class OwnServer:
 
 
 class GivenServer:
-    """A target, which is neither started nor ended here."""
+    """A target, which the experiment neither starts nor stops."""
 
     def __init__(
         self,
@@ -245,11 +246,11 @@ class GivenServer:
 
     @property
     def settings_folder(self) -> Path:
-        """Where `loadstone restore` looks."""
+        """The folder that `loadstone restore` reads."""
         return settings_folder()
 
     def prepare(self) -> None:
-        """Find out how to log in; where data is loaded again each time, load it."""
+        """Find out how to log in; load the data, if it is loaded again each time."""
         self._endpoint = self._reach(self._target)
         if self._restoring == "prepare":
             self._loads.reload(self._endpoint)
@@ -259,7 +260,7 @@ class GivenServer:
         """Nothing to do."""
 
     def begin(self) -> None:
-        """Load its data again, where it is wanted."""
+        """Load its data again, if requested."""
         if self._restoring == "prepare" and not self._is_new:
             self._loads.reload(self.endpoint(None))
         self._is_new = False
@@ -269,22 +270,22 @@ class GivenServer:
         self._loads.renew(self.endpoint(None), at)
 
     def limit_line(self, limit: NetworkLimit | None) -> None:
-        """It is not ours to limit, and a plan that wants that was refused."""
+        """Do nothing: the line is not ours to limit, and a plan that needs a limit was refused."""
 
     def rest(self) -> None:
-        """It stays as it is."""
+        """Do nothing: the server stays as it is."""
 
     def close(self) -> None:
-        """It stays as it is."""
+        """Do nothing: the server stays as it is."""
 
     def endpoint(self, how: Connect) -> Endpoint:
-        """By the URL, or by the server's own word for its socket or port."""
+        """The endpoint of the URL, or the socket or port that the server reports."""
         assert self._endpoint is not None, "prepare comes first"
         target = self._endpoint.target
         if how is None or (how == "socket") == (target.socket is not None):
             return self._endpoint
         with connect(self._endpoint, database=None) as connection:
-            # A sandbox is on this machine also where it has a network of its own.
+            # A sandbox is on this machine even if it has a network of its own.
             ours = is_throwaway(self._endpoint)
             if not ours and (why := elsewhere(connection, target)) is not None:
                 raise TargetError(
@@ -310,7 +311,7 @@ class GivenServer:
 
 
 def _drop_schema(endpoint: Endpoint) -> None:
-    """Of a throwaway server: with all that is in it."""
+    """Drop a schema of a throwaway server with everything in it."""
     target = endpoint.target
     with connect(endpoint, database=None) as connection:
         family_of(target).drop_schema(connection, target, target.database or "")

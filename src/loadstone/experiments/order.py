@@ -1,11 +1,11 @@
-"""Which steps come after which: those of the plan, and then as many as are still wanted.
+"""The order of steps: those of the plan, and then as many more as are needed.
 
-More are only ever added as whole rounds (or as blocks in both orders), so that a unit is balanced
-whatever made it wanted. Numbers are those of the passes without end, so a step's number alone says
-which part it plays, in a run that was taken up as well.
+More are only added as whole rounds (or as blocks in both orders), so that every unit is balanced,
+whatever the reason for it. Numbers are those of the endless passes, so a step's number alone
+determines its part, in a resumed run as well.
 
-Where the experiment searches, a part is a whole search: its steps are numbered as they come, and
-its variant, workload and repeat say which one a step belongs to.
+Where the experiment searches, a part is a whole search: its steps are numbered as they come, and a
+step's variant, workload and repeat determine its search.
 """
 
 from __future__ import annotations
@@ -27,37 +27,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Again:
-    """Cells that are to be measured once more, and why."""
+    """Cells to measure again, and the reason."""
 
     cells: frozenset[Cell] = frozenset()
     why: str = ""
 
 
 More = Callable[[Sequence[StepResult]], Again]
-"""Which cells need more, after these steps; handed in by whoever knows statistics."""
+"""Returns the cells that need more steps after these; passed in by the caller, who has the
+statistics.
+"""
 
 
 Choose = Callable[[Step, Sequence[StepResult]], "Level | None"]
-"""The next level of a search, given its part and its steps so far; handed in likewise."""
+"""The next level of a search, given its part and its steps so far; also passed in."""
 
 Conclude = Callable[[Sequence[StepResult]], tuple[VariantSearch, ...]]
-"""What the searches found, given all steps."""
+"""The results of the searches, given all steps."""
 
 
 @dataclass(frozen=True)
 class Searching:
-    """How the searches of an experiment go on, and what came of them."""
+    """How the searches of an experiment continue, and how they conclude."""
 
     choose: Choose
     conclude: Conclude
 
 
 Part = tuple[str, Cell, int]
-"""A variant, a cell, and which repeat of it."""
+"""A variant, a cell, and the number of its repeat."""
 
 
 def part_of(experiment: Experiment, step: Step | StepResult) -> Part:
-    """The part that a step belongs to: of a search all steps are of the cell that it begins in."""
+    """The part of a step; all steps of a search belong to the cell that it starts in."""
     cell = cell_of(step)
     if experiment.search:
         cell = step.workload, experiment.ladder[0], None
@@ -76,7 +78,7 @@ def order(
     added: Callable[[int, Message], None],
     choose: Choose | None = None,
 ) -> Iterator[PlannedStep]:
-    """Steps that are not done yet; `done` grows while they are run.
+    """The steps that are not done yet; `done` grows while they are run.
 
     `added` hears how many parts are measured beyond the plan, and why (which may be empty).
     `choose`: each part is a search, which chooses the levels of its steps.
@@ -114,7 +116,7 @@ def _left(
     cells: Collection[Cell] | None,
     left: Callable[[PlannedStep], Iterator[PlannedStep]],
 ) -> Iterator[PlannedStep]:
-    """The steps that are left of these cells' parts; what is fresh is told in any case."""
+    """The steps left of these cells' parts; a skipped part passes its `fresh` to the next step."""
     fresh = False
     for part in parts:
         fresh = fresh or part.fresh
@@ -132,7 +134,7 @@ def _at(level: Level, part: Step, number: int) -> Step:
 
 
 def planned_parts(experiment: Experiment, begun: Collection[Part]) -> dict[Part, PlannedStep]:
-    """Those of the parts that the experiment has, in their order."""
+    """The parts that were started, in the experiment's order."""
     found: dict[Part, PlannedStep] = {}
     last = max((repeat for _, _, repeat in begun), default=0)
     for each in passes(experiment):
@@ -144,7 +146,7 @@ def planned_parts(experiment: Experiment, begun: Collection[Part]) -> dict[Part,
 
 
 def numbered(experiment: Experiment, numbers: Collection[int]) -> dict[int, PlannedStep]:
-    """The parts that steps of these numbers play."""
+    """The parts to which the steps of these numbers belong."""
     found: dict[int, PlannedStep] = {}
     last = max(numbers, default=0)
     for each in passes(experiment):

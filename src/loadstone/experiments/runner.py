@@ -21,51 +21,52 @@ from loadstone.observe.sampler import Sampling
 from loadstone.workloads.scripts.general import with_general_options
 
 Look = Callable[[Sequence[InspectedTarget], float], Sampling | None]
-"""Begins to read the counters of servers and hosts, given the run's begin; `None`: nobody looks."""
+"""Starts to read the counters of servers and hosts, given the run's start; `None`: none are read.
+"""
 
 Describe = Callable[[str, ReadyServer], None]
-"""Keeps what surrounds a variant's servers, given its name."""
+"""Records the surroundings of a variant's servers, given its name."""
 
 
 class CpuBudget(Protocol):
-    """How the load of each variant is driven."""
+    """Decides how many processors drive the load of each variant."""
 
     def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
-        """The load of a variant; `beside`: its server is on this machine."""
+        """The load settings of a variant, which depend on whether its server is on this machine."""
 
 
 @dataclass(frozen=True)
 class LocalCpus:
-    """How much of this machine drives the load."""
+    """The processors of this machine that drive the load."""
 
     cores: int
     users_a_shard: int
 
     def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
-        """The load of a variant; `beside` its server it leaves half of the cores to that."""
+        """The load settings; a server on this machine gets half of the cores."""
         drive = drive_of(experiment, variant, self.cores, self.users_a_shard)
         return drive.beside_the_server() if beside else drive
 
 
 @dataclass(frozen=True)
 class GeneratorCpus:
-    """How much of each machine of a cluster drives the load."""
+    """The processors of each machine of a cluster that drive the load."""
 
     cpus: int
 
     def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
-        """The load of a variant: the processors that were set aside decide, and nothing else."""
+        """The load settings; they depend only on the processors reserved for the load."""
         return drive_of(experiment, variant, self.cpus, users_a_shard=1)
 
 
 @dataclass(frozen=True)
 class ExperimentContext:
-    """What an experiment is run with."""
+    """The inputs of an experiment's run."""
 
     experiment: Experiment
     servers: Servers
     lab: Lab
-    """Its endpoints and sampling are those of each step."""
+    """Its endpoints and sampling are replaced for each step."""
     look: Look
     pace: CpuBudget
     describe: Describe | None = None
@@ -83,20 +84,20 @@ class OfExperiment:
         self._order: Iterator[PlannedStep] | None = None
 
     def following(self, done: Sequence[StepResult]) -> PlannedStep | None:
-        """The next that `done` does not have."""
+        """The next step that is not in `done`."""
         if self._order is None:
-            # It looks at `done` itself whenever it decides whether more are wanted.
+            # It reads `done` itself whenever it decides whether more steps are needed.
             bench = self._bench
             choose = self._searching.choose if self._searching else None
             self._order = order(bench.experiment, done, self._more, bench.lab.more_steps, choose)
         return next(self._order, None)
 
     def measure(self, planned: PlannedStep) -> Measured:
-        """Its server as it should be, its variables set, and put back after it."""
+        """Measure on the step's server, restored if planned; reset its variables afterwards."""
         return _measure(self._bench, planned)
 
     def outcome(self, done: Sequence[StepResult]) -> tuple[VariantSearch, ...] | None:
-        """What the searches found; `None` where nothing was looked for."""
+        """The results of the searches; `None` if the experiment does not search."""
         return self._searching.conclude(done) if self._searching else None
 
 

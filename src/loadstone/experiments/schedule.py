@@ -1,12 +1,12 @@
-"""In which order the steps of an experiment are run.
+"""The order in which the steps of an experiment are run.
 
-Variants that need no restart take turns step by step: A B for a cell, all cells, and then all of it
+Variants that need no restart alternate step by step: A B for a cell, all cells, and then all of it
 backwards. Such a round measures each variant twice, at moments with the same mean, so a drift that
 grows evenly adds the same to each; the round is the unit of the statistics.
 
-Where variants need a restart, what is done between two starts is a block; blocks take turns in the
+Where variants need a restart, everything between two starts is a block; blocks alternate in the
 same manner (A B, B A, ...), and the block is the unit. Variants that share a start (of another
-factor, that needs none) take turns within it, forwards and backwards.
+factor that needs none) alternate within it, forwards and backwards.
 
 A cell is a workload at a concurrency and rate. Pure: an experiment in, steps out.
 """
@@ -22,14 +22,14 @@ from loadstone.model.plan import Rate, Step, WarmupSeconds
 from loadstone.model.search import MOST_STEPS
 
 START_S = 5.0
-"""What a start of a throwaway server takes, warming it up not counted: for the plan's time only."""
+"""Estimated time to start a throwaway server without warm-up: for the plan's time only."""
 
 Cell = tuple[str, int, Rate | None]
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """A step to come, and the part that it plays in the statistics."""
+    """A step to run, and its part in the statistics."""
 
     step: Step
     block: int
@@ -39,30 +39,31 @@ class PlannedStep:
     forward: bool
     """Whether this pass goes through the variants in their order, or backwards."""
     fresh: bool
-    """Whether data that the workloads change is brought back before it: when a block begins, or,
-    without restarts, a round, in whose two halves each variant meets it equally changed."""
+    """Whether data that the workloads change is restored before it: when a block starts, or,
+    without restarts, a round, in whose two halves each variant finds it equally changed.
+    """
 
 
 @dataclass(frozen=True)
 class PlanTime:
-    """How long a plan takes, as far as that is known before."""
+    """The duration of a plan, as far as it is known beforehand."""
 
     load_s: float
-    """Warm-up and windows of all steps; of searches, of as many as they may have."""
+    """Warm-up and windows of all steps; for searches, of their maximum number."""
     starts: int
-    """Of servers: as many as there are blocks, where any variant needs one."""
+    """Server starts: one for each block, if any variant needs one."""
     restores: int
-    """Of data that was changed, where the workloads change any."""
+    """Restorations of changed data, if the workloads change any."""
     start_s: float = START_S
 
     @property
     def total_s(self) -> float:
-        """With an ordinary start for each block; loading and restoring data is not known before."""
+        """Total with a typical start for each block, without loading and restoring data."""
         return self.load_s + self.starts * self.start_s
 
 
 def schedule(experiment: Experiment) -> tuple[PlannedStep, ...]:
-    """The steps of all repeats that are planned for sure; where it searches, its searches."""
+    """The steps of all repeats that are certain; for a search, one for each search."""
     planned = islice(passes(experiment), experiment.repeats)
     return tuple(step for each in planned for step in each)
 
@@ -70,8 +71,8 @@ def schedule(experiment: Experiment) -> tuple[PlannedStep, ...]:
 def passes(experiment: Experiment) -> Iterator[tuple[PlannedStep, ...]]:
     """One repeat after the other without end, every second one backwards.
 
-    For `until`, which goes on until enough is known. Without a restart two passes are a unit, and
-    are not to be parted.
+    For `until`, which continues until enough is known. Without a restart two passes are a unit, and
+    must not be separated.
     """
     groups, cells = _groups(experiment), _cells(experiment)
     numbers, blocks = count(1), count(1)
@@ -92,7 +93,7 @@ def passes(experiment: Experiment) -> Iterator[tuple[PlannedStep, ...]]:
 
 
 def plan_time(experiment: Experiment, steps: Sequence[PlannedStep]) -> PlanTime:
-    """What these steps take."""
+    """The duration of these steps."""
     warmup = experiment.warmup
     warmup_s = warmup.warmup_s if isinstance(warmup, WarmupSeconds) else 0.0
     each = MOST_STEPS if experiment.search else 1
@@ -103,7 +104,7 @@ def plan_time(experiment: Experiment, steps: Sequence[PlannedStep]) -> PlanTime:
 
 
 def _groups(experiment: Experiment) -> list[list[Variant]]:
-    """Variants by what the server was started with, in the order of the file."""
+    """Variants grouped by the settings at the start of their server, in the order of the file."""
     found: dict[tuple[str, ...], list[Variant]] = {}
     for variant in experiment.variants:
         found.setdefault(variant.at_start(experiment.restarting), []).append(variant)
@@ -122,10 +123,10 @@ def _cells(experiment: Experiment) -> list[Cell]:
 def _places(
     cells: Sequence[Cell], group: Sequence[Variant], number: int, restarts: bool
 ) -> Iterator[tuple[Cell, Variant, int]]:
-    """Cells with their variants in the order of this pass, and which repeat of theirs it is."""
+    """Cells with their variants in the order of this pass, and the number of the repeat."""
     places = [(cell, variant) for cell in cells for variant in group]
     ways = [places, places[::-1]] if number % 2 else [places[::-1], places]
-    # Variants of one block take turns within it: it holds both orders.
+    # Variants of one block alternate within it: it contains both orders.
     ways = ways if restarts and len(group) > 1 else ways[:1]
     for again, way in enumerate(ways):
         for cell, variant in way:

@@ -27,13 +27,13 @@ from loadstone.workloads.scripts.general import with_general_options
 
 
 class ScriptChanged(LoadstoneError):
-    """A script is not what it was when the experiment began."""
+    """A script has changed since the experiment started."""
 
     exit_code = ExitCode.PLAN
 
 
 def with_scripts(file: ExperimentFile) -> ExperimentFile:
-    """The same, with each workload that is a script read from its file.
+    """The file, with each workload that is a script read from its own file.
 
     Files are looked for from the experiment's own folder on.
 
@@ -86,10 +86,10 @@ def _read(
 
 
 def check_unchanged(experiment: Experiment) -> None:
-    """See that the scripts are still those that the experiment began with.
+    """Check that the scripts have not changed since the experiment started.
 
     Raises:
-        ScriptChanged: one is another, or gone.
+        ScriptChanged: one has changed, or is gone.
     """
     for workload in experiment.workloads:
         if workload.script is None:
@@ -107,16 +107,16 @@ def check_unchanged(experiment: Experiment) -> None:
 
 @dataclass(frozen=True)
 class ScriptTables:
-    """Has scripts make and drop their tables on throwaway servers."""
+    """Runs the scripts' commands that make and drop their tables on throwaway servers."""
 
     experiment: Experiment
     connections: int
-    """The fewest for a command that all users execute."""
+    """Minimum number of connections for a command that all users execute."""
     announce: Callable[[str], None]
-    """A line of progress."""
+    """Shows a line of progress."""
 
     def prepare(self, workload: WorkloadSpec, endpoint: Endpoint) -> None:
-        """Carry the command out, where the script has it.
+        """Run the script's `prepare`, if it has one.
 
         Raises:
             TargetError: it failed.
@@ -126,7 +126,7 @@ class ScriptTables:
         self._carry_out("prepare", manner, workload, endpoint)
 
     def cleanup(self, workload: WorkloadSpec, endpoint: Endpoint) -> None:
-        """The same of the other command.
+        """Run the script's `cleanup`, if it has one.
 
         Raises:
             TargetError: it failed.
@@ -163,14 +163,14 @@ def _script_of(workload: WorkloadSpec) -> ScriptSpec:
 
 @dataclass
 class _Heard:
-    """What comes of a command."""
+    """The outcome of a command."""
 
     called: str
     target: Target
     announce: Callable[[str], None]
 
     def take(self, record: StepRecord) -> bool:
-        """Take in the next record; whether it is the last.
+        """Process the next record; returns whether it is the last.
 
         Raises:
             TargetError: the command failed.

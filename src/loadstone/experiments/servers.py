@@ -1,4 +1,4 @@
-"""Which server a step is measured on, in which state: brought up, restored and set for it."""
+"""The server of a step and its state: started, restored and configured for the step."""
 
 from __future__ import annotations
 
@@ -47,50 +47,50 @@ from loadstone.workloads.templates.explain import check_statements
 
 @dataclass(frozen=True)
 class ServerSetup:
-    """What servers are brought up with."""
+    """The means to start and prepare servers."""
 
     known: Mapping[str, WorkloadInfo]
     loads: Loads
     reach: Callable[[Target], Endpoint]
-    """The target with its password."""
+    """Returns a target's endpoint with its password."""
     announce: Callable[[str], None]
-    """A line of progress."""
+    """Shows a line of progress."""
     consent: Consent = Consent()
-    """What speaks for changing targets where tables of others are near."""
+    """The user's consent to change targets that have tables of others."""
     mark: str = ""
-    """What its tables bear; those that do are its own, of before it was taken up."""
+    """The mark of its tables; tables with it are its own, from before the run was resumed."""
     lists: Callable[[str], None] | None = None
-    """Says what is changed on somebody's server; `None`: as all else is said."""
+    """Announces what is changed on a target; `None`: `announce` does."""
 
 
 @dataclass(frozen=True)
 class ReadyServer:
-    """A server as one step finds it."""
+    """A server in the state that one step needs."""
 
     looked: tuple[InspectedTarget, ...]
     dynamic: Mapping[str, str]
     settings_folder: Path
     beside: bool
-    """Whether the server has this machine's cores, too."""
+    """Whether the server runs on this machine's cores, too."""
     told: SettingsReport
-    """Of all times in which variables were set."""
+    """The reports of all times in which variables were set."""
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """For the load."""
+        """The endpoints for the load."""
         return tuple(one.endpoint for one in self.looked)
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """Without passwords."""
+        """The targets, without passwords."""
         return tuple(endpoint.target for endpoint in self.endpoints)
 
     def looked_again(self) -> tuple[InspectedTarget, ...]:
-        """What the servers say of themselves now: with the variant's variables set."""
+        """The servers' present state, with the variant's variables set."""
         return tuple(described(endpoint) for endpoint in self.endpoints)
 
     def conditions(self, plan: Plan) -> Conditions:
-        """For the journal."""
+        """The conditions of a step, for the journal."""
         return Conditions(
             targets=tuple(target.url for target in self.targets),
             server_versions=tuple(one.facts.version for one in self.looked),
@@ -108,7 +108,7 @@ class ReadyServer:
 
 
 class Servers:
-    """All servers of an experiment; at the end of the block none of ours is left."""
+    """All servers of an experiment; after the block none of ours is left."""
 
     def __init__(self, experiment: Experiment, means: ServerSetup) -> None:
         self._experiment = experiment
@@ -120,21 +120,21 @@ class Servers:
         self._kept = contextlib.ExitStack()
         self._alone: list[Alone] = []
         self.told = SettingsReport()
-        """What there is to tell of the variables that were set."""
+        """The reports on the variables that were set."""
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """All of them."""
+        """All variants."""
         return self._experiment.variants
 
     @property
     def mark(self) -> str:
-        """What its tables bear."""
+        """The mark of its tables."""
         return self._means.mark
 
     @property
     def tables(self) -> Tables:
-        """What is loaded."""
+        """The tables to load."""
         return tables_of(self._experiment, self._means.known)
 
     def __enter__(self) -> Self:
@@ -151,9 +151,9 @@ class Servers:
                 stack.callback(host.close)
 
     def changes(self, *, asked: bool = True) -> list[Changes]:
-        """What is dropped, made and set on each target; throwaway servers are ours.
+        """What is dropped, made and set on each target; throwaway servers are not listed.
 
-        `asked`: the servers say which of the tables are there.
+        `asked`: the servers are asked which of the tables exist.
 
         Raises:
             GuardError, TargetError: as `changes_on`.
@@ -168,13 +168,13 @@ class Servers:
         ]
 
     def prepare(self) -> tuple[list[InspectedTarget], list[Message]]:
-        """Bring each server up once, load it, and try what the variants ask of it.
+        """Start each server once, load it, and try everything that the variants need of it.
 
-        Returns what each of them said of itself, and what a reader should know.
+        Returns the state of each server, and notes for the reader.
 
         Raises:
             SandboxError, TargetError, SettingsError, GuardError: something does not fit.
-            ScriptChanged: a script is not what it was.
+            ScriptChanged: a script has changed.
         """
         looked: list[InspectedTarget] = []
         notes: list[Message] = []
@@ -199,7 +199,7 @@ class Servers:
         """Keep other programs out of the schemas of all targets until the experiment is over.
 
         Raises:
-            GuardError: another is at work in one, or it serves others and nobody has agreed.
+            GuardError: another is at work in one, or it serves others and the user has not agreed.
             TargetError: one could not be reached, or refused.
         """
         targets = [place.target for place, _ in self._by_place() if place.target]
@@ -213,11 +213,11 @@ class Servers:
             self._alone.append(alone)
 
     def stand(self, planned: PlannedStep) -> ReadyServer:
-        """The server for a step: its block begun, its data as the plan says.
+        """The server for a step: its block started, its data as the plan says.
 
         Raises:
-            SandboxError, TargetError, GuardError: it is not to be had, or others are at work there.
-            ScriptChanged: a script is not what it was.
+            SandboxError, TargetError, GuardError: it is not available, or others are at work there.
+            ScriptChanged: a script has changed.
         """
         check_unchanged(self._experiment)
         for alone in self._alone:
@@ -242,12 +242,12 @@ class Servers:
         return standing
 
     def workload(self, name: str) -> WorkloadSpec:
-        """As it is driven: with a table for each user, where it needs that."""
+        """The workload as it is driven: with a table for each user, if it needs that."""
         found = next(each for each in self._experiment.workloads if each.name == name)
         return with_tables(found, self._experiment, self._means.known)
 
     def only_reads_by_file(self, workload: WorkloadSpec) -> bool:
-        """Whether the server holds each connection to reading."""
+        """Whether the server makes each connection read-only."""
         return reads_by_file(self._experiment, self._means.known, workload)
 
     def _begin(self, group: tuple[str, ...]) -> None:
@@ -272,7 +272,7 @@ class Servers:
         return OwnServer(place, self._means.loads, restoring, restarts=self._restarts)
 
     def _by_place(self) -> list[tuple[Place, list[Variant]]]:
-        """Each server, and the variants that are measured on it."""
+        """Each server with the variants that are measured on it."""
         places = {each.key: each for each in self._places.values()}
         return [
             (place, [each for each in self.variants if self._places[each.name].key == key])
@@ -289,7 +289,7 @@ class Servers:
                     inspect_target(endpoint, one, Drive().connect.timeout_s)
                 self._check_statements(workload, endpoint)
             plan = step_plan(self._experiment, workload, standing.targets, Drive())
-            # Whether a script writes nobody knows: a server that is read-only tells it.
+            # It is unknown whether a script writes: a read-only server shows it.
             writes = self._writes(workload) and not workload.script
             notes += check(plan, standing.looked, writes=writes, observed=True)
             if workload.script and not self._is_ours(variant):
@@ -301,7 +301,7 @@ class Servers:
         return writes(self._experiment, self._means.known, workload)
 
     def _check_statements(self, workload: WorkloadSpec, endpoint: Endpoint) -> None:
-        """See that a server knows what the statements of files mean."""
+        """Check that a server understands the statements of files."""
         for one in workload.alone:
             template = self._experiment.templates.get(one.name) if one.template else None
             if template:
@@ -313,7 +313,7 @@ class Servers:
         return wanted(self._experiment, self._means.known, fitted, self._means.consent)
 
     def _is_ours(self, variant: Variant) -> bool:
-        """Whether it is measured on a throwaway server."""
+        """Whether the variant is measured on a throwaway server."""
         return self._places[variant.name].target is None
 
     def _standing(self, variant: Variant, host: Host, workload: WorkloadSpec) -> ReadyServer:
@@ -339,7 +339,7 @@ def _left_changed(workload: WorkloadSpec, standing: ReadyServer) -> Message:
 
 
 def described(endpoint: Endpoint) -> InspectedTarget:
-    """What a server says of itself now."""
+    """The server's present state."""
     timeout_s = Drive().connect.timeout_s
     return look_at_server(endpoint).model_copy(update={"connect_s": timeout_s})
 

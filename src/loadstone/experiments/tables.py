@@ -1,7 +1,7 @@
-"""The tables of an experiment's workloads: which there are, where, and how they come back.
+"""The tables of an experiment's workloads: which there are, where, and how they are restored.
 
-Workloads that want the same tables share them. On a throwaway server others get a schema of their
-own; on a target there is only the one schema that its URL names.
+Workloads that need the same tables share them. On a throwaway server each of the others gets its
+own schema; on a target there is only the schema that its URL names.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint
 
 Restoring = Literal["none", "copy", "prepare"]
-"""How tables are as they were at first when a block begins."""
+"""How tables get back to their original state when a block starts."""
 
 Fill = Callable[[Layout, Endpoint], None]
-"""Makes and fills tables; handed in by whoever shows how it goes."""
+"""Makes and fills tables; passed in by the caller, who shows the progress."""
 
 Empty = Callable[[Layout, Endpoint], None]
 """Drops the tables of a layout that Loadstone made, and no others."""
@@ -36,21 +36,22 @@ class Tables:
     """What is loaded where, for which workloads."""
 
     groups: tuple[tuple[Layout, ...], ...]
-    """Layouts that are in one schema, as those of a mix; each but the first has its own schema."""
+    """Layouts that share a schema, such as those of a mix; each but the first has its own schema.
+    """
     of: Mapping[str, int]
-    """By workload, the place of its group in the list; scripts come behind all groups."""
+    """By workload, the index of its group in the list; scripts come after all groups."""
     writes: bool
-    """Whether any of the workloads changes its rows; of scripts nobody knows."""
+    """Whether any of the workloads changes its rows; unknown for scripts."""
     scripts: tuple[WorkloadSpec, ...] = ()
     """Workloads that make their tables themselves."""
 
     def schema(self, workload: str, first: str) -> str:
-        """The schema that a workload's tables are in."""
+        """The schema of a workload's tables."""
         return self.schema_at(self.of[workload], first)
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
-        """All that there are."""
+        """All layouts."""
         return tuple(layout for group in self.groups for layout in group)
 
     @staticmethod
@@ -60,7 +61,7 @@ class Tables:
 
 
 def tables_of(experiment: Experiment, known: Mapping[str, WorkloadInfo]) -> Tables:
-    """What must be loaded."""
+    """The tables that must be loaded."""
     groups: list[tuple[Layout, ...]] = []
     of: dict[str, int] = {}
     scripts = tuple(each for each in experiment.workloads if each.script)
@@ -79,19 +80,19 @@ def tables_of(experiment: Experiment, known: Mapping[str, WorkloadInfo]) -> Tabl
 
 
 def restoring(experiment: Experiment, tables: Tables, usual: Restoring) -> Restoring:
-    """How a server's tables come back; `usual`: the best way that it knows."""
+    """How a server's tables are restored; `usual`: the best method that it supports."""
     wanted = experiment.restore
     if wanted != "auto":
         return "prepare" if wanted == "copy" and usual == "prepare" else wanted
-    # On a target what scripts change stays as they leave it.
+    # On a target, changes made by scripts are not undone.
     changes = tables.writes or (tables.scripts and usual == "copy")
     return usual if changes else "none"
 
 
 def made_on_targets(experiment: Experiment, tables: Tables) -> tuple[str, ...]:
-    """The names of the tables that are dropped and made on a target, again and again."""
+    """The names of the tables that are repeatedly dropped and made on a target."""
     anew = restoring(experiment, tables, "prepare") == "prepare"
-    # Each step of a load of rows fills its tables from the first key on.
+    # Each step of a bulk load fills its tables from the first key on.
     made = [layout for layout in tables.layouts if anew or layout.kind == "bulk"]
     return tuple(name for layout in made for name in names_of(layout))
 
@@ -99,7 +100,7 @@ def made_on_targets(experiment: Experiment, tables: Tables) -> tuple[str, ...]:
 def with_tables(
     workload: WorkloadSpec, experiment: Experiment, known: Mapping[str, WorkloadInfo]
 ) -> WorkloadSpec:
-    """The workload with a table for each user, where it needs that."""
+    """The workload with a table for each user, if it needs that."""
     if workload.mix:
         members = tuple(
             member.model_copy(update={"workload": with_tables(member.workload, experiment, known)})
@@ -113,10 +114,10 @@ def with_tables(
 
 
 def check_tables(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> None:
-    """A target has one schema, where tables of two sizes would be in each other's way.
+    """Refuse tables of two sizes on a target, which has only one schema for them.
 
     Raises:
-        ExperimentRefused: they would.
+        ExperimentRefused: there are such tables.
     """
     experiment = file.experiment
     levels = [level for factor in experiment.factors for level in factor.levels]

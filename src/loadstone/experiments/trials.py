@@ -1,8 +1,8 @@
-"""Trials of findings as experiments: the run's own load, alternating as it was and with a change.
+"""Trials of findings as experiments: the run's own load, alternating with and without a change.
 
-A trial whose change needs no restart is measured on the run's own server, where that is still
-there; else, and where a start-up variable is changed, on a throwaway server that is started and
-filled as the run's was. Variables are set and put back by `lab.variables`, as for experiments.
+A trial whose change needs no restart is measured on the run's own server, if that still exists;
+otherwise, and if a start-up variable is changed, on a throwaway server that is started and filled
+as the run's was. Variables are set and restored by `lab.variables`, as for experiments.
 """
 
 from __future__ import annotations
@@ -35,36 +35,38 @@ BEFORE = "before"
 CHANGED = "changed"
 
 SHORTEST_S = 2.0
-"""[P] of a window: below it what begins and ends a step is much of what is measured."""
+"""[P] of a window: in a shorter one the start and end of a step are much of what is measured."""
 
 LONGEST_S = 10.0
 """[P] of a window: more units say more than longer ones."""
 
 BESIDE_S = 1.0
-"""[P] a step takes beside its load: connecting, setting (measured half a second with the putting
-back, on a busy machine), reading the counters once more."""
+"""[P] overhead of a step: connecting, setting and restoring variables (measured half a second on a
+busy machine), reading the counters once more.
+"""
 
 RESTART_S = 4.0
-"""[P] a throwaway server ends and starts again, with its data as it is."""
+"""[P] for a throwaway server to stop and start again with its data."""
 
 PLANNED = 0.8
-"""Part of the time that is planned for; the rest is for what takes longer than it should, and for
-units that noise disturbed."""
+"""Fraction of the time that is planned; the rest is a reserve for what takes longer, and for units
+that noise disturbed.
+"""
 
 FEWEST_ROUNDS = 3
-"""Whose spread is known with two degrees of freedom: fewer make no interval worth its name."""
+"""Gives the spread two degrees of freedom; with fewer, the interval is too wide to be useful."""
 
 FEWEST_WINDOWS = 4
-"""Of a load that is driven once more, without turns: three degrees of freedom."""
+"""For a load that is driven again without alternating: three degrees of freedom."""
 
 FEWEST_BLOCKS = 4
-"""The same, with one more degree spent on what the order of blocks adds."""
+"""As `FEWEST_ROUNDS`, with one more degree of freedom spent on the effect of the blocks' order."""
 
 MOST_UNITS = 8
-"""[P] more of them narrow an interval less than longer windows do."""
+"""[P] more units narrow an interval less than longer windows do."""
 
 _ON_A_SANDBOX = "loadstone run --server NAME --set VARIABLE=VALUE --prove"
-"""What to do where a server that others use is too good for a trial."""
+"""The advice if the server is used by others and must not be changed for a trial."""
 
 _CLIENT = ("tls", "prepared", "connect", "compression")
 _DRIVE = ("shards", "isolation")
@@ -72,21 +74,21 @@ _DRIVE = ("shards", "isolation")
 
 @dataclass(frozen=True)
 class Ground:
-    """Where the trials of a run can be run."""
+    """The servers on which the trials of a run may run."""
 
     plan: Plan
-    """The run's."""
+    """The run's plan."""
     target: Target | None
-    """Its server, where that is still there."""
+    """The run's server, if it still exists."""
     sandbox: SandboxChoice | None
-    """A throwaway server as the run's was; `None`: that was no sandbox."""
+    """A throwaway server like the run's; `None` if that was not a sandbox."""
     may_change: bool
-    """Whether the target may be changed for all its users: a sandbox, or somebody said so."""
+    """Whether the target may be changed for all its users: it is a sandbox, or the user agreed."""
     is_ours: bool = False
-    """Whether it is a throwaway server, and the data on it nobody's."""
+    """Whether it is a throwaway server, with no data of others."""
 
     def restarts(self, trial: Trial) -> bool:
-        """Whether a server of the trial's own is started."""
+        """Whether the trial starts a server of its own."""
         return trial.kind == "start" or self.target is None
 
 
@@ -99,21 +101,21 @@ class Timing:
     window_s: float
     warmup_s: float
     planned_s: float
-    """All steps, with what is between them; starting and loading a server of its own is not in."""
+    """All steps and the time between them, without starting and loading a server of its own."""
 
     most_s: float
-    """When it is ended, whatever there is."""
+    """When the trial is stopped in any case."""
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """The load of a run, driven again: as it was, and in the changed variant with the change."""
+    """The load of a run, driven again: unchanged, and with the change in the changed variant."""
 
     before: Drive
     trial: Trial
 
     def drive(self, experiment: Experiment, variant: Variant, *, beside: bool) -> Drive:
-        """Of a variant; users wait for answers, as a rate that is kept shows no difference."""
+        """The load settings of a variant: closed loop, as a fixed rate hides differences."""
         drive = self.before
         if drive.arrival.kind == "open":
             drive = drive.model_copy(update={"arrival": Closed()})
@@ -137,10 +139,10 @@ def _with(drive: Drive, setting: Setting) -> Drive:
 
 
 class Deadline(Interrupts):
-    """Signals, and the time at which a trial is ended without one."""
+    """Signals, and the time at which a trial ends without one."""
 
     def __init__(self, until: float) -> None:
-        """`until`: on the monotonic clock."""
+        """`until` is a time of the monotonic clock."""
         super().__init__()
         self._until = until
 
@@ -151,7 +153,7 @@ class Deadline(Interrupts):
 
     @property
     def is_signalled(self) -> bool:
-        """Whether a person or a program wants it to end."""
+        """Whether a signal came."""
         return self.count > 0
 
 
@@ -160,16 +162,16 @@ class Refused:
     """Why a trial is not run."""
 
     why: Message
-    """With what to do about it."""
+    """The reason, and what to do about it."""
     wants_yes: bool = False
-    """Whether somebody's consent would do."""
+    """Whether the user's consent would be enough."""
 
 
 def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> Refused | None:
-    """What speaks against carrying a trial out here; `None`: nothing.
+    """Why the trial cannot be run here; `None` if it can.
 
-    A server that other people use is not changed for them unasked, and what is said to it from
-    another machine is not sent in the clear.
+    A server that others use is not changed without consent, and nothing is sent to it from another
+    machine unencrypted.
     """
     first = trial.settings[0].name
     if known[ground.plan.workload.name].layout == "bulk":
@@ -188,7 +190,8 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
         )
     if ground.restarts(trial):
         plain = client_options(ground.plan.targets[0]) == ClientOptions()
-        # Another number of users has no level that could say how they speak to another server.
+        # A trial with another number of users has no level to hold the client options for another
+        # server.
         fits = ground.sandbox and (plain or trial.kind != "users")
         return None if fits else Refused(say("the run's server is gone"))
     if ground.target is None or ground.is_ours:
@@ -207,10 +210,10 @@ def why_not(trial: Trial, ground: Ground, known: Mapping[str, WorkloadInfo]) -> 
 def why_not_set(
     names: Sequence[str], place: str, *, risks_commits: bool, yes: bool
 ) -> Refused | None:
-    """What speaks against setting global variables, for a while, where there is no sandbox.
+    """Why global variables must not be set for a while on a server that is not a sandbox.
 
-    `risks_commits`: whether one of them decides what a crash leaves of the commits, which are those
-    of all who use the server. `yes`: somebody agreed.
+    `risks_commits`: whether one of them decides if commits, including those of other users, survive
+    a crash. `yes`: the user agreed.
     """
     if risks_commits:
         return Refused(
@@ -230,7 +233,7 @@ def why_not_set(
 
 
 def changed_since(trial: Trial, now: Mapping[str, str]) -> Message | None:
-    """A variable that is not what it was in the run: the load would not be driven as it was."""
+    """Names a variable that changed since the run, so that the load would not be the same."""
     for setting in trial.settings if trial.kind == "dynamic" else ():
         value = now.get(setting.name)
         if setting.before is not None and value is not None and value != setting.before:
@@ -244,9 +247,9 @@ def changed_since(trial: Trial, now: Mapping[str, str]) -> Message | None:
 
 
 def throwaway_like(environment: Mapping[str, Any]) -> SandboxChoice | None:
-    """A sandbox as the run's server was, by its environment.json; `None`: that was none.
+    """A sandbox like the run's server, from its environment.json; `None` if that was not a sandbox.
 
-    One that had a replica to wait for cannot be had again by its settings alone.
+    A server that waited for a replica cannot be recreated from its settings alone.
     """
     facts = environment.get("sandbox")
     targets = environment.get("targets")
@@ -261,16 +264,16 @@ def throwaway_like(environment: Mapping[str, Any]) -> SandboxChoice | None:
 
 @dataclass(frozen=True)
 class _Shape:
-    """What a trial's unit consists of."""
+    """The composition of a trial's unit."""
 
     steps: int
     beside_s: float
-    """Of a step, its window left out."""
+    """Of a step, without its window."""
     fewest: int
 
     @property
     def least_s(self) -> float:
-        """A unit of the shortest windows."""
+        """The time of a unit with the shortest windows."""
         return self.steps * (self.beside_s + SHORTEST_S)
 
 
@@ -279,22 +282,22 @@ def _shape(trial: Trial) -> _Shape:
     if trial.kind == "again":
         return _Shape(1, beside, FEWEST_WINDOWS)
     if trial.kind == "start":
-        # A block of each side, as many in each order: two of four degrees of freedom are left.
+        # A block of each side, equally many in each order: two of four degrees of freedom are left.
         return _Shape(2, beside + RESTART_S, FEWEST_BLOCKS)
     # A round has two steps of each side.
     return _Shape(4, beside, FEWEST_ROUNDS)
 
 
 def least_seconds(trial: Trial) -> float:
-    """The shortest time that is worth a trial."""
+    """The shortest time in which a trial is useful."""
     shape = _shape(trial)
     return shape.fewest * shape.least_s / PLANNED
 
 
 def allotted(trials: Sequence[Trial], seconds: float) -> list[float | None]:
-    """Seconds of each, those first that come first; `None`: none are left for it.
+    """Seconds for each trial, served in order; `None` if none are left for it.
 
-    What is more than all of them need at the least is shared evenly.
+    Time beyond the minimum of all of them is shared evenly.
     """
     left, found = seconds, list[float | None]()
     for trial in trials:
@@ -306,7 +309,7 @@ def allotted(trials: Sequence[Trial], seconds: float) -> list[float | None]:
 
 
 def timing(trial: Trial, seconds: float) -> Timing:
-    """How to spend so many seconds on a trial, which are at least as many as it needs."""
+    """How to spend the seconds on a trial; they must be at least its minimum."""
     shape = _shape(trial)
     room = PLANNED * seconds
     units = max(min(int(room / shape.least_s), MOST_UNITS), shape.fewest)
@@ -323,7 +326,8 @@ def experiment_of(
 ) -> Experiment:
     """The trial, as an experiment with one factor.
 
-    Another number of users is none, but a level; and the load once more is no comparison at all.
+    Another number of users is a level of concurrency, not a factor; the repeated load compares
+    nothing.
     """
     own = ground.restarts(trial)
     levels = _levels(trial, client_options(ground.plan.targets[0]) if own else None)
@@ -338,16 +342,16 @@ def experiment_of(
         ladder=(users, *more),
         duration_s=spent.window_s,
         warmup=WarmupSeconds(warmup_s=spent.warmup_s),
-        # A block is a repeat and so is a window, a round is two of them.
+        # A block is one repeat and so is a window; a round is two.
         repeats=spent.units if trial.kind in ("start", "again") else 2 * spent.units,
-        # What the load changes, both sides find equally changed.
+        # Both sides find the changes made by the load equally.
         restore="none",
         seed=ground.plan.drive.seed,
     )
 
 
 def _levels(trial: Trial, common: ClientOptions | None) -> tuple[Level, Level]:
-    """The load as it was, and with the change; `common`: how a server of its own is spoken to."""
+    """The unchanged and the changed load; `common`: the client options for a server of its own."""
     before = Level(name=BEFORE, client=common)
     values = {setting.name: setting.value for setting in trial.settings}
     match trial.kind:
@@ -376,9 +380,9 @@ def _as_options(values: Mapping[str, str]) -> dict[str, object]:
 
 
 def client_options(target: Target) -> ClientOptions:
-    """How a run spoke to its throwaway server, for another one as that was.
+    """The client options of a run's throwaway server, for another one like it.
 
-    Another server has certificates of its own, which nobody was told to trust.
+    A new server has its own certificates, which the client has no reason to trust.
     """
     mode: TlsMode = target.tls.mode
     if mode in ("verify-ca", "verify-identity"):

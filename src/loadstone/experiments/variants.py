@@ -1,7 +1,7 @@
-"""What a variant asks for: where it is measured, how the load speaks to it, what is set there.
+"""The requirements of a variant: its server, the client options, and the variables to set.
 
-Pure: the levels of its factors put together. That they do not contradict each other was checked
-when the file was read.
+Pure: combines the levels of its factors. That they do not contradict each other was checked when
+the file was read.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ _CONNECTIONS_BESIDE_USERS = 50
 
 
 class Place(Frozen):
-    """A server that variants are measured on; variants with equal ones share it."""
+    """A server that variants are measured on; variants with equal places share it."""
 
     target: Target | None = None
     """`None`: a throwaway server."""
     sandbox: SandboxSpec | None = None
     cgroup: CgroupLimit | None = None
     apart: bool = False
-    """In a network namespace of its own: of all throwaway servers, where any line is limited, as
-    the line without limits must be the same line."""
+    """In its own network namespace. If any line is limited, this holds for all throwaway servers,
+    as the line without limits must be the same line.
+    """
 
     @property
     def key(self) -> str:
-        """The same for equal ones."""
+        """A key that equal places share."""
         return self.model_dump_json()
 
 
 def place_of(experiment: Experiment, variant: Variant) -> Place:
-    """The server that a variant wants."""
+    """The server that a variant needs."""
     levels = [level for _, level in variant.levels]
     target = next((level.target for level in levels if level.target), None)
     choice = next((level.sandbox for level in levels if level.sandbox), None)
@@ -66,17 +67,17 @@ def place_of(experiment: Experiment, variant: Variant) -> Place:
 
 
 def limit_of(variant: Variant) -> CgroupLimit | None:
-    """The limits of all its levels together."""
+    """The combined limits of all its levels."""
     return _together(CgroupLimit, (level.cgroup for _, level in variant.levels))
 
 
 def line_of(variant: Variant) -> NetworkLimit | None:
-    """The limits of the line to its server, by all its levels together."""
+    """The combined limits of the line to its server."""
     return _together(NetworkLimit, (level.network for _, level in variant.levels))
 
 
 def client_of(variant: Variant) -> ClientOptions:
-    """How the load speaks to the server, by all its levels together."""
+    """The combined client options of all its levels."""
     options = (level.client for _, level in variant.levels)
     return _together(ClientOptions, options) or ClientOptions()
 
@@ -89,7 +90,7 @@ def _together(kind: type[P], parts: Iterable[P | None]) -> P | None:
 
 
 def spoken_to(endpoint: Endpoint, client: ClientOptions) -> tuple[Endpoint, ...]:
-    """The same server, or its hosts, as the options want them; `connect` was seen to before."""
+    """The server or its hosts, with the client options applied except `connect`."""
     target = endpoint.target
     update: dict[str, object] = {}
     if client.tls is not None:
@@ -113,7 +114,7 @@ def _at(target: Target, address: str) -> Target:
 def step_plan(
     experiment: Experiment, workload: WorkloadSpec, targets: Sequence[Target], drive: Drive
 ) -> Plan:
-    """The plan that one step is a part of: the same load, of one workload on one variant."""
+    """The plan that one step is a part of: the same load, for one workload on one variant."""
     load = {name: getattr(experiment, name) for name in Load.model_fields}
     return Plan(
         **load
@@ -128,7 +129,7 @@ def step_plan(
 
 
 def drive_of(experiment: Experiment, variant: Variant, cores: int, users_a_shard: int) -> Drive:
-    """How the load of a variant is driven, on so many cores."""
+    """The load settings of a variant on this number of cores."""
     update: dict[str, object] = {
         "seed": experiment.seed,
         "shards": cores,

@@ -1,4 +1,4 @@
-"""What the workloads of an experiment are: built in, from a file, scripts, or several at once."""
+"""The workloads of an experiment: built in, from a file, scripts, or mixes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Known = Mapping[str, WorkloadInfo]
 
 
 def info(experiment: Experiment, known: Known, workload: WorkloadSpec) -> WorkloadInfo:
-    """What is known of one workload; of a mix, ask for each of its members."""
+    """The facts about one workload; for a mix, ask for each of its members."""
     if workload.script:
-        # What its code does nobody knows.
+        # Nothing is known of a script's code.
         return WorkloadInfo(
             name=workload.name, summary="", options={}, writes=True, layout="template"
         )
@@ -40,14 +40,14 @@ def writes(experiment: Experiment, known: Known, workload: WorkloadSpec) -> bool
 
 
 def fills_anew(experiment: Experiment, known: Known, workload: WorkloadSpec) -> bool:
-    """Whether each of its steps fills its tables from the first key on."""
+    """Whether each step of the workload fills its tables from the first key on."""
     return any(info(experiment, known, one).layout == "bulk" for one in workload.alone)
 
 
 def reads_by_file(experiment: Experiment, known: Known, workload: WorkloadSpec) -> bool:
-    """Whether statements of a file are driven, and all that is driven claims to read.
+    """Whether statements of a file are driven, and all of them are declared to read only.
 
-    The server then holds each connection to it.
+    The server then enforces this on each connection.
     """
     is_file = any(one.template for one in workload.alone)
     return is_file and not writes(experiment, known, workload)
@@ -64,9 +64,9 @@ def layout_for_workload(experiment: Experiment, known: Known, workload: Workload
 def wanted(
     experiment: Experiment, known: Known, workload: WorkloadSpec, consent: Consent
 ) -> tuple[Wanted, ...]:
-    """The tables that a workload finds on a server: of a mix, those of each member.
+    """The tables that a workload expects on a server; for a mix, those of each member.
 
-    A script knows its own tables, and nobody else does.
+    Only a script itself knows its tables.
     """
     if workload.script:
         return ()
@@ -102,13 +102,13 @@ def _wanted(
 
 
 def with_templates(file: ExperimentFile, known: Known) -> ExperimentFile:
-    """The same, with each workload that is a file's name read from that file.
+    """The file, with each workload that names a file read from that file.
 
     Files are looked for from the experiment's own folder on.
 
     Raises:
         TemplateRefused: one cannot be read, or something is wrong in it.
-        ExperimentRefused: two of them have one name.
+        ExperimentRefused: two of them have the same name.
     """
     templates: dict[str, Template] = {}
     faults = Problems(file.lines)

@@ -1,1 +1,1 @@
-"""Ready experiments, a TOML file each: the question, the parameters, and the experiment itself."""
+"""Ready-made experiments, one TOML file each: the question, the parameters, and the experiment."""

@@ -1,4 +1,4 @@
-"""Whether what the field saw is seen here: shown, the opposite, no difference, undecided, not so.
+"""Whether the field's result is seen here: shown, the opposite, no difference, undecided, not so.
 
 Nothing is inferred from a single step. For rates the experiment's own verdicts are quoted. For
 other figures one side must be above the other in every repeat, by more than the experiment's
@@ -30,7 +30,7 @@ from loadstone.report.comparing import SWINGS, SWINGS_MORE
 from loadstone.report.names import VERDICT_WORDS
 
 LEAST_REPEATS = 3
-"""With fewer a figure that is higher each time is higher by chance too often."""
+"""With fewer, chance alone too often makes a figure higher in each repeat."""
 
 NOT_SO = say("not so here")
 """It was measured, and is not as the field saw it."""
@@ -45,24 +45,24 @@ _NO_STEP = say("no step may be quoted")
 
 @dataclass(frozen=True)
 class Found:
-    """What a recipe's experiment came to."""
+    """The outcome of a recipe's experiment."""
 
     experiment: Experiment
     comparison: Comparison
 
     @property
     def cells(self) -> Sequence[CellTable]:
-        """In the order of the file."""
+        """The cells, in the order of the file."""
         return self.comparison.cells
 
 
 def answer_of(
     asked: RecipeAsked, experiment: Experiment, comparison: Comparison
 ) -> Iterator[Message]:
-    """The answer of a run, now or long after it."""
+    """The answer of a run, at its end or long after."""
     try:
         filled = fill(recipe(asked.name), asked.given, quick=asked.quick, is_root=asked.as_root)
-    except RecipeRefused:  # it was one of another version
+    except RecipeRefused:  # a recipe of another version
         yield say("note  no answer: the recipe {recipe} has changed since", recipe=asked.name)
         return
     yield from answer(filled, Found(experiment, comparison))
@@ -71,7 +71,7 @@ def answer_of(
 
 
 def answer(filled: Filled, found: Found) -> Iterator[Message]:
-    """What the field saw, and whether it is so here, with the figures; a line each."""
+    """The field's result, and whether it is seen here, with the figures; one line each."""
     for expected in filled.expect:
         yield say("field:  {sentence}", sentence=expected.field)
         head, details = _said(expected, filled, found)
@@ -83,7 +83,7 @@ def answer(filled: Filled, found: Found) -> Iterator[Message]:
 
 
 Said = tuple[Message, Sequence[Message]]
-"""Whether it is so, and the figures, one for each comparison."""
+"""Whether the expectation holds, and the figures, one for each comparison."""
 
 
 def _said(expected: Expectation, filled: Filled, found: Found) -> Said:
@@ -103,7 +103,7 @@ def _said(expected: Expectation, filled: Filled, found: Found) -> Said:
 
 
 def _verdicts(expected: Expectation, found: Found) -> Said:
-    """The verdicts on one level against the factor's first, the expected ones before the rest."""
+    """The verdicts on one level against the factor's first, the expected ones first."""
     judged = [
         (each, cell) for cell in found.cells for each in cell.compared if _is_of(expected, each)
     ]
@@ -147,14 +147,14 @@ def _verdict(each: Compared, cell: CellTable, found: Found) -> Message:
 
 
 def _quoted(verdict: Verdict) -> Message:
-    """The verdict with what it stands on."""
+    """The verdict with the figures that support it."""
     if verdict.word in ("faster", "slower"):
         return VERDICT_WORDS[verdict.word]
     return verdict.said
 
 
 def _where(cell: CellTable, variant: str, found: Found) -> Joined:
-    """The cell, and the variant where there is more than one factor."""
+    """The cell, and the variant if there is more than one factor."""
     name = _cell(cell) if _workloads(found) > 1 else _users(cell)
     return Joined((variant, name) if len(found.experiment.factors) > 1 else (name,))
 
@@ -168,12 +168,12 @@ def _users(cell: CellTable) -> Message:
 
 
 def _cell(cell: CellTable) -> Joined:
-    """`oltp_read_write, 64 users`."""
+    """The name of a cell: `oltp_read_write, 64 users`."""
     return Joined((cell.cell[0], _users(cell)))
 
 
 def _columns(expected: Expectation, found: Found) -> Said:
-    """A figure of one level against that of the factor's first."""
+    """A figure of one level compared with the factor's first."""
     assert expected.column is not None, "a test sees to it"
     told: list[tuple[bool | None, Message]] = []
     for cell in found.cells:
@@ -196,7 +196,7 @@ def _columns(expected: Expectation, found: Found) -> Said:
 
 
 def _ladder(expected: Expectation, found: Found) -> Said:
-    """A figure at the fewest users against that at the most."""
+    """A figure at the fewest users compared with the most."""
     assert expected.column is not None, "a test sees to it"
     told: list[tuple[bool | None, Message]] = []
     for workload in dict.fromkeys(cell.cell[0] for cell in found.cells):
@@ -237,7 +237,7 @@ def _together(expected: Expectation, told: Sequence[tuple[bool | None, Message]]
 
 
 def named(column: Column) -> str:
-    """A column's head in one line: `transactions/sync`."""
+    """A column's heading in one line: `transactions/sync`."""
     return " ".join(HEADS[column].replace("-\n", "").split()).replace(" /", "/")
 
 
@@ -246,7 +246,7 @@ def _figure(column: Column, row: Row) -> Rate:
 
 
 def _differs(expected: Expectation, a: Row, b: Row, margin: float) -> bool | None:
-    """Whether B is beyond A in each repeat and by the margin; `None`: too little was seen."""
+    """Whether B exceeds A in each repeat and by the margin; `None` if there is too little data."""
     assert expected.column is not None, "a test sees to it"
     first, second = (_values(expected.column, row) for row in (a, b))
     if min(len(first), len(second)) < LEAST_REPEATS:
@@ -265,7 +265,7 @@ def _good(row: Row) -> list[StepResult]:
 
 
 def _line(expected: Expectation, filled: Filled, found: Found) -> Said:
-    """What a line of that speed would carry of this workload, by the bytes that were counted."""
+    """The rate of this workload that a line of that speed could carry, from the counted bytes."""
     assert expected.rate is not None, "a test sees to it"
     speed = bits_per_s(filled.values[expected.rate])
     told = []
@@ -295,7 +295,7 @@ def _line(expected: Expectation, filled: Filled, found: Found) -> Said:
 
 
 def _costs(found: Found) -> Said:
-    """What an event waits for with the most users, by variant."""
+    """Where an event's time goes at the most users, by variant."""
     last = max(found.cells, key=lambda cell: cell.cell[1], default=None)
     told = [_cost(row) for row in last.rows if _good(row)] if last else []
     if not told or last is None:
@@ -316,7 +316,7 @@ def _cost(row: Row) -> Message:
 
 
 def _swings(expected: Expectation, found: Found) -> Said:
-    """How much the seconds within steps of a level vary, compared with the factor's first."""
+    """How much the seconds within a level's steps vary, compared with the factor's first level."""
     told: list[tuple[bool, Message]] = []
     for cell in found.cells:
         rows = {row.variant: row for row in cell.rows}
@@ -349,7 +349,7 @@ def _swings(expected: Expectation, found: Found) -> Said:
 
 
 def _shown(known: Sequence[bool]) -> Message:
-    """Of some comparisons."""
+    """A summary of several comparisons."""
     if not any(known):
         return NOT_SO
     return say("shown") if all(known) else _shown_in(sum(known), len(known))

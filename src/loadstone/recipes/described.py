@@ -20,14 +20,14 @@ from loadstone.report.experiment import head, time_lines
 from loadstone.report.table import Table, table_of
 
 _ANY_MACHINE = Machine(is_root=True, cores=10_000)
-"""What this one lacks is reported when the recipe is run."""
+"""Limits of this machine are reported when the recipe is run."""
 
 
 def described(filled: Filled, words: Language = ENGLISH) -> RenderableType:
-    """All that there is to know before it is run; its experiment file comes after it.
+    """Everything to know before it is run; the caller prints the experiment file after it.
 
     Raises:
-        ExperimentRefused: what was set makes no experiment.
+        ExperimentRefused: the given values do not make an experiment.
     """
     recipe = filled.recipe
     experiment = parse_experiment(filled.text, filled.name, _ANY_MACHINE).experiment

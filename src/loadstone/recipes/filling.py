@@ -1,4 +1,4 @@
-"""From a recipe and what was set to the text of an experiment file."""
+"""Makes the text of an experiment file from a recipe and the given values."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class Filled:
     values: Mapping[str, str]
     """The values as they were written."""
     text: str
-    """The experiment file."""
+    """The text of the experiment file."""
     expect: tuple[Expectation, ...]
     note: Message | None = None
-    """What is done otherwise than the recipe says, and why."""
+    """What differs from the recipe, and why."""
 
     @property
     def name(self) -> str:
-        """What messages call the file."""
+        """The file's name in messages."""
         return f"recipe {self.recipe.name}"
 
 
 def fill(recipe: Recipe, given: Sequence[str], *, quick: bool, is_root: bool) -> Filled:
-    """Put `key=value` texts and defaults into the experiment.
+    """Fill `key=value` texts and defaults into the experiment.
 
     Raises:
-        RecipeRefused: a key or value that there is not, or what only root can do.
+        RecipeRefused: a key or value does not exist, or the recipe needs root.
     """
     values = _values(recipe, given, quick=quick)
     parts = _parts(recipe, values)
@@ -56,10 +56,10 @@ def fill(recipe: Recipe, given: Sequence[str], *, quick: bool, is_root: bool) ->
 
 
 def fill_to_look_at(recipe: Recipe, given: Sequence[str], *, quick: bool) -> Filled:
-    """The recipe filled as for root, with an example where something must be given.
+    """The recipe filled as for root, with an example where a value is required.
 
     Raises:
-        RecipeRefused: a key or value that there is not.
+        RecipeRefused: a key or value does not exist.
     """
     values = _values(recipe, given, quick=quick)
     shown = [f"{name}={value or recipe.parameter[name].example}" for name, value in values.items()]
@@ -72,9 +72,9 @@ def _values(recipe: Recipe, given: Sequence[str], *, quick: bool) -> dict[str, s
 
 
 def _parts(recipe: Recipe, values: Mapping[str, str]) -> dict[str, str]:
-    """What stands in the experiment, by name.
+    """The replacements in the experiment, by name.
 
-    Choices put in what holds plain values, and places what holds both: each is filled in its turn.
+    Choices may contain plain values, and places may contain both: each is filled in turn.
     """
     parts: dict[str, str] = {}
     for kinds in (None, "choice", "place"):
@@ -108,7 +108,7 @@ def _taken_apart(recipe: Recipe, given: Sequence[str]) -> dict[str, str]:
 
 
 def _is_given(recipe: Recipe, values: Mapping[str, str]) -> bool:
-    """Whether each place is somebody's server, for which nobody has to be root."""
+    """Whether each place is a target, so that root is not needed."""
     places = [name for name, each in recipe.parameter.items() if each.kind == "place"]
     return bool(places) and all(is_target(values[name]) for name in places)
 

@@ -1,4 +1,4 @@
-"""What a recipe is, and the ones that there are: package data, read when asked for."""
+"""The type of a recipe, and those that exist: package data, read when needed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = (
     "versions",
     "instance-size",
 )
-"""In the order of docs/recipes.md; each is a file next to this one."""
+"""The names, in the order of docs/recipes.md; each is a file next to this one."""
 
 Kind = Literal[
     "bytes",
@@ -49,7 +49,7 @@ Kind = Literal[
     "warmup",
     "workload",
 ]
-"""What may be written for a parameter; `values.READERS` reads each."""
+"""The kinds of parameters; `values.READERS` reads each."""
 
 
 class RecipeRefused(LoadstoneError):
@@ -59,33 +59,33 @@ class RecipeRefused(LoadstoneError):
 
 
 class Parameter(Frozen):
-    """What may be set from outside; values are text, as `--set` has them."""
+    """A parameter that the user can set; values are text, as for `--set`."""
 
     kind: Kind
     about: Message
     full: str
-    """The default of the full form, which is the field study's."""
+    """The default of the full form: the value of the field study."""
     quick: str | None = None
-    """For a machine of two cores and five minutes; none: as `full`."""
+    """The default for a machine of two cores and five minutes; `None`: as `full`."""
     choices: dict[str, dict[str, str]] = {}
-    """Values of a choice, and what each of them puts into the experiment, by name."""
+    """The values of a choice, each with its replacements in the experiment, by name."""
     sandbox: str = ""
-    """What stands in the experiment for a throwaway server, where the parameter is a place."""
+    """The text in the experiment for a throwaway server, if the parameter is a place."""
     table: str = ""
     """The level that a place's target URL belongs to; empty: the file's own target."""
     root: str | None = None
-    """What stands for a place's folder that the server sees as `/`, as `${folder}`."""
+    """The text for the folder that a place's server sees as `/`, as `${folder}`."""
 
     example: str = ""
-    """What stands for a place that must be given, where the recipe is only looked at."""
+    """The example for a required place, when the recipe is only displayed."""
 
     def default(self, *, quick: bool) -> str:
-        """The value where none is set."""
+        """The value if none is set."""
         return self.quick if quick and self.quick is not None else self.full
 
 
 class Expectation(Frozen):
-    """What the field saw, and how to recognize whether it is seen here."""
+    """The field's result, and how to recognize it here."""
 
     field: Message
     """A sentence with the field's figures."""
@@ -94,7 +94,7 @@ class Expectation(Frozen):
     level: str | None = None
     """The level that is compared with the factor's first (`verdict`, `column`, `swings`)."""
     word: Literal["faster", "slower"] | None = None
-    """The word that `verdict` expects; none: whatever it is."""
+    """The word that `verdict` expects; `None`: any."""
     column: Column | None = None
     rises: bool = True
     """Whether the figure is expected to be higher, or lower (`column`, `ladder`)."""
@@ -103,7 +103,7 @@ class Expectation(Frozen):
 
 
 class WithoutRoot(Frozen):
-    """What is done where the user is not root."""
+    """What is done if the user is not root."""
 
     about: Message
     experiment: str
@@ -120,11 +120,11 @@ class Recipe(Frozen):
     name: str
     title: Message
     question: Annotated[Message, BeforeValidator(_in_one_line)]
-    """A paragraph."""
+    """The question, a paragraph."""
     needs: Message
-    """What a machine must have, beyond the throwaway servers."""
+    """The requirements on a machine, besides the throwaway servers."""
     needs_root: Message | None = None
-    """What only root can make; not where all of its places are targets."""
+    """What only root can make; not needed if all of its places are targets."""
     experiment: str
     """The text of an experiment file with `${parameter}` for values."""
     parameter: dict[str, Parameter]

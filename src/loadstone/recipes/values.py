@@ -1,4 +1,4 @@
-"""What people write after `--set key=`, and what it becomes in an experiment file."""
+"""Parses the values of `--set key=` and translates them into the text of an experiment file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
 from loadstone.sandbox.programs import SERVERS
 
 SANDBOX = "sandbox"
-"""What a place is where no target is named."""
+"""The value of a place without a target."""
 
 _SCHEMES = tuple(f"{scheme}://" for scheme in SCHEMES)
 
 
 def read(name: str, parameter: Parameter, text: str) -> dict[str, str]:
-    """What the value puts into the experiment, by the names that stand there.
+    """The value's replacements in the experiment, by name.
 
     Raises:
-        RecipeRefused: it cannot be what is meant; says what to write instead.
+        RecipeRefused: the value is invalid; the message says what to write instead.
     """
     try:
         if parameter.kind == "choice":
@@ -44,7 +44,7 @@ def read(name: str, parameter: Parameter, text: str) -> dict[str, str]:
 
 
 def is_target(text: str) -> bool:
-    """Whether a place is somebody's server, and none that we start."""
+    """Whether a place is an existing server, which we do not start."""
     return text.startswith(_SCHEMES)
 
 
@@ -83,17 +83,17 @@ def _place(parameter: Parameter, text: str) -> str:
 
 
 def _is_folder(text: str) -> bool:
-    """Whether it is written as a path: from the root on, or with a slash in it."""
+    """Whether it is written as a path: it starts with `~`, or has a slash and is no URL."""
     return text.startswith("~") or ("/" in text and "://" not in text)
 
 
 def _literally(text: str) -> str:
-    """So that a dollar sign in it is one: what a place puts in is filled as well."""
+    """Escape dollar signs, because a place's text is itself filled."""
     return text.replace("$", "$$")
 
 
 def _checked(reader: Callable[[object], object]) -> Callable[[str], str]:
-    """Kept as it was written, between quotes."""
+    """A reader that checks the value and keeps it as written, in quotes."""
 
     def read(text: str) -> str:
         reader(text)
@@ -149,4 +149,4 @@ READERS: Mapping[Kind, Callable[[str], str]] = {
     "warmup": _checked(given.warmup),
     "workload": _workload,
 }
-"""How a value of each kind is read; for choices and places see `read`."""
+"""The reader for each kind; for choices and places see `read`."""

@@ -1,4 +1,4 @@
-"""What drives steps and loads tables: this machine's engine, or the generators of a cluster."""
+"""The backend that drives steps and loads tables: this machine's engine, or a cluster."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from loadstone.model.target import Target
 
 LOADS_A_CORE = 2
-"""Connections of a load for each core, where nobody says how many."""
+"""Connections of a load for each core, unless the user gives a number."""
 
 MOST_LOADS = 1024
-"""Connections of one load."""
+"""Maximum number of connections of one load."""
 
 
 @dataclass(frozen=True)
 class StepBackend:
-    """How steps are begun, and which of those that failed are driven again."""
+    """How steps are started, and which failed ones are driven again."""
 
     start: Start
     drives_again: Callable[[StepResult], bool]
     nodes: tuple[NodeFacts, ...] = ()
-    """The machines of a cluster; none where this one drives."""
+    """The machines of a cluster; empty if this machine drives."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class LoadBackend:
 
     begin: BeginLoad
     parallel: int
-    """Connections, of all machines together."""
+    """Number of connections, of all machines together."""
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def step_backend(
     most_users: int,
     announce: Callable[[str], None],
 ) -> Iterator[StepBackend]:
-    """What drives the steps, for as long as the block lasts.
+    """The backend that drives the steps, for as long as the block lasts.
 
     Raises:
         ClusterError: the cluster cannot be used, cannot reach a target, or is too small for so
@@ -80,7 +80,7 @@ def load_backend(
     parallel: int | None,
     announce: Callable[[str], None],
 ) -> Iterator[LoadBackend]:
-    """What loads tables, for as long as the block lasts.
+    """The backend that loads tables, for as long as the block lasts.
 
     Without `parallel` there are two connections for each core that loads.
 
@@ -96,7 +96,7 @@ def load_backend(
 
 
 def parallel_loads() -> int:
-    """How many connections load at once: servers are the limit, and two a core keep them busy."""
+    """Number of parallel load connections: the server is the limit, and two a core keep it busy."""
     return max(2, min(16, LOADS_A_CORE * (os.cpu_count() or 1)))
 
 
@@ -104,7 +104,7 @@ def parallel_loads() -> int:
 def _generators(
     asked: ClusterAsked, targets: Sequence[Target], most_users: int, announce: Callable[[str], None]
 ) -> Iterator[Cluster]:
-    # Ray takes a second to import: only who asks for a cluster pays for it.
+    # Ray takes a second to import: only runs on a cluster pay for it.
     from loadstone.cluster.cluster import Cluster
     from loadstone.cluster.on_ray import GeneratorRequest, generators
     from loadstone.cluster.partition import refuse_too_many, refuse_unreachable
@@ -115,7 +115,8 @@ def _generators(
         cluster = Cluster(links, asked.on_node_loss, announce)
         hosts = {one.node: one.host for one in cluster.facts}
         refuse_unreachable(targets, hosts, socket.gethostname())
-        # Which of an experiment's targets a step drives is not known yet: ports are those to all.
+        # Which of an experiment's targets a step drives is not known yet, so ports to all are
+        # counted.
         refuse_too_many(most_users, len(targets), cluster.facts)
         announce(
             counted(

@@ -1,4 +1,4 @@
-"""Runs are set beside each other."""
+"""Comparison of runs, as `loadstone compare` does it."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compared:
-    """What runs have in common and what not, and how much faster each side is than the first."""
+    """What runs have in common, where they differ, and how each side compares to the first."""
 
     matrix: Matrix
-    """By workload, users and rate, each side with its figures and its change."""
+    """Figures and changes of each side, by workload, users and rate."""
     differences: Differences
-    """What differs between the sides: settings, versions, hosts."""
+    """Differences between the sides: settings, versions, hosts."""
 
     def __str__(self) -> str:
-        """As `loadstone compare` prints it."""
+        """The text that `loadstone compare` prints."""
         return as_text(sections(self.matrix, self.differences))
 
     @property
     def document(self) -> dict[str, Any]:
-        """As `loadstone compare --json` writes it (docs/comparing.md)."""
+        """The document that `loadstone compare --json` writes (docs/comparing.md)."""
         return comparison_document(self.matrix, self.differences, ())
 
     @property
@@ -90,9 +90,9 @@ def _row(cell: MatrixCell, against: Against) -> tuple[object, ...]:
 
 
 def compare(paths: Sequence[Path], by: str | None = None) -> Compared:
-    """Compare runs, each in its folder, the first with all others.
+    """Compare the first run with all others; each path is a run's folder.
 
-    `by`: `target` or the name of a factor, where sides are not the runs themselves.
+    `by`: `target` or the name of a factor, if the sides are not the runs themselves.
 
     Raises:
         ComparisonError: there is nothing to compare, or a run is named twice.
@@ -105,7 +105,7 @@ def compare(paths: Sequence[Path], by: str | None = None) -> Compared:
                 say("{run} is named twice", run=path), say("a run does not differ from itself")
             )
     labels = [path.name for path in resolved]
-    if len(set(labels)) < len(labels):  # copied from several machines under one name
+    if len(set(labels)) < len(labels):  # copied from several machines under the same name
         labels = [str(path) for path in paths]
     kept = map(read_run, paths)
     runs = [as_run(label, each) for label, each in zip(labels, kept, strict=True)]

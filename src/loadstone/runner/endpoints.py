@@ -1,4 +1,4 @@
-"""A target's URL with the password that belongs to it."""
+"""A target's URL resolved to an endpoint with its password."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DEFAULT_SCHEMA = "sbtest"
 
 
 def resolved(request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint:
-    """The endpoint that is asked for; `prompt` asks a person for a password, where that is wanted.
+    """The requested endpoint; `prompt` asks the user for a password, if one was requested.
 
     The URL that `sandbox start` shows works as it is.
 
     Raises:
         TargetUrlError: a URL or an option cannot be read.
-        TargetError: an option file cannot, or there is no socket where one is meant.
+        TargetError: an option file cannot be read, or there is no socket where one is meant.
     """
     endpoint = family_meant(request).resolve_endpoint(request, prompt=prompt)
     if endpoint.target.database is None:
@@ -32,7 +32,7 @@ def resolved(request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint
 
 
 def _with_sandbox_password(endpoint: Endpoint) -> Endpoint:
-    """Its passwords are in our own folder."""
+    """The endpoint with a sandbox's password, which is in our own folder."""
     target = endpoint.target
     sandbox = sandbox_at(target)
     for account in sandbox.accounts if sandbox else ():
@@ -47,9 +47,10 @@ def _with_sandbox_password(endpoint: Endpoint) -> Endpoint:
 
 
 def at_url(url: str) -> Endpoint:
-    """The endpoint of a URL, with the password where one comes by itself.
+    """The endpoint of a URL, with its password if that is known without asking.
 
-    LOADSTONE_PASSWORD, the user's option file, a sandbox's own folder, or the URL.
+    The password is from LOADSTONE_PASSWORD, the user's option file, a sandbox's own folder, or the
+    URL.
 
     Raises:
         TargetUrlError, TargetError: as `resolved`.
@@ -58,7 +59,7 @@ def at_url(url: str) -> Endpoint:
 
 
 def reach(target: Target) -> Endpoint:
-    """The same of a target that was kept."""
+    """The endpoint of a stored target, with its password as in `at_url`."""
     return at_url(target.url)
 
 

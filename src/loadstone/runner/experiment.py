@@ -1,4 +1,4 @@
-"""An experiment file is run, or resumed where it stopped."""
+"""Runs an experiment file, or resumes one where it stopped."""
 
 from __future__ import annotations
 
@@ -86,37 +86,38 @@ from loadstone.workloads.templates.explain import check_loadable
 
 
 class NoConsent(LoadstoneError):
-    """It would change a server that others use."""
+    """The run would change a server that others use, without the user's consent."""
 
     exit_code = ExitCode.GUARD
 
 
 class NotOnACluster(LoadstoneError):
-    """Other machines cannot drive what is asked for."""
+    """A cluster's machines cannot drive what is requested."""
 
     exit_code = ExitCode.USAGE
 
 
 class ExperimentRequest(Frozen):
-    """What is asked for beside the file."""
+    """Options of a run in addition to the experiment file."""
 
     out: Path = Path("runs")
     observing: Observing = Observing()
     recipe: RecipeAsked | None = None
-    """Where the file is a recipe's."""
+    """The recipe that the file was made from, if any."""
     yes: bool = False
-    """Tables may be made and written to on another machine, and beside foreign tables; global
-    variables of a server that is no sandbox may be set for a while."""
+    """Allow making and writing tables on another machine and next to tables of others, and setting
+    global variables for a while on a server that is not a sandbox.
+    """
     cluster: ClusterAsked | None = None
-    """In place of what the file says of it."""
+    """Replaces the file's cluster."""
     trusted: bool = False
-    """A run that is taken up may be somebody else's."""
+    """Allow resuming a run that may be another user's."""
     protection: Protection = Protection()
-    """Beside what the file says of it."""
+    """Added to the file's protection."""
 
 
 def checked(path: Path) -> ExperimentFile:
-    """The file, once all that needs no server was looked at.
+    """The parsed file, after all checks that need no server.
 
     Raises:
         ExperimentRefused: something in it is wrong, or cannot be done here.
@@ -125,7 +126,7 @@ def checked(path: Path) -> ExperimentFile:
 
 
 def checked_text(text: str, name: str) -> ExperimentFile:
-    """The same of a text; `name` is what messages call it.
+    """The same as `checked`, for a text; messages call it `name`.
 
     Raises:
         ExperimentRefused: as `checked`.
@@ -149,7 +150,7 @@ def _checked_here(file: ExperimentFile) -> ExperimentFile:
 
 
 def changes_of(experiment: Experiment) -> tuple[list[Changes], str | None]:
-    """What targets will have to bear, and why they could not be asked which tables are there."""
+    """The changes made on targets; the second value says why their tables are unknown, if so."""
     servers = Servers(experiment, servers_with(experiment, reach, Quiet(), yes=True))
     try:
         return servers.changes(), None
@@ -158,7 +159,7 @@ def changes_of(experiment: Experiment) -> tuple[list[Changes], str | None]:
 
 
 def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment:
-    """The experiment, driven from these machines where some are asked for.
+    """The experiment, driven by the machines of `asked` if it names some.
 
     Raises:
         NotOnACluster: other machines cannot drive it.
@@ -173,16 +174,16 @@ def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment
 
 
 def protected(experiment: Experiment, more: Protection) -> Experiment:
-    """The experiment, with what the command line says of harm beside what the file says of it."""
+    """The experiment, with the protection of the command line added to that of the file."""
     both = experiment.protection.combined(more)
     return experiment.model_copy(update={"protection": both})
 
 
 def begin(file: ExperimentFile, asked: ExperimentRequest, view: View) -> Finished:
-    """Carry a file out, from its first step on.
+    """Run a file from its first step.
 
     Raises:
-        LoadstoneError: nothing was driven. What ends it later is in what is returned.
+        LoadstoneError: nothing was driven. A later error is in the returned value.
     """
     experiment = protected(on_cluster(file.experiment, asked.cluster), asked.protection)
     if experiment.cluster is None:
@@ -206,11 +207,11 @@ def begin(file: ExperimentFile, asked: ExperimentRequest, view: View) -> Finishe
 
 
 def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
-    """Take a run up where it was left.
+    """Continue a run where it stopped.
 
     Raises:
         StoreError: there is no such run, it is no experiment, or it has all its steps.
-        NotOurs: somebody else began it, and nobody has said that it is meant.
+        NotOurs: another user started it, and the user has not confirmed that it is meant.
         LoadstoneError: as `begin`.
     """
     path = run_folder.find(asked.out, run)
@@ -231,7 +232,7 @@ def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
         )
     check_consent(experiment, yes=asked.yes)
     done = [step for step in before.steps if step.state == "finished"]
-    # Of a run of before tables had marks all that is there is asked for.
+    # A run from before tables had marks is asked for all tables that are there.
     means = servers_with(experiment, reach, view, yes=asked.yes, mark=before_asked.mark)
     with (
         _backend(experiment, view) as backend,
@@ -249,7 +250,7 @@ def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
 
 
 def _backend(experiment: Experiment, view: View) -> AbstractContextManager[StepBackend]:
-    """This machine, or those of its cluster."""
+    """The backend of this machine, or that of the experiment's cluster."""
     places = [place_of(experiment, each) for each in experiment.variants]
     targets = [place.target for place in places if place.target]
     return step_backend(experiment.cluster, targets, experiment.most_users, view.announce)
@@ -274,9 +275,9 @@ def servers_with(
     yes: bool = False,
     mark: str | None = None,
 ) -> ServerSetup:
-    """What its servers are brought up with; `reach` finds the password of a target.
+    """The means to start and prepare the experiment's servers; `reach` finds a target's password.
 
-    `mark`: what its tables bear, where it made some before.
+    `mark`: the mark of its tables, if it made some before.
     """
     known, own = engine.workloads(), mark or new_mark()
 
@@ -306,12 +307,12 @@ def servers_with(
 
 
 def check_consent(experiment: Experiment, *, yes: bool) -> None:
-    """Scripts are driven on what is no sandbox, and global variables set there, as allowed.
+    """Check that scripts and global variables are allowed on targets that are not sandboxes.
 
-    Variables are set as they are for `--prove`.
+    Variables are set in the same way as for `--prove`.
 
     Raises:
-        NoConsent: nobody agreed, or commits of others might be lost.
+        NoConsent: the user did not agree, or commits of others might be lost.
     """
     script = first_script(experiment)
     for variant in experiment.variants:
@@ -342,7 +343,7 @@ _ON_A_SANDBOX = say("[sandbox] instead of [target] measures it on a throwaway se
 
 
 def _targets_of(experiment: Experiment, variant: Variant) -> list[Target]:
-    """The servers that a variant is measured on, but for the experiment's own."""
+    """The servers that a variant is measured on, except those that the experiment starts."""
     target = place_of(experiment, variant).target
     if target is None:
         return []
@@ -351,7 +352,7 @@ def _targets_of(experiment: Experiment, variant: Variant) -> list[Target]:
 
 
 def _check_variables(file: ExperimentFile, view: View) -> None:
-    """Ask a server of each kind what it knows, before any is prepared.
+    """Check variables on a server of each kind, before any is prepared.
 
     Raises:
         ExperimentRefused: it does not know a variable, or one does not change while it runs.
@@ -383,10 +384,10 @@ def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, b
 
 
 def _protector(experiment: Experiment, looked: Sequence[InspectedTarget]) -> Protector:
-    """Who watches its servers; what cannot be watched there is refused now.
+    """The protector of its servers; what cannot be watched there is refused now.
 
     Raises:
-        ConditionError, TargetError: a condition asks for what a server cannot tell.
+        ConditionError, TargetError: a condition needs a value that a server does not have.
     """
     endpoints = [one.endpoint for one in looked]
     by_user = experiment.cluster is not None
@@ -396,7 +397,7 @@ def _protector(experiment: Experiment, looked: Sequence[InspectedTarget]) -> Pro
 
 
 def _capped(experiment: Experiment, looked: Sequence[InspectedTarget]) -> Experiment:
-    """With a climb that ends where any of the servers takes no more, the same for all variants."""
+    """The experiment, with the climb of all variants limited to what every server accepts."""
     search = experiment.search
     for one in looked:
         search = capped(search, [one])
@@ -414,7 +415,7 @@ def _recorder(
     workload = servers.workload(experiment.workloads[0].name)
     drive = experiment.drive.model_copy(update={"seed": experiment.seed})
     plan = step_plan(experiment, workload, targets, drive)
-    # Reports find a member's part of the load here, whichever workload's it is.
+    # Reports look up a member's part of the load here, for every workload.
     plan = plan.model_copy(update={"mix": experiment.members})
     steps = _steps(experiment)
     device = common_device(looked)
@@ -423,7 +424,7 @@ def _recorder(
 
 
 def _steps(experiment: Experiment) -> tuple[Step, ...] | None:
-    """All of them, where they are known before."""
+    """All steps, if they are known beforehand."""
     if experiment.until or experiment.search:
         return None
     return tuple(planned.step for planned in schedule(experiment))
@@ -431,13 +432,13 @@ def _steps(experiment: Experiment) -> tuple[Step, ...] | None:
 
 @dataclass(frozen=True)
 class _How:
-    """What an experiment is run with, besides its file."""
+    """The settings of an experiment's run that are not in its file."""
 
     asked: ExperimentRequest
     view: View
     backend: StepBackend
     notes: Sequence[Message]
-    """Of the preparation."""
+    """Notes made during preparation."""
     protector: Protector
     done: Sequence[StepResult] = ()
     """Steps that were run before it was stopped."""
@@ -476,7 +477,7 @@ def _run_experiment(
 
 
 def _describe(recorder: Recorder, observing: Observing) -> Callable[[str, ReadyServer], None]:
-    """Keeps what surrounds each variant's servers, when it is measured for the first time."""
+    """Records the surroundings of each variant's servers when it is measured for the first time."""
     described: set[str] = set()
 
     def describe(variant: str, standing: ReadyServer) -> None:

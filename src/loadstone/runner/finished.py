@@ -1,4 +1,4 @@
-"""A run that is over, as each way of running gives it back."""
+"""The outcome of a run, as each way of running returns it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from loadstone.runner.view import View
 
 @dataclass(frozen=True)
 class Finished:
-    """What there is of it, whatever ended it."""
+    """A run that is over, whatever ended it."""
 
     result: Result
     folder: Path
     error: LoadstoneError | None = None
-    """What ended it before its time."""
+    """The error that ended it early."""
     interrupted: bool = False
-    """Whether a signal asked for its end."""
+    """Whether a signal ended it."""
     left: tuple[str, ...] = ()
-    """Server variables that are not as they were, a sentence each."""
+    """Server variables that were not restored, one sentence each."""
 
 
 @contextmanager
 def left_is_told(left: Sequence[str], view: View) -> Iterator[None]:
-    """Where an error ends the block, say as well what is left changed on servers."""
+    """If an error ends the block, also report which variables are left changed on servers."""
     try:
         yield
     except BaseException as error:

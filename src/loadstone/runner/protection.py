@@ -1,4 +1,4 @@
-"""Who sees that a load harms nobody."""
+"""The protector of a run's servers, which stops a load before it does harm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loadstone.model.protection import Protection
 from loadstone.model.target import Endpoint, Target, Tls
 
 Reach = Callable[[Target], Endpoint]
-"""A target with its password."""
+"""Returns a target's endpoint with its password."""
 
 
 def protector_of(
@@ -20,10 +20,11 @@ def protector_of(
     *,
     by_user: bool = False,
 ) -> Protector:
-    """Who watches a run on these targets.
+    """The protector of a run on these targets.
 
-    Replicas are logged in to as the first of them is; where there is none, `reach` knows how.
-    `by_user`: the load's sessions are told by their account, as other machines open them too.
+    It logs in to replicas as the user of the first target; without targets, through `reach`.
+    `by_user`: the load's sessions are recognized by their account, because other machines open them
+    too.
     """
 
     def login(target: Target) -> Endpoint:

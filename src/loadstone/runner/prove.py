@@ -1,4 +1,4 @@
-"""The findings of a run are put to the proof, each on the run's own load."""
+"""Tests the findings of a run by experiment, each under the run's own load."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ from loadstone.servers.guard import Consent
 
 
 class NothingToProve(LoadstoneError):
-    """A run whose load cannot be driven again, alternating."""
+    """The run's load cannot be driven again in alternation."""
 
     exit_code = ExitCode.PLAN
 
 
 class TrialAborted(LoadstoneError):
-    """A trial was ended before it did harm, and no other is started."""
+    """A trial was stopped before it did harm, and no other is started."""
 
     exit_code = ExitCode.ABORTED
 
@@ -88,13 +88,13 @@ class TrialAborted(LoadstoneError):
 
 @dataclass
 class Proved:
-    """What came of it."""
+    """The outcome of the proofs."""
 
     result: Result
-    """With the proofs."""
+    """The run's result, with the proofs."""
     not_tried: list[NotTried] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    """Server variables that are not as they were, since somebody else has set them."""
+    """Server variables that were not restored, since another session has set them."""
     interrupted: bool = False
 
 
@@ -110,7 +110,7 @@ class _Candidate:
 
 @dataclass(frozen=True)
 class _Planned:
-    """A trial that will be driven: a `PlannedTrial`."""
+    """A trial that will be driven: implements `PlannedTrial`."""
 
     candidate: _Candidate
     ground: Ground
@@ -146,16 +146,16 @@ class _Planned:
 
 
 def prove(run: Path, proving: Proving, reach: Reach, view: View) -> Proved:
-    """Try the findings of a run, the most telling first, as far as time and consent go.
+    """Test the findings of a run, the most significant first, as far as time and consent allow.
 
     Raises:
         NothingToProve: the run is no plain load on one target.
-        NoConsent: whatever could be tried wants `--yes`.
-        TargetError: the run's server cannot be reached, or has not its tables.
+        NoConsent: every possible trial needs `--yes`.
+        TargetError: the run's server cannot be reached, or does not have its tables.
         StoreError: the run's folder cannot be read or written.
-        LeftChanged: variables that a trial had set cannot be put back.
-        NotOurs: somebody else began the run, and nobody has said that it is meant.
-        TrialAborted: a trial was ended before it did harm.
+        LeftChanged: variables that a trial had set cannot be restored.
+        NotOurs: another user started the run, and the user has not confirmed that it is meant.
+        TrialAborted: a trial was stopped before it did harm.
     """
     ours = vouched.read(run, trusted=proving.trusted)
     _check(run, ours.asked)
@@ -188,14 +188,14 @@ def _try_all(
             proved.not_tried.append(NotTried(cause=outcome.finding.cause, why=say("interrupted")))
             break
         tried.append(outcome)
-        # Kept after each: whoever is killed later has those before. All are corrected together.
+        # Saved after each trial, so that a later kill loses none. All are corrected together.
         proved.result = run_folder.keep_proofs(run, proofs)
         if proved.interrupted:
             break
 
 
 def _protected(plan: Plan, proving: Proving) -> Plan:
-    """The run's plan, with what is said of harm now beside what was said then."""
+    """The run's plan, with the protection requested now added to that of the run."""
     both = plan.protection.combined(proving.protection)
     return plan.model_copy(update={"protection": both})
 
@@ -244,10 +244,10 @@ def _ground(plan: Plan, environment: dict[str, Any], proving: Proving) -> Ground
 def _asked_for(
     run: Path, found: Sequence[Diagnosis], only: Sequence[str]
 ) -> list[tuple[Diagnosis, Finding]]:
-    """Findings, the most telling first: those that were named, or all.
+    """The named findings, or all of them, the most significant first.
 
     Raises:
-        NothingToProve: one that was named was not found.
+        NothingToProve: a named one was not found.
     """
     pairs = [(diagnosis, finding) for diagnosis in found for finding in diagnosis.findings]
     known = [finding.cause for _, finding in pairs]
@@ -266,7 +266,7 @@ def _asked_for(
 
 
 def _look(ground: Ground, reach: Reach, consent: Consent) -> InspectedTarget | None:
-    """What the run's server says of itself now, once its tables were found; `None`: it is gone."""
+    """The server's present state, once its tables were found; `None` if the server is gone."""
     if ground.target is None:
         return None
     workload = ground.plan.workload
@@ -292,7 +292,7 @@ def _chosen(
     looked: InspectedTarget | None,
     proved: Proved,
 ) -> list[_Candidate]:
-    """Findings that can be tried here; of the others it is noted why not."""
+    """The findings that can be tested here; a note says why for each of the others."""
     chosen: list[_Candidate] = []
     unasked: list[Message] = []
     for diagnosis, finding in found:
@@ -319,7 +319,7 @@ def _chosen(
 def _timed(
     chosen: Sequence[_Candidate], ground: Ground, proving: Proving, proved: Proved
 ) -> list[_Planned]:
-    """Those for which there is time, with their part of it."""
+    """The findings that the time allows, each with its share of it."""
     parts = allotted([each.trial for each in chosen], proving.time_s)
     found: list[_Planned] = []
     for each, seconds in zip(chosen, parts, strict=True):
@@ -337,7 +337,7 @@ def _timed(
 def _try(
     run: Path, planned: _Planned, reach: Reach, proved: Proved, view: View
 ) -> tuple[Tried, bool] | NotTried:
-    """Carry a trial out; returns it, and whether a signal ended it."""
+    """Run a trial; returns it, and whether a signal ended it."""
     cause, trial, ground = planned.cause, planned.trial, planned.ground
     experiment, spent = planned.experiment, planned.timing
     at, began = datetime.now(UTC), time.monotonic()
@@ -382,7 +382,7 @@ def _try(
 
 @contextlib.contextmanager
 def _noting_left(servers: Servers, proved: Proved) -> Iterator[None]:
-    """What is left changed is known however a trial ends."""
+    """Record which variables are left changed, however a trial ends."""
     try:
         yield
     finally:
@@ -390,7 +390,7 @@ def _noting_left(servers: Servers, proved: Proved) -> Iterator[None]:
 
 
 def _in_the_run(run: Path, result: Result, candidate: _Candidate, parts: int) -> tuple[float, ...]:
-    """Rates of the step that shows the finding, where its load is driven once more."""
+    """Rates in the step that shows the finding, in parts; empty unless its load is repeated."""
     if candidate.trial.kind != "again":
         return ()
     step = next(
@@ -406,7 +406,7 @@ def _in_the_run(run: Path, result: Result, candidate: _Candidate, parts: int) ->
 
 @dataclass(frozen=True)
 class _Ready:
-    """A trial whose servers are up."""
+    """A trial whose servers are running."""
 
     experiment: Experiment
     servers: Servers
@@ -418,9 +418,9 @@ class _Ready:
 def _bench(
     run: Path, ready: _Ready, spent: Timing, view: View
 ) -> tuple[ExperimentContext, Path, Deadline]:
-    """All that a trial's steps want: they are kept as a run of their own, within the run's folder.
+    """All that a trial's steps need. They are kept as a run of their own inside the run's folder.
 
-    The time that it may take counts from here.
+    The trial's time limit counts from here.
     """
     experiment, servers, load = ready.experiment, ready.servers, ready.load
     workload = servers.workload(experiment.workloads[0].name)

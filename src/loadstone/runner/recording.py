@@ -1,4 +1,4 @@
-"""A run's folder is begun: what was asked, and what surrounds it."""
+"""Starts a run's folder with the request and the surroundings of the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from loadstone.sandbox.programs import PROGRAMS
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run is kept, and what it says that it was asked with."""
+    """Where a run is stored, and the command line that it records."""
 
     out: Path
     """The folder of runs."""
@@ -39,16 +39,16 @@ class Place:
 
 @dataclass(frozen=True)
 class ExperimentAsked:
-    """What the folder of an experiment says beyond that of a plain run."""
+    """What the folder of an experiment records in addition to that of a plain run."""
 
     experiment: Experiment
     steps: tuple[Step, ...] | None
-    """Where they are known before."""
+    """All steps, if they are known beforehand."""
     mark: str
-    """What its tables bear."""
+    """The mark of its tables."""
     recipe: RecipeAsked | None = None
     data_device: str | None = None
-    """The disk that all its servers' data is on."""
+    """The disk with the data of all its servers."""
 
 
 def begin_run(
@@ -58,10 +58,10 @@ def begin_run(
     sources: Sources | None = None,
     of: ExperimentAsked | None = None,
 ) -> Recorder:
-    """The run's folder.
+    """Create the run's folder and return its recorder.
 
-    `sources`: what is read of the servers' hosts, where that is the same for all steps; `of`: what
-    only an experiment has.
+    `sources`: what is read from the servers' hosts, if that is the same for all steps; `of`: the
+    additional facts of an experiment.
 
     Raises:
         StoreError: it cannot be written.
@@ -111,18 +111,18 @@ def _sandbox_facts(sandbox: Sandbox) -> dict[str, Any]:
 
 
 def described(sandbox: Sandbox) -> str:
-    """`MariaDB 10.11.14`."""
+    """The server's name and version: `MariaDB 10.11.14`."""
     labels = PROGRAMS[sandbox.state.family].labels
     return f"{labels.get(sandbox.flavour, sandbox.flavour)} {sandbox.version}"
 
 
 def sampling_of(sources: Sources, began: float) -> Sampling | None:
-    """Reads the sources of all steps, from the run's begin on; `None`: there are none."""
+    """A sampler of all steps' sources from the start of the run; `None` if there are none."""
     return Sampling(sources.watched, began) if sources.watched else None
 
 
 def looking(observing: Observing, note: Callable[[Message], None]) -> Look:
-    """Reads the counters of each step's own servers and hosts; notes on that are told once."""
+    """A sampler of each step's own servers and hosts; each note about them is reported once."""
     told: set[str] = set()
 
     def look(looked: Sequence[InspectedTarget], began: float) -> Sampling | None:

@@ -1,4 +1,4 @@
-"""The statements of a log are sent again to a target."""
+"""Replays the statements of a log on a target."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ _MOST_NAMES = 5
 
 
 class ReplayRequest(Frozen):
-    """How a log is sent, and what is kept of it."""
+    """How a log is replayed, and what is kept of it."""
 
     how: ReplayOptions
     observing: Observing = Observing()
     protection: Protection = Protection()
     out: Path = Path("runs")
     yes: bool = False
-    """It may change tables of others."""
+    """Allow changes to tables of others."""
 
 
 def replay(
     asked: ReplayRequest, endpoint: Endpoint, dealt: Dealt, lanes: Path, view: View
 ) -> Finished:
-    """Send what was dealt out into the folder `lanes`, each session on its own connection.
+    """Replay the sessions in the folder `lanes`, each on its own connection.
 
     Raises:
-        LoadstoneError: nothing was sent. What ends it later is in what is returned.
+        LoadstoneError: nothing was sent. A later error is in the returned value.
     """
     check_places(asked.observing, 1)
     run_folder.check_writable(asked.out)
@@ -88,11 +88,11 @@ def replay(
 
 
 def _check_writes(endpoint: Endpoint, dealt: Dealt, asked: ReplayRequest) -> None:
-    """Whether data there may be changed: in each schema that the log's statements name.
+    """Check that data may be changed in each schema that the log's statements name.
 
     Raises:
-        GuardError: they have tables of others, or it is another machine, and nobody said `--yes`.
-        TargetError: the server cannot be asked.
+        GuardError: there are tables of others, or it is another machine, without `--yes`.
+        TargetError: the server cannot be queried.
     """
     target = endpoint.target
     if not asked.how.writes or asked.yes or sandbox_at(target) is not None:

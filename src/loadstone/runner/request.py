@@ -1,4 +1,4 @@
-"""What is asked of a run, and the plan that it makes."""
+"""The request for a run, and the plan made from it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from loadstone.runs import run_folder
 from loadstone.servers.facts import Layout as LayoutKind
 
 _ANY_SIZE = 2_000_000_000
-"""Stands for a size that is not known yet when the plan is looked at for the first time."""
+"""Placeholder for an unknown size when the plan is checked for the first time."""
 
 
 class MixedIn(Frozen):
-    """One of several workloads at once: what would be asked of it alone, and its part."""
+    """One of several workloads in a mix: its request if it were alone, and its share."""
 
     name: str
     users: int | None
@@ -43,11 +43,11 @@ class MixedIn(Frozen):
 
 
 class Request(Load):
-    """What is asked of a run: a workload or a mix, a load on it, and where it is kept."""
+    """The request for a run: a workload or a mix, a load, and where the run is stored."""
 
     workload: str
     file: str | None = None
-    """Where the workload is one."""
+    """The workload file, if the workload is one."""
 
     layout: LayoutKind
     writes: bool
@@ -59,24 +59,26 @@ class Request(Load):
     foreign_keys: bool = False
     partitions: int = 0
     book: int = 0
-    """Of `ledger`: what tells this run's entries from all others."""
+    """For `ledger`: distinguishes this run's entries from all others."""
 
     mix: tuple[MixedIn, ...] = ()
-    """Several workloads at once; `workload` is then the names of all, `ladder` all their users."""
+    """The workloads of a mix; `workload` then has all their names, and `ladder` the sum of their
+    users.
+    """
 
     observing: Observing = Observing()
     yes: bool = False
-    """Also beside tables that are neither Loadstone's nor in sysbench's layout."""
+    """Also run next to tables that are neither Loadstone's nor in sysbench's layout."""
     out: Path
     storage_engine: str = "innodb"
     server: str | None = None
     settings: dict[str, str] = {}
     template: Template | None = None
-    """Where the workload is a file."""
+    """The parsed file, if the workload is one."""
 
     @property
     def wanted_as(self) -> str:
-        """What `prepare` and `run` call the workload."""
+        """The workload's name in messages of `prepare` and `run`."""
         return self.file or self.workload
 
     @property
@@ -87,24 +89,24 @@ class Request(Load):
 
     @property
     def reads_by_file(self) -> bool:
-        """Whether statements of a file are driven, and all that is driven claims to read.
+        """Whether statements of a file are driven, and all of them are declared to read only.
 
-        The server then holds each connection to it.
+        The server then enforces this on each connection.
         """
         return not self.writes and any(one.template for one in self.alone)
 
     @property
     def alone(self) -> tuple[Request, ...]:
-        """A request for each workload; itself, where there is one."""
+        """A request for each workload of a mix; the request itself if it is not a mix."""
         return tuple(one.request for one in self.mix) or (self,)
 
     @property
     def most_connections(self) -> int:
-        """The same, and the connections that say nothing."""
+        """As `most_users`, plus the idle connections."""
         return self.most_users + self.drive.idle
 
     def plan_of_all(self, targets: Sequence[Target], data: Sequence[Data]) -> Plan:
-        """The plan on tables that are there: those of each workload, in the order of `alone`."""
+        """The plan for existing tables: those of each workload, in the order of `alone`."""
         plan = self.plan(targets, data[0])
         if not self.mix:
             return plan
@@ -126,7 +128,7 @@ class Request(Load):
         return plan.model_copy(update={"workload": all_of_them, "mix": mix})
 
     def plan(self, targets: Sequence[Target], data: Data) -> Plan:
-        """The plan on tables that are there."""
+        """The plan for existing tables."""
         load = {name: getattr(self, name) for name in Load.model_fields}
         workload = WorkloadSpec(
             name=self.workload,
@@ -151,18 +153,18 @@ MixedIn.model_rebuild()
 
 
 def any_local(targets: Sequence[Target]) -> bool:
-    """Whether a server may be on this machine, as far as its address says."""
+    """Whether a server may be on this machine, judging by its address."""
     return any(target.is_local for target in targets)
 
 
 def check_request(request: Request, targets: int = 1) -> None:
-    """Whatever can be refused before anything is started.
+    """Refuse whatever can be refused before anything is started.
 
     Raises:
         PlanRefused: the engine has no such workload, option or value.
         TargetError: so many users need more file descriptors than this process may have.
-        StoreError: nothing could be kept.
-        SourceError: a place to read counters from is none.
+        StoreError: the run could not be stored.
+        SourceError: a source of counters is invalid.
     """
     check_places(request.observing, targets)
     data = [
@@ -183,7 +185,7 @@ def check_request(request: Request, targets: int = 1) -> None:
 
 
 def steps_for(plan: Plan) -> Steps:
-    """The steps of a plan: all in their order, or as a search goes on."""
+    """The steps of a plan: all in their order, or as a search chooses them."""
     wanted = plan.search
     if wanted is None:
         return InOrder(steps_of(plan))

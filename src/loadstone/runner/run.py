@@ -1,4 +1,4 @@
-"""A workload, a mix or a file is driven over a ladder of users."""
+"""Runs a workload, a mix or a file over a ladder of users."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SANDBOX_WAREHOUSES = 1
 _USERS_UNASKED = 4000
 _CONNECTIONS_BESIDE_USERS = 50
 Way = Callable[[Endpoint], Endpoint]
-"""A sandbox's endpoint as the load is to reach it: its TLS, its compression."""
+"""Changes a sandbox's endpoint to the one that the load uses: its TLS, its compression."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,15 @@ class Throwaway:
 
     endpoint: Endpoint
     notes: tuple[Message, ...]
-    """What it is, for the run's notes."""
+    """Notes for the run that say what the server is."""
 
 
 @contextmanager
 def throwaway(request: Request, view: View, way: Way = lambda there: there) -> Iterator[Throwaway]:
-    """A throwaway server for a request, filled; nothing of it is left after the block.
+    """A throwaway server for a request, with its tables filled; removed completely after the block.
 
     Raises:
-        SandboxError: there is no server to be had, or it does not start.
+        SandboxError: no server program was found, or it does not start.
         TargetError: it refused the tables.
     """
     view.announce(say("starting a throwaway server"))
@@ -87,7 +87,7 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
 
 
 def _sandbox_for(request: Request) -> SandboxSpec:
-    """It takes thousands of users unasked, and more when told."""
+    """The sandbox's settings: they allow thousands of users by default, and more if requested."""
     users = request.most_connections
     return SandboxSpec(
         server=request.server,
@@ -99,11 +99,11 @@ def _sandbox_for(request: Request) -> SandboxSpec:
 def run(
     request: Request, endpoints: Sequence[Endpoint], view: View, notes: Sequence[Message] = ()
 ) -> Finished:
-    """Look at the targets, drive the request there, and keep what came of it.
+    """Inspect the targets, drive the request there, and store the results.
 
     Raises:
         LoadstoneError: nothing was driven: a target, its tables, its rights or its guests forbid
-            it. What ends a run that has begun is in what is returned.
+            it. An error after the start is in the returned value.
     """
     targets = [endpoint.target for endpoint in endpoints]
     with step_backend(request.cluster, targets, request.most_users, view.announce) as backend:
@@ -112,7 +112,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Prepared:
-    """What a plan is run with, once its targets were looked at."""
+    """The inputs of a plan's run, once its targets were inspected."""
 
     recorder: Recorder
     notes: Sequence[Message]
@@ -160,7 +160,7 @@ def _run(
 
 
 def _confirm(prepared: _Prepared) -> list[Message]:
-    """Right before a step: its tables are such as it makes, and others know of it still."""
+    """Check before a step that its tables still fit; renew their mark as in use."""
     notes = prepared.company.renew()
     confirm_all(prepared.tables)
     return notes
@@ -189,7 +189,7 @@ def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finishe
 
 
 def _check_template(request: Request, endpoints: Sequence[Endpoint]) -> None:
-    """See that each server knows what a file's statements mean."""
+    """Check that each server understands a file's statements."""
     if request.template and request.file:
         for endpoint in endpoints:
             init_sql = request.drive.session.init_sql
@@ -197,7 +197,7 @@ def _check_template(request: Request, endpoints: Sequence[Endpoint]) -> None:
 
 
 def _notes_on(data: Sequence[Data]) -> Sequence[Message]:
-    """What the tables' finders said, once where several workloads use the same."""
+    """The notes of the table checks, without duplicates where several workloads share tables."""
     return list(dict.fromkeys(note for one in data for note in one.notes))
 
 
@@ -229,7 +229,7 @@ def _fill(request: Request, endpoint: Endpoint, view: View) -> None:
 
 
 def _layout(request: Request) -> Layout:
-    """The tables of a throwaway server."""
+    """The table layout of a throwaway server."""
     if request.template:
         return layout_of(request.template, request.storage_engine)
     default_tables = request.most_users if request.layout == "bulk" else SANDBOX_TABLES
@@ -247,14 +247,14 @@ def _layout(request: Request) -> Layout:
 
 
 def _warehouses(request: Request) -> int:
-    """How many a throwaway server gets; none unless the workload has some."""
+    """Number of warehouses of a throwaway server; zero unless the workload has some."""
     if request.layout != "tpcc":
         return 0
     return request.warehouses or SANDBOX_WAREHOUSES
 
 
 def _durable(sandbox: Sandbox) -> str:
-    """The settings that decide what a commit costs."""
+    """The settings that determine what a commit costs."""
     wanted = PROGRAMS[sandbox.state.family].durable
     settings = sandbox.settings
     return ", ".join(f"{name}={settings[name]}" for name in wanted if name in settings)

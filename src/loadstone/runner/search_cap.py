@@ -1,4 +1,4 @@
-"""How many users a search for the peak may come to."""
+"""The maximum number of users in a search for the peak."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.search import SearchPlan
 
 _CONNECTIONS_LEFT_FREE = 5
-"""For whoever else needs the server while a climb takes all it may."""
+"""Connections left for others who need the server while a climb takes all the rest."""
 
 
 def capped(wanted: SearchPlan | None, looked: Sequence[InspectedTarget]) -> SearchPlan | None:
-    """A climb ends where a server takes no more connections."""
+    """The search, its climb limited to the connections that the servers accept."""
     if wanted is None or not wanted.peak:
         return wanted
     room = [

@@ -1,6 +1,6 @@
-"""Tables are made and filled, and somebody sees how it goes.
+"""Makes and fills tables, and reports the progress.
 
-Importing is most of what a short load costs: nothing that only a run needs is imported here.
+Importing is most of what a short load costs, so nothing that only a run needs is imported here.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ class Filling:
 
     consent: Consent
     begin: BeginLoad = engine.load
-    """What drives the load: this machine's engine, or a cluster."""
+    """Starts the load: on this machine's engine, or on a cluster."""
     mark: str | None = None
-    """What new ones are to bear, where that is known before."""
+    """The mark for new tables, if it is known beforehand."""
 
 
 def fill(plan: LoadPlan, endpoint: Endpoint, how: Filling, view: View) -> LoadEnd:
     """Make and fill the tables of a plan.
 
     Raises:
-        GuardError: tables of others are in the way, or somebody else is at work there.
+        GuardError: tables of others are in the way, or another process is at work there.
         TargetError: the server cannot be reached, or refused.
-        Interrupted: a signal came; the same call goes on where it was left.
+        Interrupted: a signal came; the same call continues where this one stopped.
     """
     with Interrupts() as interrupts:
         with view.load() as watcher:
             loader = Loader(endpoint, how.consent, watcher, interrupts, how.begin, how.mark)
             end = prepare(plan, loader)
-        # A wish of the last moment: what would come after the load does not begin.
+        # A signal at the last moment: the caller must not start what follows the load.
         interrupts.check()
         return end

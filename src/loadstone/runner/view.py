@@ -1,4 +1,4 @@
-"""How a run goes, told to whoever asked for it: a terminal, a page, or nobody."""
+"""Progress of a run, shown on a terminal, on a page, or not at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PlannedTrial(Protocol):
 
     @property
     def cause(self) -> str:
-        """The finding that it tries."""
+        """The finding that it tests."""
 
     @property
     def trial(self) -> Trial:
@@ -33,60 +33,60 @@ class PlannedTrial(Protocol):
 
     @property
     def seconds(self) -> float:
-        """The most that it may take, starting servers not counted."""
+        """Maximum duration, without the start of servers."""
 
     @property
     def timing(self) -> Timing:
-        """How that time is spent."""
+        """How that time is divided."""
 
     @property
     def own_servers(self) -> bool:
-        """Whether it starts throwaway servers of its own."""
+        """Whether it starts its own throwaway servers."""
 
     @property
     def steps(self) -> int:
-        """How many steps it has."""
+        """The number of steps."""
 
 
 class View(Protocol):
-    """Each method returns quickly: the load's records wait meanwhile."""
+    """Receives a run's progress. Methods must return quickly: the load's records wait for them."""
 
     @property
     def command_line(self) -> tuple[str, ...]:
-        """What was typed, without passwords; run.json keeps it."""
+        """The command line as typed, without passwords; run.json keeps it."""
 
     def announce(self, line: str) -> None:
-        """One line of progress."""
+        """Show one line of progress."""
 
     def will_change(self, line: str) -> None:
-        """What will be dropped, made or set on a server of yours, before any of it is."""
+        """Announce what will be dropped, made or set on the user's server, before it is."""
 
     def begun(self, folder: Path) -> None:
-        """The run's folder is there."""
+        """The run's folder has been created."""
 
     def steps(
         self, plan: Plan, planned: int | None, *, long: bool = False
     ) -> AbstractContextManager[Observer]:
-        """Whoever watches the steps; `planned`: how many, where that is known.
+        """The observer of the steps; `planned` is their number, if it is known.
 
-        `long`: of an experiment, which may take hours.
+        `long`: the steps are those of an experiment, which may take hours.
         """
 
     def load(self) -> AbstractContextManager[LoadObserver]:
-        """Whoever watches a bulk load."""
+        """The observer of a bulk load."""
 
     def proving(self, trials: Sequence[PlannedTrial], not_tried: int) -> None:
-        """The trials that will be driven, and how many findings are not tried."""
+        """Show the trials that will be driven, and how many findings are not tested."""
 
     def trial(self, planned: PlannedTrial) -> None:
-        """One of them begins."""
+        """A trial starts."""
 
     def left(self, changed: Sequence[str]) -> None:
-        """Server variables that are not as they were, where an error ends it: a sentence each."""
+        """After an error, show which server variables were not restored, one sentence each."""
 
 
 class Silence:
-    """Watches steps and loads, and shows nothing."""
+    """An observer of steps and loads that shows nothing."""
 
     def on_step_begin(self, step: Step) -> None:
         """Show nothing."""
@@ -114,10 +114,10 @@ class Silence:
 
 
 class Quiet:
-    """Shows nothing: the view of a program that only wants the run."""
+    """A view that shows nothing, for programs that only want the run."""
 
     def __init__(self, command_line: tuple[str, ...] = ("python",)) -> None:
-        """`command_line`: what run.json says that the run was asked with."""
+        """`command_line` is what run.json records as the command."""
         self.command_line = command_line
 
     def announce(self, line: str) -> None:
@@ -146,4 +146,4 @@ class Quiet:
         """Show nothing."""
 
     def left(self, changed: Sequence[str]) -> None:
-        """Show nothing: the error's notes have it."""
+        """Show nothing: the error's notes have the list."""

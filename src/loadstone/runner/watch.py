@@ -1,4 +1,4 @@
-"""A server is watched while somebody else drives it."""
+"""Watches a server while another program drives it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from loadstone.runs import run_folder
 
 
 class WatchRequest(Frozen):
-    """What is asked of a watch."""
+    """The options of a watch."""
 
     name: str = WATCHED
     duration_s: float = 60.0
-    """At most."""
+    """Maximum duration."""
     observing: Observing = Observing()
     out: Path = Path("runs")
 
@@ -37,12 +37,12 @@ def watch(
 ) -> Finished:
     """Read the counters of servers and their hosts each second, without any load of ours.
 
-    `on_seen` is given each observation as it comes.
+    `on_seen` is called with each observation as it comes.
 
     Raises:
-        SourceError: a place to read counters from is none.
+        SourceError: a source of counters is invalid.
         TargetError: a server cannot be reached.
-        StoreError: nothing can be kept.
+        StoreError: nothing can be stored.
     """
     check_places(asked.observing, len(endpoints))
     run_folder.check_writable(asked.out)

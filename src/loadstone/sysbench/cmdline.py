@@ -1,4 +1,4 @@
-"""Takes a command line apart: options, the test, the command. Nothing is judged but the numbers."""
+"""Splits a command line into options, test and command. Only numbers are checked."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from loadstone.sysbench.errors import Refused
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.options import BLOCKS, Kind, Option, for_all_tests, key_of
 
-# Ours may also be written `--compat 1.1`; sysbench's own options never are.
+# Our own options may also be written `--compat 1.1`; sysbench's own never are.
 _VALUE_MAY_FOLLOW = tuple(option.key for option in BLOCKS["ours"] if option.kind is not Kind.BOOL)
 
 
 @dataclass(frozen=True)
 class Given:
-    """An option as it was given: the word, and the text behind `=` if there is any."""
+    """An option as given: the word, and the text after `=` if there is any."""
 
     word: str
     key: str
@@ -27,10 +27,10 @@ class Given:
 
 @dataclass
 class CommandLine:
-    """A command line, taken apart."""
+    """A command line, split into its parts."""
 
     words: tuple[str, ...] = ()
-    """As they were given."""
+    """The words as given."""
     test: str | None = None
     command: str | None = None
     given: dict[str, Given] = field(default_factory=dict)
@@ -38,21 +38,21 @@ class CommandLine:
     of_test: list[Given] = field(default_factory=list)
     """Options that only the test may know."""
     only_in_file: list[str] = field(default_factory=list)
-    """Those of them that a file gave, by key."""
+    """Keys of those that were given in a file only."""
 
     test_option: bool = False
-    """The test was named with `--test`, as 0.5 did."""
+    """The test was named with `--test`, as in 0.5."""
 
     def text(self, key: str) -> str | None:
-        """What was given behind `=`; an empty text where nothing was."""
+        """The text after `=`; empty if there was none."""
         return (self.given[key].text or "") if key in self.given else None
 
 
 def parse(words: Sequence[str]) -> CommandLine:
-    """Take the words apart.
+    """Split the words into options, test and command.
 
     Raises:
-        Refused: a number is none, or there is a word too many.
+        Refused: a number is invalid, or there is a word too many.
     """
     known = for_all_tests()
     line = CommandLine(tuple(words))
@@ -73,7 +73,7 @@ def parse(words: Sequence[str]) -> CommandLine:
 
 
 def _joined(words: Sequence[str]) -> Iterable[str]:
-    """`--compat 1.1` as `--compat=1.1`."""
+    """Turn `--compat 1.1` into `--compat=1.1`."""
     rest = iter(words)
     for word in rest:
         if word.startswith("--") and key_of(word[2:]) in _VALUE_MAY_FOLLOW:
@@ -102,7 +102,7 @@ def _take_test(line: CommandLine, given: Given) -> None:
 def _take(line: CommandLine, given: Given, known: dict[str, Option]) -> None:
     option = known.get(given.key)
     is_switch = option is not None and option.kind is Kind.BOOL
-    # A switch that is neither on nor off is no option at all; of the modes of 1.1, TLS tells later.
+    # A switch that is neither on nor off is unknown; the TLS modes of 1.1 are checked later.
     if option is None or (
         is_switch and given.key != "mysql_ssl" and values.switch(given.text) is None
     ):
@@ -114,7 +114,7 @@ def _take(line: CommandLine, given: Given, known: dict[str, Option]) -> None:
 
 
 def _take_file(line: CommandLine, path: Path, known: dict[str, Option]) -> None:
-    """Lines `name=value`; others are passed over."""
+    """Read the lines `name=value` of a file; all others are ignored."""
     try:
         text = path.read_text(errors="replace")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Who else uses a server: told on stderr, as command lines of sysbench go on."""
+"""Warns on stderr of other users of a server, and announces the test to them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from loadstone.sysbench.targets import Place
 _SHORT = Timeouts(connect_s=3, statement_s=5)
 _LIMITS = ("max_connections", "max_user_connections")
 _NOT_TOLD = (TargetError, pymysql.MySQLError, LookupError, ValueError)
-"""What is asked next says why, in sysbench's words."""
+"""The next query fails with the same error and reports it in sysbench's words."""
 
 
 @contextlib.contextmanager
 def beside_others(places: Sequence[Place], threads: int) -> Iterator[None]:
-    """Warn of those who use these servers, and let others know of a test meanwhile.
+    """Warn of other users of these servers, and announce the test to them while it runs.
 
-    By a connection beside the test's, which adds nothing to what servers count of its statements;
-    it is given up where the test's threads need them all.
+    This takes a connection of its own, which adds nothing to the server's counts of the test's
+    statements; it is closed if the test's threads need all connections.
     """
     share = math.ceil(threads / len(places))
     with contextlib.ExitStack() as stack:
@@ -54,8 +54,8 @@ def beside_others(places: Sequence[Place], threads: int) -> Iterator[None]:
 
 
 def _free(connection: Connection, place: Place) -> int:
-    """How many connections this user may have there, the one that asks among them."""
-    # By SHOW: a SELECT would be counted among those of the test.
+    """How many connections this user may have there, including the one that asks."""
+    # SHOW, because a SELECT would be counted among those of the test.
     with statement_errors(place.endpoint.target), connection.cursor() as cursor:
         cursor.execute(f"SHOW VARIABLES WHERE Variable_name IN {_LIMITS}")
         limits = {str(name).lower(): int(str(value)) for name, value in cursor.fetchall()}
@@ -67,7 +67,7 @@ def _free(connection: Connection, place: Place) -> int:
 
 
 def warn_of_others(connection: Connection, place: Place) -> None:
-    """A line for each run that is active on the same tables, and one about all other clients."""
+    """Print a line for each active run on the same tables, and one about all other clients."""
     target = place.endpoint.target
     with contextlib.suppress(*_NOT_TOLD):
         for one in presence.at_work(connection, target, target.database or ""):
@@ -82,7 +82,7 @@ def warn_of_others(connection: Connection, place: Place) -> None:
 
 
 def _clients(connection: Connection, place: Place) -> Clients:
-    """In one look: a test that is about to start does not wait."""
+    """The other clients, from a single query: a test that is about to start must not wait."""
     return samplers_of(place.endpoint.target).other_clients(
         connection, place.endpoint.target, between_s=0.0
     )

@@ -1,4 +1,4 @@
-"""From the options of 0.4 and 0.5 to those of 1.0, for the tests of that time."""
+"""Translates the options of 0.4 and 0.5 into those of 1.0, for the tests of those versions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NONTRX = {
 
 
 def in_words_of_1_0(given: Mapping[str, str]) -> dict[str, str]:
-    """The same options by the names that 1.0 gave them; what it dropped is left out."""
+    """The same options by their names in 1.0; those that 1.0 dropped are left out."""
     renamed: dict[str, str] = {}
     for key, text in given.items():
         if key in _NEW_NAMES:

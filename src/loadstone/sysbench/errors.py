@@ -1,4 +1,4 @@
-"""How the drop-in ends when it cannot go on: with exit code 1 as sysbench, or a script's own."""
+"""Errors that end the drop-in: with exit code 1, as in sysbench, or with a script's own."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from loadstone.model.errors import LoadstoneError
 
 
 class Refused(LoadstoneError):
-    """A line on stderr: the command line cannot be read, or names what there is not."""
+    """A line on stderr: the command line cannot be read, or names something unknown."""
 
 
 class ScriptExit(LoadstoneError):
-    """A script has called os.exit(): nothing more is said."""
+    """A script has called os.exit(): nothing more is printed."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"the script ended with {code}")

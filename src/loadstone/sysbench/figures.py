@@ -1,4 +1,4 @@
-"""Adds up what the engine's samples tell of a stretch of the run."""
+"""Adds up the engine's samples over a stretch of the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loadstone.runs.aggregates import ExactLatency
 
 @dataclass
 class OfThread:
-    """What one thread did; times are of its events' latencies."""
+    """The events of one thread; times are their latencies."""
 
     events: int = 0
     busy_s: float = 0.0
@@ -23,7 +23,7 @@ class OfThread:
     max_s: float = 0.0
 
     def add(self, share: Share) -> None:
-        """Take in an interval."""
+        """Add an interval."""
         self.events += share.events
         self.busy_s += share.busy_ns / 1e9
         self.min_s = min(self.min_s, share.min_ns / 1e9)
@@ -39,7 +39,7 @@ class Spread:
 
     @classmethod
     def of(cls, found: Iterable[float], threads: int) -> Spread:
-        """Of these, and of nothing for each thread that is not among them."""
+        """The spread of these values; threads that are missing from them count as zero."""
         numbers = list(found)
         mean = sum(numbers) / threads
         squares = sum((number - mean) ** 2 for number in numbers)
@@ -49,34 +49,34 @@ class Spread:
 
 @dataclass
 class Stretch:
-    """A stretch of a run, from one report to the next. Times count from the window's begin."""
+    """A stretch of a run, from one report to the next. Times count from the start of the window."""
 
     from_s: float = 0.0
     to_s: float = 0.0
     events: int = 0
     latency: ExactLatency = field(default_factory=ExactLatency)
     values_ns: Counter[int] = field(default_factory=Counter)
-    """How often each latency came, to three digits."""
+    """How often each latency occurred, to three digits."""
 
     by_thread: dict[int, OfThread] = field(default_factory=dict)
-    """Those that had events."""
+    """The threads that had events."""
 
     @property
     def seconds(self) -> float:
-        """How long it was."""
+        """The duration."""
         return self.to_s - self.from_s
 
     def rate(self, count: float) -> float:
-        """So many, a second."""
+        """A count as a rate per second."""
         return count / self.seconds if self.seconds > 0 else 0.0
 
     def add_shares(self, shares: Iterable[Share]) -> None:
-        """Take in what each thread did in an interval."""
+        """Add what each thread did in an interval."""
         for share in shares:
             self.by_thread.setdefault(share.number, OfThread()).add(share)
 
     def percentile_ms(self, percentile: int) -> float:
-        """The latency that so many per cent do not exceed; 0 without events."""
+        """The percentile of the latencies; 0 without events."""
         rank = max(math.ceil(percentile / 100 * self.values_ns.total()), 1)
         for value_ns, count in sorted(self.values_ns.items()):
             rank -= count
@@ -96,7 +96,7 @@ class Figures(Stretch):
     reconnects: int = 0
 
     def add(self, sample: Sample, values_ns: Mapping[int, int]) -> None:
-        """Take in an interval of the engine's, and its latencies."""
+        """Add an interval of the engine's, and its latencies."""
         counts = sample.counts
         self.events += counts.events
         self.reads += counts.reads
@@ -110,16 +110,16 @@ class Figures(Stretch):
 
     @property
     def queries(self) -> int:
-        """All statements."""
+        """The number of all statements."""
         return self.reads + self.writes + self.other
 
     def all_as_other(self) -> None:
-        """Nobody saw an answer: what was sent is neither a read nor a write."""
+        """Count all statements as other: without answers, none is a read or a write."""
         self.other, self.reads, self.writes = self.queries, 0, 0
 
 
 def values_of(lines: Iterable[str]) -> dict[int, int]:
-    """The response times in the lines of a latency log: how often each came."""
+    """The response times in the lines of a latency log: how often each occurred."""
     wanted = [line for line in lines if _is_response(line)]
     if not wanted:
         return {}
@@ -131,5 +131,5 @@ def values_of(lines: Iterable[str]) -> dict[int, int]:
 
 
 def _is_response(line: str) -> bool:
-    """Those above the histogram's range have a line of their own."""
+    """Whether a line has response times; those above the histogram's range have their own line."""
     return hlog.meaning_of(hlog.tag_of(line)).partition("!")[0] == "response"

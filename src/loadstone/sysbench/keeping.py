@@ -1,7 +1,6 @@
-"""`--loadstone-out`: keeps the folder of a run beside what sysbench prints.
+"""`--loadstone-out`: keeps the folder of a run in addition to what sysbench prints.
 
-Server and hosts are looked at meanwhile as `loadstone run` does, so that a script's run can be
-diagnosed, too.
+Server and hosts are sampled as by `loadstone run`, so that a script's run can be diagnosed too.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ class Keeper:
         self._looking: StepSampling | None = None
 
     def begin(self, step: Step) -> None:
-        """Before any connection of the load."""
+        """Start the step, before the load's first connection."""
         self._recorder.begin_step(step)
         if self._sampling:
             self._looking = StepSampling(step, self._recorder, self._sampling, self._server)
             self._looking.begin()
 
     def record(self, step: Step, record: StepRecord) -> None:
-        """One of the engine's, and what was seen meanwhile."""
+        """Record one of the engine's records, and the samples taken since the last one."""
         self._recorder.record(step, record)
         if self._looking:
             self._looking.keep()
@@ -59,7 +58,7 @@ class Keeper:
                 self._looking.align()
 
     def end(self, step: Step, end: End | None) -> None:
-        """The run is over, or broken off where there is no last record."""
+        """Finish the run; without a last record it was aborted."""
         state = end.reason if end else "stopped"
         try:
             if self._looking:
@@ -78,7 +77,7 @@ class Keeper:
 def keeper_of(
     out: Path | None, plan: Plan, endpoints: Sequence[Endpoint], observing: Observing
 ) -> Keeper | None:
-    """What keeps the run, where a folder was asked for.
+    """The keeper of the run, if a folder was requested.
 
     Raises:
         TargetError: a server cannot be asked what it is.

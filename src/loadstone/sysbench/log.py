@@ -1,4 +1,4 @@
-"""sysbench's log: lines on stdout, each with a level that `--verbosity` may keep back."""
+"""sysbench's log: lines on stdout, each with a level that `--verbosity` may suppress."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loadstone.model.message import say
 
 
 class Level(IntEnum):
-    """As `--verbosity` counts them."""
+    """Levels as `--verbosity` counts them."""
 
     FATAL = 0
     CRITICAL = 1
@@ -21,7 +21,7 @@ class Level(IntEnum):
 
 
 class Log:
-    """Writes lines at once: the reader of a pipe sees the second that has just passed."""
+    """Writes each line at once, so that the reader of a pipe is at most a second behind."""
 
     def __init__(self, verbosity: int = Level.NOTICE) -> None:
         self.verbosity = verbosity
@@ -35,15 +35,15 @@ class Log:
         self._say(Level.INFO, text)
 
     def warning(self, text: str) -> None:
-        """`WARNING: …`."""
+        """A `WARNING: …` line."""
         self._say(Level.WARNING, f"WARNING: {text}")
 
     def debug(self, text: str) -> None:
-        """`DEBUG: …`."""
+        """A `DEBUG: …` line."""
         self._say(Level.DEBUG, f"DEBUG: {text}")
 
     def fatal(self, text: str) -> None:
-        """`FATAL: …`, which no verbosity hides."""
+        """A `FATAL: …` line, which is shown at every verbosity."""
         self._say(Level.FATAL, f"FATAL: {text}")
 
     def _say(self, level: Level, text: str) -> None:
@@ -52,8 +52,9 @@ class Log:
 
 
 def aside(text: str) -> None:
-    """A remark of our own: on stderr, so that no parser of the report meets it.
+    """Print a remark of our own on stderr, where no parser of the report finds it.
 
-    In the language of the environment, as sysbench has no such line; its own lines stay English.
+    It is in the language of the environment, as sysbench has no such line; sysbench's own lines
+    stay English.
     """
     print(of_environment()(say("loadstone: {text}", text=text)), file=sys.stderr, flush=True)

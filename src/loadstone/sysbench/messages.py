@@ -17,14 +17,14 @@ from loadstone.sysbench.targets import Place
 
 FORCED_SHUTDOWN = "The --max-time limit has expired, forcing shutdown..."
 
-# The client library's numbers: it has one for whatever keeps a connection from being made.
+# The client library's number for every failure to connect.
 _CANNOT_CONNECT = 2002
 _UNKNOWN_HOST = 2005
 _UNKNOWN_ERROR = 2000
 _GENERAL_STATE = "HY000"
-# PyMySQL keeps the state to itself: those of what `prepare` and `prewarm` meet.
+# PyMySQL does not expose the SQLSTATE: these are for the errors of `prepare` and `prewarm`.
 _STATES = {1044: "42000", 1050: "42S01", 1064: "42000", 1142: "42000", 1146: "42S02"}
-# Tables or columns that are missing, and prepared statements beyond the server's limit.
+# Missing tables or columns, and too many prepared statements for the server.
 _CANNOT_BE_PREPARED = (1146, 1054, 1461)
 _NOT_STARTED = "Thread initialization failed!"
 _LOSSES = {2006: "Server has gone away", 2013: "Lost connection to server during query"}
@@ -33,7 +33,7 @@ _NO_SUCH_NAME = -2
 
 
 def lines_of_run(failure: EngineFailure, plan: Plan, places: Sequence[Place]) -> tuple[str, ...]:
-    """Why a run could not go on after its threads were connected, or why they were not."""
+    """Why a run failed after its threads were connected, or why they were not."""
     if failure.statement is None:
         place = places[failure.target or 0]
         return (
@@ -54,15 +54,15 @@ def lines_of_run(failure: EngineFailure, plan: Plan, places: Sequence[Place]) ->
 
 
 def connection_lines(failure: EngineFailure, place: Place) -> tuple[str, str]:
-    """Why a connection could not be made, as the driver tells it."""
+    """Why a connection failed, in the form that the driver reports."""
     return _connection_lines(place, *_number_and_text(failure, place))
 
 
 def check_loss(error: FirstError, plan: Plan) -> None:
-    """A connection that is lost ends the run, unless its number is to be ignored.
+    """End the run on a lost connection, unless its error number is to be ignored.
 
     Raises:
-        Fatal: it is not.
+        Fatal: it is not ignored.
     """
     ignored = plan.drive.restart_on
     if error.statement is not None or ignored == "all" or error.code in ignored:
@@ -72,7 +72,7 @@ def check_loss(error: FirstError, plan: Plan) -> None:
 
 
 def of_command(error: TargetError, command: str, place: Place) -> Fatal:
-    """What keeps `prepare`, `cleanup` and `prewarm` from connecting."""
+    """The error if `prepare`, `cleanup` or `prewarm` cannot connect."""
     return Fatal(
         *_connection_lines(place, *_cause(error, place.endpoint.target)),
         f"`{command}' function failed: connection creation failed",
@@ -80,14 +80,14 @@ def of_command(error: TargetError, command: str, place: Place) -> Fatal:
 
 
 def of_load(failure: EngineFailure, command: str) -> Fatal:
-    """What ended a load of tables."""
+    """The error that ended a load of tables."""
     if failure.number is None:
         return Fatal(failure.message)
     return of_statement(failure.number, failure.message, command, failure.statement or "")
 
 
 def of_statement(number: int, message: str, command: str, statement: str) -> Fatal:
-    """A statement of `prepare`, `cleanup` or `prewarm` that the server refused."""
+    """The error for a statement of `prepare`, `cleanup` or `prewarm` that the server refused."""
     state = _STATES.get(number, _GENERAL_STATE)
     return Fatal(
         f"mysql_drv_query() returned error {number} ({message}) for query '{statement}'",
@@ -136,7 +136,7 @@ def _unreachable(target: Target, why: int | str) -> str:
 
 
 def _number_of(words: str) -> int | str:
-    """The system's number of an error, by its words, which the engine passes on; else the words."""
+    """The errno whose text the engine passes on; the text itself if there is none."""
     for number in system_errors.errorcode:
         if os.strerror(number).lower() == words.lower():
             return number
@@ -144,9 +144,9 @@ def _number_of(words: str) -> int | str:
 
 
 def _cause(error: TargetError, target: Target) -> tuple[int, str]:
-    """The server's own number and words, or the system's, behind our sentence."""
+    """The number and text of the server's or the system's error that caused ours."""
     cause = error.__cause__
-    # PyMySQL keeps there what the system said.
+    # PyMySQL keeps the system's error there.
     cause = getattr(cause, "original_exception", None) or cause
     if isinstance(cause, socket.gaierror):
         return _unknown_host(target)

@@ -1,4 +1,4 @@
-"""From a command line to the plan that the engine carries out."""
+"""Makes the engine's plan from a command line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from loadstone.sysbench.settings import Settings, seed_of
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
 
-# sysbench gives up when 131,072 events wait; here they may wait until memory becomes an argument.
+# sysbench gives up when 131,072 events wait; here the limit only protects memory.
 _MOST_WAITING = 10_000_000
 _RETRIES = 3
 _MOST_LOADING = 64
@@ -46,10 +46,10 @@ def plan_of(
     given: Values,
     targets: Sequence[Target],
 ) -> Plan:
-    """The run.
+    """The plan of a run.
 
     Raises:
-        Fatal: a value is one that nothing can be done with.
+        Fatal: a value cannot be used.
     """
     shards, users_a_shard = _threads(settings, given)
     try:
@@ -87,10 +87,10 @@ def command_of(
     targets: Sequence[Target],
     users: int,
 ) -> Plan:
-    """A command of a script: so many users carry it out, for as long as it takes.
+    """The plan of a script's command: this many users run it, for as long as it takes.
 
     Raises:
-        Fatal: a value is one that nothing can be done with.
+        Fatal: a value cannot be used.
     """
     try:
         drive = Drive(
@@ -105,10 +105,10 @@ def command_of(
 
 
 def _threads(settings: Settings, given: Values) -> tuple[int, int]:
-    """How many event loops at most, and how many users share one.
+    """The maximum number of event loops, and how many users share one.
 
     Raises:
-        Fatal: each user is to have a thread of its own, and there are too many of them.
+        Fatal: each user is to have its own thread, and there are too many of them.
     """
     if not given.switch("lua_threads"):
         return cores(), USERS_A_SHARD
@@ -122,7 +122,7 @@ def _protocol(given: Values) -> Literal["prepared", "text"]:
 
 
 def workload_of(test: Bundled, settings: Settings, given: Values) -> WorkloadSpec:
-    """What a thread does; options that the workload has no use for change nothing, as there."""
+    """What a thread does; options that the workload does not use are ignored, as in sysbench."""
     known = engine.workloads()[test.workload].options
     options: dict[str, Any] = {}
     for name in known:
@@ -139,10 +139,10 @@ def workload_of(test: Bundled, settings: Settings, given: Values) -> WorkloadSpe
 
 
 def load_of(test: Bundled, settings: Settings, given: Values) -> LoadPlan:
-    """What `prepare` makes.
+    """The tables that `prepare` makes.
 
     Raises:
-        Fatal: a value is one that nothing can be done with.
+        Fatal: a value cannot be used.
     """
     is_bulk = test.layout == "bulk"
     try:
@@ -166,12 +166,12 @@ def load_of(test: Bundled, settings: Settings, given: Values) -> LoadPlan:
 
 
 def _connections(threads: int) -> int:
-    """Two a core keep most servers busy; sysbench would take one for each table at the most."""
+    """Number of connections: two a core, which keeps most servers busy (sysbench: one a table)."""
     return min(max(threads, 2 * (os.cpu_count() or 1)), _MOST_LOADING)
 
 
 def distribution_of(given: Values) -> Distribution:
-    """How ids are drawn.
+    """The distribution of ids.
 
     Raises:
         Fatal: its parameters are out of their range.
@@ -195,7 +195,7 @@ def distribution_of(given: Values) -> Distribution:
 
 
 def restart_on(given: Values) -> Literal["all"] | tuple[str, ...]:
-    """`--mysql-ignore-errors`: numbers, or all."""
+    """The errors of `--mysql-ignore-errors`: numbers, or all."""
     words = given.words("mysql_ignore_errors")
     if "all" in words:
         return "all"
@@ -213,7 +213,7 @@ def _drain_s(settings: Settings) -> float:
 
 
 def _tables(test: Bundled, settings: Settings, given: Values) -> int:
-    """Each thread of `bulk_insert` has a table of its own."""
+    """The number of tables; each thread of `bulk_insert` has its own."""
     return settings.threads if test.layout == "bulk" else given.integer("tables")
 
 

@@ -1,4 +1,4 @@
-"""From a command line of sysbench's to its exit code."""
+"""Runs a command line of sysbench."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ STANDARD_INPUT = "-"
 
 
 def main(words: Sequence[str]) -> int:
-    """Carry out a command line; the exit code.
+    """Run a command line; returns the exit code.
 
-    It is 0, or 1 as in sysbench, or 130 on Ctrl-C, or what a script gave os.exit().
+    It is 0, or 1 as in sysbench, or 130 on Ctrl-C, or what a script passed to os.exit().
 
-    Whatever fails is told in the words, and on the stream, that sysbench has for it.
+    Every failure is reported in sysbench's words and on sysbench's stream.
     """
     log = Log()
     try:
@@ -93,7 +93,7 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
 
         return scripts.only_load(line, settings, given, log)
     if line.test and not is_own_name(line.test) and (path := find_script(line.test)):
-        # The engine and the model take their time to import.
+        # The engine and the model take a while to import.
         from loadstone.sysbench.lua import scripts
 
         return scripts.run_script(path, line, settings, given, log)
@@ -121,7 +121,7 @@ def _run_command(command: str, test: Bundled, asked: tuple[Settings, Values, str
     if command == "help":
         log.notice(usage.test_help(test, Path(called).name))
         return 0
-    # The rest needs the engine and the model, which take their time to import.
+    # The rest needs the engine and the model, which take a while to import.
     if command == "run" and test.name != PARALLEL_PREPARE:
         from loadstone.sysbench import starting
 
@@ -167,7 +167,7 @@ def _options_of_test(line: CommandLine, test: Bundled) -> dict[str, str]:
     found: dict[str, str] = {}
     for given in line.of_test:
         text = _text(known.get(given.key), given.text)
-        # `bulk_insert` declares no options, and so takes any; of a file nothing is refused.
+        # `bulk_insert` declares no options, so it accepts any; unknown ones in a file are ignored.
         if text is None and test.options and given.key not in line.only_in_file:
             raise Refused(f"invalid option: {given.word}")
         if text is not None:
@@ -185,7 +185,7 @@ def _text(option: Option | None, text: str | None) -> str | None:
 
 
 def _check_tls_mode(line: CommandLine) -> None:
-    """`--mysql-ssl` is a switch in 1.0 and a mode in 1.1; both are taken."""
+    """Check `--mysql-ssl`: a switch in 1.0 and a mode in 1.1; both are accepted."""
     given = line.given.get("mysql_ssl")
     if given is None or given.text is None:
         return

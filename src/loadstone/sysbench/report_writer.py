@@ -1,4 +1,4 @@
-"""Who words the reports of a run: sysbench's lines, or the hooks of a script."""
+"""Writes the reports of a run: as sysbench's lines, or through a script's hooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AT_INTERVALS, _AT_THE_END = "report_intermediate", "report_cumulative"
 
 @dataclass(frozen=True)
 class OpenScript:
-    """A script that drives a run, open for questions."""
+    """A script that drives a run, open for queries."""
 
     script: engine.Script
     contents: engine.ScriptContents
@@ -28,18 +28,18 @@ class OpenScript:
 
 @dataclass
 class Teller:
-    """Tells of the figures of a run."""
+    """Reports the figures of a run."""
 
     settings: Settings
     log: Log
     opened: OpenScript | None = None
     uses_driver: bool = True
-    """Without one there is nothing to say of statements."""
+    """Without a driver there are no statements to report."""
     complain: Callable[[str, Sequence[FirstError]], None] = lambda message, refusals: None
-    """Is told why a hook failed (else an empty text), and what servers have refused it."""
+    """Called with why a hook failed (else an empty text), and with the servers' errors for it."""
 
     def interval(self, figures: Figures, tally: Tally) -> None:
-        """One interval is over."""
+        """Report an interval."""
         if self._has(_AT_INTERVALS):
             waiting = {"queue_length": tally.waiting, "concurrency": tally.in_flight}
             self._hook(_of_any(figures, self.settings) | waiting, is_last=False)
@@ -49,18 +49,18 @@ class Teller:
             self.log.notice(line)
 
     def intervals_over(self) -> None:
-        """There will be none any more."""
+        """The last interval was reported."""
         if self._has(_AT_INTERVALS):
             self._close_reports()
 
     def _close_reports(self) -> None:
-        """What `report_json` has opened; each hook has a list of its own."""
+        """Close the lists that `report_json` opened; each hook has its own."""
         if self.opened:
             with told_as_fatal():
                 write(self.opened.script.end_reports())
 
     def report(self, figures: Figures, unfinished: int = 0) -> None:
-        """A checkpoint, or the end."""
+        """Report at a checkpoint, or at the end."""
         if self._has(_AT_THE_END):
             self._hook(_of_all(figures, self.settings), is_last=True)
             self._close_reports()
@@ -72,7 +72,7 @@ class Teller:
         return self.opened is not None and hook in self.opened.contents.hooks
 
     def _hook(self, figures: dict[str, float], *, is_last: bool) -> None:
-        """One that fails has said nothing, and the run goes on."""
+        """Call a hook; if it fails, that is reported, and the run continues."""
         if not self.opened:
             return
         script, failed = self.opened.script, ""
@@ -88,12 +88,12 @@ class Teller:
 
 
 def write(text: str) -> None:
-    """What a script prints: as it is."""
+    """Print a script's output unchanged."""
     print(text, end="", flush=True)
 
 
 def _of_any(figures: Figures, settings: Settings) -> dict[str, float]:
-    """What both hooks get, by the names that scripts know; times in seconds."""
+    """The figures that both hooks get, by the names that scripts know; times in seconds."""
     percentile = settings.percentile
     return {
         "threads_running": settings.threads,
@@ -123,10 +123,10 @@ def _of_all(figures: Figures, settings: Settings) -> dict[str, float]:
 
 @contextlib.contextmanager
 def told_as_fatal() -> Iterator[None]:
-    """What a script refuses is told as sysbench tells it.
+    """Turn a script's errors into those of sysbench.
 
     Raises:
-        Fatal: it refused.
+        Fatal: the script failed.
     """
     try:
         yield

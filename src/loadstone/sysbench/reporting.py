@@ -1,4 +1,4 @@
-"""The lines that sysbench prints of a run: pure functions of its figures."""
+"""The lines that sysbench prints about a run: pure functions of its figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from loadstone.sysbench.figures import Figures, Spread, Stretch
 from loadstone.sysbench.settings import Compat, Settings
 
 _STARS = 40
-# The histogram's steps are sysbench's: 1024 of them from 1 µs to 100 s, even on a log scale.
+# The histogram's steps are sysbench's: 1024 of them from 1 µs to 100 s, equal on a log scale.
 _STEPS = 1024
 _LEAST_MS, _GREATEST_MS = 0.001, 100_000.0
 _STEP = math.log(_GREATEST_MS / _LEAST_MS) / (_STEPS - 1)
@@ -20,7 +20,7 @@ _STEP = math.log(_GREATEST_MS / _LEAST_MS) / (_STEPS - 1)
 def interval_lines(
     figures: Figures, tally: Tally, settings: Settings, uses_driver: bool
 ) -> Iterator[str]:
-    """What `--report-interval` prints each time; with a `--rate` also what waits."""
+    """The lines of each `--report-interval`; with a `--rate` also the queue length."""
     if uses_driver:
         yield interval_line(figures, settings)
     else:
@@ -49,7 +49,7 @@ def interval_line(figures: Figures, settings: Settings) -> str:
 
 
 def plain_interval_line(figures: Figures, settings: Settings) -> str:
-    """The line of one that sends none."""
+    """The line of a test that sends none."""
     percentile = settings.percentile
     latency_ms = figures.percentile_ms(percentile) if percentile else 0.0
     return (
@@ -61,13 +61,13 @@ def plain_interval_line(figures: Figures, settings: Settings) -> str:
 def report(
     figures: Figures, settings: Settings, unfinished: int = 0, uses_driver: bool = True
 ) -> str:
-    """The report at the end, or at a checkpoint: of what came since the checkpoint before it."""
+    """The report at the end, or at a checkpoint, about everything since the last checkpoint."""
     common = report_of_all_tests(figures, settings, unfinished)
     return f"{_statements(figures)}\n{common}" if uses_driver else common
 
 
 def report_of_all_tests(figures: Stretch, settings: Settings, unfinished: int) -> str:
-    """What follows a test's own figures, from the empty line on."""
+    """The lines after a test's own figures, from the empty line on."""
     parts = [
         _general(figures, settings.compat),
         _latencies(figures, settings.percentile),
@@ -134,7 +134,7 @@ def _latencies(figures: Stretch, percentile: int) -> str:
 
 
 def _latency_line(label: str, value_ms: float) -> str:
-    """All values end below each other."""
+    """A line of the report; all values are right-aligned."""
     return f"{label}:" + f"{value_ms:.2f}".rjust(52 - len(label))
 
 
@@ -166,14 +166,14 @@ def histogram(values_ns: Mapping[int, int]) -> Iterator[str]:
 
 
 def _step_of(value_ms: float) -> int:
-    """The least step that is not below the value; the last has all that is above it."""
+    """The smallest step that is not below the value; the last also has all values above it."""
     if value_ms <= _LEAST_MS:
         return 0
     return min(math.ceil(math.log(value_ms / _LEAST_MS) / _STEP), _STEPS - 1)
 
 
 def per_thread(figures: Stretch, threads: int) -> Iterator[str]:
-    """What `--debug` tells of each thread."""
+    """The lines of `--debug` about each thread."""
     yield "Verbose per-thread statistics:"
     yield ""
     for thread in range(threads):

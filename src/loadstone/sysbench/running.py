@@ -1,4 +1,4 @@
-"""Drives a test and prints what sysbench prints while it goes on."""
+"""Drives a test and prints what sysbench prints while it runs."""
 
 from __future__ import annotations
 
@@ -38,40 +38,40 @@ from loadstone.sysbench.targets import Place
 
 _ON_THE_SECOND_S = 0.001
 FORCED = 2
-"""The exit code of sysbench where events were in flight when its patience ended."""
+"""sysbench's exit code if events were in flight when the forced shutdown came."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """All that a run needs to know."""
+    """The inputs of a run."""
 
     plan: Plan
     places: Sequence[Place]
     settings: Settings
     log: Log
     keeper: Keeper | None = None
-    """Keeps the run's folder, where one was asked for."""
+    """Keeps the run's folder, if one was requested."""
 
     dry: bool = False
-    """Nobody sees an answer, so that no statement is a read or a write."""
+    """No answer is seen, so no statement counts as a read or a write."""
 
     opened: OpenScript | None = None
-    """The script that drives it, where one does."""
+    """The script that drives it, if there is one."""
 
     @property
     def step(self) -> Step:
-        """A run of sysbench has one step."""
+        """The only step of a sysbench run."""
         return steps_of(self.plan)[0]
 
 
 def announce(settings: Settings, log: Log) -> None:
-    """The lines before the threads begin."""
+    """Print the lines before the threads start."""
     announce_settings(settings, log)
     announce_threads(log)
 
 
 def announce_settings(settings: Settings, log: Log) -> None:
-    """What all tests are told; those of the host tell more before their threads begin."""
+    """Print the settings of all tests; tests of the host add more before their threads start."""
     log.notice("Running the test with following options:")
     log.notice(f"Number of threads: {settings.threads}")
     if settings.warmup_s:
@@ -95,7 +95,7 @@ def announce_settings(settings: Settings, log: Log) -> None:
 
 
 def stuck(record: Stuck) -> Message:
-    """A script that does not come back, in words."""
+    """A message about a script that does not return."""
     return say(
         "{place} has run for {seconds} s without a statement; other threads may have to wait for"
         " it",
@@ -105,15 +105,15 @@ def stuck(record: Stuck) -> Message:
 
 
 def announce_threads(log: Log) -> None:
-    """Said before threads begin, also by `prepare` with more than one."""
+    """Print the line before threads start, also for `prepare` with more than one."""
     log.notice("Initializing worker threads...\n")
 
 
 def drive(run: Run) -> int:
-    """Drive the test to its end, and report.
+    """Drive the test to its end, and report; returns the exit code.
 
     Raises:
-        Fatal: it could not begin, or an error that is not to be ignored ended it.
+        Fatal: it could not start, or an error that is not to be ignored ended it.
         StoreError: the run's folder cannot be written.
     """
     endpoints = [place.endpoint for place in run.places]
@@ -140,7 +140,7 @@ def drive(run: Run) -> int:
 
 @dataclass
 class _Watched:
-    """The engine's records on their way to stdout."""
+    """Turns the engine's records into the lines on stdout."""
 
     run: Run
     connected: bool = False
@@ -149,13 +149,13 @@ class _Watched:
     since_line: Figures = field(default_factory=Figures)
     since_checkpoint: Figures = field(default_factory=Figures)
     since_begin: int = 0
-    """Events."""
+    """Number of events."""
 
     end: End | None = None
     heard: script_errors.Heard = field(init=False)
     announced: bool = False
     goodbye: list[str] | None = None
-    """What a script prints when all is over, kept for after the report."""
+    """A script's output at the very end, kept until after the report."""
 
     teller: Teller = field(init=False)
 
@@ -165,7 +165,7 @@ class _Watched:
         self.teller = Teller(run.settings, run.log, run.opened, run.opened is None, self._complain)
 
     def take(self, record: StepRecord) -> bool:
-        """Take in the next record; whether it is the last."""
+        """Process the next record; returns whether it is the last."""
         if self.run.keeper:
             self.run.keeper.record(self.run.step, record)
         match record:
@@ -198,7 +198,7 @@ class _Watched:
             messages.check_loss(error, self.run.plan)
 
     def _complain(self, message: str, refusals: Sequence[FirstError]) -> None:
-        """What comes after a load, or beside it, may fail: that is told, and ends nothing."""
+        """Report a failure outside of the load, which does not end the run."""
         for error in refusals:
             self.heard.take(error)
         if message:
@@ -214,7 +214,7 @@ class _Watched:
         return script_errors.lines(failure, errors, self.run.places, self.run.plan, "run")
 
     def announce(self) -> None:
-        """The lines before the threads begin, once."""
+        """Print the lines before the threads start, once."""
         if not self.announced:
             self.announced = True
             announce(self.run.settings, self.run.log)
@@ -232,7 +232,7 @@ class _Watched:
             self.goodbye.append(text)
 
     def _check(self, end: End) -> None:
-        """Raises Fatal where it failed."""
+        """Raise Fatal if the run failed."""
         if not end.error:
             return
         run = self.run
@@ -241,7 +241,7 @@ class _Watched:
         raise Fatal(*messages.lines_of_run(end.error, run.plan, run.places))
 
     def on_silence(self) -> None:
-        """See that the threads are connected in time.
+        """Check that the threads are connected in time.
 
         Raises:
             Fatal: they are not.
@@ -253,9 +253,10 @@ class _Watched:
             raise Fatal(f"Worker threads failed to initialize within {timeout_s} seconds!")
 
     def _begin(self) -> None:
-        """Statements that cannot be prepared end a run before its threads have started, as there.
+        """Print that the threads have started, unless statements must be prepared first.
 
-        Here they are prepared when they are first wanted, which is a moment later.
+        In sysbench a statement that cannot be prepared ends a run before its threads start. Here
+        statements are prepared when first needed, a moment later.
         """
         self.connected = True
         if self.run.plan.drive.protocol == "text" or self.run.opened:
@@ -301,7 +302,7 @@ class _Watched:
             self.since_line = _after(self.since_line)
 
     def report_end(self) -> int:
-        """The last report; the exit code, which tells when the time was not enough."""
+        """Print the last report; returns the exit code, which shows whether the time was enough."""
         settings, log = self.run.settings, self.run.log
         unfinished = self.end.tally.in_flight if self.end else 0
         self.teller.intervals_over()

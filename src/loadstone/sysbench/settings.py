@@ -1,4 +1,4 @@
-"""What a command line asks for, judged before anything is begun."""
+"""The settings of a command line, checked before anything starts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DISTRIBUTIONS = {
     "1.0": ("uniform", "gaussian", "special", "pareto", "zipfian"),
     "1.1": ("uniform", "gaussian", "pareto", "zipfian", "special"),
 }
-# The alias, the option that it stands for, and the value of the alias that says nothing.
+# The alias, the option that it stands for, and the alias's value that means "not given".
 _ALIASES = (
     ("num_threads", "threads", 1),
     ("max_requests", "events", 0),
@@ -34,7 +34,7 @@ _FORCED_SHUTDOWN_SHARE = 5
 
 @dataclass(frozen=True)
 class Settings:
-    """What all tests are told: numbers in seconds say so."""
+    """The settings that all tests have; names of numbers in seconds end in `_s`."""
 
     compat: Compat
     threads: int
@@ -42,7 +42,7 @@ class Settings:
     time_s: int
     rate: int
     forced_shutdown_s: int | None
-    """Counted from the load's begin; `None`: whatever is in flight is waited for."""
+    """Counted from the start of the load; `None`: wait for everything in flight."""
 
     report_interval_s: int
     checkpoints_s: tuple[int, ...]
@@ -57,7 +57,7 @@ class Settings:
 
 
 def compat_of(line: CommandLine) -> Compat:
-    """Which sysbench is asked for.
+    """The requested version of sysbench.
 
     Raises:
         Refused: there is no such version.
@@ -70,7 +70,7 @@ def compat_of(line: CommandLine) -> Compat:
 
 
 def version_of(compat: Compat) -> str:
-    """That of the sysbench that is asked for."""
+    """The version number to print for the requested sysbench."""
     return _VERSIONS[compat]
 
 
@@ -84,17 +84,17 @@ def values_of(line: CommandLine, compat: Compat) -> Values:
 
 
 def _text(option: Option, text: str | None) -> str:
-    """A bare switch is on; anything else without a value has an empty one."""
+    """A bare switch is on; any other option without a value has an empty one."""
     if text is None:
         return "on" if option.kind is Kind.BOOL else ""
     return text
 
 
 def log_of(given: Values) -> Log:
-    """The log with the verbosity that was asked for.
+    """The log with the requested verbosity.
 
     Raises:
-        Refused: there is no such verbosity. It is the one complaint without `FATAL:`.
+        Refused: there is no such verbosity. It is the only complaint without `FATAL:`.
     """
     verbosity = given.integer("verbosity")
     if not 0 <= verbosity <= Level.DEBUG:
@@ -104,11 +104,11 @@ def log_of(given: Values) -> Log:
 
 
 class BadVerbosity(Refused):
-    """It is told on stdout."""
+    """The verbosity is invalid; reported on stdout."""
 
 
 def settings_of(given: Values, compat: Compat, log: Log) -> Settings:
-    """All of it, with the old names given way to the new ones.
+    """All settings, with old names replaced by the new ones.
 
     Raises:
         Fatal: a value is out of its range.
@@ -150,7 +150,7 @@ def settings_of(given: Values, compat: Compat, log: Log) -> Settings:
 
 
 def seed_of(settings: Settings) -> int:
-    """A seed that the engine takes; without one the time is it."""
+    """A seed that the engine accepts; by default it is the time."""
     return (settings.seed or time.time_ns()) % 2**63
 
 
@@ -177,7 +177,7 @@ def _checkpoints_s(given: Values) -> tuple[int, ...]:
 
 
 def _forced_shutdown_s(given: Values, time_s: int) -> int | None:
-    """`off`, `N` seconds after the time limit, or `N%` of it; bare: 5 % of it."""
+    """Parse `off`, `N` seconds after the time limit, or `N%` of it; bare means 5 % of it."""
     text = given.text("forced_shutdown")
     if text == "off" or time_s <= 0:
         return None

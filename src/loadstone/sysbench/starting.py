@@ -1,4 +1,4 @@
-"""`run`: from the options to a test that is driven."""
+"""`run`: makes a test from the options and drives it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from loadstone.workloads.scripts.given import Values
 
 
 def run(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
-    """Drive a test that is built in.
+    """Drive a built-in test; returns the exit code.
 
     Raises:
-        Fatal: it could not begin, or an error ended it.
+        Fatal: it could not start, or an error ended it.
         TargetError: so many threads need more file descriptors than this process may have.
         StoreError: the run's folder cannot be written.
     """
@@ -46,10 +46,10 @@ def drive(
     log: Log,
     opened: OpenScript | None = None,
 ) -> int:
-    """Drive it.
+    """Drive a workload as a test; returns the exit code.
 
     Raises:
-        Fatal: it could not begin, or an error ended it.
+        Fatal: it could not start, or an error ended it.
         TargetError: so many threads need more file descriptors than this process may have.
         StoreError: the run's folder cannot be written.
     """
@@ -59,14 +59,14 @@ def drive(
         targets = [place.endpoint.target for place in places]
         plan = planning.plan_of(name, workload, settings, given, targets)
         endpoints = [place.endpoint for place in places]
-        # What answers without a server has no counters.
+        # A dry run has no server with counters.
         keeper = keeper_of(settings.out, plan, endpoints, Observing(on=not is_dry))
         return running.drive(running.Run(plan, places, settings, log, keeper, is_dry, opened))
 
 
 @contextlib.contextmanager
 def servers(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tuple[Place, ...]]:
-    """The servers; for a dry run one that answers at once and has no tables."""
+    """The servers; for a dry run, one that answers at once and has no tables."""
     places = places_of(given, settings.compat)
     if not is_dry:
         with company.beside_others(places, settings.threads):

@@ -28,7 +28,7 @@ from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place, check_driver, places_of
 from loadstone.workloads.scripts.given import Values
 
-# A large table is read and dropped for as long as it takes.
+# Large tables may take this long to read or drop.
 _PATIENT = Timeouts(connect_s=10, statement_s=86_400)
 _TABLE_EXISTS = 1050
 _PARALLEL_COMMAND = "sysbench.cmdline.call_command"
@@ -36,7 +36,7 @@ _PARALLEL_COMMAND = "sysbench.cmdline.call_command"
 
 @dataclass(frozen=True)
 class _Tables:
-    """The tables of a test, and the server that they are on."""
+    """The tables of a test, and their server."""
 
     test: Bundled
     settings: Settings
@@ -57,7 +57,7 @@ class _Tables:
 
     @property
     def rows(self) -> int:
-        """Of each table."""
+        """The number of rows of each table."""
         return max(self.given.integer("table_size"), 0) if self.test.layout == "sbtest" else 0
 
     @property
@@ -66,7 +66,7 @@ class _Tables:
 
 
 def prepare(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
-    """Make and fill the tables; one that is there already is an error, as in sysbench.
+    """Make and fill the tables; an existing one is an error, as in sysbench.
 
     Raises:
         Fatal: the server refused.
@@ -85,7 +85,7 @@ def prepare(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
             _make_tables_without_primary_key(tables, connection, command)
     code = _load(tables, command)
     if code == ExitCode.OK and not tables.rows and test.layout == "sbtest":
-        # The loader makes no table without a row, and sysbench does.
+        # The loader makes no empty tables, but sysbench does.
         with _connected(tables, command) as connection:
             for name in tables.names:
                 _execute(connection, f"TRUNCATE TABLE {name}", command)
@@ -93,7 +93,7 @@ def prepare(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
 
 
 class _Lines:
-    """What `prepare` says of each table, in the order of the tables."""
+    """The lines of `prepare` about each table, in the order of the tables."""
 
     def __init__(self, tables: _Tables) -> None:
         self._tables = tables
@@ -101,11 +101,11 @@ class _Lines:
         self._said = 0
 
     def creating(self, name: str) -> None:
-        """Before a table is made."""
+        """Print the line before a table is made."""
         self._tables.log.notice(f"Creating table '{name}'...")
 
     def up_to(self, number: int) -> None:
-        """All that is said of the tables up to this one, as far as it was not said yet."""
+        """Print all lines about the tables up to this one that were not printed yet."""
         for name in self._tables.names[self._said : number]:
             self.creating(name)
             if self._rows:
@@ -115,7 +115,7 @@ class _Lines:
         self._said = max(self._said, number)
 
     def on_progress(self, progress: LoadProgress) -> None:
-        """The loader fills all tables side by side: so many could be full by now."""
+        """Print the lines of tables that may be full by now: they are loaded in parallel."""
         if progress.rows_total:
             share = progress.rows / progress.rows_total
             self.up_to(int(share * len(self._tables.names)) + 1)
@@ -133,7 +133,7 @@ def _refuse_tables_that_exist(tables: _Tables, connection: Connection, command: 
 
 
 def _make_tables_without_primary_key(tables: _Tables, connection: Connection, command: str) -> None:
-    """`--secondary`: an index that is not unique in place of the primary key."""
+    """Make tables for `--secondary`: a non-unique index instead of the primary key."""
     layout = tables.load.layout
     numbering = " AUTO_INCREMENT" if layout.auto_increment else ""
     for name in tables.names:
@@ -173,7 +173,7 @@ def _load(tables: _Tables, command: str) -> int:
 
 
 def cleanup(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
-    """Drop the tables by their names, whoever made them, as sysbench does.
+    """Drop the tables by name, even if something else made them, as sysbench does.
 
     Raises:
         Fatal: the server refused.
@@ -213,7 +213,7 @@ def prewarm(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
 
 
 def _read(connection: Connection, name: str, number: int) -> None:
-    """The rows with their texts, then the index on `k`, where there is one."""
+    """Read the rows with their texts, then the index on `k` if there is one."""
     _execute(connection, f"SELECT COUNT(pad) FROM {name}", _PARALLEL_COMMAND)
     with connection.cursor() as cursor:
         cursor.execute(f"SHOW INDEX FROM {name} WHERE Key_name = 'k_{number}'")

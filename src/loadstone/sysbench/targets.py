@@ -1,4 +1,4 @@
-"""The servers that the options of the MySQL driver name."""
+"""The servers given by the options of the MySQL driver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from loadstone.sysbench.settings import Compat
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
 
-# Where sysbench 1.0 looks, which has no options for them.
+# Files that sysbench 1.0 looks for, as it has no options for them.
 _FILES_OF_1_0 = {
     "mysql_ssl_key": "client-key.pem",
     "mysql_ssl_cert": "client-cert.pem",
@@ -30,17 +30,17 @@ NOT_INITIALISED = "failed to initialize the DB driver"
 
 @dataclass(frozen=True)
 class Place:
-    """A server, and how sysbench's messages call it."""
+    """A server, and its name in sysbench's messages."""
 
     endpoint: Endpoint
     called: str
 
 
 def places_of(given: Values, compat: Compat) -> tuple[Place, ...]:
-    """Each socket, or each host with each port.
+    """The servers: one for each socket, or for each host with each port.
 
     Raises:
-        Fatal: a port is none.
+        Fatal: a port is invalid.
     """
     sockets = given.words("mysql_socket")
     if sockets:
@@ -53,7 +53,7 @@ def places_of(given: Values, compat: Compat) -> tuple[Place, ...]:
 
 
 def _by_host(given: Values, compat: Compat, host: str, port: str) -> Place:
-    """`localhost` is the unix socket, whatever the port, as in all clients of the field."""
+    """A server by host and port; `localhost` means the unix socket, as in all MySQL clients."""
     number = values.lenient_int(port)
     called = f"host '{host}', port {number}"
     if host == "localhost":
@@ -64,7 +64,7 @@ def _by_host(given: Values, compat: Compat, host: str, port: str) -> Place:
 
 
 def _local_socket() -> Path:
-    """The first that is there; else the first of all, for the message that it is not."""
+    """The first socket that exists; else the first of the list, for the error message."""
     usual = local_sockets(Surroundings.here())
     return next((place for place in usual if place.is_socket()), usual[0])
 
@@ -89,7 +89,7 @@ def _endpoint(given: Values, compat: Compat, **place: object) -> Endpoint:
 
 
 def _compression(given: Values) -> tuple[Compression, ...]:
-    """`on` is zlib where the server has it; algorithms that are named must be there."""
+    """The compression: `on` is zlib if the server has it; named algorithms are required."""
     if not given.switch("mysql_compression"):
         return ()
     named = given.is_given("mysql_compression_algorithms")
@@ -116,10 +116,10 @@ def _file(given: Values, key: str, usual: str | None) -> Path | None:
 
 
 def check_driver(given: Values, command: str, *more: str) -> None:
-    """See that the driver and its mode are ones that there are.
+    """Check that the driver and its mode exist.
 
     Raises:
-        Fatal: they are not.
+        Fatal: they do not.
     """
     problem = driver_problem(given.text("db_driver"), given.text("db_ps_mode"))
     if problem:
@@ -127,7 +127,7 @@ def check_driver(given: Values, command: str, *more: str) -> None:
 
 
 def driver_problem(driver: str, ps_mode: str) -> str | None:
-    """What is wrong with the driver and its mode, in sysbench's words; `None`: nothing."""
+    """What is wrong with the driver and its mode, in sysbench's words; `None` if nothing is."""
     if driver == "pgsql":
         return "the PostgreSQL driver is not built into Loadstone yet"
     if not driver:

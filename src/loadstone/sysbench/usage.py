@@ -1,4 +1,4 @@
-"""What `--help`, `help` and `--help-loadstone` print."""
+"""The texts of `--help`, `help` and `--help-loadstone`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ docs/sysbench.md says where the two differ.
 
 
 def general_help(compat: str) -> str:
-    """`sysbench --help`."""
+    """The text of `sysbench --help`."""
     blocks = [
         _HEAD,
         "General options:\n" + block(BLOCKS["general"]),
@@ -58,12 +58,12 @@ def general_help(compat: str) -> str:
 
 
 def test_help(test: Bundled, called: str) -> str:
-    """`sysbench oltp_read_write help`."""
+    """The text of `sysbench oltp_read_write help`."""
     return f"{called} options:\n{block(list(test.known_options().values()))}\n"
 
 
 def own_help() -> str:
-    """`sysbench --help-loadstone`."""
+    """The text of `sysbench --help-loadstone`."""
     return _OURS.format(
         options=block(BLOCKS["ours"]).rstrip(), newer=block(BLOCKS["only_in_1_1"]).rstrip()
     )
@@ -79,7 +79,7 @@ def _random(compat: str) -> Sequence[Option]:
 
 
 def block(listed: Sequence[Option]) -> str:
-    """A line an option, the texts below each other."""
+    """A line for each option, with the descriptions aligned."""
     width = max((len(option.usage) for option in listed), default=0)
     return "".join(f"  {option.usage:{width}} {_about(option)}\n" for option in listed)
 

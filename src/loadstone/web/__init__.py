@@ -1,5 +1,6 @@
-"""The live page: a server of its own that reads run folders and asks for what viewers want.
+"""The live page: a separate server that reads run folders and passes on what viewers ask for.
 
-It knows of a run what stands in its folder (`store`), and asks a run for something by a file there
-(`store.wishes`): a run does not know how many look, nor whether anybody does.
+All it knows of a run is what is in the run's folder (`store`). It asks a run for something through
+a file there (`store.wishes`), so a run does not know how many viewers there are, or if there are
+any.
 """

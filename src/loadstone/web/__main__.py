@@ -1,4 +1,4 @@
-"""The process that `web.sidecar` starts: the first line of its input says what it serves."""
+"""The process that `web.sidecar` starts; the first line of its input says what to serve."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from loadstone.web.serving import serve, serve_page
 from loadstone.web.sidecar import Task
 
 NICENESS = 10
-"""Whoever drives the load on this machine goes first."""
+"""Added to this process's niceness, so that a load driven on this machine has priority."""
 
 STAY_S = 2.0
-"""How long nobody has looked when the page goes after its run: a browser may be coming back."""
+"""Seconds without viewers after which the page ends, once its run has: a browser may come back."""
 
 _LOOK_EVERY_S = 0.25
 
 
 def main() -> None:
-    """Serve until the run is over, and the page until nobody looks any more."""
-    # Without a buffer, as what follows the first line is read by somebody else.
+    """Serve metrics until the run is over, and the page until it also has no viewers left."""
+    # Unbuffered, because another reader takes what follows the first line.
     words = open(0, "rb", buffering=0, closefd=False)
     task = Task.model_validate_json(words.readline())
     os.nice(NICENESS)
@@ -48,7 +48,7 @@ class _UntilUnwatched:
         self._words = words
 
     async def over(self, hub: Hub) -> None:
-        """The run has ended, and nobody has looked for a while."""
+        """Return once the run has ended and nobody has looked for a while."""
         await _hear(self._words, [])
         quiet_s = 0.0 if hub.was_viewed else STAY_S
         while quiet_s < STAY_S:
@@ -57,7 +57,7 @@ class _UntilUnwatched:
 
 
 async def _hear(words: BinaryIO, runs: list[Path]) -> None:
-    """Each line is the folder of a run; returns when whoever started us is gone."""
+    """Read run folders, one a line, until the process that started this one is gone."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), words)

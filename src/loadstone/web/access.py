@@ -1,17 +1,17 @@
-"""Who may see the page, and what may change something: looked at before anything else.
+"""Decides who may see the page and who may change something; checked before anything else.
 
-What is kept off, and how:
+What is refused, and how:
 
-- a page of somebody else's that a viewer's browser has open (cross-site requests): a change needs
-  a cookie that browsers send only from our own pages (`SameSite=Strict`), an `Origin` that is ours,
-  and a header that no form can send;
-- a name of somebody else's that leads to this machine (DNS rebinding): `Host` must be an address or
-  a name of this machine;
-- text of a server, or a run's name, that is script: the policy lets only files of this package run,
-  and no element is made from text;
-- whoever else reaches the address, over the network or as another user of this machine: nothing is
-  served without the token, which stands in the link that was printed, or the cookie that a browser
-  is given for it.
+- a page of another site open in a viewer's browser (cross-site requests): a change needs a cookie
+  that browsers send only from our own pages (`SameSite=Strict`), our own `Origin`, and a header
+  that no form can send;
+- another site's name that resolves to this machine (DNS rebinding): `Host` must be an address or a
+  name of this machine;
+- script in a server's text or a run's name: the policy runs only files of this package, and no
+  element is made by parsing text;
+- anyone else who reaches the address, over the network or as another user of this machine: nothing
+  is served without the token, which is in the printed link, or the cookie that a browser gets in
+  exchange for it.
 
 W3C, "Content Security Policy Level 3"; RFC 6265bis, 5.5 "SameSite"; W3C, "Fetch Metadata".
 """
@@ -61,38 +61,39 @@ HEADERS = {
 }
 
 ASKED_BY_PAGE = "x-loadstone"
-"""A header that a page of another site cannot send without being asked for leave first, which it is
-not given."""
+"""A header that a page of another site can send only after a preflight request, which is refused.
+"""
 
 FEWEST_OF_TOKEN = 16
-"""Characters of a token: less could be tried out."""
+"""Minimum length of a token in characters: a shorter one could be guessed by trying."""
 
 COOKIE_S = 24 * 3600
-"""How long a cookie opens the page after the last answer that came with one."""
+"""How many seconds a cookie is valid after the last answer that set it."""
 
 _SAFE = ("GET", "HEAD")
 _OWN_SITES = ("none", "same-origin")
-"""Values of `Sec-Fetch-Site`: typed or opened by another program, or asked by a page of ours."""
+"""Accepted values of `Sec-Fetch-Site`: typed or opened by another program, or sent by our own page.
+"""
 
 
 class TokenTooShort(ValueError):
-    """Anybody could try out all such tokens."""
+    """The token is so short that it could be guessed by trying."""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """What lets a request in: the token, and the cookies that this process has given for it."""
+    """The credentials of this process: its token, and the cookies that it issued for it."""
 
     token: str = field(default_factory=fresh_token)
-    """Asked of everybody; made for this process where nobody has chosen one."""
+    """Required of every client; generated for this process unless the user chose one."""
     is_chosen: bool = False
-    """Somebody has it and uses it again: it is repeated nowhere."""
+    """The user chose the token and may reuse it, so it is never printed or written down."""
     clock: Callable[[], float] = time.monotonic
     secret: bytes = field(init=False, default_factory=lambda: secrets.token_bytes(32))
     cookie_name: str = field(
         init=False, default_factory=lambda: f"loadstone-{secrets.token_hex(8)}"
     )
-    """Cookies know hosts, not ports: each process's has a name of its own."""
+    """Cookies belong to a host, not a port, so each process uses a name of its own."""
 
     def __post_init__(self) -> None:
         if len(self.token) < FEWEST_OF_TOKEN:
@@ -102,20 +103,20 @@ class Keys:
 
     @property
     def shown(self) -> str | None:
-        """The token as it may be written down; `None` where somebody has chosen it."""
+        """The token as it may be written down; `None` if the user chose it."""
         return None if self.is_chosen else self.token
 
     def fresh_cookie(self) -> str:
-        """What a browser is given instead of the token: of this process, and with an end."""
+        """A cookie to use instead of the token: it expires, and only this process accepts it."""
         end = f"{int(self.clock()) + COOKIE_S}"
         return f"{end}.{self._mac(end)}"
 
     def opens(self, given: str | None) -> bool:
-        """Whether it is the token."""
+        """Whether `given` is the token."""
         return given is not None and _same(given, self.token)
 
     def is_cookie(self, given: str | None) -> bool:
-        """Whether it is a cookie of ours that has not come to its end."""
+        """Whether `given` is a cookie of this process that has not expired."""
         end, _, mac = (given or "").partition(".")
         return _same(mac, self._mac(end)) and self.clock() < int(end)
 
@@ -124,12 +125,12 @@ class Keys:
 
 
 def _same(one: str, other: str) -> bool:
-    """In a time that does not tell how much of it is right."""
+    """Compare in constant time, so that timing does not reveal how much of it is right."""
     return hmac.compare_digest(one.encode(), other.encode())
 
 
 def own_names(address: str) -> frozenset[str]:
-    """The names under which a browser may reach this machine; addresses may always be used."""
+    """The names under which a browser may reach this machine; addresses are always allowed."""
     names = {"localhost", address.lower()}
     if not is_loopback(address):
         names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
@@ -137,7 +138,7 @@ def own_names(address: str) -> frozenset[str]:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether only this machine reaches it."""
+    """Whether the address can be reached from this machine only."""
     if address.lower() == "localhost":
         return True
     try:
@@ -147,11 +148,11 @@ def is_loopback(address: str) -> bool:
 
 
 _Refusal = tuple[int, str]
-"""The status, and a message why."""
+"""The HTTP status and the reason."""
 
 
 class Guard:
-    """The outermost layer: refuses, and puts the headers on whatever is answered."""
+    """The outermost ASGI layer: refuses requests, and adds the security headers to every answer."""
 
     def __init__(self, app: ASGIApp, keys: Keys, names: frozenset[str]) -> None:
         self._app = app
@@ -159,7 +160,7 @@ class Guard:
         self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or say why not."""
+        """Pass a request on, or answer why it is refused."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -210,7 +211,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class _Given:
-    """What a request shows of itself."""
+    """The credentials that a request presents."""
 
     cookie: bool
     bearer: bool
@@ -222,7 +223,10 @@ class _Given:
 
 
 def _asked_by_own(scope: Scope, headers: Headers) -> bool:
-    """Whether a browser asks for a page of ours, or from one; what is no browser does not say."""
+    """Whether a browser requests one of our pages, or one of our pages sent the request.
+
+    Clients that are not browsers send no `Sec-Fetch-Site`, and pass.
+    """
     site = headers.get("sec-fetch-site", "none")
     if site in _OWN_SITES:
         return True
@@ -249,7 +253,7 @@ _ANOTHER_SITE = say("the request came from another site")
 
 
 def _is_of(origin: str, host: str) -> bool:
-    # Whoever puts TLS before this server leaves Host as it is: the scheme says nothing here.
+    # A proxy that adds TLS leaves Host unchanged, so the scheme says nothing here.
     try:
         return urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:  # "http://["
@@ -262,11 +266,11 @@ def _refused(refusal: _Refusal, words: Language) -> PlainTextResponse:
 
 
 def _past_the_link(headers: Headers) -> Response:
-    """On to the page without the token, which is to stand in no address bar and no history."""
+    """Redirect to the page without the token, to keep it out of the address bar and the history."""
     if headers.get("sec-fetch-site", "none") in _OWN_SITES:
         return RedirectResponse("/", 303)
-    # Where another site's page has the link, a browser sends no `Strict` cookie along a redirect;
-    # it does when a page of ours asks for the next.
+    # If the link is on another site's page, a browser sends no `Strict` cookie along a redirect; it
+    # does send one when our own page makes the next request.
     return HTMLResponse('<a href="/">Loadstone</a>', headers={"refresh": "0; url=/"})
 
 

@@ -1,4 +1,4 @@
-"""Where a server listens: parsed, bound, and left where other processes find it."""
+"""The address of a server: parsing it, binding it, and publishing it to other processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from loadstone.runs.errors import StoreError
 
 DEFAULT_PORT = 8321
 MARK = ".live.json"
-"""In a folder of runs: where its server listens; locked as long as there is one."""
+"""The file in a folder of runs that says where its server listens; locked while that server runs.
+"""
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 _BACKLOG = 128
@@ -34,14 +35,14 @@ _TOKEN_BYTES = 24
 
 
 class AddressError(LoadstoneError):
-    """Nobody can listen there."""
+    """No server can listen on the address."""
 
     exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True)
 class Address:
-    """A host and a port; port 0 takes a free one."""
+    """A host and a port; port 0 means any free one."""
 
     host: str
     port: int
@@ -53,12 +54,12 @@ class Address:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     def link(self, token: str | None) -> str:
-        """What opens the page; `None`: whoever has chosen the token puts it there."""
+        """The link that opens the page; `None`: the user chose the token and adds it."""
         return _link(self.url, token)
 
 
 def fresh_token() -> str:
-    """A secret for one server, as it can stand in a link."""
+    """A random secret for one server, safe to use in a link."""
     return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
@@ -67,10 +68,12 @@ def _link(url: str, token: str | None) -> str:
 
 
 def parsed(text: str, host: str, port: int) -> Address:
-    """`host:port`, `[::1]:port`, `:port`, or either alone; what is left out is as given.
+    """Parse `host:port`, `[::1]:port`, `:port`, or either alone.
+
+    `host` and `port` are the defaults.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: `text` has none of these forms.
     """
     if text.startswith("["):
         name, bracket, rest = text[1:].partition("]")
@@ -92,7 +95,7 @@ def parsed(text: str, host: str, port: int) -> Address:
 
 
 def listen(address: Address) -> tuple[socket.socket, Address]:
-    """A socket that listens there, and where it really does.
+    """Listen on the address; returns the socket and the address with its actual port.
 
     Raises:
         AddressError: the port is taken, or the address is not one of this machine.
@@ -125,10 +128,10 @@ def _is_taken(error: OSError) -> bool:
 
 @contextlib.contextmanager
 def marked(runs: Path, address: Address, token: str | None) -> Iterator[None]:
-    """While it is entered, `found` leads other processes of this user to this server.
+    """Within the block, `found` leads other processes of this user to this server.
 
-    A second server of the same folder leaves the mark to the first. `token`: `None` where it is not
-    to be written down.
+    A second server of the same folder leaves the mark to the first. `token` is `None` if it must
+    not be written down.
 
     Raises:
         StoreError: the folder of runs cannot be made.
@@ -140,7 +143,7 @@ def marked(runs: Path, address: Address, token: str | None) -> Iterator[None]:
         raise StoreError.from_os("make the folder", runs, error) from error
     try:
         file = safe_open.opened(path, flags=os.O_RDWR | os.O_CREAT)
-    except OSError:  # runs that may only be read are shown all the same
+    except OSError:  # a read-only folder of runs is served without a mark
         yield
         return
     with file:
@@ -150,7 +153,7 @@ def marked(runs: Path, address: Address, token: str | None) -> Iterator[None]:
             yield
             return
         if not _is_own(file):
-            # Whoever has put it there can read what is written into it.
+            # Another user owns or can read the file: the link is not written to it.
             yield
             return
         file.truncate()
@@ -163,7 +166,7 @@ def marked(runs: Path, address: Address, token: str | None) -> Iterator[None]:
 
 
 def found(runs: Path) -> str | None:
-    """The link to this user's server that shows these runs now; `None`: there is none."""
+    """The link to this user's server that shows these runs now; `None` if there is none."""
     try:
         with safe_open.opened(runs / MARK) as file:
             try:
@@ -177,13 +180,13 @@ def found(runs: Path) -> str | None:
 
 
 def _is_own(mark: BinaryIO) -> bool:
-    """Whether it is this user's, and nobody else can read it."""
+    """Whether the file belongs to this user and nobody else can read it."""
     facts = os.fstat(mark.fileno())
     return facts.st_uid == os.geteuid() and not facts.st_mode & 0o077
 
 
 class _Mark(Frozen):
-    """The page's address in a run's folder. People see it, and the folder may be anybody's."""
+    """The page's address in a folder of runs. People read it, and anyone may own the folder."""
 
     url: str = Field(pattern=r"^http://[A-Za-z0-9.:%\[\]_-]+:[0-9]+/$")
     token: str | None = Field(pattern=r"^[A-Za-z0-9_-]+$")

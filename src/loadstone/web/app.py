@@ -1,4 +1,4 @@
-"""The page's server as an ASGI application: what can be asked of it, and who answers."""
+"""The page's server as an ASGI application: its routes and their handlers."""
 
 from __future__ import annotations
 
@@ -36,17 +36,18 @@ from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
 
 DOCUMENT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'"
-"""What a report may do in the browser. Its own policy lets its two scripts run by their hashes;
-this one gives it an origin of its own: whatever it does, it cannot ask this server for anything."""
+"""What a report may do in the browser. Its own policy allows its two scripts by their hashes; this
+one gives it an origin of its own, so whatever it does, it cannot ask this server for anything.
+"""
 
 LARGEST_BODY = 4096
-"""Bytes of a request: a wish has some fifty."""
+"""Maximum bytes of a request body; a wish has about fifty."""
 
 BODY_S = 10.0
-"""How long they may take to come."""
+"""How long a request body may take to arrive."""
 
 DOCUMENTS_AT_ONCE = 2
-"""Reports and comparisons that are being made: each has a core for some seconds."""
+"""Reports and comparisons made at the same time: each keeps a core busy for some seconds."""
 
 _WISHES: dict[str, type[AnyWish]] = {"stop": StopRun, "users": SetUsers, "rate": SetRate}
 
@@ -54,7 +55,7 @@ _WISHES: dict[str, type[AnyWish]] = {"stop": StopRun, "users": SetUsers, "rate":
 def page_app(hub: Hub, keys: Keys, names: frozenset[str]) -> ASGIApp:
     """The live page of a folder of runs.
 
-    `names` are those of this machine under which browsers may ask for it.
+    `names` are the names of this machine that browsers may use.
     """
     return Guard(_Site(hub).app(), keys, names)
 
@@ -141,7 +142,7 @@ class _Site:
         """The runs `a` and `b` of a query.
 
         Raises:
-            UnknownRun: there is none of such a name.
+            UnknownRun: there is no run of such a name.
         """
         a, b = (self._hub.list.find(request.query_params.get(side, "")) for side in ("a", "b"))
         return a, b
@@ -168,7 +169,7 @@ class _Site:
 
 
 def metrics_app(runs: Callable[[], Iterable[Path]]) -> ASGIApp:
-    """`/metrics` of these runs, and nothing else."""
+    """An application that serves `/metrics` of these runs, and nothing else."""
     metrics = Metrics(runs)
 
     async def scrape(request: Request) -> Response:
@@ -178,7 +179,7 @@ def metrics_app(runs: Callable[[], Iterable[Path]]) -> ASGIApp:
 
 
 def _document(made: str) -> Response:
-    """A page of the report's making, which brings scripts of its own."""
+    """A report or a comparison as a response; it brings its own scripts."""
     return HTMLResponse(made, headers={"content-security-policy": DOCUMENT_POLICY})
 
 
@@ -213,19 +214,19 @@ def _parsed(kind: type[AnyWish], document: Any) -> AnyWish:
 
 
 def _number(text: str | None) -> int | None:
-    """What a browser says it had last; it is ours, but anybody may send anything."""
+    """The last event number that a browser reports; `None` if it is not a valid number."""
     if text is None or not text.isascii() or not text.isdigit() or len(text) > 18:
         return None
     return int(text)
 
 
 def _language(request: Request) -> Language:
-    """That of the page that asks."""
+    """The language of the page that sent the request."""
     return named(request.query_params.get("lang", ""))
 
 
 def _problem(why: str) -> dict[str, Any]:
-    """An error, and what it is in other languages."""
+    """An error and its translations."""
     return {"error": why, "told": translations([why])}
 
 

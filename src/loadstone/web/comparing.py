@@ -1,4 +1,4 @@
-"""Two runs compared, as `loadstone compare` does, with a figure of both."""
+"""Comparison of two runs as in `loadstone compare`, with a figure of both."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from loadstone.web.localize import translations
 
 
 def compared(a: Path, b: Path) -> Mapping[str, Any]:
-    """The second run against the first: the document of docs/comparing.md, and their `ladder`.
+    """The second run compared with the first: the document of docs/comparing.md, extended.
 
-    `told` has in other languages what settings mean, and what was not evaluated.
+    It also has `ladder`, the figure of both runs, and translations of what settings mean and of
+    what was not evaluated.
 
     Raises:
         StoreError: one of them cannot be read.
-        ComparisonError: one of them has no step to compare, or both are one.
+        ComparisonError: one of them has no step to compare, or both are the same run.
     """
     runs = _read(a, b)
     found, differing = _compared(runs)
@@ -42,7 +43,7 @@ def compared(a: Path, b: Path) -> Mapping[str, Any]:
 
 
 def comparison_of(a: Path, b: Path, words: Language = ENGLISH) -> str:
-    """A comparison of two runs as a page that needs no network, to hand on.
+    """A comparison of two runs as a self-contained page that can be passed on.
 
     Raises:
         StoreError: as `compared`.

@@ -1,4 +1,4 @@
-"""Why a run is not faster, as far as it has come: the rules over its steps that have ended."""
+"""The live diagnosis of a run: the rules applied to the steps that have ended so far."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from loadstone.web.localize import Translations, translations
 
 
 def findings(run: Path) -> list[dict[str, Any]]:
-    """A diagnosis for each ladder, as docs/diagnosis.md has them in JSON, and its other languages.
+    """A diagnosis for each ladder, in the JSON form of docs/diagnosis.md, with its translations.
 
-    A step that is under way is left out: what it shows after a second says little.
+    The running step is left out: one second of it shows little.
 
     Raises:
         StoreError: a file of the run cannot be read.
@@ -28,7 +28,7 @@ def findings(run: Path) -> list[dict[str, Any]]:
 
 
 def _told(found: Diagnosis) -> Translations:
-    """Every sentence, and every name and unit of a figure."""
+    """Translations of every sentence, and of the names and units of figures."""
     said = [text for one in found.findings for text in (one.sentence, one.remedy)]
     said += [one.proof.sentence for one in found.findings if one.proof]
     evidence = [each for one in found.findings for each in one.evidence]

@@ -1,9 +1,9 @@
-"""One run's journal, followed once for all who look at the run.
+"""One run's journal, followed once for all viewers of the run.
 
-An event's number is the byte of the journal behind the line that it is made from. So a browser
-that comes back says how far it had come, and is told the rest: by this process, or by one that was
-started since and has read the same journal. What is not in a line (findings, whether the run's
-process is there) has no number: it is told anew to everybody who comes.
+An event's number is the byte offset in the journal behind the line that the event is made from. A
+browser that reconnects sends the last number it had and gets the rest: from this process, or from
+one started since that has read the same journal. What is not in a line (findings, whether the run's
+process is alive) has no number and is sent again to every viewer that connects.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from loadstone.web.localize import translations
 from loadstone.web.stream import Notifier, encode
 
 LOOK_EVERY_S = 0.2
-"""How often the journal is looked at: most of what a second takes from the sample to the screen."""
+"""How often the journal is read; this is most of the delay from the sample to the screen."""
 
 ALIVE_EVERY_S = 1.0
 FORGET_AFTER_S = 60.0
-"""How long a run is kept in memory that nobody looks at."""
+"""How long a run without viewers is kept in memory."""
 
 KEPT_EVENTS = 2000
-"""How many of the latest events are kept: who was away for longer is told all anew."""
+"""Maximum number of recent events kept; a viewer that missed more gets a full snapshot."""
 
 KEPT_BYTES = 16 * 1024 * 1024
-"""The most bytes of kept events together."""
+"""Maximum size of the kept events together."""
 
 Judge = Callable[[Path], list[dict[str, Any]]]
-"""Findings of a run, as far as it has come; may take a second of a core."""
+"""Returns the findings of a run so far; may take a second of a core."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,16 @@ class _Numbered:
 
 @dataclass(frozen=True)
 class ViewerCursor:
-    """What one viewer has been told."""
+    """What has been sent to one viewer."""
 
     number: int | None = None
-    """The number of the last event; `None`: nothing yet."""
+    """The number of the last event; `None` if nothing has been sent."""
     extras: int = 0
-    """Version of what has no number."""
+    """Version of the data without a number."""
 
 
 class Feed:
-    """One run, from its folder to any number of viewers."""
+    """The state of one run, read from its folder and sent to any number of viewers."""
 
     def __init__(self, run: Path, judge: Judge, notifier: Notifier) -> None:
         self._run = run
@@ -74,11 +74,11 @@ class Feed:
         self._tail = Tail(run / JOURNAL)
         self._live = LiveRun(run, self._row_of, *_of_asked(run))
         self._guarded = Lock()
-        """Held by the thread that reads, or that makes a picture of what was read."""
+        """Held by the thread that reads, or that takes a snapshot of what was read."""
         self._events: deque[_Numbered] = deque()
         self._kept_bytes = 0
         self._from = 0
-        """Events after this number are kept."""
+        """Only events after this number are kept."""
         self._extras: dict[str, Any] = {
             "findings": None,
             "alive": None,
@@ -93,10 +93,10 @@ class Feed:
         self._judging: asyncio.Task[None] | None = None
         self.viewers = 0
         self.ready = asyncio.Event()
-        """Set when all that was written before somebody looked has been read."""
+        """Set once everything written before the first viewer came has been read."""
 
     async def follow(self) -> None:
-        """Read what is written, until nobody has looked for a while."""
+        """Read the journal as it grows, until nobody has looked for a while."""
         try:
             while self.viewers or time.monotonic() < self._viewed_at + FORGET_AFTER_S:
                 if self.viewers:
@@ -113,12 +113,12 @@ class Feed:
             self.ready.set()
 
     def begin(self, last: int | None) -> ViewerCursor:
-        """For one who says that it had an event of this number last; anybody may say anything."""
+        """The cursor of a viewer that reports `last` as its latest event; `last` is not trusted."""
         is_ours = last is not None and last <= self._tail.at_byte
         return ViewerCursor(last if is_ours else None)
 
     def news(self, told: ViewerCursor) -> tuple[list[bytes], ViewerCursor] | None:
-        """What came since, for one who was told so much; `None`: only a snapshot helps."""
+        """Events since the cursor, and the new cursor; `None` if only a snapshot helps."""
         number = told.number
         if number is None or number < self._from:
             return None
@@ -128,7 +128,7 @@ class Feed:
         return events, ViewerCursor(newest, self._version)
 
     async def snapshot(self) -> tuple[list[bytes], ViewerCursor]:
-        """Everything, for one who has nothing, or was away for too long."""
+        """The complete state, for a viewer that has nothing or was away for too long."""
         number, picture = await asyncio.to_thread(self._picture)
         version = self._version
         events = [encode("snapshot", picture, number), *self._extra_events(ViewerCursor())]
@@ -143,7 +143,7 @@ class Feed:
             return self._tail.at_byte, self._live.snapshot()
 
     def _advance(self) -> tuple[list[_Numbered], bool]:
-        """Read on, on a thread of its own; whether all that is written was read."""
+        """Read on, in a separate thread; returns the events, and whether the end was reached."""
         with self._guarded:
             written = self._tail.read()
             found = [
@@ -178,7 +178,7 @@ class Feed:
             self._judging = asyncio.create_task(self._judge_now())
 
     async def _judge_now(self) -> None:
-        """While the reading goes on: seconds are sent meanwhile."""
+        """Compute the findings while reading goes on, so that samples are still sent."""
         try:
             self._set_extra("findings", await asyncio.to_thread(self._judge, self._run))
         except LoadstoneError as error:
@@ -195,11 +195,11 @@ class Feed:
             self._notifier.notify()
 
     def _row_of(self, step: StepLog) -> StepResult:
-        """The row of result.json where the run had ended before we came; else of the journal."""
+        """The row from result.json if the run ended before we read it; else from the journal."""
         if self._written is None:
             self._written = _written_rows(self._run)
         known = self._written.get(step.step.number)
-        # What ends while we look is not in that file: a run may have been taken up again.
+        # A step that ends while we follow is not in that file, as the run may have been resumed.
         if known is not None and not self.ready.is_set():
             return known
         begin = self._live.begin
@@ -208,7 +208,7 @@ class Feed:
 
 
 def _encoded(number: int, events: list[Event]) -> bytes:
-    """A line's events; the number stands with the last, so that all come again or none."""
+    """A line's events as bytes; only the last has the number: viewers get all again, or none."""
     *before, last = events
     return b"".join(
         [*(encode(one.name, one.data) for one in before), encode(last.name, last.data, number)]
@@ -216,13 +216,13 @@ def _encoded(number: int, events: list[Event]) -> bytes:
 
 
 def _of_asked(run: Path) -> tuple[bool, bool]:
-    """Whether a step may be changed by hand, and whether levels differ by the rate asked for.
+    """Whether a step may be changed by hand, and whether levels differ by the requested rate.
 
-    Levels that a search chooses, or that are compared, are not for hands.
+    Levels chosen by a search, or under comparison, cannot be changed by hand.
     """
     try:
         asked = read_asked(run)
-    except StoreError:  # of another version: the run itself refuses what it does not want
+    except StoreError:  # other version: the run refuses what it does not want
         return True, False
     search = asked.plan.search
     levels = asked.experiment or asked.plan

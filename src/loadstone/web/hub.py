@@ -1,4 +1,4 @@
-"""What all viewers share: the list of runs, and a feed for each run that somebody looks at."""
+"""The state shared by all viewers: the list of runs, and a feed for each run that has viewers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from loadstone.web.stream import COMMENT, Notifier, encode, opening, waited
 
 LIST_EVERY_S = 1.0
 QUIET_S = 10.0
-"""After so long without news a viewer is sent a comment."""
+"""A viewer gets a comment after this many seconds without news."""
 
 
 class Hub:
-    """One server's; everything in it belongs to the event loop's thread."""
+    """The hub of one server; everything in it belongs to the event loop's thread."""
 
     def __init__(self, runs: Path, judge: Judge) -> None:
         self.list = RunList(runs)
@@ -30,7 +30,7 @@ class Hub:
         self._closing = False
 
     async def look(self) -> None:
-        """Look for new runs as long as somebody wants to know."""
+        """Look for new runs as long as there are viewers of the list."""
         while not self._closing:
             if (self.viewers or not self._listed.is_set()) and await asyncio.to_thread(
                 self.list.look
@@ -41,14 +41,14 @@ class Hub:
             await asyncio.sleep(LIST_EVERY_S)
 
     def close(self) -> None:
-        """Let go of all viewers: they come back when there is a server again."""
+        """End all streams; viewers reconnect when there is a server again."""
         self._closing = True
         self._notifier.notify()
         for _, task in self._feeds.values():
             task.cancel()
 
     async def stream(self, run: Path | None, last: int | None) -> AsyncIterator[bytes]:
-        """What one viewer is told, from the event after `last` on, until it goes."""
+        """The events sent to one viewer, from the one after `last` on, until it disconnects."""
         feed = self._feed(run) if run else None
         self.viewers += 1
         self.was_viewed = True
@@ -70,7 +70,7 @@ class Hub:
             await feed.ready.wait()
         listed, told = -1, feed.begin(last) if feed else ViewerCursor()
         while not self._closing:
-            # What is rung while we send is not missed.
+            # Taken first, so that a notice during sending is not missed.
             rung = self._notifier.next_notice()
             if listed != self.list.version:
                 listed = self.list.version
@@ -91,7 +91,7 @@ class Hub:
         return feed
 
     def _forget(self) -> None:
-        """Feeds that have ended because nobody looked for a while."""
+        """Drop feeds that have ended because they had no viewers for a while."""
         for name, (feed, task) in list(self._feeds.items()):
             if task.done() and not feed.viewers:
                 del self._feeds[name]

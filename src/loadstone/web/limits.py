@@ -1,8 +1,8 @@
-"""Connections of the page's server: so many, and each only as long as it is used.
+"""Limits on the connections of the page's server: how many, and how long each may be idle.
 
-uvicorn waits for ever for a request that somebody has begun and does not end, and keeps what a
-client does not fetch. Here a connection without a request goes, and where there are too many the
-oldest of those goes first: whoever looks at a run keeps their place, whatever others open.
+uvicorn waits forever for a request that was started and never completed, and keeps what a client
+does not read. Here a connection without a request is closed, the oldest first where there are too
+many, so the viewers of a run keep their connections, whatever others open.
 """
 
 from __future__ import annotations
@@ -17,40 +17,41 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 MOST_CONNECTIONS = 256
 IDLE_S = 10.0
-"""A connection on which for so long no request was whole and none was being answered is closed."""
+"""A connection is closed after this long without a complete request or an answer under way."""
 
 UNREAD_S = 30.0
-"""How long a client may leave unread what was sent to it; one that is gone is noticed as soon."""
+"""How long a client may leave sent data unread; a vanished client is noticed after the same time.
+"""
 
 
 class Bounded(H11Protocol):
-    """HTTP/1.1 with limits on who may wait for how long."""
+    """HTTP/1.1 with limits on the number of connections and on how long they may wait."""
 
     _asked: RequestResponseCycle | None = None
-    """The request that was the last one when it was looked at before."""
+    """The most recent request at the previous check."""
     _looking: asyncio.TimerHandle | None = None
     _began: float
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Somebody has connected."""
+        """Register a new connection, and close the oldest idle one if there are too many."""
         super().connection_made(transport)
         self._began = time.monotonic()
         bound = transport.get_extra_info("socket")
-        with suppress(OSError):  # a socket of another kind has no such option
+        with suppress(OSError):  # a socket of another kind does not have this option
             bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNREAD_S * 1000))
         self._looking = self.loop.call_later(IDLE_S, self._look)
         if len(self.connections) > MOST_CONNECTIONS:
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """A client has gone, or was let go."""
+        """Remove a connection that was closed by either side."""
         if self._looking:
             self._looking.cancel()
         super().connection_lost(exc)
 
     @property
     def is_answering(self) -> bool:
-        """Whether a request is under way."""
+        """Whether a request is being answered."""
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 
@@ -64,8 +65,8 @@ class Bounded(H11Protocol):
     def _make_room(self) -> None:
         others = cast("set[Any]", self.connections)
         idle = [each for each in others if isinstance(each, Bounded) and not each.is_answering]
-        # There is one at least: this has not asked yet.
+        # There is at least one: this connection has sent no request yet.
         oldest = min(idle, key=lambda each: each._began)
         oldest.transport.abort()
-        # It would go when the loop comes round, and more may come before that.
+        # Otherwise removed only at the loop's next turn, and more connections may come before that.
         others.discard(oldest)

@@ -1,4 +1,4 @@
-"""The runs of a folder, a line each, looked at again and again without being read again."""
+"""The list of a folder's runs, one line each; runs that have not changed are not read again."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from loadstone.web.live_run import workload_of
 from loadstone.web.localize import translations
 
 MOST = 500
-"""Lines: the newest. `loadstone runs list` shows all."""
+"""Maximum number of lines, the newest. `loadstone runs list` shows all."""
 
 _NOT_A_NAME = re.compile(r"[/\\\x00]")
 _LONGEST_NAME = 255
-"""Bytes: NAME_MAX of Linux."""
+"""In bytes: NAME_MAX of Linux."""
 
 _FIRST_LINE = 1
-"""Byte: the line that begins there is read to its end."""
+"""In bytes; the line that starts there is read to its end."""
 
 Line = dict[str, Any]
 _Stamp = tuple[int, int, int, int]
@@ -38,20 +38,20 @@ class UnknownRun(Exception):
 
 @dataclass
 class RunList:
-    """Looks at a folder of runs; what has not changed is known from the last look."""
+    """Scans a folder of runs; reuses the last scan's line of each run that has not changed."""
 
     runs: Path
     version: int = 0
-    """Another one after each look that found something new."""
+    """Changes after each scan that found something new."""
     lines: list[Line] = field(default_factory=list)
     """Newest first."""
 
     _known: dict[str, tuple[_Stamp, Line]] = field(default_factory=dict)
     _begins: dict[str, Line] = field(default_factory=dict)
-    """What first lines say: they never change."""
+    """The contents of first lines, which never change."""
 
     def look(self) -> bool:
-        """Whether anything is new."""
+        """Scan the folder; returns whether anything changed."""
         found = []
         for journal in reversed(run_folder.journals(self.runs)[-MOST:]):
             line = self._line(journal.parent)
@@ -65,12 +65,12 @@ class RunList:
         return True
 
     def _forget(self, shown: set[str]) -> None:
-        """What is kept of runs that are not there any more."""
+        """Drop what is kept of runs that no longer exist."""
         self._known = {name: known for name, known in self._known.items() if name in shown}
         self._begins = {name: begin for name, begin in self._begins.items() if name in shown}
 
     def running(self) -> list[Path]:
-        """The folders of those that go on at this moment."""
+        """The folders of the runs that are running now."""
         newest = run_folder.journals(self.runs)[-MOST:]
         open_ends = [
             one.parent for one in newest if not safe_open.is_there(one.parent / run_folder.RESULT)
@@ -94,14 +94,14 @@ class RunList:
         return run
 
     def _line(self, run: Path) -> Line | None:
-        if not _is_text(run.name):  # no address leads to it, and no text can have it
+        if not _is_text(run.name):  # cannot be part of an address or of a text
             return None
         try:
             stamp = _stamp(run)
         except OSError:  # removed since
             return None
         known = self._known.get(run.name)
-        # A run that was killed leaves its files as they are: only its lock is gone.
+        # A killed run leaves its files unchanged: only its lock is gone.
         if known and known[0] == stamp and known[1]["state"] != "running":
             return known[1]
         line = self._read(run)
@@ -131,7 +131,7 @@ def _is_text(name: str) -> bool:
 
 
 def _stamp(run: Path) -> _Stamp:
-    """What is another one when the run goes on, ends, or is taken up again."""
+    """A value that changes when the run makes progress, ends, or is resumed."""
     journal = (run / JOURNAL).lstat()
     result = run / run_folder.RESULT
     written = result.lstat() if safe_open.is_there(result) else None
@@ -153,17 +153,17 @@ def _of_result(name: str, result: Result) -> Line:
 
 
 def _best(result: Result) -> Line:
-    """The highest mean rate of a level, and the level."""
+    """The highest mean rate of any level, and that level."""
     rated = [(one.tps.mean, one.concurrency) for one in levels(result.steps) if one.tps]
     tps, users = max(rated, default=(None, None))
     return {"best_tps": tps, "best_users": users}
 
 
 def _begin(run: Path) -> Line:
-    """What a journal's first line says.
+    """The contents of a journal's first line.
 
     Raises:
-        StoreError: it is damaged.
+        StoreError: the line is damaged.
     """
     lines = Tail(run / JOURNAL).read(_FIRST_LINE)
     entry = lines[0].entry if lines else None

@@ -1,4 +1,4 @@
-"""A run as its viewers see it, made from the lines of its journal one by one."""
+"""A run as its viewers see it, built from its journal line by line."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ from loadstone.runs.steplog import StepLog
 from loadstone.web.localize import translated_notes, translations
 
 KEPT_S = 900
-"""Seconds of each series that a viewer has: the report has all."""
+"""Seconds of each series that viewers get; the report has all."""
 
 LONGEST_NOTE = 2000
-"""Characters that are shown of one."""
+"""Maximum number of characters shown of one note."""
 
 KEPT_NOTES = 200
 MOST_NOTES = 20
-"""The most notes that are kept of a step."""
+"""Maximum number of notes kept of a step."""
 
 Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that viewers are told."""
+    """Something to send to viewers."""
 
     name: str
     data: Data | None
 
 
 RowOf = Callable[[StepLog], StepResult]
-"""The row of a step that has ended, from the run's folder."""
+"""Returns the row of a step that has ended, from the run's folder."""
 
 _SERVER = SourceName(role="server")
 _HOST = SourceName(role="server-host")
@@ -73,19 +73,19 @@ _MEGA = 1e6
 
 @dataclass
 class LiveRun:
-    """All that the journal said so far, as far as anybody is shown it."""
+    """The state of a run according to its journal so far, as far as viewers see it."""
 
     folder: Path
     row_of: RowOf
     may_change: bool = True
     """Whether rate and users of a running step may be changed by hand."""
     by_rate: bool = False
-    """Whether its levels differ by the rate asked for."""
+    """Whether the run's levels differ by the requested rate."""
     rows: list[StepResult] = field(default_factory=list)
     notes: deque[Message] = field(default_factory=lambda: deque(maxlen=KEPT_NOTES))
     points: dict[str, deque[Point]] = field(default_factory=dict)
     second: Data = field(default_factory=dict)
-    """The last second's figures."""
+    """The figures of the last second."""
     last: Sample | None = None
 
     _log: RunLog = field(init=False)
@@ -95,7 +95,7 @@ class LiveRun:
         self._log = RunLog(self.folder / JOURNAL)
 
     def take(self, entry: Entry) -> Iterator[Event]:
-        """Take in the journal's next line, and say what viewers are to be told of it."""
+        """Process the journal's next line; yields the events for viewers."""
         self._log.add(entry)
         match entry:
             case RunBegin() | RunEnd():
@@ -119,27 +119,27 @@ class LiveRun:
 
     @property
     def begin(self) -> RunBegin | None:
-        """The run's first line, once it was read."""
+        """The run's first line, once it has been read."""
         return self._log.begin
 
     @property
     def has_ended(self) -> bool:
-        """Whether the run said so itself."""
+        """Whether the journal records the run's end."""
         return self._log.end is not None
 
     @property
     def steps_finished(self) -> int:
-        """Steps that were carried out to their end."""
+        """How many steps ran to their end."""
         return sum(step.state == "finished" for step in self._log.steps)
 
     @property
     def current(self) -> StepLog | None:
-        """The step that is under way."""
+        """The running step."""
         steps = self._log.steps
         return steps[-1] if steps and steps[-1].end is None else None
 
     def run(self) -> Data:
-        """What was asked, and how far it came."""
+        """The run's settings and progress."""
         begin, end = self.begin, self._log.end
         return {
             "name": self.folder.name,
@@ -155,7 +155,7 @@ class LiveRun:
         }
 
     def step(self) -> Data | None:
-        """The step that is under way, and what may be asked of it."""
+        """The running step, and which changes may be requested of it."""
         log = self.current
         if log is None:
             return None
@@ -174,7 +174,7 @@ class LiveRun:
         }
 
     def snapshot(self) -> Data:
-        """All of it, for somebody who has nothing yet."""
+        """The complete state, for a viewer that has nothing yet."""
         return {
             "run": self.run(),
             "step": self.step(),
@@ -225,7 +225,7 @@ class LiveRun:
 
     def _end_step(self) -> Iterator[Event]:
         ended = self._log.steps[-1]
-        # A step that a resumed run does again stands there once.
+        # A step that a resumed run repeats is listed once.
         self.rows = [each for each in self.rows if each.step != ended.step.number]
         self.rows.append(self.row_of(ended))
         self.second, self.last = {}, None
@@ -233,7 +233,7 @@ class LiveRun:
         yield Event("row", {"row": row(self.rows[-1]), "told": telling, "ladder": self._ladder()})
 
     def _add(self, at: float, figures: Data) -> Data:
-        """Put the figures that are drawn into their series; returns what was put there."""
+        """Append the drawn figures to their series; returns what was appended."""
         added: Data = {}
         for name in figures.keys() & _DRAWN:
             point = (at, figures[name])
@@ -259,7 +259,7 @@ def workload_of(plan: Data) -> str | None:
 
 
 def row(step: StepResult) -> Data:
-    """A line of the table of steps."""
+    """A row of the table of steps."""
     response = step.latency.response
     return {
         "step": step.step,
@@ -307,7 +307,7 @@ def _of_server(seen: Observation) -> Data:
 
 
 def _of_host(seen: Observation, facts: dict[str, str]) -> Data:
-    """The quoted figures of one second; what is not known is left out, and never nought."""
+    """The displayed figures of one second; an unknown one is left out, never shown as zero."""
     sums = SourceSums()
     sums.add(seen, _ALWAYS)
     host = host_figures(sums, facts, None)
@@ -355,7 +355,7 @@ def _sentence(entry: Changed | Note | SourceEntry | HoldBegin | HoldEnd) -> Mess
 
 
 def _last_of(log: StepLog, what: str, asked: float | None) -> float | None:
-    """What somebody set by hand, else what was asked for."""
+    """The last value set by hand, else the requested one."""
     set_by_hand = [change.value for change in log.changes if change.what == what]
     return set_by_hand[-1] if set_by_hand else asked
 

@@ -1,7 +1,7 @@
-"""Translations of English sentences about a run, for a page that is switched between languages.
+"""Translations of English sentences about a run, for a page that can switch languages.
 
-The page has the English and with it the text in other languages, as it may be switched while it is
-open.
+The page gets the English text together with its translations, because its language may be switched
+while it is open.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from loadstone.model.result import StepResult
 from loadstone.report.notes import step_notes
 
 Translations = dict[str, dict[Lang, str]]
-"""By an English sentence, and then by language; what nobody translated is left out."""
+"""Maps an English sentence to its text by language; missing translations are left out."""
 
 
 def translations(texts: Iterable[str]) -> Translations:
-    """Messages of the program; what a server or a user said has none."""
+    """Translations of the program's messages; text from a server or a user has none."""
     found = {
         text: {one.code: one(text) for one in translating() if one.knows(text)} for text in texts
     }
@@ -25,7 +25,7 @@ def translations(texts: Iterable[str]) -> Translations:
 
 
 def translated_notes(steps: Iterable[StepResult]) -> Translations:
-    """The notes of steps, which the report words itself."""
+    """Translations of the steps' notes, in the report's wording."""
     found: Translations = {}
     for step in steps:
         for language in translating():

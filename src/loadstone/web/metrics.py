@@ -1,7 +1,7 @@
-"""Runs that go on as OpenMetrics: what a Prometheus asks for while they run.
+"""Metrics of running runs in the OpenMetrics format, for Prometheus to scrape.
 
-Counters count over all steps of a run; what they count in a second is for whoever asks to find out.
-The specification is "OpenMetrics 1.0.0", prometheus.io/docs/specs/om/open_metrics_spec/.
+Counters cover all steps of a run; rates are left to the query. The specification is "OpenMetrics
+1.0.0", prometheus.io/docs/specs/om/open_metrics_spec/.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Line = tuple[str, Labels, float]
 
 @dataclass
 class RunCounts:
-    """What one run's journal has said so far."""
+    """The counts of one run according to its journal so far."""
 
     run: str
     workload: str = ""
@@ -53,7 +53,7 @@ class RunCounts:
     generator_s: float = 0.0
 
     def take(self, entry: Entry) -> None:
-        """Take in the journal's next line."""
+        """Process the journal's next line."""
         match entry:
             case RunBegin():
                 self.workload = workload_of(entry.plan) or ""
@@ -84,7 +84,7 @@ class RunCounts:
 
 @dataclass(frozen=True)
 class Family:
-    """A metric: its name, what it is, and its lines for a run."""
+    """A metric: its name, its description, and its lines for a run."""
 
     name: str
     kind: str
@@ -127,7 +127,7 @@ def _errors(run: RunCounts) -> Iterable[Line]:
 
 
 def _response(run: RunCounts) -> Iterable[Line]:
-    """Quantiles are of the last second; sum and count of all."""
+    """Response times: quantiles of the last second, sum and count of all."""
     last = run.last.latency_ns.response if run.last else None
     for quantile, name in _QUANTILES.items():
         value = getattr(last, name) if last else None
@@ -178,7 +178,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family("loadstone_events", "counter", "Events that succeeded.", _count("events")),
     Family("loadstone_events_failed", "counter", "Events given up.", _count("failed")),
-    Family("loadstone_restarts", "counter", "Events begun anew.", _count("restarts")),
+    Family("loadstone_restarts", "counter", "Events started again.", _count("restarts")),
     Family("loadstone_skipped", "counter", "Due events never begun.", _count("skipped")),
     Family("loadstone_reconnects", "counter", "Connections opened again.", _count("reconnects")),
     Family("loadstone_statements", "counter", "Statements answered.", _statements),
@@ -201,7 +201,7 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def exposition(runs: Iterable[RunCounts]) -> str:
-    """All families of all runs, in the text format."""
+    """The metric families of all runs, in the text format."""
     runs = list(runs)
     lines: list[str] = []
     for family in FAMILIES:
@@ -230,10 +230,10 @@ def _number(value: float) -> str:
 
 
 class Metrics:
-    """Answers scrapes; a journal is read on from where the last scrape left it."""
+    """Answers scrapes; each continues to read a journal where the last one stopped."""
 
     def __init__(self, runs: Callable[[], Iterable[Path]]) -> None:
-        """`runs` says which runs are told of."""
+        """`runs` returns the folders of the runs to report."""
         self._runs = runs
         self._known: dict[Path, tuple[Tail, RunCounts]] = {}
         self._one_at_a_time = asyncio.Lock()
@@ -256,7 +256,7 @@ class Metrics:
                 for line in lines:
                     counts.take(line.entry)
         except StoreError:
-            # What was read so far still holds; the page says what is wrong with the file.
+            # What was read so far still holds; the page reports what is wrong with the file.
             pass
         return counts
 

@@ -1,4 +1,4 @@
-"""The files of the page: from this package, each by its name, and nothing else."""
+"""The page's static files: those of this package, by name, and nothing else."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ _OURS = (
 )
 ECHARTS = "echarts.min.js"
 SHARED = "shared.json"
-"""What the page has in common with the report."""
+"""The data that the page shares with the report."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A file as it is sent."""
+    """A static file as it is sent."""
 
     content: bytes
     media_type: str
     tag: str
-    """Another one when the content is another one."""
+    """Changes with the content."""
 
     def response(self, request: Request) -> Response:
-        """The file, or that the browser has it already."""
-        # Asked for again each time: a newer Loadstone has newer files under the same names.
+        """The file, or 304 if the browser already has it."""
+        # Revalidated each time: a newer Loadstone has newer files under the same names.
         headers = {"etag": self.tag, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == self.tag:
             return Response(status_code=304, headers=headers)
@@ -57,7 +57,7 @@ class Page:
 
 
 def pages() -> Mapping[str, Page]:
-    """All files by name."""
+    """All static files by name."""
     found = {name: _read("loadstone.web", f"static/{name}") for name in _OURS}
     found[ECHARTS] = _read("loadstone.report", f"vendor/{ECHARTS}")
     return found | {SHARED: _page(SHARED, json.dumps(shared(), ensure_ascii=False).encode())}

@@ -1,4 +1,4 @@
-"""Runs an ASGI application on a socket, in this process, until somebody wants its end."""
+"""Runs an ASGI application on a socket, in this process, until it is to end."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from loadstone.web.hub import Hub
 from loadstone.web.limits import Bounded
 
 GRACE_S = 2
-"""How long requests may take that are under way at the end."""
+"""How long requests under way at the end may still take."""
 
 Until = Callable[[Hub], Awaitable[None]]
-"""Returns when the server is to end; the hub knows whether anybody looks."""
+"""Returns when the server should end; the hub knows whether there are viewers."""
 
 _Ends = Callable[[], Awaitable[None]]
 
@@ -31,7 +31,7 @@ _Ends = Callable[[], Awaitable[None]]
 def serve_page(
     runs: Path, listening: tuple[socket.socket, Address], keys: Keys, until: Until | None = None
 ) -> None:
-    """The live page of a folder of runs; ends with Ctrl-C, SIGTERM, or when `until` returns.
+    """Serve the live page of a folder of runs until Ctrl-C, SIGTERM, or until `until` returns.
 
     Raises:
         StoreError: there is no such folder and none can be made.
@@ -45,7 +45,7 @@ def serve_page(
 
 
 def serve(app: ASGIApp, bound: socket.socket, until: _Ends) -> None:
-    """Any application; ends as `serve_page` does."""
+    """Serve any application; ends as `serve_page` does."""
     asyncio.run(_serve(app, bound, until, lambda: None))
 
 
@@ -75,7 +75,7 @@ async def _serve(
 
 
 class _Server(uvicorn.Server):
-    """Lets go of streams first: they have no end of their own to be waited for."""
+    """Ends streams first: they would never finish by themselves."""
 
     def __init__(self, config: uvicorn.Config, close: Callable[[], None]) -> None:
         super().__init__(config)

@@ -1,8 +1,8 @@
-"""Servers beside a run: processes of their own, so that the run pays nothing for who looks.
+"""Servers that accompany a run, in separate processes, so that viewers cost the run nothing.
 
-The run's process binds the socket, so it can say at once what is wrong with an address, and gives
-it to a child. The child is told what to do on its standard input, which also tells it of the run's
-end, however that comes: then nobody holds the other end any more.
+The run's process binds the socket, so it can report at once what is wrong with an address, and
+passes it to a child process. The child gets its instructions on its standard input. When the run
+ends, in whatever way, the other end of that pipe closes, and the child sees the end of its input.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from loadstone.web.address import Address, AddressError, found, fresh_token, lis
 Kind = Literal["page", "metrics"]
 
 LEAVING_S = 1.0
-"""How long a run waits at its end for a child that nobody needs any more."""
+"""How long a run waits at its end for a child that is no longer needed."""
 
 LOG = "live.log"
-"""In the state folder: what the last child complained of."""
+"""The file in the state folder with the errors of the last child."""
 
 _LEFT: list[subprocess.Popen[bytes]] = []
-"""Pages that somebody looks at after their run: kept, as Python complains of forgotten children."""
+"""Pages with viewers left after their run: kept, as Python warns of forgotten child processes."""
 
 
 class Task(Frozen):
-    """A child's first line: what it serves."""
+    """A child's first line of input: what to serve."""
 
     kind: Kind
     descriptor: int
@@ -40,18 +40,20 @@ class Task(Frozen):
     address: tuple[str, int]
     runs: Path
     token: str = ""
-    """Token of a page. It goes this way, as a command line and an environment can be read."""
+    """Token of the page. It is sent on the pipe, as others can read a command line or an
+    environment.
+    """
 
 
 @contextmanager
 def live_page(runs: Path, wanted: Address) -> Iterator[str]:
-    """A page of these runs while it is entered, and the link to it.
+    """Serve a page of these runs within the block; yields its link.
 
-    A server that shows them already is taken as it is. Where the port is taken by somebody else, a
-    free one is. The page goes when the run has ended and nobody looks any more.
+    A server that already shows them is used as it is. If the port is taken by something else, a
+    free one is used. The page ends when the run has ended and it has no viewers left.
 
     Raises:
-        AddressError: nobody can listen on that address.
+        AddressError: no server can listen on that address.
     """
     running = found(runs)
     if running is not None:
@@ -69,15 +71,15 @@ def live_page(runs: Path, wanted: Address) -> Iterator[str]:
 
 
 class Scraped:
-    """The metrics of one run, once it is known which."""
+    """The metrics endpoint of one run, started before the run's folder is known."""
 
     def __init__(self, words: IO[bytes], url: str) -> None:
         self._words = words
         self.url = url
-        """Where they are."""
+        """The URL of the metrics."""
 
     def tell(self, run: Path) -> None:
-        """This is the run; a child that is gone costs the run nothing."""
+        """Send the run's folder to the child; if the child is gone, nothing happens."""
         with suppress(OSError):
             self._words.write(os.fsencode(run) + b"\n")
             self._words.flush()
@@ -85,10 +87,10 @@ class Scraped:
 
 @contextmanager
 def metrics(runs: Path, wanted: Address) -> Iterator[Scraped]:
-    """`/metrics` while it is entered.
+    """Serve `/metrics` within the block.
 
     Raises:
-        AddressError: nobody can listen on that address.
+        AddressError: no server can listen on that address.
     """
     bound, address = listen(wanted)
     place = (address.host, address.port)
@@ -99,7 +101,7 @@ def metrics(runs: Path, wanted: Address) -> Iterator[Scraped]:
 
 @contextmanager
 def _child(task: Task, bound: socket.socket) -> Iterator[IO[bytes]]:
-    """A child with this socket, and the way to it; it is told of the end, not waited for long."""
+    """Start a child with this socket; yields the pipe to it, and waits only briefly at the end."""
     with bound:
         child = _start(task)
     assert child.stdin is not None
@@ -111,32 +113,33 @@ def _child(task: Task, bound: socket.socket) -> Iterator[IO[bytes]]:
         try:
             child.wait(LEAVING_S)
         except subprocess.TimeoutExpired:
-            # Somebody still looks. It is not ours any more, and ends when they have gone.
+            # It still has viewers, so it is left running and ends when they have gone.
             _LEFT.append(child)
 
 
 def _start(task: Task) -> subprocess.Popen[bytes]:
     with _log() as log:
         child = subprocess.Popen(
-            # Without -P a module of the working folder would be run in place of one of ours.
+            # Without -P a module in the working folder could replace one of ours.
             [sys.executable, "-P", "-m", "loadstone.web"],
             stdin=subprocess.PIPE,
-            # Not the run's: whoever waits for the end of its output would wait for the page's.
+            # Not the run's: a program that waits for the end of the run's output would wait for the
+            # page.
             stdout=log,
             stderr=log,
             pass_fds=[task.descriptor],
-            # Ctrl-C in the terminal is for the run: the child hears of its end by itself.
+            # Ctrl-C in the terminal is for the run: the child ends when its input does.
             start_new_session=True,
         )
     assert child.stdin is not None
-    with suppress(OSError):  # a child that cannot start costs the run nothing but the page
+    with suppress(OSError):  # a child that cannot start costs the run only the page
         child.stdin.write(task.model_dump_json().encode() + b"\n")
         child.stdin.flush()
     return child
 
 
 def _log() -> IO[bytes]:
-    """Where a child says what is wrong with it: beside what is kept of other faults."""
+    """The log for a child's errors, in the state folder."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "loadstone")
     try:
         state.mkdir(parents=True, exist_ok=True)

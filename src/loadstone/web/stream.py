@@ -1,4 +1,4 @@
-"""Server-sent events: how they are written, and how whoever waits for them is woken.
+"""Server-sent events: encoding them, and waking the streams that wait for news.
 
 WHATWG, "HTML Standard", 9.2 Server-sent events.
 """
@@ -11,29 +11,29 @@ from contextlib import suppress
 from typing import Any
 
 RETRY_MS = 1000
-"""How soon a browser tries again that was cut off."""
+"""How soon a disconnected browser reconnects."""
 
 
 def encode(name: str, data: Any, number: int | None = None) -> bytes:
-    """One event. A `number` is what the browser says it had last when it comes back."""
+    """One encoded event. A browser sends its last `number` when it reconnects."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     head = f"event: {name}\n" if number is None else f"id: {number}\nevent: {name}\n"
     return f"{head}data: {text}\n\n".encode()
 
 
 def opening() -> bytes:
-    """What a stream begins with."""
+    """The first bytes of a stream."""
     return f"retry: {RETRY_MS}\n\n".encode()
 
 
 COMMENT = b": nothing new\n\n"
-"""Sent now and then, so that a connection that is dead is noticed."""
+"""Sent now and then, so that a dead connection is noticed."""
 
 
 class Notifier:
-    """Rung when there is something new for anybody; who waits looks for itself what it is.
+    """Wakes all waiting streams when there is something new; each finds out for itself what it is.
 
-    Take `next_notice` before looking: what comes while you look is then not missed.
+    Take `next_notice` before looking, so that nothing that arrives while you look is missed.
     """
 
     def __init__(self) -> None:
@@ -45,12 +45,12 @@ class Notifier:
         rung.set()
 
     def next_notice(self) -> asyncio.Event:
-        """What is set when it is rung next."""
+        """The event that the next `notify` sets."""
         return self._rung
 
 
 async def waited(rung: asyncio.Event, at_most_s: float) -> bool:
-    """Whether it was rung within the time."""
+    """Whether `rung` was set within the time."""
     with suppress(TimeoutError):
         await asyncio.wait_for(rung.wait(), at_most_s)
     return rung.is_set()

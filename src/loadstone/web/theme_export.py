@@ -1,7 +1,7 @@
-"""What the page has in common with the report, so that both look and speak alike.
+"""What the page shares with the report, so that both have the same colours and words.
 
-The page has its English in its own scripts and changes languages while it is open: it is given what
-the catalogues of the other languages have for it.
+The page has its English texts in its own scripts and switches languages while it is open, so it
+gets their translations from the catalogues.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ NAMES: Mapping[str, Mapping[Any, Message]] = {
     "states": RUN_STATES,
     "weights": WEIGHTS,
 }
-"""What something is called that has a name of its own in the data."""
+"""Display names of the values in the data that have one."""
 
 _QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
 def shared() -> dict[str, Any]:
-    """The figures' colours; by language the texts by the English one, names, and joins."""
+    """The figures' colours, and by language the translated texts, names, and joins."""
     languages = (ENGLISH, *translating())
     return {
         "themes": themes(),
@@ -49,7 +49,7 @@ def shared() -> dict[str, Any]:
 
 
 def _joins(language: Language) -> dict[str, str]:
-    """How a list is written, a name before what it is, what is bracketed, and a percentage."""
+    """How to write a list, a label, a text in brackets, and a percentage."""
     pair = {"first": "{first}", "second": "{second}"}
     return {
         "list": language(say_in("joined", "{first}, {second}", **pair)),
@@ -67,7 +67,7 @@ def _names(language: Language) -> dict[str, dict[str, str]]:
 
 
 def _texts(language: Language) -> dict[str, str]:
-    """What the page's own files and its figures say, as far as the catalogue has it."""
+    """Translations of the texts in the page's own files and figures, if there are any."""
     found = {text: language.template(text) for text in (*_written(), *_of_figures())}
     return {text: other for text, other in found.items() if other is not None}
 

@@ -90,7 +90,7 @@ def experiment(
 
 
 def show_plan(planned: Experiment) -> None:
-    """The steps, their time, and what is changed on targets."""
+    """Print the steps, their time, and what is changed on targets."""
     from loadstone.cli.errors import announce
     from loadstone.experiments.schedule import plan_time, schedule
     from loadstone.report.experiment import plan_of

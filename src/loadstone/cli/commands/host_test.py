@@ -360,10 +360,10 @@ def _run_test(command: str, kind: type[Frozen], asked: dict[str, Any]) -> int:
 
 
 class _Quiet:
-    """Shows nothing of each second: such a test is over soon."""
+    """Shows nothing each second, as such a test is short."""
 
     def on_begun(self, begun: HostBegun) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
     def on_sample(self, sample: HostSample) -> None:
-        """Nothing is shown."""
+        """Show nothing."""

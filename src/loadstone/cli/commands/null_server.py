@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PEM = click.Path(path_type=Path, dir_okay=False, exists=True)
 _AUTH = ["mysql_native_password", "caching_sha2_password"]
 _LOOK_EVERY_S = 1.0
-# A client on this machine reaches a server that listens everywhere.
+# The address at which a client on this machine reaches a server that listens on all interfaces.
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -133,7 +133,7 @@ def null_server(as_json: bool, **asked: Any) -> None:
             click.echo(_as_json(server, settings) if as_json else _as_text(server, settings, lasts))
             _wait(server, lasts)
         except KeyboardInterrupt:
-            pass  # the way to end it
+            pass  # Ctrl-C is the normal way to end it
         stats = server.stop()
     if as_json:
         click.echo(stats.model_dump_json())
@@ -146,7 +146,7 @@ def null_server(as_json: bool, **asked: Any) -> None:
 
 
 def _script(given: str | None) -> str | None:
-    """The script's text: what starts with a brace is JSON, not the name of a file."""
+    """The script's text: an argument that starts with a brace is JSON, not the name of a file."""
     if given is None or given.lstrip().startswith("{"):
         return given
     try:
@@ -194,7 +194,7 @@ def _settings(asked: dict[str, Any], tls: NullServerTls | None) -> NullServerSet
 
 
 def _allow_many_descriptors() -> None:
-    """A connection needs one; the soft limit is for programs that use select()."""
+    """Raise the soft limit: each connection needs a descriptor, and the limit is for select()."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -214,7 +214,7 @@ def _target(server: NullServer, settings: NullServerSettings) -> str:
 
 
 def _as_text(server: NullServer, settings: NullServerSettings, lasts: float | None) -> str:
-    """Where it listens, for how long, and how to reach it from another terminal."""
+    """The text that says where it listens, for how long, and how to reach it."""
     tls = " --tls required" if settings.tls else ""
     command = f"loadstone run oltp_point_select --target {_target(server, settings)}{tls}"
     return f"{in_words(_listening(server, settings, lasts))}\n  {command}"

@@ -76,7 +76,7 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 
     found = fill_to_look_at(recipe(name), given, quick=quick)
     click.echo(as_plain(described(found)), nl=False)
-    click.echo(found.text, nl=False)  # unchanged: it is there to be copied
+    click.echo(found.text, nl=False)  # unchanged, so that it can be copied
 
 
 @recipes.command(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["html", "markdown", "csv", "json"]
 
 REPORT = "report.html"
-"""Its name in the run's folder, unless another place was asked for."""
+"""The default file name, in the run's folder."""
 
 
 @command(

@@ -67,13 +67,13 @@ def restore(connection: Connection, dry_run: bool, yes: bool) -> int:
 
 
 class _Said:
-    """Lines on stdout: if that is closed, the rest is restored all the same."""
+    """Lines on stdout; if that is closed, restoring continues all the same."""
 
     def __init__(self) -> None:
         self._fault: OSError | None = None
 
     def line(self, text: Message) -> None:
-        """A line, as soon as it is true."""
+        """Print a line as soon as it is true."""
         try:
             if not self._fault:
                 click.echo(in_words(text))
@@ -81,13 +81,13 @@ class _Said:
             self._fault = error
 
     def out(self) -> None:
-        """The end: a line that could not be written is an error like that of any command."""
+        """Report a line that could not be written as an error, as any command does."""
         if self._fault:
             raise self._fault
 
 
 def _at(only: Endpoint | None, staged: Sequence[Staged]) -> Sequence[Staged]:
-    """Those of the server that answers at the target, and those of its address."""
+    """The entries of the server that answers at the target, and those with its address."""
     if only is None or not staged:
         return staged
     from loadstone.lab.variables.stage import identity_at

@@ -326,7 +326,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Ending:
-    """What is done at the end of a run."""
+    """What to do at the end of a run."""
 
     gates: Gates
     proving: Proving | None
@@ -347,7 +347,7 @@ def _run(request: Request, connection: Connection, view: View, ending: _Ending) 
 
 
 def _end(finished: Finished, endpoint: Endpoint, view: View, ending: _Ending) -> int:
-    """Show it, judge it, and prove its findings while its server is still there."""
+    """Show the result, judge it, and prove its findings while its server still runs."""
     from loadstone.cli.ending import end, exit_code, judged, show
 
     proving, as_json = ending.proving, ending.as_json

@@ -54,7 +54,7 @@ def list_(out: Path, as_json: bool) -> None:
         click.echo(in_words(say("no runs in {folder}", folder=str(out))), err=True)
     else:
         rows = ((each.folder.name, each.result, each.problem) for each in found)
-        # Names of runs are there to be copied: better wider than the terminal than cut off.
+        # Names of runs are there to be copied, so they are not cut off at the terminal's width.
         Console(highlight=False, width=_LIST_WIDTH).print(runs_table(rows, current()))
 
 

@@ -215,7 +215,7 @@ def settings_of(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         name, value = parse_setting(text)
         if name.removeprefix("loose_") == "plugin_load_add" and name in settings:
-            value = f"{settings[name]};{value}"  # the one variable that accumulates
+            value = f"{settings[name]};{value}"  # the only variable whose values accumulate
         settings[name] = value
     return settings
 
@@ -248,7 +248,7 @@ def _as_dict(each: Sandbox) -> dict[str, object]:
             "key": str(each.certificates.key("client")),
         },
         "target": {"tcp": each.tcp.target.url, "socket": each.local.target.url},
-        # A throwaway server's passwords are what this list is for.
+        # The passwords of a throwaway server are the purpose of this list.
         "users": [
             {
                 "user": account.user,
@@ -265,7 +265,7 @@ def _as_dict(each: Sandbox) -> dict[str, object]:
 
 
 def _as_text(each: Sandbox) -> str:
-    """What a person needs next; the password is in the named option file."""
+    """A text with what the user needs next; the password is in the named option file."""
     settings = ", ".join(f"{name}={value}" for name, value in each.settings.items())
     lines = [
         f"{each.name}: {each.flavour} {each.version}, pid {each.pid}",

@@ -23,7 +23,7 @@ _PORT = 8321
 
 
 def _taken_token() -> str | None:
-    """The token of the environment, from which the program takes it when it starts."""
+    """The token that the program took from the environment at its start."""
     return {**taken_environment(), **os.environ}.get(TOKEN_VARIABLE)
 
 
@@ -80,7 +80,7 @@ def serve(runs: Path, address: Address, token: str | None) -> int:
         click.echo(in_words(say("Ctrl-C ends the page; runs continue")), err=True)
         serve_page(runs, listening, keys)
     except KeyboardInterrupt:
-        pass  # the way to end it
+        pass  # Ctrl-C is the normal way to end it
     return 0
 
 

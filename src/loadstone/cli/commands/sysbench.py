@@ -6,7 +6,7 @@ import click
 
 
 class Verbatim(click.Command):
-    """A command whose words, `--help` included, are not ours to read."""
+    """A command whose arguments, `--help` included, are passed on unparsed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take all words as they are."""
@@ -16,7 +16,7 @@ class Verbatim(click.Command):
 
 @click.command(cls=Verbatim, add_help_option=False)
 def sysbench(words: tuple[str, ...]) -> int:
-    """Be sysbench: its command lines, its output (docs/sysbench.md)."""
+    """Run as sysbench: its command lines, its output (docs/sysbench.md)."""
     from loadstone.sysbench.program import main
 
     return main(words)

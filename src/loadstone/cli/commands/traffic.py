@@ -59,7 +59,7 @@ class Encoding(Parsed[str]):
             raise ValueError(
                 say("'{text}' is not a character set: write utf8mb4, gbk or latin1", text=text)
             ) from None
-        # Some of Python's codecs are not for text (`hex`), and a line's end must be one byte.
+        # Some of Python's codecs are not for text (`hex`), and a line end must be one byte.
         try:
             is_text = "\n".encode(found.name) == b"\n"
         except (LookupError, TypeError, UnicodeError):

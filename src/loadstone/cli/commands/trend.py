@@ -29,7 +29,7 @@ class MetricName(Parsed["Metric"]):
     name = "FIGURE"
 
     def read(self, text: str) -> Metric:
-        """The figure, or an error of usage."""
+        """The metric, or a usage error."""
         from loadstone.analyse.metrics import METRICS
         from loadstone.model.nearest import nearest
 
@@ -97,7 +97,7 @@ def trend(
 
 
 def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
-    """The runs that are meant, each once; one that cannot be read is reported and left out.
+    """The requested runs, each once; one that cannot be read is reported and left out.
 
     Raises:
         StoreError: a word names no run.

@@ -1,4 +1,4 @@
-"""`loadstone watch`: what a server does under a load of others."""
+"""`loadstone watch`: shows a server's counters under a load that others generate."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def watch(
 
 
 class _Lines:
-    """A line per second with figures of the server and its host; the heads every twenty lines."""
+    """A line per second with figures of the server and its host; headings every twenty lines."""
 
     _HEADS = say("questions/s  commits/s  running  connections  cpu user/sys %  disk w/s")
 
@@ -85,7 +85,7 @@ class _Lines:
         self._host: Observation | None = None
 
     def take(self, seen: Seen) -> None:
-        """Keep the host's until the server's comes; only the first target's are shown."""
+        """Keep the host's sample until the server's arrives; only the first target's are shown."""
         from loadstone.model.observed import SourceState
 
         if isinstance(seen, SourceState):
@@ -122,7 +122,7 @@ class _Lines:
         def now(name: str) -> str:
             return rate(server.gauges.get(name))
 
-        # An old reading of the host is not one of this second.
+        # An old sample of the host does not belong to this second.
         fresh = self._host if self._host and server.to_s - self._host.to_s < _STALE_S else None
         self._say(
             f"{by_second('questions'):>11}  {by_second('com_commit'):>9}"
@@ -149,5 +149,5 @@ def _host_cells(host: Observation | None) -> str:
 
 
 def _is_of_a_disk(name: str, figure: str) -> bool:
-    """Disks only: what LVM and RAID devices write, the disks below them write again."""
+    """Whether a figure is a disk's: disks repeat the writes of the LVM and RAID on them."""
     return name.startswith("disk.") and name.endswith(figure) and name[5:7] not in ("dm", "md")

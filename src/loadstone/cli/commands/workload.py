@@ -189,7 +189,7 @@ def _explained(one: Explained) -> Iterator[str]:
 def _access(access: Access) -> Message:
     how: Message | str = f"{access.how} {access.key}".strip()
     if access.how == "ALL":
-        # For rows that are only written EXPLAIN shows ALL too, and no number.
+        # EXPLAIN shows ALL without a number for rows that are only written, too.
         how = say("rows are written") if access.rows is None else say("the whole table")
     if access.rows is None:
         return plain(how)

@@ -1,1 +1,1 @@
-"""How the help looks: its sections, its language, and how its lines are broken."""
+"""The layout of the help: its sections, its language, and its line breaks."""

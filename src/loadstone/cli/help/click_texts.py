@@ -1,7 +1,7 @@
 """Click's own texts in the language of this process.
 
-Click looks them up with gettext, which reads compiled catalogues from a folder. Ours are read as
-they are, so click's modules get our lookup in the place of gettext's.
+Click looks them up with gettext, which reads compiled catalogues from a folder. Our catalogues are
+not compiled, so gettext's lookup in click's modules is replaced by ours.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from loadstone.model.message import say
 
 _MODULES = ("core", "exceptions", "formatting", "parser", "types")
 _KINDS = ("file", "directory", "path")
-"""Looked up once, when a type is made: that may be before the language is chosen."""
+"""Click translates them once, when a type is created, which may be before the language is chosen.
+"""
 
 TEXTS = (
     say("Usage:"),
@@ -48,11 +49,11 @@ TEXTS = (
     say("{name} {filename!r} is not readable."),
     say("{name} {filename!r} is not writable."),
 )
-"""Those that a user of ours can see: they are collected from here for the catalogues."""
+"""The texts of click that users can see; catalogues collect them from here."""
 
 
 def translate_click() -> None:
-    """From now on click says what it says in the language of this process."""
+    """Make click use the language of this process from now on."""
     for name in _MODULES:
         texts = vars(import_module(f"click.{name}"))
         if "_" in texts:

@@ -27,11 +27,11 @@ _ALL = "loadstone.help.all"
 _SHORT = "-h"
 _HELP_ALL = "--help-all"
 _FLAT = (Section.OPTIONS, Section.GENERAL)
-"""One heading is enough where a command has no others."""
+"""A command whose options are all under these headings shows them under one."""
 
 
 class Context(click.Context):
-    """Its help breaks lines as `Formatter` does."""
+    """A context whose help is wrapped by `Formatter`."""
 
     formatter_class = Formatter
 
@@ -53,19 +53,19 @@ class Option(click.Option):
             self.metavar = "N"
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """Not the range of a number: an error says it to those who leave it."""
+        """Omit the range of a number: an error shows it to those who exceed it."""
         extra = super().get_help_extra(ctx)
         extra.pop("range", None)
         return extra
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Its spellings, and what it is for in the language of this process."""
+        """Its names, and its description in the language of this process."""
         record = super().get_help_record(ctx)
         if record is None or not self.help:
             return record
         names, text = record
         said, more = by_text(self.help), text.removeprefix(self.help)
-        # Click adds the default behind it; Chinese has no space after a full stop.
+        # Click appends the default; Chinese has no space after a full stop.
         return names, said + (more.lstrip() if said.endswith("。") else more)
 
 
@@ -75,7 +75,7 @@ def option(*names: str, **more: Any) -> Callable[[F], F]:
 
 
 def options_in(section: Section) -> Callable[..., Callable[[Any], Any]]:
-    """`option` for several under one heading."""
+    """`option` for several options under the same heading."""
     return partial(option, section=section)
 
 
@@ -110,7 +110,7 @@ _GENERAL = (
 
 
 class Explained(click.Command):
-    """What commands and groups of commands have in common."""
+    """Common base of commands and groups."""
 
     context_class = Context
 
@@ -126,7 +126,7 @@ class Explained(click.Command):
         self.examples = tuple(examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """`-h` without a value asks for help where it is short for `--host`, too."""
+        """Treat `-h` without a value as a request for help, even if it is short for `--host`."""
         if any(_SHORT in each.opts for each in self.params):
             args = [*_with_help(args)]
         return super().parse_args(ctx, args)
@@ -137,11 +137,11 @@ class Explained(click.Command):
         return [word for word in (_SHORT, "--help") if word not in taken]
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """`[OPTIONS] WORKLOAD...`."""
+        """The usage line: `[OPTIONS] WORKLOAD...`."""
         return [by_text(piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What it does in a paragraph, then examples, then the rest."""
+        """Write the description: a paragraph, then examples, then the rest."""
         first, _, rest = in_words(self.help or "").partition("\n\n")
         for text in (first, rest):
             if text:
@@ -158,13 +158,13 @@ class Explained(click.Command):
             formatter.write(f"  # {in_words(about)}\n  {line}\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Under their headings; without any if there is only one."""
+        """Write the options under their headings, or without headings if there is only one."""
         complete = bool(ctx.meta.get(_ALL))
         shown: dict[Section, list[tuple[str, str]]] = {each: [] for each in Section}
         hidden: dict[Section, None] = {}
         records = list(self._records(ctx))
         if not any(rare for _, rare, _ in records):
-            # Then it shows what --help does.
+            # `--help` already shows everything in that case.
             records = [one for one in records if one[2][0] != _HELP_ALL]
         for section, rare, record in records:
             if rare and not complete:
@@ -182,7 +182,7 @@ class Explained(click.Command):
             formatter.write_text(in_words(_more_options(ctx, list(hidden))))
 
     def _records(self, ctx: click.Context) -> Iterator[tuple[Section, bool, tuple[str, str]]]:
-        """Each option's heading, whether it is rare, and what is written about it."""
+        """The heading of each option, whether it is rare, and its help."""
         for param in self.get_params(ctx):
             record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
             if record is None:
@@ -193,7 +193,7 @@ class Explained(click.Command):
                 yield Section.GENERAL, False, (record[0], by_text(record[1]))
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """The first sentence, however long: lines are broken."""
+        """The first sentence at any length, as lines are wrapped."""
         return first_sentence(in_words(self.help or ""))
 
 
@@ -209,7 +209,7 @@ def _with_help(args: Sequence[str]) -> Iterator[str]:
 
 
 def first_sentence(text: str) -> str:
-    """Without its full stop."""
+    """The first sentence without its full stop."""
     return re.split(r"\.(?:\s|$)|。|\n\n", text, maxsplit=1)[0]
 
 
@@ -224,12 +224,12 @@ class Group(Explained, click.Group):
     group_class = type
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """After the commands."""
+        """Write the options after the commands."""
         self.format_commands(ctx, formatter)
         super().format_options(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A line for each command."""
+        """Write a line for each command."""
         rows = []
         for name in self.list_commands(ctx):
             if (found := self.get_command(ctx, name)) is not None:
@@ -239,10 +239,10 @@ class Group(Explained, click.Group):
 
 
 def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Command]:
-    """`click.command`; `help` is what people read, the docstring what developers do."""
+    """`click.command`; `help` is for users, the docstring for developers."""
     return click.command(name, **({"cls": Command} | more))
 
 
 def group(name: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Group]:
-    """`click.group`, likewise."""
+    """`click.group`, in the same way as `command`."""
     return click.group(name, **({"cls": Group} | more))

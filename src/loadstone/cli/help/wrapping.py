@@ -1,4 +1,4 @@
-"""Lines of help: broken at spaces, and in Chinese between any two characters."""
+"""Wraps lines of help: at spaces, and in Chinese between any two characters."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ _ONE = rf"(?:[{_WIDE}]|[^\s{_WIDE}{_OPENING}{_CLOSING}]+)"
 _UNIT = re.compile(
     rf"\s+|\[[^\]]{{1,16}}\]|[{_OPENING}]*{_ONE}[{_CLOSING}]*|[{_OPENING}{_CLOSING}]"
 )
-"""What stays in one line: a word, a short `[default: 30s]`, or one character of Chinese, with the
-punctuation around it."""
+"""A unit that is not broken: a word, a short `[default: 30s]`, or one character of Chinese, with
+the punctuation around it.
+"""
 
 
 def width_of(text: str) -> int:
-    """Columns of a terminal."""
+    """The width in columns of a terminal."""
     return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
 
 
@@ -49,7 +50,7 @@ def wrapped(text: str, width: int) -> Iterator[str]:
 
 
 def lines_of(text: str, width: int) -> Iterator[str]:
-    """The lines of several paragraphs, an empty one between them."""
+    """The lines of several paragraphs, separated by empty lines."""
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text)):
         if number:
             yield ""
@@ -57,14 +58,14 @@ def lines_of(text: str, width: int) -> Iterator[str]:
 
 
 class Formatter(click.HelpFormatter):
-    """Click's, but with lines that are broken by their width in a terminal."""
+    """Click's formatter, but lines are wrapped by their width in a terminal."""
 
     def write_heading(self, heading: str) -> None:
-        """`Options:`."""
+        """Write a heading: `Options:`."""
         self.write(in_words(say_in("joined", "{heading}:", heading=heading)) + "\n")
 
     def write_text(self, text: str) -> None:
-        """Paragraphs."""
+        """Write paragraphs."""
         indent = " " * self.current_indent
         for line in lines_of(text, self.width - self.current_indent):
             self.write(f"{indent}{line}".rstrip() + "\n")
@@ -75,7 +76,7 @@ class Formatter(click.HelpFormatter):
         col_max: int = _COLUMN_AT_MOST,
         col_spacing: int = _GAP,
     ) -> None:
-        """Names, and next to each what it is."""
+        """Write names, each with its description next to it."""
         rows = list(rows)
         column = min(max(width_of(name) for name, _ in rows), col_max) + col_spacing
         indent, hanging = " " * self.current_indent, " " * (self.current_indent + column)

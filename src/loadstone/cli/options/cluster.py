@@ -1,4 +1,4 @@
-"""`--cluster` and its companions."""
+"""`--cluster` and the options that go with it."""
 
 from __future__ import annotations
 
@@ -60,4 +60,4 @@ machine_options = gathered("cluster", _MACHINES, _asked)
 """Add the options for several machines to a command, which gets one `cluster` instead."""
 
 cluster_options = gathered("cluster", (*_MACHINES, _ON_NODE_LOSS), _asked)
-"""The same for a run that they drive."""
+"""As `machine_options`, for a run that the machines drive."""

@@ -125,10 +125,10 @@ _NAMES = (
 
 
 class Connection:
-    """The targets on the command line; resolved only when a command asks."""
+    """The targets on the command line; resolved only when a command needs them."""
 
     def __init__(self, urls: Sequence[str], options: EndpointRequest) -> None:
-        """`options`: all others, apart from the URLs."""
+        """`options`: all other options, without the URLs."""
         self._urls = tuple(urls)
         self._options = options
 
@@ -169,7 +169,7 @@ class Connection:
 
         Raises:
             TargetUrlError: a URL or an option cannot be read.
-            TargetError: an option file cannot, or there is no socket where one is meant.
+            TargetError: an option file cannot be read, or there is no socket where one is meant.
         """
         requests = [self._request(url) for url in self._urls] or [self._request(None)]
         return tuple(_resolved(request) for request in requests)
@@ -216,7 +216,7 @@ def _resolved(request: EndpointRequest) -> Endpoint:
 
 
 def _prompt(text: str) -> str:
-    """Ask without echo; never where nobody could answer."""
+    """Ask without echo; fails if there is no terminal to answer from."""
     import sys
     from getpass import getpass
 

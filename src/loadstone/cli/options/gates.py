@@ -26,7 +26,7 @@ class Threshold(Parsed["Gate"]):
     name = "FIGURE<LIMIT"
 
     def read(self, text: str) -> Gate:
-        """The gate, or an error of usage."""
+        """The gate, or a usage error."""
         from loadstone.analyse.gates import threshold
 
         return threshold(text)
@@ -38,7 +38,7 @@ class FailOn(Parsed["Gate"]):
     name = "FIGURE<CHANGE"
 
     def read(self, text: str) -> Gate:
-        """The gate, or an error of usage."""
+        """The gate, or a usage error."""
         from loadstone.analyse.gates import change
 
         return change(text)
@@ -80,7 +80,7 @@ class Gates:
 
     thresholds: tuple[Gate, ...] = ()
     fail_on: tuple[Gate, ...] = ()
-    """What must not have changed."""
+    """Limits on changes between runs."""
     junit: Path | None = None
 
 
@@ -88,11 +88,11 @@ NO_GATES = Gates()
 
 
 def _gates(**given: Any) -> Gates:
-    """The gates; a file without any, or that cannot be written, is refused before anything starts.
+    """The gates; a file without gates, or one that cannot be written, is refused before the start.
 
     Raises:
         UsageError: there is nothing to write into the file.
-        StoreError: the file's folder is not there, or may not be written to.
+        StoreError: the file's folder does not exist or is not writable.
     """
     gates = Gates(**given)
     if gates.junit is None:
@@ -115,10 +115,10 @@ gate_options = gathered("gates", (_THRESHOLDS, _JUNIT), _gates)
 """Add the options to a command that runs something, which gets one `gates` instead."""
 
 comparison_gate_options = gathered("gates", (_FAIL_ON, _THRESHOLDS, _JUNIT), _gates)
-"""The same for one that compares runs."""
+"""As `gate_options`, for a command that compares runs."""
 
 trend_gate_options = gathered("gates", (_FAIL_ON, _JUNIT), _gates)
-"""The same for one that follows many runs over time."""
+"""As `gate_options`, for a command that follows many runs over time."""
 
 
 def judge_run(gates: Gates, result: Result) -> list[Check]:

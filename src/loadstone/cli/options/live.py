@@ -1,4 +1,4 @@
-"""`--live` and `--metrics`: what is served alongside a run, by separate processes."""
+"""`--live` and `--metrics`: the page and the metrics that separate processes serve during a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 METRICS_PORT = 9109
 
 Beside = Callable[[Path], AbstractContextManager[Callable[[Path], None]]]
-"""Starts to serve the runs of a folder; what it gives is called with the run's own folder."""
+"""Starts to serve the runs of a folder; yields a function to call with the run's own folder."""
 
 
 class AddressValue(Parsed["Address"]):
@@ -28,7 +28,7 @@ class AddressValue(Parsed["Address"]):
     name = "host:port"
 
     def __init__(self, host: str, port: int) -> None:
-        """The host and the port where one is left out."""
+        """`host` and `port` are used if the text leaves them out."""
         self._host = host
         self._port = port
 
@@ -69,10 +69,10 @@ _OPTIONS = (
 def _shown_beside(
     live: bool, metrics: Address | None, runs: Path
 ) -> Iterator[Callable[[Path], None]]:
-    """Serve what was asked for; what is yielded is called with the run's folder.
+    """Serve what was requested; yields a function to call with the run's folder.
 
     Raises:
-        AddressError: an address cannot be listened on.
+        AddressError: no server can listen on an address.
     """
     with ExitStack() as stack:
         tell: list[Callable[[Path], None]] = []
@@ -104,4 +104,4 @@ def _asked(live: bool, metrics: Address | None) -> Beside:
 
 
 beside_options = gathered("beside", _OPTIONS, _asked)
-"""Add both to a command, which gets one `beside` instead."""
+"""Add both options to a command, which gets one argument instead."""

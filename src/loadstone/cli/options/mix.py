@@ -23,7 +23,7 @@ _TABLES = ("tables", "table_size", "warehouses", "distribution")
 
 @dataclass(frozen=True)
 class Member:
-    """One of several workloads, as it was written."""
+    """One of several workloads, as written on the command line."""
 
     workload: str
     name: str
@@ -37,13 +37,13 @@ class Member:
 
 
 def is_mix(words: Sequence[str]) -> bool:
-    """Whether several workloads are asked for, or one that is written as a member of a mix.
+    """Whether the words are several workloads, or one that is written as a member of a mix.
 
     Raises:
         UsageError: one of the words is the URL of a target.
     """
     for word in words[1:]:
-        if "://" in word:  # a target without its option; it may hold a password
+        if "://" in word:  # a target without its option; it may contain a password
             raise click.UsageError(say("got unexpected extra argument ({word})", word=word))
     return len(words) > 1 or (":" in words[0] and "://" not in words[0])
 
@@ -151,15 +151,15 @@ def _unfit(word: str, why: Message | str) -> click.UsageError:
 def ladder_of(
     members: Sequence[Member], asked: tuple[int, ...] | None, few: int
 ) -> tuple[int, ...]:
-    """All users of each step: those that are asked for, plus the members' own.
+    """The users of each step: the requested ones plus the members' own.
 
     Args:
         members: the members of the mix.
-        asked: the users of --concurrency, which all members without their own share.
+        asked: the users of --concurrency, shared by all members without their own.
         few: how many of those there are without --concurrency.
 
     Raises:
-        UsageError: users were asked for, and no member would take them.
+        UsageError: users were requested, but every member has its own.
     """
     own = sum(member.users or 0 for member in members)
     if all(member.users for member in members):

@@ -22,11 +22,11 @@ class ConditionSpec(Parsed["Condition"]):
     name = "CONDITION"
 
     def __init__(self, *, holds: bool = False) -> None:
-        """`holds`: for a load that is paused, not stopped."""
+        """`holds`: the condition pauses a load instead of stopping it."""
         self._holds = holds
 
     def read(self, text: str) -> Condition:
-        """The condition, or an error of usage."""
+        """The condition, or a usage error."""
         from loadstone.model.protection import condition, max_load
 
         return max_load(text) if self._holds else condition(text)

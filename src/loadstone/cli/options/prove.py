@@ -73,7 +73,7 @@ def proving_options(command: _Command) -> _Command:
 
 
 def proving_options_of_a_run(command: _Command) -> _Command:
-    """The same, but `--yes` also has a meaning without `--prove`: the command gets `yes`."""
+    """As `proving_options`, but `--yes` also works without `--prove`: the command gets `yes`."""
 
     @wraps(command)
     def with_proving(*arguments: Any, yes: bool, **options: Any) -> Any:
@@ -83,7 +83,7 @@ def proving_options_of_a_run(command: _Command) -> _Command:
 
 
 def _with_proving(options: dict[str, Any], yes: bool, trusted: bool) -> dict[str, Any]:
-    """The options, with one `proving` in place of those for proving."""
+    """The options, with one `proving` instead of those for proving."""
     prove, time_s, only = (options.pop(name) for name in ("prove", "prove_time", "prove_only"))
     if not prove:
         for name, given in (("--prove-time", time_s is not None), ("--prove-only", only)):

@@ -1,4 +1,4 @@
-"""The options of `loadstone run` as one value: checked, and made into a request."""
+"""The options of `loadstone run` as one value: checked, and turned into a request."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from loadstone.model.prove_request import Proving
     from loadstone.model.search import Objective
 
-# Together below 53 bits: a program that reads result.json as doubles sees the same number.
+# Together below 53 bits, so that programs that read result.json as doubles get the exact number.
 _BOOK_BITS = 32
 _STEP_BITS = 20
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The options of `run`, each as its type has parsed it; `None` where it was left out."""
+    """The options of `run`, each parsed by its type; `None` if it was left out."""
 
     concurrency: tuple[int, ...] | None
     """Virtual users of each step; empty: search for the fewest that reach the peak."""
@@ -92,7 +92,7 @@ class RunOptions:
 
     @property
     def is_search(self) -> bool:
-        """Whether the levels follow from what the steps show."""
+        """Whether the levels depend on the results of the steps."""
         return self.objective is not None or self.concurrency == ()
 
     @property
@@ -102,7 +102,7 @@ class RunOptions:
         return {name: getattr(self, name) for name in names}
 
     def of_member(self, member: Member) -> RunOptions:
-        """The same for one workload of a mix, with its own values."""
+        """The options for one workload of a mix, with its own values."""
         return replace(self, workload_options=member.options, **member.sizes)
 
 
@@ -166,7 +166,7 @@ def check_place(request: Request, connection: Connection) -> None:
 
 
 def _check_phases(asked: RunOptions) -> None:
-    """Phases define how long a step is, and how many users or events it has."""
+    """Refuse options that phases replace: the length of a step, and its users or events."""
     if asked.phases is None:
         return
     said = (
@@ -188,7 +188,7 @@ def _check_phases(asked: RunOptions) -> None:
 
 
 def _check_cluster(connection: Connection, asked: RunOptions) -> None:
-    """Other machines cannot reach a throwaway server on this one."""
+    """Refuse a throwaway server: other machines cannot reach one on this machine."""
     if asked.cluster is None:
         return
     if not connection.given:
@@ -203,7 +203,7 @@ def _check_cluster(connection: Connection, asked: RunOptions) -> None:
 
 
 def _check_alone(members: tuple[Member, ...], asked: RunOptions) -> None:
-    """Some options need a single workload, or a load that stays the same."""
+    """Refuse options that need a single workload, or a load that stays the same."""
     if not members and not asked.phases:
         return
     if asked.is_search:
@@ -231,7 +231,7 @@ def _check_alone(members: tuple[Member, ...], asked: RunOptions) -> None:
 
 
 def _check_loop(asked: RunOptions) -> None:
-    """Open and closed loops each have options that make no sense for the other."""
+    """Refuse options of the open loop for a closed one, and the other way round."""
     if asked.rates and asked.objective:
         raise click.UsageError(say("--slo searches for the rate itself: leave --rate out"))
     if asked.is_search and (asked.repeats > 1 or len(asked.concurrency or ()) > 1):
@@ -262,7 +262,7 @@ def _check_loop(asked: RunOptions) -> None:
 
 
 def mixed_of(members: tuple[Member, ...], asked: RunOptions) -> Request:
-    """Several workloads at once, each of them a request of its own."""
+    """The request for several workloads at once, each of them a request of its own."""
     if (asked.is_open or asked.phases) and all(member.users for member in members):
         raise click.UsageError(
             say("--phases needs a workload without users of its own: write one without users=")
@@ -312,7 +312,7 @@ def _few(asked: RunOptions) -> int:
 
 
 def request_of(workload: str, asked: RunOptions) -> Request:
-    """One workload, by its name or its file."""
+    """The request for one workload, by its name or its file."""
     template = template_of(workload)
     known = workload_given(workload, template)
     if template:
@@ -351,7 +351,7 @@ def request_of(workload: str, asked: RunOptions) -> Request:
 
 
 def _drive(asked: RunOptions) -> Drive:
-    # On other machines the processors that were set aside decide, not those of this one.
+    # On other machines the reserved processors decide, not those of this machine.
     shards = asked.shards or (asked.cluster.cpus_per_generator if asked.cluster else None)
     usual = Drive.of_drill() if asked.timeline else Drive()
     return Drive(
@@ -396,5 +396,5 @@ def _search(asked: RunOptions) -> SearchPlan | None:
 
 
 def _new_book() -> int:
-    """Far apart from all others, so that a step's number can be added."""
+    """A random number, far from all others, so that a step's number can be added."""
     return (secrets.randbits(_BOOK_BITS) + 1) << _STEP_BITS

@@ -63,7 +63,7 @@ def tpcc_options(command: _Command) -> _Command:
 
 
 def check_sizes(layout: str, asked: Mapping[str, Any]) -> None:
-    """Check that the sizes that were given are those that the workload has.
+    """Check that the given sizes are those that the workload has.
 
     Raises:
         UsageError: TPC-C has warehouses, all others have tables; or two options exclude each

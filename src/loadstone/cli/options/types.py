@@ -1,4 +1,4 @@
-"""The values of options: durations, sizes, ladders, distributions."""
+"""The types of option values: durations, sizes, ladders, distributions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Parsed(click.ParamType[T]):
-    """A value that is text on the command line; a default may be a value already."""
+    """A type that parses text from the command line; a default may already be a value."""
 
     def read(self, text: str) -> T:
         """The value of the text.
@@ -41,7 +41,7 @@ class Parsed(click.ParamType[T]):
         raise NotImplementedError
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        """The value, or an error of usage."""
+        """The value, or a usage error."""
         if not isinstance(value, str):
             return value  # type: ignore[no-any-return]
         try:
@@ -53,12 +53,12 @@ class Parsed(click.ParamType[T]):
 
 
 class Word(Parsed[str]):
-    """A text that must not be empty: `--host ""` is an unset variable of a script."""
+    """A non-empty text: `--host ""` is usually an unset variable of a script."""
 
     name = "text"
 
     def read(self, text: str) -> str:
-        """The text as it is."""
+        """The text unchanged."""
         if not text.strip():
             raise ValueError(say("it is empty: leave the option out, or give it a value"))
         return text
@@ -70,7 +70,7 @@ class CompressionList(Word):
     name = "kinds"
 
     def read(self, text: str) -> str:
-        """The list as it was written, once it is checked."""
+        """The list as written, once it is checked."""
         from loadstone.model.target import CompressionError, compression
 
         try:
@@ -86,14 +86,14 @@ class Charset(Word):
     name = "name"
 
     def read(self, text: str) -> str:
-        """The name as it is."""
+        """The name unchanged."""
         if not re.fullmatch(r"[A-Za-z0-9]+", super().read(text)):
             raise ValueError(say("'{text}' is not the name of a character set", text=text))
         return text
 
 
 class FilePath(click.Path):
-    """A file's path, which must not be empty: that would be the current folder."""
+    """A file's path; an empty one would mean the current folder, and is refused."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -132,7 +132,7 @@ class Duration(Parsed[float]):
         return seconds
 
 
-# A leap year, which is as long as the engine runs.
+# The engine runs for at most a leap year.
 _LIMITS = {
     _HOUR_S: say("an hour"),
     _DAY_S: say("a day"),
@@ -290,7 +290,7 @@ def with_options(command: Any, options: Sequence[Callable[[Any], Any]]) -> Any:
 def gathered(
     name: str, options: Sequence[Callable[[Any], Any]], make: Callable[..., object]
 ) -> Callable[[Command], Command]:
-    """Add these options to a command, which gets one argument instead: what `make` returns."""
+    """Add these options to a command, which gets what `make` returns as one argument instead."""
     taken = [each.name for each in with_options(lambda: None, options).__click_params__]
 
     def decorate(command: Command) -> Command:
@@ -324,4 +324,4 @@ trust_option = option(
     is_flag=True,
     help=say("Trust this run folder although it was not created by you on this machine."),
 )
-"""For commands that execute what a run's folder says: it may be somebody else's folder."""
+"""For commands that follow the contents of a run's folder, which may be another user's."""

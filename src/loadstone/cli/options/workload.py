@@ -37,7 +37,7 @@ class WorkloadCommand(Command):
         return super().parse_args(ctx, args)
 
     def options_of_workloads(self) -> list[str]:
-        """Options that may have been meant by an unknown one."""
+        """Options that the user may have meant by an unknown one."""
         return list(_switches())
 
 
@@ -45,7 +45,7 @@ def workload_named(name: str) -> WorkloadInfo:
     """The engine's workload of that name.
 
     Raises:
-        UsageError: there is none; names the nearest.
+        UsageError: there is none; the message names the nearest.
     """
     from loadstone import engine
     from loadstone.workloads.bundled import bundled

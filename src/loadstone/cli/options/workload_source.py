@@ -31,10 +31,10 @@ def template_of(word: str) -> Template | None:
 
 
 def check_charset(template: Template, file: str, charset: str) -> None:
-    """Check that users send its letters in the character set that they are written in.
+    """Check that the connections use the character set that the template is written in.
 
     Raises:
-        TemplateRefused: the server would misread them.
+        TemplateRefused: the server would misread its letters.
     """
     if template.beyond_ascii is None or charset.lower().startswith("utf8"):
         return
@@ -50,10 +50,10 @@ def check_charset(template: Template, file: str, charset: str) -> None:
 
 
 def workload_given(word: str, template: Template | None) -> WorkloadInfo:
-    """What commands need to know about a workload.
+    """The facts that commands need about a workload.
 
     Raises:
-        UsageError: the engine has no such workload; names the nearest.
+        UsageError: the engine has no such workload; the message names the nearest.
     """
     if template is None:
         return workload_named(word)

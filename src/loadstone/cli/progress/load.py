@@ -1,6 +1,6 @@
 """The progress of a bulk load on stderr.
 
-Most of the cost of a short load is importing, so neither tables for terminals nor run folders are
+Most of the cost of a short load is importing, so neither terminal tables nor run folders are
 imported.
 """
 
@@ -17,13 +17,13 @@ from loadstone.model.records import LoadProgress, LoadStalled
 from loadstone.report.stalls import stalled_line
 
 LINE_EVERY_S = 10.0
-"""How often a plain line shows the progress."""
+"""How often a plain line is printed."""
 
 FIRST_LINE_AFTER_S = 1.0
 
 
 def announce(line: str) -> None:
-    """A line between those of the progress, which is overwritten in a terminal."""
+    """Print a line between those of the progress, which is overwritten in a terminal."""
     if sys.stderr.isatty():
         _put("\r\x1b[K")
     _put(f"{in_words(line)}\n")
@@ -35,12 +35,12 @@ class LoadLines:
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
         self._is_terminal = sys.stderr.isatty()
-        # Plain lines are for loads that take a while; the end has a line of its own.
+        # Plain lines are for loads that take a while; the end has its own line.
         self._next_at = 0.0 if self._is_terminal else time.monotonic() + FIRST_LINE_AFTER_S
         self._first: LoadProgress | None = None
 
     def on_progress(self, progress: LoadProgress) -> None:
-        """Rows, rows per second, and the time left."""
+        """Show rows, rows per second, and the time left."""
         now = time.monotonic()
         if self._first is None and progress.phase == "rows":
             self._first = progress
@@ -54,11 +54,11 @@ class LoadLines:
             _put(f"{in_words(progress_line(progress, self._first))}\n")
 
     def on_stalled(self, stalled: LoadStalled) -> None:
-        """What it waits for: a warning, which is shown even if progress is not."""
+        """Show the cause of a stall: a warning, which is shown even if progress is not."""
         announce(stalled_line(stalled, current()))
 
     def close(self) -> None:
-        """Leave the terminal's line clean."""
+        """Clear the terminal's line."""
         if self._is_terminal and not self._quiet:
             _put("\r\x1b[K")
 
@@ -69,9 +69,9 @@ def _put(text: str) -> None:
 
 
 def progress_line(progress: LoadProgress, first: LoadProgress | None = None) -> Message:
-    """`loading: 120,000 of 1,000,000 rows, 118,000 rows/s, 7 s left`.
+    """The progress as `loading: 120,000 of 1,000,000 rows, 118,000 rows/s, 7 s left`.
 
-    The speed is that since the record `first`: a resumed load already had rows.
+    The speed counts from the record `first`, as a resumed load already had rows.
     """
     if progress.phase != "rows" or not progress.rows_total:
         return _PHASES.get(progress.phase, _PHASES["rows"])

@@ -26,7 +26,7 @@ from loadstone.report.table import Table
 from loadstone.runner.view import Silence
 
 LINE_EVERY_S = 10.0
-"""How often a plain line shows the progress of a step."""
+"""How often a plain line is printed during a step."""
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
     """The view that fits stderr: a live table in a terminal, lines elsewhere, or nothing."""
     if sys.stderr.isatty() and not quiet:
         view = LiveTable(plan, steps)
-        # Drawn when there is something new, about once a second: drawing disturbs the measurement.
+        # Drawn only on news, about once a second, because drawing disturbs the measurement.
         console = Console(stderr=True)
         live = Live(view, console=console, auto_refresh=False, transient=True)
         with _drawn(live):
@@ -48,13 +48,13 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
 
 @contextmanager
 def time_left(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer]:
-    """Lines, and now and then the time left: for experiments, which may take hours."""
+    """An observer that prints lines, and now and then the time left: for experiments of hours."""
     yield Silence() if quiet else TimeLeft(plan, steps)
 
 
 @contextmanager
 def _drawn(live: Live) -> Iterator[None]:
-    """Started and stopped on a terminal that may be closed at any time."""
+    """Start and stop the table on a terminal that may be closed at any time."""
     _unless_gone(live.start)()
     try:
         yield
@@ -63,7 +63,7 @@ def _drawn(live: Live) -> Iterator[None]:
 
 
 def _unless_gone(draw: Callable[[], None]) -> Callable[[], None]:
-    """Writing to a closed terminal fails even before SIGHUP arrives: that ends no run."""
+    """Ignore errors of drawing: a closed terminal, which fails even before SIGHUP, ends no run."""
 
     def drawn() -> None:
         with suppress(OSError):
@@ -73,7 +73,7 @@ def _unless_gone(draw: Callable[[], None]) -> Callable[[], None]:
 
 
 class PlainLines(Silence):
-    """A line when a step starts, every ten seconds, and when it ends."""
+    """Prints a line when a step starts, every ten seconds, and when it ends."""
 
     def __init__(self, plan: Plan, steps: int | None) -> None:
         self._plan = plan
@@ -87,20 +87,20 @@ class PlainLines(Silence):
             self._steps = max(self._steps, self._begun) + number
 
     def on_step_begin(self, step: Step) -> None:
-        """Which one, and how many users."""
+        """Print the step and its number of users."""
         self._begun += 1
         self._said_at_s = 0.0
         _say(say("{step}: connecting", step=_place(step, self._steps)))
 
     def on_sample(self, step: Step, sample: Sample) -> None:
-        """The progress, now and then."""
+        """Print the progress, now and then."""
         if sample.to_s - self._said_at_s >= LINE_EVERY_S - 0.5:
             self._said_at_s = sample.to_s
             parts = [second_line(self._plan, sample), *member_lines(sample)]
             _say(_with(_place(step, self._steps), Joined(parts, "clauses")))
 
     def on_step_end(self, step: Step, result: StepResult) -> None:
-        """The result."""
+        """Print the result."""
         response = result.latency.response
         said = say(
             "{state}, {tps} tps, {qps} qps, p95 {p95} ms, p99 {p99} ms, {errors}",
@@ -114,12 +114,12 @@ class PlainLines(Silence):
         _say(_with(_place(step, self._steps), said))
 
     def on_note(self, text: str) -> None:
-        """Worth a line."""
+        """Print the note."""
         _say(say("note: {note}", note=text))
 
 
 class TimeLeft(PlainLines):
-    """The same, and now and then the time left: for runs of hours."""
+    """Prints plain lines, and now and then the time left: for runs of hours."""
 
     def __init__(self, plan: Plan, steps: int | None) -> None:
         super().__init__(plan, steps)
@@ -127,7 +127,7 @@ class TimeLeft(PlainLines):
         self._said_at = time.monotonic()
 
     def on_step_begin(self, step: Step) -> None:
-        """Estimate from the steps so far and the time between them."""
+        """Print an estimate based on the steps so far and the time between them."""
         now = time.monotonic()
         started = self._started = now if self._started is None else self._started
         left = (self._steps or 0) - self._begun
@@ -138,7 +138,7 @@ class TimeLeft(PlainLines):
 
 
 class LiveTable(Silence):
-    """One row per step, with the current second on top."""
+    """A table with one row per step, and the current second on top."""
 
     def __init__(self, plan: Plan, steps: int | None) -> None:
         self._plan = plan
@@ -150,23 +150,23 @@ class LiveTable(Silence):
         self.redraw: Callable[[], None] = _nowhere
 
     def on_step_begin(self, step: Step) -> None:
-        """A new last row."""
+        """Add a row."""
         self._step, self._sample = step, None
         self.redraw()
 
     def on_sample(self, step: Step, sample: Sample) -> None:
-        """The current second."""
+        """Show the current second."""
         self._sample = sample
         self.redraw()
 
     def on_step_end(self, step: Step, result: StepResult) -> None:
-        """The row gets its final figures."""
+        """Put the final figures into the row."""
         self._step = None
         self._done.append(result)
         self.redraw()
 
     def on_note(self, text: str) -> None:
-        """Below the table."""
+        """Show the note below the table."""
         self._notes.append(text)
         self.redraw()
 
@@ -202,11 +202,11 @@ class LiveTable(Silence):
 
 
 def _nowhere() -> None:
-    """A table that is on no screen has nowhere to be drawn."""
+    """Draw nothing: the table is not on a screen."""
 
 
 def second_line(plan: Plan, sample: Sample) -> Message:
-    """`window 12 of 30 s, 1,234 tps, p95 12.3 ms`."""
+    """The current second: `window 12 of 30 s, 1,234 tps, p95 12.3 ms`."""
     tps, _, _, p95, *_ = _cells_of_second(sample)
     parts = [_place_in(plan, sample), _throughput(tps, p95)]
     if is_open(plan):
@@ -221,7 +221,7 @@ def second_line(plan: Plan, sample: Sample) -> Message:
 
 
 def _place_in(plan: Plan, sample: Sample) -> Message:
-    """`window 12 of 30 s`, or `ramp 12 of 2 min, 16..256 users`."""
+    """The position in the step: `window 12 of 30 s`, or `ramp 12 of 2 min, 16..256 users`."""
     start = 0.0
     for phase in plan.phases:
         if sample.to_s <= start + phase.seconds and sample.phase != "drain":
@@ -242,7 +242,7 @@ def _done_of(phase: str, done_s: float, of_s: float) -> Message:
 
 PHASES = (say("warmup"), say("window"), say("drain"))
 STATES = (say("finished"), say("stopped"), say("failed"), say("interrupted"))
-"""The engine's words for them, which stand in result.json."""
+"""The engine's words for the states, as in result.json."""
 
 
 def member_lines(sample: Sample) -> list[Message]:
@@ -280,7 +280,7 @@ def _with(place: Message, what: Message | Joined) -> Message:
 
 
 def is_open(plan: Plan) -> bool:
-    """Whether some step has a rate of its own."""
+    """Whether events are due by a schedule (open loop)."""
     return isinstance(plan.drive.arrival, Open)
 
 

@@ -1,4 +1,4 @@
-"""Blocks of `fileio --validate`: behind the data a CRC-32 of it and its place in the file."""
+"""Blocks of `fileio --validate`: after the data come its CRC-32 and its offset in the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SEAL_BYTES = _SEAL.size
 
 
 def seal(blocks: memoryview, block_size: int, place: int) -> None:
-    """Write sum and place into each of these blocks; the first lies at `place` of its file."""
+    """Write checksum and offset into each block; the first is at offset `place` of its file."""
     for begin in range(0, len(blocks), block_size):
         block = blocks[begin : begin + block_size]
         data = len(block) - SEAL_BYTES
@@ -22,7 +22,7 @@ def seal(blocks: memoryview, block_size: int, place: int) -> None:
 
 
 def told(damage: Damage) -> Iterator[str]:
-    """What sysbench says of a block that is not as it was written."""
+    """Messages of sysbench about a block that differs from what was written."""
     if damage.what == "sum":
         yield f"Checksum mismatch in block with offset: {damage.offset}"
         yield (

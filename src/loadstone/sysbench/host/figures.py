@@ -1,4 +1,4 @@
-"""Adds up what the engine's samples tell of a stretch of a host test."""
+"""Adds up the engine's samples over a stretch of a host test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from loadstone.model.host_test import HostSample
 from loadstone.sysbench.figures import Stretch
 
-# A second is over when no more than this is missing: times are rounded on their way.
+# A second is over when at most this is missing, as times are rounded on their way.
 _ON_THE_SECOND_S = 0.001
 
 
@@ -22,16 +22,16 @@ class HostFigures(Stretch):
     bytes_read: int = 0
     bytes_written: int = 0
     threads: int = 0
-    """At work when it ended."""
+    """Threads at work at its end."""
 
     waiting: int = 0
-    """With `--rate`: events that were due then, and no thread had taken."""
+    """With `--rate`: events due at its end that no thread had taken."""
 
     in_flight: int = 0
-    """With `--rate`: those that threads were at."""
+    """With `--rate`: events that threads were processing."""
 
     def add(self, sample: HostSample, values_ns: Mapping[int, int]) -> None:
-        """Take in an interval of the engine's, and its latencies."""
+        """Add an interval of the engine's, and its latencies."""
         done = sample.done
         self.events += done.events
         self.reads += done.reads
@@ -47,5 +47,5 @@ class HostFigures(Stretch):
 
     @property
     def second(self) -> int:
-        """The last whole second that is over."""
+        """The last complete second."""
         return int(self.to_s + _ON_THE_SECOND_S)

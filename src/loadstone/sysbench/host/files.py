@@ -1,6 +1,6 @@
-"""The files of `fileio`: made, looked at and removed, with what sysbench says of them.
+"""The files of `fileio`: creating, checking and removing them, with sysbench's messages.
 
-The engine can do that too, but tells neither which file it is at nor what it met there.
+The engine can do this too, but does not report which file it is working on or what it found there.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _FLAGS = {"sync": os.O_SYNC, "dsync": os.O_DSYNC, "direct": os.O_DIRECT}
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why the files do not serve a run: what is wrong, and what may have been forgotten."""
+    """Why the files cannot be used for a run: what is wrong, and what may have been forgotten."""
 
     fatal: str
     warning: str
 
 
 def prepare(test: FileioTest, log: Log, is_stopped: Callable[[], bool]) -> bool:
-    """Make the files; whether nobody stopped it. What there is of one is kept, and filled up.
+    """Create the files; returns `False` if it was stopped. Existing parts are kept and extended.
 
     Raises:
-        Fatal: a file cannot be made, or not be written.
+        Fatal: a file cannot be made or written.
     """
     log.notice(report.making(test))
     began_s, written = time.monotonic(), 0
-    # Whoever asks for O_DIRECT has to write from whole pages.
+    # Writes with O_DIRECT must be of whole pages.
     with closing(mmap.mmap(-1, _piece_size(test))) as piece:
         for number, path in enumerate(_paths(test)):
             with _opened(path, test) as file:
@@ -56,7 +56,7 @@ def prepare(test: FileioTest, log: Log, is_stopped: Callable[[], bool]) -> bool:
 
 
 def trouble_with(test: FileioTest, log: Log) -> Trouble | None:
-    """Open each file as the run will; what is wrong with the first that is not as it should be."""
+    """Open each file as the run will; returns what is wrong with the first bad one."""
     is_new = test.mode == "seqwr"
     for path in _paths(test):
         log.debug(f"Opening file: {path.name}")
@@ -77,7 +77,7 @@ def trouble_with(test: FileioTest, log: Log) -> Trouble | None:
 
 
 def lengthen(test: FileioTest) -> None:
-    """The engine writes whole blocks; what `seqwr` made has to be of use to the other modes.
+    """Extend the files that `seqwr` wrote to whole blocks, so that the other modes can use them.
 
     Raises:
         Fatal: a file is gone.
@@ -91,7 +91,7 @@ def lengthen(test: FileioTest) -> None:
 
 
 def cleanup(test: FileioTest, log: Log) -> None:
-    """Remove the files. What is no plain file is none of them.
+    """Remove the files. Anything but a plain file is left alone.
 
     Raises:
         Fatal: one cannot be removed.
@@ -111,12 +111,12 @@ def _paths(test: FileioTest) -> Iterator[Path]:
 
 
 def _length(test: FileioTest) -> int:
-    """Bytes that each file has at least."""
+    """The minimum length of each file in bytes."""
     return test.total_size // test.num
 
 
 def _missing(test: FileioTest, length: int) -> int:
-    """Bytes to write behind those that are there: whole blocks."""
+    """Bytes to append to the existing ones: whole blocks."""
     missing = max(_length(test) - length, 0)
     return -(-missing // test.block_size) * test.block_size
 
@@ -141,12 +141,12 @@ def _opened(path: Path, test: FileioTest) -> Iterator[int]:
 
 
 def _piece_size(test: FileioTest) -> int:
-    """Whole blocks, where each has a checksum."""
+    """The size of a write: whole blocks, if each has a checksum."""
     return max(_PIECE // test.block_size, 1) * test.block_size if test.checksums else _PIECE
 
 
 def _fill(file: int, begin: int, test: FileioTest, piece: mmap.mmap) -> Iterator[int]:
-    """Write what is missing from there on, and have it on the disk; how many bytes at a time."""
+    """Append what is missing and sync it to the disk; yields the number of bytes of each write."""
     done, size = 0, _missing(test, begin)
     try:
         with memoryview(piece) as view:

@@ -1,4 +1,4 @@
-"""The tests that need no database, as sysbench has them: their options and commands."""
+"""sysbench's tests that need no database: their options and commands."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from loadstone.sysbench.errors import Fatal
 from loadstone.workloads.scripts.options import BLOCKS, Kind, Option
 
 _COMMANDS = ("prepare", "run", "cleanup", "help")
-# The help calls it a number, and a unit is taken all the same.
+# The help calls it a number, but a unit is accepted too.
 _SIZES = ("file_block_size",)
 
 
 class ModeMissing(Fatal):
-    """`fileio run` without a mode: the test's options are told too."""
+    """`fileio run` without a mode: the test's options are printed too."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A test of the host that loads."""
+    """A test of the host, with its options and commands."""
 
     name: str
     options: tuple[Option, ...]
@@ -30,7 +30,7 @@ class Declared:
         return {option.key: option for option in self.options}
 
     def numbers(self) -> tuple[str, ...]:
-        """The keys of the options that take whole numbers and nothing else."""
+        """The keys of the options that accept only whole numbers."""
         return tuple(
             one.key for one in self.options if one.kind is Kind.INT and one.key not in _SIZES
         )

@@ -1,6 +1,6 @@
-"""From options to the plan of a host test, with sysbench's complaints about wrong ones.
+"""Makes the plan of a host test from the options, with sysbench's messages about wrong ones.
 
-They are looked at in its order: of two wrong values it names one.
+Options are checked in sysbench's order, so the same one of two wrong values is reported.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
 
 ANY_SIZE = 2**62
-"""More than can be read or written: `--memory-total-size=0` is no limit."""
+"""More than can be read or written: `--memory-total-size=0` means no limit."""
 
 _WORD_BYTES = 8
 
 
 def test_of(name: str, given: Values, *, will_run: bool) -> HostTest:
-    """What the options say of the test.
+    """The test that the options describe.
 
     Raises:
         Fatal: a value is out of its range.
@@ -51,8 +51,8 @@ def test_of(name: str, given: Values, *, will_run: bool) -> HostTest:
 
 
 def plan_of(test: HostTest, settings: Settings) -> HostTestPlan:
-    """The run of a test."""
-    # The memory test goes by its total size alone, there as here.
+    """The plan for a run of the test."""
+    # The memory test ends by its total size alone, as in sysbench.
     events = None if test.kind == "memory" else settings.events or None
     return HostTestPlan(
         test=test,
@@ -129,7 +129,7 @@ def _fileio(given: Values, *, will_run: bool) -> FileioTest:
         raise Fatal("Invalid value for file-block-size: a block with a checksum needs 13 bytes")
     if will_run and total_size // num < block_size:
         raise Fatal("Invalid value for file-total-size: each file needs at least one block")
-    # What follows is judged in the order in which it stands here.
+    # The order of the checks below matters.
     return FileioTest.model_validate(
         {
             "num": num,

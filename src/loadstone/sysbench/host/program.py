@@ -1,4 +1,4 @@
-"""From a command line that names a test of the host to its exit code."""
+"""Runs a command line that names a test of the host."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ANYWHERE = ("prepare", "run", "cleanup", "help")
 
 
 def run_host_test(line: CommandLine, given: Values, settings: Settings, log: Log) -> int:
-    """Carry out the command; the exit code.
+    """Run the command; returns the exit code.
 
     Raises:
         Refused: the test has no such option or command.
-        Fatal: a value is out of its range, or the test could not begin or go on.
+        Fatal: a value is out of its range, or the test could not start or continue.
     """
     test = HOST_TESTS[line.test or ""]
     if line.command is None:
@@ -36,7 +36,7 @@ def run_host_test(line: CommandLine, given: Values, settings: Settings, log: Log
         print(f"{test.name} options:\n{usage.block(test.options)}")
         return 0
     _check_numbers(test, of_test)
-    # The rest needs the engine and the model, which take their time to import.
+    # The rest needs the engine and the model, which take a while to import.
     from loadstone.sysbench.host import start
 
     given = given.with_more(test.known_options(), of_test)
@@ -52,7 +52,7 @@ def run_host_test(line: CommandLine, given: Values, settings: Settings, log: Log
 
 
 def _options_of_test(line: CommandLine, test: Declared) -> dict[str, str]:
-    """The options that only the test has, by key. Those of a file mean nothing to these tests."""
+    """The options that only the test has, by key. Those in a file are ignored by these tests."""
     known = test.known_options()
     named = [given for given in line.of_test if not given.from_file]
     return {given.key: _text(known.get(given.key), given) for given in named}

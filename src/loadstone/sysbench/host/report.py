@@ -1,4 +1,4 @@
-"""The lines that sysbench prints of its tests of the host: pure functions of plan and figures."""
+"""The lines that sysbench prints about tests of the host: pure functions of plan and figures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MODES = {
 
 
 def size(count: int) -> str:
-    """So many bytes in five digits and the largest unit that is not too large."""
+    """A number of bytes in five digits and the largest unit that is not too large."""
     value, unit = float(count), 0
     while value >= _KIB and unit < len(_UNITS) - 1:
         value, unit = value / _KIB, unit + 1
@@ -40,7 +40,7 @@ def size(count: int) -> str:
 
 
 def about(test: HostTest) -> str | None:
-    """What only a higher verbosity says before a test."""
+    """The line that only a higher verbosity prints before a test."""
     match test:
         case CpuTest():
             return "Doing CPU performance benchmark\n"
@@ -56,7 +56,7 @@ def about(test: HostTest) -> str | None:
 
 
 def header(test: HostTest, settings: Settings) -> str | None:
-    """What is said of a test's options before its threads begin."""
+    """The lines about a test's options before its threads start."""
     match test:
         case CpuTest():
             return f"Prime numbers limit: {test.max_prime}\n"
@@ -107,7 +107,7 @@ def _extra_flags(test: FileioTest) -> str:
 
 
 def making(test: FileioTest) -> str:
-    """What `prepare` begins with."""
+    """The first line of `prepare`."""
     length = test.total_size // test.num
     return (
         f"{test.num} files, {length // _KIB}Kb each, {length * test.num // _MIB}Mb total\n"
@@ -116,14 +116,14 @@ def making(test: FileioTest) -> str:
 
 
 def making_file(name: str, length: int, wanted: int) -> str:
-    """What it does with a file that has this length."""
+    """The line of `prepare` about a file that has this length."""
     if length >= wanted:
         return f"Reusing existing file {name}"
     return f"Extending existing file {name}" if length else f"Creating file {name}"
 
 
 def made(written: int, seconds: float) -> str:
-    """What it ends with."""
+    """The last line of `prepare`."""
     if not written:
         return "No bytes written."
     rate = written / _MIB / seconds if seconds else 0.0
@@ -131,7 +131,7 @@ def made(written: int, seconds: float) -> str:
 
 
 def interval_lines(figures: HostFigures, test: HostTest, settings: Settings) -> Iterator[str]:
-    """What `--report-interval` prints each time; two lines where there is a `--rate`."""
+    """The lines of each `--report-interval`: one, or two with a `--rate`."""
     at = f"[ {figures.second}s ]"
     percentile = settings.percentile
     latency_ms = figures.percentile_ms(percentile) if percentile else 0.0
@@ -191,5 +191,5 @@ def _of_memory(figures: HostFigures, test: MemoryTest) -> str:
 
 
 def _mib(figures: HostFigures, count: int) -> float:
-    """So many bytes, in MiB a second."""
+    """A number of bytes as MiB per second."""
     return figures.rate(count / _MIB)

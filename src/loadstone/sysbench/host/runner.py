@@ -1,4 +1,4 @@
-"""Drives a test of the host and prints what sysbench prints while it goes on."""
+"""Drives a test of the host and prints what sysbench prints while it runs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from loadstone.sysbench.settings import Settings
 
 
 def drive(plan: HostTestPlan, settings: Settings, log: Log) -> int:
-    """Drive the test to its end, and report.
+    """Drive the test to its end, and report; returns the exit code.
 
     Raises:
-        Fatal: it could not go on, or a value is beyond what the engine can do.
+        Fatal: it could not continue, or a value is beyond what the engine can do.
     """
     watched = _Watched(plan, settings, log)
     with Interrupts() as interrupts:
@@ -51,12 +51,12 @@ def drive(plan: HostTestPlan, settings: Settings, log: Log) -> int:
 
 
 class _OutOfPatience(Exception):
-    """Events are still under way when `--forced-shutdown` says that it is enough."""
+    """Events are still under way when the time of `--forced-shutdown` is up."""
 
 
 @dataclass
 class _Watched:
-    """The engine's records on their way to stdout."""
+    """Turns the engine's records into the lines on stdout."""
 
     plan: HostTestPlan
     settings: Settings
@@ -65,15 +65,15 @@ class _Watched:
     since_line: HostFigures = field(default_factory=HostFigures)
     since_checkpoint: HostFigures = field(default_factory=HostFigures)
     since_begin: int = 0
-    """Events."""
+    """Number of events."""
 
     told_s: int = 0
-    """The last second that lines and checkpoints were looked at."""
+    """The last second for which lines and checkpoints were checked."""
 
     end: HostEnd | None = None
 
     def take(self, record: HostBegun | HostSample | HostEnd) -> bool:
-        """Take in the next record; whether it is the last."""
+        """Process the next record; returns whether it is the last."""
         match record:
             case HostBegun():
                 self._begin()
@@ -88,7 +88,7 @@ class _Watched:
         return self.end is not None
 
     def on_silence(self) -> None:
-        """See that the test does not go on for longer than it may.
+        """Check that the test does not run longer than it may.
 
         Raises:
             _OutOfPatience: it does.
@@ -113,13 +113,13 @@ class _Watched:
         for figures in (self.since_line, self.since_checkpoint):
             figures.add(sample, values)
             figures.to_s = sample.to_s - self.settings.warmup_s
-            # After the last event no thread is at work, and the line is of those that were.
+            # After the last event no thread is at work, but the line counts those that were.
             figures.threads = sample.threads or self.settings.threads
         self.since_begin += sample.done.events
         self._tell()
 
     def _tell(self) -> None:
-        """Say what is due by now. A sample that came late may have more than one second."""
+        """Print what is due by now. A late sample may cover more than one second."""
         settings, log = self.settings, self.log
         before, now = self.told_s, self.since_line.second
         self.told_s = now
@@ -134,7 +134,7 @@ class _Watched:
             self.since_checkpoint = _after(self.since_checkpoint)
 
     def report_end(self) -> None:
-        """The last report."""
+        """Print the last report."""
         assert self.end is not None, "a test that nobody stopped has an end"
         settings, log = self.settings, self.log
         self._end_at(self._seconds())
@@ -151,28 +151,28 @@ class _Watched:
                 log.debug(line) if line else log.notice()
 
     def report_forced(self) -> int:
-        """The last report where events go on; the exit code."""
+        """Print the last report while events are still running; returns the exit code."""
         self.log.fatal(messages.FORCED_SHUTDOWN)
         self._report_with_histogram(unfinished=self.since_line.threads or self.settings.threads)
         return running.FORCED
 
     def _end_at(self, seconds: float) -> None:
-        """Say what is due by then."""
+        """Print what is due by then."""
         self.since_line.to_s = self.since_checkpoint.to_s = seconds
         self._tell()
         self.since_checkpoint.to_s = seconds
 
     def _seconds(self) -> float:
-        """How long it took.
+        """The duration of the test.
 
-        With a rate, the engine is done when no event will be due any more before the time is over.
+        With a rate, the engine stops once no further event is due before the time is over.
         """
         assert self.end is not None
         is_waiting = self.settings.rate and not self._is_out_of_events()
         return max(self.end.seconds, self.settings.time_s) if is_waiting else self.end.seconds
 
     def _is_out_of_events(self) -> bool:
-        """Some tests have an end of their own, beside the limit that was given."""
+        """Whether the test came to its own end, which some have in addition to the given limit."""
         test, limit = self.plan.test, self.plan.stop.events
         if isinstance(test, MemoryTest):
             limit = test.total_size // test.block_size
@@ -181,7 +181,7 @@ class _Watched:
         return limit is not None and self.since_begin >= limit
 
     def _limit(self) -> str | None:
-        """Which limit ended the test, where it was not its own end."""
+        """The limit that ended the test; `None` if it came to its own end."""
         if self._is_out_of_events():
             return "Event" if self.since_begin == self.plan.stop.events else None
         return "Time" if self.settings.time_s else None

@@ -1,4 +1,4 @@
-"""`prepare`, `run` and `cleanup` of a test of the host: from its options to what is done."""
+"""Runs `prepare`, `run` and `cleanup` of a test of the host from its options."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from loadstone.sysbench.settings import Settings
 from loadstone.workloads.scripts.given import Values
 
 _FAILED = 1
-# Linux's MAP_HUGETLB, which Python does not name, and the size of such a page on most machines.
+# Linux's MAP_HUGETLB, which Python lacks, and the size of a huge page on most machines.
 _MAP_HUGETLB = 0x40000
 _HUGE_PAGE = 2**21
 
 
 def start(name: str, command: str, settings: Settings, given: Values, log: Log) -> int:
-    """Carry out a command of the test; the exit code.
+    """Run a command of the test; returns the exit code.
 
     Raises:
-        Fatal: a value is out of its range, or the test could not begin or go on.
+        Fatal: a value is out of its range, or the test could not start or continue.
     """
     test = plan.test_of(name, given, will_run=command == "run")
     if command == "run":
@@ -64,7 +64,7 @@ def _run(test: HostTest, settings: Settings, log: Log) -> int:
 
 
 def _check_huge_pages(test: MemoryTest, threads: int) -> None:
-    """See that there are as many as the test needs, which sysbench says before anything else."""
+    """Check that there are enough huge pages; sysbench reports this before anything else."""
     pages = -(-test.block_size // _HUGE_PAGE)
     of_all = pages * _HUGE_PAGE * (threads if test.scope == "local" else 1)
     try:

@@ -1,4 +1,4 @@
-"""The commands of a script that drive no events: `prepare`, `cleanup`, and those of its own."""
+"""The commands of a script that drive no events: `prepare`, `cleanup`, and its own ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def called(command: str, *, is_declared: bool) -> str:
 def run_command_of_script(
     workload: WorkloadSpec, settings: Settings, given: Values, log: Log, manner: Manner | None
 ) -> int:
-    """Have the script carry its command out: once, or once by each thread. `manner` is as declared.
+    """Have the script run its command: once, or once in each thread if `manner` says so.
 
     Raises:
         Fatal: it failed.
@@ -61,14 +61,14 @@ def run_command_of_script(
 
 @dataclass
 class _Watched:
-    """What comes of a command."""
+    """The outcome of a command."""
 
     places: Sequence[Place]
     heard: errors.Heard
     called: str
 
     def take(self, record: AnyStepRecord) -> bool:
-        """Take in the next record; whether it is the last."""
+        """Process the next record; returns whether it is the last."""
         match record:
             case Printed():
                 write(record.text)

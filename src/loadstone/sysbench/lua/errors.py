@@ -25,14 +25,14 @@ _UNKNOWN_HOST = 2005
 
 @dataclass
 class Heard:
-    """What the driver has said of errors so far."""
+    """The errors that the driver has reported so far."""
 
     plan: Plan
     log: Log
     errors: list[FirstError] = field(default_factory=list)
 
     def take(self, error: FirstError) -> None:
-        """Keep it. A statement's is told at once, unless it is one to be ignored."""
+        """Keep the error; print it at once if it is a statement's and not to be ignored."""
         self.errors.append(error)
         script = self.plan.workload.script
         ignored = script.ignore_errors if script else ()
@@ -41,7 +41,7 @@ class Heard:
 
 
 def check_exit(message: str) -> None:
-    """Raises ScriptExit where this is how a script tells that it wants to end."""
+    """Raise ScriptExit if the message means that the script called os.exit()."""
     if found := _EXIT.search(message):
         raise ScriptExit(int(found[1]) & 0xFF)
 
@@ -53,13 +53,13 @@ def lines(
     plan: Plan,
     command: str,
 ) -> tuple[str, ...]:
-    """Why a script could not go on, after what the driver says of it.
+    """Why a script could not continue, after the driver's messages.
 
-    `command` is what is said in place of the hook where a command was carried out. What it says of
-    statements was told when it came.
+    `command` replaces the name of the hook if a command was run. Errors of statements were printed
+    when they came.
 
     Raises:
-        ScriptExit: the script wanted to end.
+        ScriptExit: the script called os.exit().
     """
     check_exit(failure.message)
     found = _HOOK.match(failure.message)

@@ -1,4 +1,4 @@
-"""A script in Lua on the command line: its options, its commands, its run."""
+"""A Lua script on the command line: its options, its commands, its run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_ANY_SCRIPT = ("prepare", "run", "cleanup", "help")
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a command line asks of a script."""
+    """The script and the command line to run it with."""
 
     path: str
     line: CommandLine
@@ -39,12 +39,12 @@ class _Asked:
 
     @property
     def called(self) -> str:
-        """As sysbench names it in its messages."""
+        """The script's name in sysbench's messages."""
         return Path(self.line.test or self.path).name
 
 
 def run_script(path: str, line: CommandLine, settings: Settings, given: Values, log: Log) -> int:
-    """Do what the command line asks of a script.
+    """Run the command line's command of a script; returns the exit code.
 
     Raises:
         Fatal: it cannot be loaded, or failed.
@@ -76,14 +76,14 @@ def run_script(path: str, line: CommandLine, settings: Settings, given: Values, 
 
 
 def _is_loaded_once(command: str | None, contents: engine.ScriptContents) -> bool:
-    """Whether who carries out the command is the first to load it, as far as anybody sees."""
+    """Whether the command seems to load the script only once, so that its output appears once."""
     known = command in contents.commands or command in contents.functions
     is_by_all = contents.commands.get(command or "") == "parallel"
     return known and not is_by_all and command not in ("run", "help")
 
 
 def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) -> int:
-    """Load the script on the standard input, where no test is named: there that is all, too.
+    """Load the script on the standard input and stop there, if no test is named.
 
     Raises:
         Fatal: it cannot be loaded.
@@ -95,7 +95,7 @@ def only_load(line: CommandLine, settings: Settings, given: Values, log: Log) ->
 
 
 def _make_rereadable() -> None:
-    """Each thread opens the script anew, which a pipe gives once only."""
+    """Buffer a pipe on standard input: each thread reads the script, and a pipe is read once."""
     if stat.S_ISREG(os.fstat(0).st_mode):
         return
     with tempfile.TemporaryFile() as kept:
@@ -121,7 +121,7 @@ def _spec(asked: _Asked, options: dict[str, str]) -> ScriptSpec:
 
 
 def _limits(settings: Settings) -> General:
-    """Options with deprecated names, too: those that count."""
+    """The limits, where options with deprecated names count too."""
     limits = {"threads": settings.threads, "events": settings.events, "time": settings.time_s}
     return {**limits, "rate": settings.rate}
 
@@ -133,7 +133,7 @@ def _opened(spec: ScriptSpec) -> OpenScript:
 
 
 def _options(line: CommandLine, contents: engine.ScriptContents) -> dict[str, str]:
-    """Those given that are the script's; one that declares none takes any.
+    """The given options that are the script's; a script that declares none accepts any.
 
     Raises:
         Refused: it declares others.
@@ -149,7 +149,7 @@ def _options(line: CommandLine, contents: engine.ScriptContents) -> dict[str, st
 
 
 def _check_command(asked: _Asked, command: str, contents: engine.ScriptContents) -> None:
-    """Raises Refused where the script does not have it."""
+    """Raise Refused if the script does not have the command."""
     if command in contents.commands or command in contents.functions or command == "run":
         return
     if command == "help" and contents.options is not None:
@@ -160,7 +160,7 @@ def _check_command(asked: _Asked, command: str, contents: engine.ScriptContents)
 
 
 def _check(asked: _Asked, opened: OpenScript) -> None:
-    """Raises Refused for a value that no such option has, Fatal where there is nothing to run."""
+    """Raise Refused for a value that an option does not allow, Fatal if there is nothing to run."""
     try:
         opened.script.check()
     except engine.ScriptRefused as error:

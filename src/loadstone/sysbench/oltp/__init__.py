@@ -1,1 +1,1 @@
-"""The tests that sysbench ships."""
+"""The tests that come with sysbench."""

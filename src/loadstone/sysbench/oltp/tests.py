@@ -1,4 +1,4 @@
-"""The tests that sysbench brings along, and the workloads that serve them here."""
+"""The tests that come with sysbench, and the workloads that implement them here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BULK_COMMANDS = ("prepare", "run", "cleanup")
 
 @dataclass(frozen=True)
 class Bundled:
-    """A test that a built-in workload serves."""
+    """A test that a built-in workload implements."""
 
     name: str
     workload: str
@@ -27,7 +27,7 @@ class Bundled:
     commands: tuple[str, ...] = _OLTP_COMMANDS
     layout: Layout = "sbtest"
     legacy: bool = False
-    """One of 0.5: it also takes the options of that time."""
+    """Whether it is a test of 0.5, which also takes that version's options."""
 
     def known_options(self) -> dict[str, Option]:
         """Its own options by key, in the order of the help."""
@@ -71,7 +71,7 @@ PARALLEL_PREPARE = "parallel_prepare"
 
 
 def find_bundled(word: str) -> Bundled | None:
-    """The bundled test that a name, or the path of a script that is not there, means."""
+    """The bundled test for a name, or for the path of a script that does not exist."""
     if word in _OF_1_0:
         return _OF_1_0[word]
     stem = Path(word).name.removesuffix(".lua")
@@ -83,7 +83,7 @@ def find_bundled(word: str) -> Bundled | None:
 
 
 def find_script(word: str) -> str | None:
-    """The script that a word means: a path, a name without its ending, or a module of Lua's."""
+    """The script for a word: a path, a name without its ending, or a Lua module."""
     places = [word, f"{word}.lua"]
     if not is_own_name(word) and "/" not in word:
         places += [each.replace("?", word.replace(".", "/")) for each in _module_path()]
@@ -93,7 +93,7 @@ def find_script(word: str) -> str | None:
 
 
 def _module_path() -> list[str]:
-    """Where LuaRocks and LUA_PATH have modules, as templates with a question mark."""
+    """The module paths of LuaRocks and LUA_PATH, as templates with a question mark."""
     given = os.environ.get("LUA_PATH_5_1") or os.environ.get("LUA_PATH") or ""
     rocks = Path.home() / ".luarocks/share/lua/5.1"
     folders = (str(rocks), "/usr/local/share/lua/5.1", "/usr/share/lua/5.1")
@@ -102,11 +102,11 @@ def _module_path() -> list[str]:
 
 
 def is_own_name(word: str) -> bool:
-    """Whether sysbench 1.0 itself has a test of just this name."""
+    """Whether sysbench 1.0 itself has a test of exactly this name."""
     return word in _OF_1_0
 
 
 def command_of(test: Bundled, word: str) -> str | None:
-    """The command as this test calls it; 1.1 knows `prewarm` as `warmup` too."""
+    """The command by its name in this test; 1.1 also calls `prewarm` `warmup`."""
     command = _SAME_COMMAND.get(word, word)
     return command if command in test.commands else None

@@ -1,4 +1,4 @@
-// Figures: options come from the server (report/figures/live.py), points are added to their series.
+// Figures: the server sends the options (report/figures/live.py), and points are added here.
 /* global echarts */
 
 import { byId } from "./elements.js";
@@ -16,7 +16,7 @@ export class Charts {
     });
   }
 
-  // `about` is read aloud in the figure's place.
+  // Screen readers read `about` instead of the figure.
   draw(id, option, about) {
     this.drop(id);
     const place = byId(id);
@@ -27,7 +27,7 @@ export class Charts {
     this.drawn.set(id, { chart, option, about, changed: false });
   }
 
-  // Points by a series' id; they are seen with the next `refresh`.
+  // Points by the series' id; the next `refresh` shows them.
   add(points) {
     for (const shown of this.drawn.values()) {
       for (const series of shown.option.series) {
@@ -40,7 +40,7 @@ export class Charts {
     }
   }
 
-  // All points of one series at once; nothing where the figure has no such series.
+  // Sets all points of one series; does nothing if the figure has no such series.
   put(id, series, data) {
     const shown = this.drawn.get(id);
     if (shown?.option.series.some((one) => one.id === series)) {
@@ -72,7 +72,7 @@ export class Charts {
 }
 
 function translated(option, about) {
-  // The report's figures name their format: a function cannot be sent.
+  // The report's figures give their format by name, as a function cannot be sent.
   const axis = (one) => ({ ...one, name: t(one.name), axisLabel: { ...one.axisLabel, formatter: number } });
   return {
     ...option,

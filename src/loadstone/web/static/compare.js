@@ -1,11 +1,11 @@
-// Two runs compared: what differs first, then each level (docs/comparing.md has the document).
+// Comparison of two runs: first the differences, then each level (document: docs/comparing.md).
 
 import { byId, element, show, table } from "./elements.js";
 import {
   bracketed, chosenLanguage, hear, listed, named, number, pair, percent, speech, spoken, t, users,
 } from "./words.js";
 
-// Runs have long names: letters stand for them in tables.
+// Tables have letters for the runs, whose names are long.
 const NAMES = ["A", "B"];
 
 let asked = 0;
@@ -77,7 +77,7 @@ function columns(a, b) {
     const ends = found.tps_interval;
     return ends ? `${number(found.tps)} (${number(ends.low)} .. ${number(ends.high)})` : number(found.tps);
   };
-  // Two sides: there is one that is held against the first, or none where one was not measured.
+  // Of two sides, one is compared with the first, or none if one was not measured.
   const against = (level) => level.against_first[0];
   const change = (level) => against(level)?.changes.tps?.relative ?? null;
   return [
@@ -93,7 +93,7 @@ function columns(a, b) {
   ];
 }
 
-// A rate that stays, or one that goes from one end to the other.
+// A constant rate, or one that goes from one value to another.
 function due({ rate, to }) {
   return to === null ? number(rate) : `${number(rate)} .. ${number(to)}`;
 }

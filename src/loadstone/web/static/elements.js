@@ -1,4 +1,4 @@
-// Elements are made, never parsed: what a server or a user has written stays text.
+// Elements are created, never parsed from HTML, so text from a server or a user stays text.
 
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -12,7 +12,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// Strings become text nodes; what is not there is left out.
+// Strings become text nodes; null, undefined and false are left out.
 function shownOf(children) {
   return children.flat().filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));

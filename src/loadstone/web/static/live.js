@@ -1,4 +1,4 @@
-// The page: one stream of events from the server, shown as it comes.
+// The page: shows one stream of events from the server as they arrive.
 
 import { Charts } from "./charts.js";
 import { showComparison } from "./compare.js";
@@ -28,8 +28,8 @@ function fresh() {
   };
 }
 
-// Another server than the one that gave the cookie, or its end. Who opens the link in another tab
-// brings this one back too: it goes on trying.
+// The cookie has expired or belongs to another server. Opening the link in another tab restores
+// this one too, as it keeps trying.
 async function tellIfLocked(mine) {
   const answer = await fetch("/static/icon.svg", { method: "HEAD" }).catch(() => null);
   if (answer?.status === 401 && mine === source) {
@@ -37,7 +37,7 @@ async function tellIfLocked(mine) {
   }
 }
 
-// Which run is looked at: the one in the address, else the newest that goes on, else the newest.
+// The run to show: the one in the address, else the newest running one, else the newest.
 
 function wanted() {
   const asked = new URLSearchParams(window.location.hash.slice(1));
@@ -78,7 +78,7 @@ function connect(run) {
   mine.onopen = () => say("");
   mine.onerror = () => {
     say(t("The server does not answer; trying again."));
-    // A server that answers with an error is not asked again by the browser itself.
+    // Browsers do not reconnect by themselves after an error response.
     if (mine.readyState === EventSource.CLOSED) {
       tellIfLocked(mine);
       setTimeout(() => { if (mine === source) connect(wanted().run ?? null); }, GONE_MS);
@@ -128,7 +128,7 @@ function showRuns() {
     }, element("strong", {}, run.name), element("span", { class: `quiet state ${run.state}` }, said));
     return element("li", { class: run.name === shown ? "chosen" : null }, box, link);
   }));
-  // The list is rebuilt: the keyboard focus stays where it was.
+  // The list is rebuilt, but the keyboard focus stays where it was.
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   byId("compare").disabled = picked.size !== 2;
 }
@@ -169,7 +169,7 @@ function showAll() {
   showExtras();
 }
 
-// Told of when it begins, when all are connected, and when somebody changed it.
+// Sent when the step starts, when all users are connected, and when the step is changed by hand.
 function takeStep(data) {
   if (data?.number !== state.step?.number) state.second = {};
   state.step = data;
@@ -256,7 +256,7 @@ function showStep() {
   if (step.rate) fill(byId("rate"), step.rate_now);
 }
 
-// What somebody is typing is left alone.
+// A field that the user is editing is left alone.
 function fill(input, value) {
   if (document.activeElement !== input) input.value = value;
 }
@@ -347,7 +347,7 @@ function finding(found) {
     evidence.length ? element("details", {}, element("summary", {}, t("Evidence")), element("ul", {}, evidence)) : null);
 }
 
-// What may be asked of a run
+// Requests to a run
 
 async function ask(wish, body) {
   const answer = byId("answer");
@@ -402,7 +402,7 @@ function onControls() {
     }
   });
   byId("compare").addEventListener("click", () => {
-    // In the order of the list the older one is what the newer one is held against.
+    // By the order of the list, the newer run is compared with the older one.
     const [newer, older] = runs.map((run) => run.name).filter((name) => picked.has(name));
     window.location.hash = `compare=${[older, newer].map(encodeURIComponent).join("/")}`;
   });

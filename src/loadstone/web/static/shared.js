@@ -1,3 +1,3 @@
-// What the page has in common with the report: colours of figures, and texts (web/theme_export.py).
+// Data shared with the report: colours of figures, and texts (web/theme_export.py).
 
 export const { themes, texts, names, joins } = await (await fetch("/static/shared.json")).json();

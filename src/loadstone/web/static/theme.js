@@ -1,4 +1,4 @@
-// Light and dark: the page's own colours are in live.css, those of figures come with the report's.
+// Light and dark: the page's own colours are in live.css, those of figures in the shared data.
 
 import { themes } from "./shared.js";
 
@@ -34,7 +34,7 @@ export function chartTheme() {
   return themes[isDark ? "dark" : "light"];
 }
 
-// What a browser keeps may be forbidden: then the choice lasts as long as the page.
+// If storage is blocked in the browser, the choice lasts as long as the page.
 const lasting = {};
 
 export function stored(name) {
@@ -50,6 +50,6 @@ export function keep(name, value) {
   try {
     window.localStorage.setItem(name, value);
   } catch {
-    // Kept above.
+    // `lasting` has the value.
   }
 }

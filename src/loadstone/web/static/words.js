@@ -1,5 +1,5 @@
 // The page's texts. English is in the code; other languages come from the program's catalogues
-// (locale/, through web/theme_export.py). What a server or a user says is shown as it is.
+// (locale/, through web/theme_export.py). Text from a server or a user is shown as it is.
 
 import { element } from "./elements.js";
 import { joins, names, texts } from "./shared.js";
@@ -17,7 +17,7 @@ export function chooseLanguage(language) {
   keep("loadstone-language", language);
 }
 
-// What the program says of a run in English, and its translations as the server sends them.
+// The program's English sentences about a run, and the translations that the server sends.
 const heard = new Map();
 
 export function hear(told) {
@@ -28,13 +28,13 @@ function translated(english) {
   return own(heard.get(english) ?? {}, chosenLanguage());
 }
 
-// A sentence of the program's; what nobody translated is marked as English.
+// A sentence from the program; one without a translation is marked as English.
 export function speech(tag, english) {
   const other = translated(english);
   return element(tag, { lang: other === undefined ? "en" : null }, other ?? english);
 }
 
-// The same as a text.
+// The same sentence as plain text.
 export function spoken(english) {
   return translated(english) ?? english;
 }
@@ -52,7 +52,7 @@ function joined(how, first, second) {
   return filled(joins[chosenLanguage()][how], { first, second });
 }
 
-// `a, b`; what is empty is left out.
+// `a, b`; empty texts are left out.
 export function listed(parts) {
   return parts.filter(Boolean).reduce((text, part) => (text ? joined("list", text, part) : part), "");
 }
@@ -67,12 +67,12 @@ export function bracketed(text, more) {
   return joined("bracketed", text, more);
 }
 
-// A workload may be called "constructor", which every object has.
+// A workload may be called "constructor", a property that every object has.
 function own(table, name) {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-// What the report calls something of such a name; what a newer version has is shown by its name.
+// The report's word for a name; one from a newer version is shown as it is.
 export function named(table, name) {
   return own(names[chosenLanguage()][table], name) ?? name;
 }
@@ -87,7 +87,7 @@ export function applyWords() {
   for (const one of document.querySelectorAll("[data-text]")) one.textContent = t(one.dataset.text);
 }
 
-// Three digits that matter, with thousands apart; what is not known is not zero.
+// Three significant digits with a thousands separator; an unknown value is not shown as zero.
 export function number(value) {
   if (value === null || value === undefined) return "-";
   const size = Math.abs(value);
