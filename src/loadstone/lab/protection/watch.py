@@ -305,7 +305,7 @@ class Watch:
         theirs = gauges.get(others.OTHERS_RUNNING if running else others.OTHERS_CONNECTED)
         ours = gauges.get(others.OWN_RUNNING if running else others.OWN_CONNECTED)
         if ours is not None and gauges.get(others.LOADS_OF_OWN):
-            # All connections of this account are of some load; they cannot be told apart.
+            # All connections of this account are of some load; they cannot be distinguished.
             held = max(held, ours)
         if theirs is not None and ours is not None:
             return theirs + max(0.0, ours - held)

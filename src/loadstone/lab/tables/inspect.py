@@ -189,13 +189,9 @@ def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
 
 
 def check_connections(looked: InspectedTarget, users: int, beside: int = 0, idle: int = 0) -> None:
-    """Check that the server accepts that many more connections, with our other ones.
+    """Check that the server accepts that many more connections, in addition to our other ones.
 
-    Args:
-        looked: the server.
-        users: one connection each.
-        beside: other connections of ours.
-        idle: connections that say nothing.
+    Each of the users has one connection; the idle ones send nothing.
 
     Raises:
         TargetError: it does not.

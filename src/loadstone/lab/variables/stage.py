@@ -124,7 +124,7 @@ def staged(
 ) -> Iterator[None]:
     """Set these global variables, and restore them at the end; nobody else sets any until then.
 
-    Signals are delayed while variables are set and restored. `told` collects the notes.
+    Signals are delayed while variables are set and restored. The report collects the notes.
 
     Raises:
         SettingsInUse: somebody else has set variables of the server.
