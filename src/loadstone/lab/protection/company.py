@@ -23,7 +23,7 @@ class Kept(Generic[Said]):
     """A schema's lock, or a run's place in it, held on its own connection until closed."""
 
     def __init__(self, endpoint: Endpoint, enter: Enter[Said]) -> None:
-        """Take it.
+        """Take the lock or the place.
 
         Raises:
             GuardError: another is at work there.

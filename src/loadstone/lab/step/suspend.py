@@ -1,4 +1,4 @@
-"""Detects that this machine was suspended: one clock continues then, and one stands still."""
+"""Detects that this machine was suspended: one clock continues then, the other stops."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class SettingsLock:
         self.is_kept = is_kept
         """Whether the server has such locks; without them, nobody is kept out."""
         self.was_lost = False
-        """Whether others could have set variables meanwhile."""
+        """Whether others could have set variables in the meantime."""
 
     @classmethod
     def take(cls, endpoint: Endpoint) -> SettingsLock:
