@@ -213,7 +213,9 @@ class Sandbox:
         try:
             mark = server.wait_until_ready(process, place, lambda: answers(self.state), timeout_s)
         except server.PortTaken:
-            raise SandboxError(say("port {port} was taken meanwhile", port=self.port)) from None
+            raise SandboxError(
+                say("port {port} was taken in the meantime", port=self.port)
+            ) from None
         self._keep(self.state.model_copy(update={"phase": "running", "server": mark}))
 
     def stop(self) -> None:

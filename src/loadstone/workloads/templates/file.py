@@ -443,7 +443,7 @@ class _Maker:
         )
 
     def _copies(self, written: _Statement, path: KeyPath) -> int:
-        """The number of copies of its tables: a single number applies to all named tables."""
+        """The number of copies of its tables, which must be the same for all that it names."""
         known = {name: table.copies for name, table in self._tables.items() if table.copies}
         named = [part.table for part in written.sql if isinstance(part, CopyOf)]
         for table in named:
