@@ -1,1 +1,1 @@
-"""One load from many machines: parts of a step, driven by generators and merged exactly."""
+"""One load from many machines: generators drive parts of a step, merged exactly."""

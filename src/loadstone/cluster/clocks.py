@@ -1,8 +1,9 @@
-"""How far another machine's monotonic clock is ahead of ours, and how wrong that can be.
+"""Estimates how far another machine's monotonic clock is ahead of ours, with an error bound.
 
 Cristian's algorithm (F. Cristian, "Probabilistic clock synchronization", Distributed Computing 3,
 1989): the other clock was read at some moment between our question and its answer. The middle of
-the two is the best guess, half the round trip the bound, so the shortest round trip says most.
+the two is the best estimate and half the round trip its error bound, so the shortest round trip is
+the most precise.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Exchange:
-    """One question and its answer; nanoseconds, the middle one of the other clock."""
+    """One question and its answer, in nanoseconds; the middle reading is the other clock's."""
 
     sent_ns: int
     remote_ns: int
@@ -21,15 +22,15 @@ class Exchange:
 
     @property
     def round_trip_ns(self) -> int:
-        """From the question to the answer."""
+        """The time from the question to the answer."""
         return self.received_ns - self.sent_ns
 
 
 @dataclass(frozen=True)
 class Offset:
-    """What has to be added to our clock to have the other's: `offset_ns`, give or take `bound_ns`.
+    """What to add to our clock to get the other's: `offset_ns`, give or take `bound_ns`.
 
-    Clocks drift apart: by 50 ppm, the usual bound of a quartz, 3 ms in a minute. So they are asked
+    Clocks drift apart: by 50 ppm, the usual bound of a quartz, 3 ms in a minute. So they are read
     again before each step.
     """
 
@@ -37,12 +38,12 @@ class Offset:
     bound_ns: int
 
     def there(self, here_ns: int) -> int:
-        """An instant of our clock as the other clock shows it."""
+        """Convert a time of our clock to the other clock."""
         return here_ns + self.offset_ns
 
 
 def offset_of(exchanges: Sequence[Exchange]) -> Offset:
-    """By the exchange with the shortest round trip.
+    """The offset from the exchange with the shortest round trip.
 
     Raises:
         ValueError: there is no exchange, or one whose answer came before its question.

@@ -1,4 +1,4 @@
-"""The generators of a run, and how each of its steps is begun on them."""
+"""The generators of a run, and how each of its steps is started on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from loadstone.model.cluster_nodes import NodeFacts, Versions
 from loadstone.model.message import say
 
 _FACTS_S = 60.0
-"""A generator's process may still be starting, and imports the engine."""
+"""Seconds, because a generator's process may still be starting, and imports the engine."""
 
 _SILENT = say("it did not answer when the step started")
 
@@ -37,12 +37,12 @@ CALIBRATION_S = 3.0
 
 
 class Cluster:
-    """Generators that answer; a step is driven by those of them that still do."""
+    """The generators that answer; a step is driven by those that still do."""
 
     def __init__(
         self, links: Sequence[Link], on_node_loss: OnNodeLoss, announce: Callable[[str], None]
     ) -> None:
-        """Look at all nodes.
+        """Examine all nodes.
 
         Raises:
             ClusterError: one does not answer, or has another version.
@@ -55,7 +55,7 @@ class Cluster:
         self.facts = facts_of(self._links)
 
     def start(self, document: str) -> ClusterStep:
-        """Begin a step; returns at once.
+        """Start a step; returns at once.
 
         Raises:
             ClusterError: no generator is left, or one is gone and that is to end the run, or those
@@ -82,15 +82,15 @@ class Cluster:
         return ClusterStep(self._steps, Crew(drivers, missing, self._on_node_loss, fewest))
 
     def load(self, document: str) -> ClusterLoad:
-        """Begin to load tables; returns at once."""
+        """Start loading tables; returns at once."""
         self._steps += 1
         return ClusterLoad(self._steps, self._links, document, self._say)
 
     def _living(self) -> tuple[list[tuple[Link, Offset, NodeFacts]], list[str]]:
-        """Those that answer, with their clocks as they are now, and the nodes of the others.
+        """The generators that answer, with their clock offsets, and the nodes of the others.
 
         Raises:
-            ClusterError: too many are gone, as it was asked.
+            ClusterError: generators are gone, and the options do not allow continuing without them.
         """
         clocks = read_clocks(self._links)
         living, gone = [], []
@@ -113,21 +113,21 @@ class Cluster:
 
 
 def check_versions(links: Sequence[Link]) -> None:
-    """See that all nodes have this version; nothing else is asked of one that has another.
+    """Check that all nodes have this version; a node with another one is asked nothing else.
 
     Raises:
         ClusterError: one does not answer, or has another version.
     """
     names = Versions.model_fields
     told = _answers(links, _FACTS_S, "versions")
-    # Another version may tell of more, or of less.
+    # Another version may report more or fewer names.
     found = [Versions(**{name: told_by.get(name, "?") for name in names}) for told_by in told]
     nodes = [link.node for link in links]
     refuse_other_versions(own_versions(), list(zip(nodes, found, strict=True)))
 
 
 def facts_of(links: Sequence[Link]) -> list[NodeFacts]:
-    """What each node says of itself, all asked at the same time.
+    """The facts that each node reports, all asked at the same time.
 
     Raises:
         ClusterError: one does not answer.
@@ -138,7 +138,7 @@ def facts_of(links: Sequence[Link]) -> list[NodeFacts]:
 def calibrated(
     links: Sequence[Link], facts: Sequence[NodeFacts], announce: Callable[[str], None]
 ) -> list[NodeFacts]:
-    """The nodes' facts, with what each generator can do at most, all measured at the same time.
+    """The nodes' facts with each generator's maximum rate, all measured at the same time.
 
     Raises:
         ClusterError: one does not answer.
@@ -154,7 +154,7 @@ def calibrated(
 
 
 def _answers(links: Sequence[Link], patience_s: float, method: str, *arguments: Any) -> list[Any]:
-    """Of all generators, in their order.
+    """The answers of all generators, in their order.
 
     Raises:
         ClusterError: one does not answer.

@@ -1,4 +1,4 @@
-"""What can be wrong with a cluster."""
+"""Errors of a cluster."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from loadstone.model.exit_codes import ExitCode
 
 
 class ClusterError(LoadstoneError):
-    """The cluster is out of reach or too small, its nodes do not fit together, or one was lost."""
+    """The cluster is unreachable or too small, its nodes do not fit together, or one was lost."""
 
     exit_code = ExitCode.CLUSTER

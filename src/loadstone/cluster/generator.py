@@ -1,4 +1,4 @@
-"""One generator: it drives its part of a step or a load, and tells of it while somebody asks."""
+"""One generator: drives its part of a step or a load, and reports on it as long as it is polled."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ from loadstone.runs import calibration
 from loadstone.runs.environment import of_this_machine
 
 _SAMPLE = '{"kind":"sample"'
-"""How the engine's text of an interval begins."""
+"""The start of a sample record in the engine's JSON."""
 _END = '{"kind":"end"'
-"""The same of a step's last record."""
+"""The start of a step's last record."""
 
 _DESCRIPTORS_BESIDE_USERS = 100
 _WAY: tuple[Protocol, Transport] = ("prepared", "tcp")
-"""Kind of the statements that a calibration here is made with."""
+"""Statements and transport with which this node is calibrated."""
 _PROC = Path("/proc")
 _PORTS = _PROC / "sys/net/ipv4/ip_local_port_range"
 _ANY_PORT = 9
 
 
 class Generator:
-    """Lives on one node. Methods may be called while another of them waits.
+    """Runs on one node. Methods may be called while another of them waits.
 
-    What goes over the network is text and plain tuples; a refusal is an answer, not an exception,
-    which Ray would wrap.
+    Only text and plain tuples go over the network; a refusal is returned and not raised, because
+    Ray would wrap an exception.
     """
 
     def __init__(self, node: str, peer: str | None = None) -> None:
-        """`peer`: host of the first target, whose traffic's interface is counted."""
-        # A crash writes no memory to the node's disk, since passwords are in it.
+        """Create it; `peer`: the first target's host, whose network interface is counted."""
+        # A crash must not write memory to the node's disk, because it holds passwords.
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
         self._node = node
         self._peer = peer
@@ -66,15 +66,15 @@ class Generator:
         self._told = 0
         self._taking = Lock()
         self._scripts: Path | None = None
-        """The files of the script of the step under way."""
+        """Folder of the current step's script."""
         _raise_descriptors()
 
     def versions(self) -> dict[str, str]:
-        """What has to be the same everywhere; in words that each version understands."""
+        """The versions that must be equal on all nodes, in a form that each version understands."""
         return own_versions().model_dump()
 
     def facts(self) -> NodeFacts:
-        """What this node is and could do."""
+        """The node's properties and limits."""
         kept = calibration.kept()
         ceilings = kept.ceilings(*_WAY) if kept else None
         return NodeFacts(
@@ -90,9 +90,9 @@ class Generator:
         )
 
     def calibrate(self, seconds: float) -> float | str:
-        """Statements a second that one event loop can do at most here, or why that is not known.
+        """Statements per second that one event loop can do here, or why that is not known.
 
-        Measured again, with as many seconds of load against a server of this process.
+        Each call measures again, for that many seconds, against a server in this process.
         """
         try:
             return measure(_WAY, CALIBRATION_USERS, seconds, Interrupts()).queries_per_core
@@ -100,21 +100,21 @@ class Generator:
             return error.message
 
     def clock(self) -> int:
-        """CLOCK_MONOTONIC of this machine, nanoseconds: the clock that the engine goes by."""
+        """CLOCK_MONOTONIC of this machine in nanoseconds, which is the engine's clock."""
         return time.monotonic_ns()
 
     def begin(self, step: int, document: str, *passwords: str) -> str | None:
-        """Connect the users of this part of a step; returns at once, with why it cannot be done.
+        """Connect the users of this part of a step; returns at once, with the reason if it cannot.
 
-        `passwords`: those of the document, which comes without them.
-        A part that is still under way was given up by the head, and ends.
+        `passwords`: those of the document, which comes without them. A part that is still running
+        was given up by the head, and is ended.
         """
-        # Each sample then tells of the time since the one before it.
+        # From here on each sample covers the time since the one before it.
         self._host.use()
         return self._begin(step, engine.start_part, put_back(document, *passwords))
 
     def _script_folder(self) -> Path:
-        """An empty one, for the step that begins."""
+        """Create an empty folder for the scripts of the step that starts."""
         self._scripts = Path(tempfile.mkdtemp(prefix="loadstone-"))
         return self._scripts
 
@@ -124,7 +124,7 @@ class Generator:
         self._scripts = None
 
     def begin_load(self, step: int, document: str, *passwords: str) -> str | None:
-        """Begin to fill this part of the tables; takes and returns what `begin` does."""
+        """Start filling this part of the tables; takes and returns what `begin` does."""
         return self._begin(step, engine.load_part, put_back(document, *passwords))
 
     def _begin(
@@ -134,7 +134,8 @@ class Generator:
             if self._job:
                 self._job.stop()
             self._step, self._job, self._kept, self._told = step, None, [], 0
-            # Within the lock: the end of the part before would take the new one's files with it.
+            # Within the lock: otherwise the end of the previous part could remove the new one's
+            # files.
             self._remove_scripts()
             try:
                 self._job = start(unpacked(document, self._script_folder))
@@ -144,14 +145,14 @@ class Generator:
             return None
 
     def begin_at(self, step: int, monotonic_ns: int) -> None:
-        """The load of this step begins at this instant of this machine's clock."""
+        """Start this step's load at that time of this machine's clock."""
         if isinstance(self._job, PartJob) and step == self._step:
             self._job.begin_at(monotonic_ns)
 
     def take(self, step: int, has: int, wait_s: float) -> list[NumberedRecord]:
-        """What there is to tell beyond what the head has, at the latest after `wait_s`.
+        """The records after the last one that the head has; waits at most `wait_s` for one.
 
-        To be asked is the sign of life that the part's lease wants.
+        The call also renews the part's lease.
         """
         with self._taking:
             if self._job is None or step != self._step:
@@ -162,9 +163,9 @@ class Generator:
             return list(self._kept)
 
     def change(self, step: int, what: Changed, value: float) -> str | None:
-        """Another rate of the whole step, another number of this part's own users at work, or none.
+        """Change the rate of the whole step or the number of this part's users, or hold the load.
 
-        Returns why it cannot be; `None` when it holds, or this step is over.
+        Returns the reason if it cannot be changed; `None` on success, or if this step is over.
         """
         if not isinstance(self._job, PartJob) or step != self._step:
             return None
@@ -180,7 +181,7 @@ class Generator:
         return None
 
     def stop(self, step: int) -> None:
-        """Ask for a clean end of this step; its records still come."""
+        """Ask for a clean end of this step; its records still follow."""
         if self._job and step == self._step:
             self._job.stop()
 
@@ -196,7 +197,7 @@ class Generator:
 
 
 def own_versions() -> Versions:
-    """Versions of this process."""
+    """The versions of this process."""
     return Versions(loadstone=__version__, engine=engine.build_info()["version"])
 
 
@@ -207,7 +208,7 @@ def _version_of_ray() -> str | None:
 
 
 def _raise_descriptors() -> None:
-    """As far as this process may; what it then has is in its facts."""
+    """Raise the limit on descriptors as far as allowed; the node's facts have the result."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -226,7 +227,7 @@ def _ephemeral_ports() -> int | None:
 
 
 class _HostWatch:
-    """This machine between two samples; what cannot be read is not told."""
+    """Measures this machine between two samples; values that cannot be read are left out."""
 
     def __init__(self, peer: str | None) -> None:
         self._peer = peer
@@ -234,7 +235,7 @@ class _HostWatch:
         self._before: Reading | None = None
 
     def use(self) -> HostUse:
-        """Since it was asked last; nothing the first time."""
+        """The use since the last call; empty the first time."""
         now = self._read()
         before, self._before = self._before, now
         if now is None or before is None:
@@ -242,7 +243,7 @@ class _HostWatch:
         return host_use(before, now)
 
     def line(self) -> Line | None:
-        """The interface towards the target."""
+        """The network interface towards the target."""
         now = self._read()
         nic = now.facts.get("traffic_nic") if now else None
         if now is None or nic is None:
@@ -265,7 +266,7 @@ class _HostWatch:
 
 
 def _tables() -> dict[str, str]:
-    """The kernel's, of routes; what cannot be read is missing."""
+    """The kernel's routing tables; one that cannot be read is missing."""
     found = {}
     for name in routes.FILES:
         with suppress(OSError):
@@ -274,7 +275,7 @@ def _tables() -> dict[str, str]:
 
 
 def _source_towards(peer: str) -> str | None:
-    """The address of ours that packets to that one have; none is sent for it."""
+    """Our source address for packets to that host; no packet is sent to find it."""
     family = socket.AF_INET6 if ":" in peer else socket.AF_INET
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asked:
         asked.connect((peer, _ANY_PORT))
@@ -283,7 +284,7 @@ def _source_towards(peer: str) -> str | None:
 
 
 def host_use(before: Reading, now: Reading) -> HostUse:
-    """What a host did between two readings; `None` for what it does not count."""
+    """A host's activity between two readings; `None` where there is no counter."""
     nic = now.facts.get("traffic_nic")
 
     def growth(name: str) -> float | None:
@@ -304,7 +305,7 @@ _IDLE = ("cpu.idle_s", "cpu.iowait_s")
 
 
 def _cpu_share(growth: Callable[[str], float | None], names: Mapping[str, float]) -> float | None:
-    """Of all cores: names of single cores have their number between the words."""
+    """The busy share of all cores; a core's number is in the middle of its counters' names."""
     modes = [name for name in names if name.startswith("cpu.") and name.count(".") == 1]
     total = sum(growth(name) or 0.0 for name in modes)
     idle = sum(growth(name) or 0.0 for name in _IDLE)

@@ -1,4 +1,4 @@
-"""A load's parts brought together: no clock, no network."""
+"""Merges the progress of a load's parts, without a clock or a network."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ABANDONED = "abandoned"
 """The engine's word for a part whose lease ran out."""
 
 _SHOWN = 3
-"""Ranges that a message names; the others are counted."""
+"""Number of ranges that a message names; the others are counted."""
 
 
 @dataclass
 class Part:
-    """What one generator has told of its part."""
+    """The progress that one generator has reported for its part."""
 
     number: int
     node: str
@@ -38,13 +38,13 @@ class Part:
 
     @property
     def is_done(self) -> bool:
-        """Nothing more is expected of it."""
+        """Whether no more records are expected."""
         return self.end is not None or self.lost is not None
 
     def take(self, number: int, record: AnyLoadRecord) -> LoadStalled | None:
-        """The record with this number in its row; one that came before is not counted again.
+        """Take in a record by its number; a repeated one is not counted again.
 
-        What is returned is to be told as it is, with the place.
+        Returns a record that has to be passed on as it is, with the place.
         """
         if number != self.has + 1 or self.is_done:
             return None
@@ -55,7 +55,7 @@ class Part:
         if isinstance(record, LoadProgress):
             self.progress = record
         elif record.error and record.error.kind == _ABANDONED:
-            # The network held up our signs of life; what it has loaded is there.
+            # The network delayed our polls; the rows that it loaded are there.
             self.lost = say("it ended its load: {why}", why=record.error.message)
         else:
             self.end = record
@@ -63,12 +63,12 @@ class Part:
 
 
 def progress_of(parts: Sequence[Part], seconds: float) -> LoadProgress | None:
-    """All parts as one load; nothing before each has told how many rows are its own."""
+    """The progress of all parts together; `None` until each has reported how many rows it has."""
     told = [part for part in parts if part.progress or part.end]
     if len(told) < len(parts):
         return None
     rows = [part.end or part.progress for part in told]
-    # A part that has ended has brought all of its rows, or the load is over.
+    # A part that has ended has loaded all of its rows, or the load is over.
     totals = [part.progress.rows_total if part.progress else 0 for part in told]
     ended = [part.end.rows if part.end else 0 for part in told]
     fills = any(part.end or (part.progress and part.progress.phase == "rows") for part in told)
@@ -83,7 +83,7 @@ def progress_of(parts: Sequence[Part], seconds: float) -> LoadProgress | None:
 
 
 def end_of(ends: Sequence[LoadEnd], cpu_us: int, seconds: float) -> LoadEnd:
-    """The end of all parts together; `cpu_us` is what the head itself has used."""
+    """The end of all parts together; `cpu_us` is the CPU time of the head itself."""
     failed = next((end for end in ends if end.error), None)
     stopped = any(end.reason == "stopped" for end in ends)
     return LoadEnd(
@@ -98,7 +98,7 @@ def end_of(ends: Sequence[LoadEnd], cpu_us: int, seconds: float) -> LoadEnd:
 
 
 def failure_at(part: Part) -> EngineFailure | None:
-    """Why a part failed, and where."""
+    """The error of a failed part, with its place."""
     if not part.end or not part.end.error:
         return None
     error = part.end.error
@@ -107,7 +107,7 @@ def failure_at(part: Part) -> EngineFailure | None:
 
 
 def loss_of(lost: Sequence[Part], missing: Sequence[MissingRows] | None) -> ClusterError:
-    """What a person is told when generators were lost; `None`: what is missing is not known."""
+    """The error for lost generators; `missing` is `None` if the missing rows are not known."""
     losses = [
         say(
             "generator {number} on {node} was lost: {why}",

@@ -1,7 +1,7 @@
-"""Tables that several generators fill together, as the lab sees any load: records, and a stop.
+"""Loads tables with several generators, with the interface of any load: records, and a stop.
 
-The head makes the tables and says what they are; each generator loads its part of the ranges (the
-engine deals them out, docs/engine.md); the head then makes the indexes and counts the rows.
+The head creates the tables and describes them; each generator loads its part of the ranges (the
+engine deals them out, docs/engine.md); the head then creates the indexes and counts the rows.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from loadstone.model.records import (
 LoadRecord = AnyLoadRecord
 
 _SAY_EVERY_S = 0.2
-"""How often the sum of all parts is told."""
+"""Seconds between two reports of the sum of all parts."""
 
 
 class ClusterLoad(Sending[LoadRecord]):
-    """A load under way; a thread of its own asks the generators, as with a step."""
+    """A running load; a thread of its own polls the generators, as with a step."""
 
     def __init__(
         self, number: int, links: Sequence[Link], document: str, announce: Callable[[str], None]
@@ -54,18 +54,18 @@ class ClusterLoad(Sending[LoadRecord]):
         """The next record, or `None` when the time is up.
 
         Raises:
-            PlanRefused, ClusterError, EngineError: the load could not be begun, or not be followed;
-                or a generator was lost.
+            PlanRefused, ClusterError, EngineError: the load could not be started or followed; or a
+                generator was lost.
         """
         return self._records.next(timeout_s)
 
     def stop(self) -> None:
-        """Ask for a clean end; the record `end` still comes."""
+        """Ask for a clean end; the record `end` still follows."""
         self._stop.set()
 
 
 class _Head:
-    """What is done on this machine alone, and how all of it is told."""
+    """The work that only this machine does, and the report of the whole load."""
 
     def __init__(
         self, document: str, stop: Event, tell: Callable[[LoadRecord | BaseException], None]
@@ -78,19 +78,19 @@ class _Head:
 
     @property
     def seconds(self) -> float:
-        """Since the load began."""
+        """Seconds since the load began."""
         return time.monotonic() - self._began_s
 
     def make(self) -> LoadEnd:
-        """Make the tables, or look at those that are there."""
+        """Create the tables, or check those that exist."""
         return self._do("make")
 
     def finish(self, known: Sequence[KnownTable]) -> LoadEnd:
-        """Make the indexes and count the rows."""
+        """Create the indexes and count the rows."""
         return self._do("finish", known=[table.model_dump(mode="json") for table in known])
 
     def look(self, part: Part, of: int) -> tuple[MissingRows, ...] | None:
-        """What is missing of a part; `None` where the server does not say."""
+        """The missing rows of a part; `None` where the server does not say."""
         with suppress(LoadstoneError):
             end = self._do("look", part={"number": part.number, "of": of})
             return end.missing if end.reason == "finished" else None
@@ -125,12 +125,12 @@ class _Filling:
         self._said_s = time.monotonic()
 
     def run(self) -> None:
-        """To the load's end."""
+        """Run the load to its end."""
         try:
             self._head.tell(self._carry_out())
         except Exception as error:
             self._head.tell(error)
-            # Those that cannot be told end with their lease.
+            # Generators that cannot be reached end with their lease.
             with suppress(Exception):
                 self._stop_all()
 
@@ -145,7 +145,7 @@ class _Filling:
         if lost and not failures and not self._head.stop.is_set():
             raise self._loss(lost)
         if not ends:
-            # It was stopped, and nobody that could say so is left.
+            # It was stopped, and no generator is left that could report it.
             return made.model_copy(update={"reason": "stopped"})
         filled = end_of(ends, self._head.cpu_us, self._head.seconds)
         if failures:

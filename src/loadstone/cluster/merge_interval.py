@@ -1,4 +1,4 @@
-"""An interval of several generators as one: counters and histograms added, nothing averaged."""
+"""Merges an interval of several generators by adding counters and histograms, without averages."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def merge_samples(
     of_mix: Mapping[str, Tally],
     sum_lines: SumLines,
 ) -> Sample:
-    """One interval of all generators together.
+    """Merge one interval of all generators.
 
     Args:
         parts: the interval of each generator, by its number; at least one.
-        details: what is kept of each of them beside the sum.
+        details: what is kept of each generator in addition to the sum.
         tally: of all generators, as it is cumulative and some may have no such interval.
         of_mix: the same for each workload of a mix, by its name.
         sum_lines: see `SumLines`.
@@ -75,7 +75,7 @@ def merge_samples(
 def _sum_member(
     name: str, tally: Tally, samples: Sequence[Sample], merged: Mapping[str, LatencyNs]
 ) -> MemberSample:
-    """One workload of a mix."""
+    """Merge the samples of one workload of a mix."""
     parts = [one for sample in samples for one in sample.members if one.name == name]
     names = MemberCounts.model_fields
 
@@ -99,7 +99,7 @@ def _begin(pause: Pause) -> tuple[float, int]:
 
 
 def merge_connected(parts: Sequence[Connected]) -> Connected:
-    """All users are connected once the last generator's are."""
+    """Merge the records of all generators; the last one connected determines the time."""
     first = parts[0]
     encrypted = next((part.tls for part in parts if part.tls), None)
     compressed = next((part.compression for part in parts if part.compression), None)
@@ -117,7 +117,7 @@ def merge_connected(parts: Sequence[Connected]) -> Connected:
 
 
 def sum_tallies(tallies: Iterable[Tally]) -> Tally:
-    """Each term added, so that the laws hold for the sum where they hold for the parts."""
+    """Add up each term, so that the laws hold for the sum where they hold for the parts."""
     total = Counter[str]()
     for tally in tallies:
         total.update(tally.model_dump())
@@ -138,7 +138,7 @@ def _sum_numbers(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def _sum_targets(targets: Sequence[Sequence[TargetCounts]]) -> tuple[TargetCounts, ...]:
-    """By the target's place; a generator without a user of the last ones tells less of them."""
+    """Add up by the target's index; a generator with few users may report fewer targets."""
     names = TargetCounts.model_fields
     return tuple(
         TargetCounts(**{name: sum(getattr(each, name) for each in of_target) for name in names})
@@ -154,7 +154,7 @@ def _sum_idle(parts: Sequence[IdleCounts]) -> IdleCounts | None:
 
 
 def _latency(parts: Sequence[LatencyNs], merged: Mapping[str, LatencyNs], name: str) -> LatencyNs:
-    """Quantiles of the merged histogram; what a histogram rounds is added up beside it."""
+    """Quantiles of the merged histogram; sums that a histogram would round are added exactly."""
     exact = ExactLatency()
     for part in parts:
         exact.add(part)

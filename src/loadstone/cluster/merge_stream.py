@@ -1,4 +1,4 @@
-"""Brings the records of several generators together, each counted once: no clock, no network."""
+"""Merges the records of several generators, each counted once, without a clock or a network."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Member:
     has: int = 0
     """The number of the last record taken in."""
     samples: float = 0
-    """How many intervals it has told of; infinitely many once it drains."""
+    """How many intervals it has reported; infinite once it drains."""
     told_to_s: float = 0.0
     tally: Tally = _NOTHING
     """The counters as of the last interval that was merged."""
@@ -52,7 +52,7 @@ class Member:
 
     @property
     def is_done(self) -> bool:
-        """Nothing more is expected of it."""
+        """Whether no more records are expected."""
         return self.end is not None or self.lost is not None
 
 
@@ -63,10 +63,10 @@ class _Interval:
 
 
 class Collector:
-    """Takes in what each generator tells, in any order of generators, and says what all tell.
+    """Takes in the records of all generators, in any order, and produces those of the whole step.
 
-    An interval is said once every generator that is still there has told of it. What a generator
-    tells after it was given up is not taken in: its seconds are missing, and are shown as missing.
+    An interval is produced once every remaining generator has reported it. Records of a generator
+    that was given up are ignored: its seconds are missing, and are shown as missing.
     """
 
     def __init__(
@@ -79,9 +79,9 @@ class Collector:
         self._living = dict(self.members)
         self._pending: dict[float, _Interval] = {}
         self._oldest = -1.0
-        """The interval that is to be said next."""
+        """The interval that is produced next."""
         self._behind: set[int] = set()
-        """Generators that have not told of it."""
+        """Generators that have not reported it yet."""
         self._ready: list[AnyStepRecord] = []
         self._said_errors: set[str] = set()
         self._unfinished: list[Outage] = []
@@ -90,35 +90,35 @@ class Collector:
 
     @property
     def failure(self) -> EngineFailure | None:
-        """Why the step cannot go on; then all generators have to be stopped."""
+        """Why the step cannot continue; all generators must then be stopped."""
         return self._failure
 
     @property
     def over(self) -> bool:
-        """Whether the record of the end has been said."""
+        """Whether the final record has been produced."""
         return self._over
 
     @property
     def is_connected(self) -> bool:
-        """Whether all generators that are there have all their users."""
+        """Whether all remaining generators have connected all their users."""
         living = self._living.values()
         return bool(living) and all(member.connected for member in living)
 
     @property
     def living(self) -> list[Member]:
-        """Generators from which more is expected."""
+        """Generators from which more records are expected."""
         return list(self._living.values())
 
     def begin(self) -> None:
-        """All are connected, and know when the load begins."""
+        """Note that all are connected, and know when the load begins."""
         self.begun = True
         connected = [member.connected for member in self.members.values() if member.connected]
         self._ready.append(merge_connected(connected))
 
     def take(self, number: int, order: int, record: AnyStepRecord, host: HostUse | None) -> bool:
-        """The record of this generator with this number in its row.
+        """Take in the record with this number from this generator.
 
-        Returns whether it was counted: not so one that came before, or that comes too late.
+        Returns whether it was counted: a repeated record, or one that comes too late, is not.
         """
         member = self.members[number]
         if order != member.has + 1 or member.is_done:
@@ -143,7 +143,7 @@ class Collector:
         return True
 
     def lose(self, number: int, reason: str) -> None:
-        """Nothing more is heard of this generator, or is believed."""
+        """Give up this generator: no more of its records are expected or accepted."""
         member = self.members[number]
         if member.is_done:
             return
@@ -164,7 +164,7 @@ class Collector:
         self._say_complete(member)
 
     def ready(self) -> Iterator[AnyStepRecord]:
-        """What there is to say by now, in its order, each once."""
+        """The records that can be produced by now, in order, each once."""
         while self._ready:
             yield self._ready.pop(0)
 
@@ -189,7 +189,7 @@ class Collector:
 
     def _take_end(self, member: Member, end: End) -> None:
         if end.error and end.error.kind == _ABANDONED:
-            # The network held up our signs of life; the others may well have had theirs.
+            # The network delayed our polls of this one; the others may well have received theirs.
             self.lose(member.number, say("it ended its load: {why}", why=end.error.message))
             return
         member.end = end
@@ -214,10 +214,10 @@ class Collector:
         return EngineFailure(kind=GENERATOR_LOST, message=message)
 
     def _say_complete(self, told: Member) -> None:
-        """Each interval that all who are still there have told of, now that one has told more.
+        """Produce the intervals that all remaining generators have reported by now.
 
-        With a thousand generators this is called a thousand times a second: who is behind is
-        looked up once an interval.
+        With a thousand generators this is called a thousand times a second: which ones are behind
+        is computed once an interval.
         """
         if told.is_done or told.samples > self._oldest:
             self._behind.discard(told.number)
@@ -226,7 +226,7 @@ class Collector:
             if oldest != self._oldest:
                 self._oldest = oldest
                 self._behind = {
-                    # Nobody is through with the drain before its end.
+                    # A generator that drains counts as behind until its end.
                     member.number
                     for member in self._living.values()
                     if member.samples <= oldest
@@ -244,7 +244,7 @@ class Collector:
             member.of_mix = {one.name: one.tally for one in sample.members}
         members = self.members.values()
         tally = sum_tallies(member.tally for member in members)
-        # A generator tells of all of them, also of those that none of its users has.
+        # Each generator reports all workloads, including those that none of its users has.
         of_mix = {
             name: sum_tallies(member.of_mix[name] for member in members if member.of_mix)
             for name in next((member.of_mix for member in members if member.of_mix), ())
@@ -274,18 +274,18 @@ class Collector:
 
 
 def _together(outages: Sequence[Outage]) -> Outage:
-    """Those that the step's end cut off are one: of the same target, at the same time."""
+    """Merge the outages that the step's end cut off: same target, same time."""
     first = min(outages, key=lambda outage: outage.from_s)
     return first.model_copy(update={"users": sum(outage.users for outage in outages)})
 
 
 def absent(node: str, number: int, reason: str) -> GeneratorState:
-    """That a generator of the run takes no part in the step."""
+    """The state of a generator of the run that does not take part in the step."""
     return GeneratorState(number=number, node=node, state="absent", users=0, reason=reason)
 
 
 def joined(member: Member, clock: Mapping[int, tuple[int, int]]) -> GeneratorState:
-    """That a generator takes part, with its clock's offset and the bound of that."""
+    """The state of a generator that takes part, with its clock's offset and error bound."""
     offset_ns, bound_ns = clock[member.number]
     return GeneratorState(
         number=member.number,

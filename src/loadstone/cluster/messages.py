@@ -1,15 +1,15 @@
-"""What a generator tells the head: the engine's records, numbered, and what its host did."""
+"""Messages from a generator to the head: the engine's numbered records, and the host's use."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
 Changed = Literal["users", "rate", "hold"]
-"""What of a load may be changed while it runs."""
+"""Properties of a load that can be changed while it runs."""
 
 
 class HostUse(NamedTuple):
-    """What a generator's host did during one interval."""
+    """A generator's host during one interval."""
 
     cpu_share: float | None
     """Share of all cores, 0 to 1."""
@@ -17,19 +17,20 @@ class HostUse(NamedTuple):
     """Bytes received by the interface towards the first target."""
     net_bytes_out: int | None
     line_bytes_per_s: float | None = None
-    """What that interface carries each way, by its own word; `None`: a virtual one, or not told."""
+    """The interface's speed each way, as its driver reports it; `None`: virtual, or not
+    reported."""
 
 
 class NumberedRecord(NamedTuple):
     """One record of a part of a step.
 
-    It is told again until the head has said that it has it, so that a lost answer loses nothing;
-    by its number the head counts it once.
+    It is sent again until the head has confirmed it, so that a lost answer loses nothing; by its
+    number the head counts it once.
     """
 
     number: int
-    """From 1, without gaps."""
+    """Numbered from 1, without gaps."""
     record: str
     """The record as the engine sent it (docs/engine.md)."""
     host: HostUse | None = None
-    """With each sample."""
+    """The host's use; present with each sample."""

@@ -1,9 +1,9 @@
-"""Generators as actors of Ray, one on each node; the only place that imports it.
+"""Runs generators as Ray actors, one on each node; the only module that imports Ray.
 
-Ray places the actors, carries the calls and tells of nodes that are gone. Nothing else of it is
+Ray places the actors, transports the calls and reports nodes that are gone. Nothing else of it is
 used: nothing is put into its object store by name, and no result of one task feeds another. An
-argument or an answer above 100 kB goes through that store all the same (a large template): there
-is no password in any (`passwords`).
+argument or an answer above 100 kB goes through that store all the same (a large template), so none
+contains a password (`passwords`).
 """
 
 from __future__ import annotations
@@ -24,26 +24,27 @@ from loadstone.model.figure import General
 from loadstone.model.message import say, say_in
 
 _PLACED_S = 30.0
-"""How long Ray may take to set the processors aside."""
+"""Seconds that Ray may take to reserve the processors."""
 
 _AT_ONCE = 4
-"""Calls of one generator: one waits for records, others begin, stop and read the clock."""
+"""Concurrent calls of one generator: one waits for records, others begin, stop and read the
+clock."""
 
 
 @dataclass(frozen=True)
 class GeneratorRequest:
-    """Which generators are to be started."""
+    """Which generators to start."""
 
     address: str
     generators: int | None
     cpus: int
     peer: str | None
-    """Host of the first target."""
+    """The first target's host."""
 
 
 @contextmanager
 def generators(wanted: GeneratorRequest) -> Iterator[Sequence[Link]]:
-    """Start one on each of so many nodes; they end with the block, and with this process.
+    """Start one on each of the requested nodes; they end with the context, and with this process.
 
     Raises:
         ClusterError: Ray is missing, the cluster does not answer, or has too few nodes.
@@ -67,17 +68,17 @@ def generators(wanted: GeneratorRequest) -> Iterator[Sequence[Link]]:
 
 @dataclass(frozen=True)
 class Node:
-    """A node that is alive, and the processors that Ray may give away there."""
+    """A live node, and the processors that Ray may allocate there."""
 
     node: str
     cpus: float
 
 
 def choose(nodes: Sequence[Node], asked: int | None, cpus: int, address: str) -> list[Node]:
-    """Nodes that get a generator.
+    """Choose the nodes that get a generator.
 
     Raises:
-        ClusterError: there are fewer than were asked for, naming those that there are.
+        ClusterError: there are fewer than requested; lists those that exist.
     """
     fitting = [node for node in nodes if node.cpus >= cpus]
     if len(fitting) < (asked or 1):
@@ -99,13 +100,13 @@ def choose(nodes: Sequence[Node], asked: int | None, cpus: int, address: str) ->
 
 @dataclass(frozen=True)
 class _OnRay:
-    """A generator in an actor."""
+    """A generator in a Ray actor."""
 
     node: str
     actor: Any
 
     def call(self, method: str, *arguments: Any) -> Future[Any]:
-        """Begin a call; see `Link`."""
+        """Start a call; see `Link`."""
         future: Future[Any] = getattr(self.actor, method).remote(*arguments).future()
         return future
 
@@ -113,8 +114,8 @@ class _OnRay:
 def _ray() -> Any:
     try:
         ray = importlib.import_module("ray")
-        # What it knows of dead nodes it would print on stdout, which is the result's; log_to_driver
-        # does not cover that, and there is no public word for it.
+        # Ray would print what it knows of dead nodes on stdout, where the result goes;
+        # log_to_driver does not cover that, and there is no public option for it.
         worker: Any = importlib.import_module("ray._private.worker")
         worker._worker_logs_enabled = False
         return ray
@@ -127,7 +128,7 @@ def _ray() -> Any:
 
 def _connect(ray: Any, address: str) -> None:
     try:
-        # The folder that this is called in comes first where the nodes look for modules.
+        # The driver's working folder would be the first place where the nodes look for modules.
         with chdir("/"):
             ray.init(
                 address=address,
@@ -143,7 +144,7 @@ def _connect(ray: Any, address: str) -> None:
 
 
 def _own_ip(address: str) -> str | None:
-    """On a loopback address this driver has to be there too; else Ray finds its own."""
+    """The driver's address: the cluster's if that is loopback; `None`: Ray finds its own."""
     host = address.rpartition(":")[0]
     with suppress(ValueError):
         return host if ip_address(host).is_loopback else None
@@ -161,7 +162,7 @@ def _nodes(ray: Any) -> list[Node]:
 
 @contextmanager
 def _placed(ray: Any, count: int, cpus: int) -> Iterator[list[tuple[str, Any]]]:
-    """A node each, with its processors set aside: its address and how to place an actor there."""
+    """Reserve processors on one node each; yields the address and how to place an actor there."""
     util = importlib.import_module("ray.util")
     scheduling = importlib.import_module("ray.util.scheduling_strategies")
     group = util.placement_group([{"CPU": cpus}] * count, strategy="STRICT_SPREAD")
@@ -188,10 +189,11 @@ def _placed(ray: Any, count: int, cpus: int) -> Iterator[list[tuple[str, Any]]]:
             )
             for index in range(count)
         ]
-        # Ray numbers the places as it likes; the same nodes have the same parts in each run.
+        # Ray numbers the places arbitrarily; sorted, the same nodes have the same parts in each
+        # run.
         yield sorted(placed, key=lambda place: place[0])
     finally:
-        # The cluster may be gone by now, and what was set aside with it.
+        # The cluster may be gone by now, and with it the reservation.
         with suppress(Exception):
             util.remove_placement_group(group)
 

@@ -1,8 +1,8 @@
-"""A step's document for the engine, cut into the parts of several generators.
+"""Splits a step's document for the engine into the parts of several generators.
 
 The engine itself deals out users, events and connections (docs/engine.md, `part`): a user's keys
 follow from its number among all users, and event `i` of an open loop belongs to one part, so the
-parts together are the whole step whatever their number is.
+parts together are the whole step, however many there are.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from loadstone.model.records import KnownTable
 from loadstone.model.target import Target
 
 LEASE_S = 4.0
-"""A generator that has heard nothing for so long ends its load; with the engine's 5 s for events
-in flight nothing reaches the target 10 s after the head is gone."""
+"""A generator that has not been polled for that many seconds ends its load; with the engine's 5 s
+for events in flight, nothing reaches the target 10 s after the head is gone."""
 
 
 def parts_of(document: str, generators: int) -> list[str]:
@@ -32,9 +32,9 @@ def parts_of(document: str, generators: int) -> list[str]:
 
 
 def most_parts(document: str) -> int:
-    """How many generators can have a part of a step: each needs a user, one for its events if due.
+    """How many generators can have a part of a step: each needs a user of its own.
 
-    In an open loop that is a user that no workload of a mix has for itself.
+    In an open loop that must be a user that no workload of a mix has for itself.
     """
     whole = json.loads(document)
     own = _users_of_members(whole) if whole["arrival"]["kind"] == "open" else 0
@@ -42,7 +42,7 @@ def most_parts(document: str) -> int:
 
 
 def _users_of_members(whole: dict[str, Any]) -> int:
-    """Users that workloads of a mix have for themselves: they have the first numbers."""
+    """Users that belong to single workloads of a mix: they have the first numbers."""
     return sum(member.get("users") or 0 for member in whole.get("members", ()))
 
 
@@ -51,7 +51,7 @@ def load_parts_of(
 ) -> list[dict[str, Any]]:
     """A plan of the stage `fill` for each generator that gets one of the load's connections.
 
-    `known`: what the stage `make` has said of the tables.
+    `known`: what the stage `make` has reported about the tables.
     """
     whole = json.loads(document)
     of = min(generators, whole["parallel"])
@@ -71,15 +71,15 @@ def load_parts_of(
 
 
 def users_of(number: int, of: int, users: int) -> int:
-    """How many of all virtual users are those of part `number`: as the engine deals them out."""
+    """The number of virtual users of part `number`, as the engine deals them out."""
     return len(range(number, users, of))
 
 
 def fewest_users(document: str, of: int) -> int:
-    """The least number of users that may be at work in a step of so many parts.
+    """The smallest number of users that may be active in a step of so many parts.
 
-    Each part needs one of them; in an open loop, where event loops share the events, one for each
-    of its event loops. Those that a workload of a mix has for itself are always at work.
+    Each part needs one; in an open loop, where event loops share the events, one for each of its
+    event loops. Users that belong to a workload of a mix are always active.
     """
     whole = json.loads(document)
     is_open = whole["arrival"]["kind"] == "open"
@@ -95,10 +95,10 @@ def fewest_users(document: str, of: int) -> int:
 
 
 def refuse_other_versions(own: Versions, others: Sequence[tuple[str, Versions]]) -> None:
-    """Parts of one step are driven by one version.
+    """Refuse nodes with other versions, since one version drives all parts of a step.
 
     Raises:
-        ClusterError: naming each node that has another one.
+        ClusterError: names each node that has another one.
     """
     wrong = [
         say(
@@ -123,15 +123,15 @@ def refuse_other_versions(own: Versions, others: Sequence[tuple[str, Versions]])
 
 
 def refuse_unreachable(targets: Sequence[Target], hosts: Mapping[str, str], own_host: str) -> None:
-    """A unix socket, or a loopback address, is another server on each machine.
+    """Refuse a unix socket or a loopback address, which is another server on each machine.
 
     Args:
-        targets: what is to be driven.
-        hosts: of the nodes, by their addresses, each by its own name.
+        targets: the targets to drive.
+        hosts: the nodes' own host names, by address.
         own_host: this machine's name.
 
     Raises:
-        ClusterError: not all nodes would drive the server that is meant.
+        ClusterError: not all nodes would drive the intended server.
     """
     others = [node for node, host in sorted(hosts.items()) if host != own_host]
     for target in targets:
@@ -148,10 +148,10 @@ def refuse_unreachable(targets: Sequence[Target], hosts: Mapping[str, str], own_
 
 
 def refuse_too_many(users: int, targets: int, nodes: Sequence[NodeFacts]) -> None:
-    """See that each node can have its share of the users, who are dealt out to so many targets.
+    """Check that each node can take its share of the users, who are spread over the targets.
 
     Raises:
-        ClusterError: naming a node that has too few descriptors or ports.
+        ClusterError: names a node that has too few descriptors or ports.
     """
     of = min(len(nodes), users)
     for number, node in enumerate(nodes[:of]):

@@ -1,8 +1,8 @@
-"""Passwords on their way to a generator: beside the document, and not in it.
+"""Sends passwords to a generator separately from the document.
 
-What carries the calls may keep a large argument: Ray puts one above 100 kB into its object store,
-which other processes of the node map and which may write it to disk. So a document goes without
-its passwords, and each of them as an argument of its own.
+The transport may keep a large argument: Ray puts one above 100 kB into its object store, which
+other processes of the node map and which may write it to disk. So a document is sent without its
+passwords, and each password as an argument of its own.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 
 def without(document: str) -> tuple[str, ...]:
-    """The document of a step or a load without its passwords, and behind it these, in order."""
+    """The document of a step or a load without its passwords, followed by these in order."""
     whole = json.loads(document)
     taken = [str(holder.pop(key)) for holder, key in _places(whole)]
     return (json.dumps(whole), *taken)
 
 
 def put_back(document: str, *passwords: str) -> str:
-    """What `without` was given."""
+    """The document that `without` was given."""
     whole = json.loads(document)
     for (holder, key), password in zip(_places(whole), passwords, strict=True):
         holder[key] = password
@@ -27,7 +27,7 @@ def put_back(document: str, *passwords: str) -> str:
 
 
 def _places(document: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """Where they stand: of each target of a step, or the one of a load; what a script may ask."""
+    """Where passwords are: in each target of a step or the one of a load, and in script options."""
     targets = document["targets"] if "targets" in document else [document["target"]]
     places = [(target, "password") for target in targets]
     if "script" in document:

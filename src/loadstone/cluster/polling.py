@@ -1,4 +1,4 @@
-"""Asks generators what they have to tell, again and again, and notices who does not answer."""
+"""Polls generators for their records, and detects those that do not answer."""
 
 from __future__ import annotations
 
@@ -15,39 +15,40 @@ from loadstone.model.figure import Short
 from loadstone.model.message import Message, say
 
 WAIT_S = 1.2
-"""How long a generator may wait for a record before it answers that there is none: a little longer
-than from one interval to the next, so that each answer has one."""
+"""Seconds that a generator may wait for a record before it answers without one: a little longer
+than an interval, so that each answer has one."""
 
 SILENCE_S = 2.5
-"""A generator that has not answered for so long is lost: `WAIT_S`, and as long on the way."""
+"""Seconds without an answer after which a generator is lost: `WAIT_S`, and as long for the
+network."""
 
 LOOK_S = 0.1
-"""How soon a wish to stop, and a silence, is noticed."""
+"""Seconds until a request to stop, or a silence, is noticed."""
 
 
 class Answer(NamedTuple):
-    """What one generator answered."""
+    """The answer of one generator."""
 
     generator: int
     told: list[NumberedRecord]
     lost: str | None
-    """Why it cannot be asked any more; it then tells nothing."""
+    """Why it cannot be polled any more; it then has no records."""
 
 
 class Asking:
-    """The calls of one step, or of one load; the generators have the numbers of their parts."""
+    """The calls of one step or load; generators are identified by the numbers of their parts."""
 
     def __init__(self, number: int, links: Mapping[int, Link]) -> None:
-        """`number`: of the step, by which a generator knows calls that come too late."""
+        """Create it; the step's `number` lets a generator recognise calls that come too late."""
         self._number = number
         self._links = links
         self._heard_s: dict[int, float] = {}
         self._answers: Queue[tuple[int, Future[list[NumberedRecord]]]] = Queue()
         self._looked_s = 0.0
-        """When silences were looked for last; before that, when the first was asked."""
+        """When silences were last checked; at first, when polling started."""
 
     def ask(self, generator: int, has: int) -> None:
-        """For what comes after the record with the number `has`; at first it counts as heard."""
+        """Ask for the records after number `has`; the first request counts as a sign of life."""
         if not self._heard_s:
             self._looked_s = time.monotonic()
         self._heard_s.setdefault(generator, time.monotonic())
@@ -55,11 +56,11 @@ class Asking:
         future.add_done_callback(lambda done: self._answers.put((generator, done)))
 
     def call(self, generator: int, method: str, *arguments: Any) -> Future[Any]:
-        """Begin a call that says which step it is for; see `Link`."""
+        """Start a call that names its step; see `Link`."""
         return self._links[generator].call(method, self._number, *arguments)
 
     def answers(self) -> Iterator[Answer]:
-        """All that have come, or the first that comes within `LOOK_S`."""
+        """All answers that have come, or the first that comes within `LOOK_S`."""
         try:
             yield self._heard(*self._answers.get(timeout=LOOK_S))
             while True:
@@ -68,14 +69,14 @@ class Asking:
             return
 
     def give_up_silent(self, generators: Iterable[int]) -> list[tuple[int, Message]]:
-        """Give up generators that have not answered for too long, with what is to be said of each.
+        """Give up generators that have been silent for too long; returns each with a message.
 
-        They are told to end: one that comes back before its lease is over does so at once.
+        They are asked to stop: one that comes back before its lease is over ends at once.
         """
         now = time.monotonic()
         if now < self._looked_s + LOOK_S:
             return []
-        # While this machine was held up itself, nobody could be heard.
+        # While this machine itself was paused, it could receive no answer.
         own_pause_s, self._looked_s = max(now - self._looked_s - 2 * LOOK_S, 0.0), now
         found: list[tuple[int, Message]] = []
         for generator in generators:
@@ -92,11 +93,11 @@ class Asking:
         return found
 
     def stop(self, generator: int) -> None:
-        """Ask it for a clean end; what it has to tell still comes."""
+        """Ask it for a clean end; its remaining records still follow."""
         self.call(generator, "stop")
 
     def stop_all(self) -> None:
-        """Lost ones too: they may hear it, and their lease ends them where they do not."""
+        """Stop all, also lost ones, which may receive it or else end with their lease."""
         for generator in self._links:
             self.stop(generator)
 
@@ -109,10 +110,10 @@ class Asking:
 
 
 def result_of(link: Link, future: Future[Any]) -> Any:
-    """What a call answered before there is any load.
+    """The result of a call before there is any load.
 
     Raises:
-        ClusterError: nothing.
+        ClusterError: the generator did not answer.
     """
     try:
         return future.result(SILENCE_S)
@@ -121,7 +122,7 @@ def result_of(link: Link, future: Future[Any]) -> Any:
 
 
 def raise_lost(link: Link, error: BaseException) -> NoReturn:
-    """A generator that does not answer before there is any load.
+    """Raise the error for a generator that does not answer before there is any load.
 
     Raises:
         ClusterError: always.
@@ -136,6 +137,6 @@ def raise_lost(link: Link, error: BaseException) -> NoReturn:
 
 
 def line_of(error: BaseException) -> str:
-    """The first line that says something: Ray's errors have pages."""
+    """The first meaningful line of an error, because Ray's errors are pages long."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

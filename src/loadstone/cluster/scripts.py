@@ -1,4 +1,4 @@
-"""A script on its way to generators: its text, and that of the Lua files in its folder."""
+"""Sends a script to generators: its text, and that of the Lua files in its folder."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from loadstone.model.figure import Count
 from loadstone.model.message import say
 
 _FILES = "files"
-"""Key of the texts, by the names of the files; the engine knows none of them."""
+"""Key of the file contents by name; the engine does not know this key."""
 
 MOST_BYTES = 16 << 20
-"""Of all files together: they go to each generator before each step."""
+"""Limit for all files together, in bytes, because they are sent to each generator before each
+step."""
 
 
 def with_files(document: str) -> str:
-    """The document of a step, with the files of its script where it has one.
+    """The document of a step, with the files of its script if it has one.
 
-    What a script loads by `require` or `dofile` is looked for in its folder as well.
+    Files that a script loads by `require` or `dofile` may be in its folder as well.
 
     Raises:
-        ClusterError: they cannot be read, or are too many to be sent.
+        ClusterError: they cannot be read, or are too large to be sent.
     """
     whole = json.loads(document)
     if "script" not in whole:
@@ -42,7 +43,7 @@ def with_files(document: str) -> str:
                 "put {script} and what it needs into a folder of its own", script=script.name
             )
             raise ClusterError(said, write)
-        # Not all scripts are UTF-8, and each byte counts.
+        # Scripts may not be UTF-8, and latin-1 keeps each byte.
         texts = {file.name: file.read_bytes().decode("latin-1") for file in sorted(files)}
     except OSError as error:
         raise ClusterError(
@@ -53,7 +54,7 @@ def with_files(document: str) -> str:
 
 
 def unpacked(document: str, new_folder: Callable[[], Path]) -> str:
-    """What `with_files` was given, with its files in a new folder in place of the head's."""
+    """The document that `with_files` was given, with its files in a new folder on this machine."""
     whole = json.loads(document)
     files = whole.get("script", {}).pop(_FILES, None)
     if files is None:

@@ -1,4 +1,4 @@
-"""A step that several generators drive together, as the lab sees any step: records, and a stop."""
+"""A step that several generators drive, with the interface of any step: records, and a stop."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from loadstone.model.message import say
 from loadstone.model.records import STEP_RECORD, AnyStepRecord, GeneratorState
 
 _CLOCK_ROUNDS = 9
-"""Exchanges of which the shortest counts."""
+"""Number of exchanges, of which the shortest counts."""
 
 _HEAD_START_S = 0.2
-"""Between the word when to begin and that moment, beside twice the slowest round trip."""
+"""Seconds between announcing the start and the start, in addition to twice the slowest round
+trip."""
 
 
 @dataclass(frozen=True)
@@ -44,39 +45,39 @@ class Driver:
 
 @dataclass(frozen=True)
 class Crew:
-    """Who drives a step, and who does not."""
+    """Generators that drive a step, and those that do not."""
 
     drivers: Sequence[Driver]
     absent: Sequence[GeneratorState]
     """Generators of the run that did not answer."""
     on_node_loss: OnNodeLoss
     fewest_users: int
-    """That may be at work, so that each generator has one."""
+    """The smallest number of active users with which each generator has one."""
 
 
 @dataclass(frozen=True)
 class _Change:
-    """Of the load, for each generator that is still there."""
+    """A change of the load, for each generator that still takes part."""
 
     what: Changed
     value_of: Callable[[Member], float]
     asked: Future[list[Future[str | None]]]
-    """The calls that were begun for it."""
+    """The calls that were started for it."""
 
 
 @dataclass(frozen=True)
 class _Wishes:
-    """What the program wants of a step under way."""
+    """Requests of the program to a running step."""
 
     stop: Event = field(default_factory=Event)
     changes: Queue[_Change] = field(default_factory=Queue)
 
 
 class ClusterStep(Steerable):
-    """A step under way; its records come in the order in which they were merged.
+    """A running step; its records come in the order in which they were merged.
 
-    A thread of its own asks the generators, so that nothing that the program does meanwhile (a
-    slow disk, a terminal that is held) costs them their lease.
+    A thread of its own polls the generators, so that a delay in the program (a slow disk, a
+    suspended terminal) does not cost them their lease.
     """
 
     def __init__(self, number: int, crew: Crew) -> None:
@@ -93,25 +94,25 @@ class ClusterStep(Steerable):
         """The next record, or `None` when the time is up.
 
         Raises:
-            PlanRefused, ClusterError, EngineError: the step could not be begun, or not be followed.
+            PlanRefused, ClusterError, EngineError: the step could not be started or followed.
         """
         return self._records.next(timeout_s)
 
     def stop(self) -> None:
-        """Ask for a clean end; the record `end` still comes."""
+        """Ask for a clean end; the record `end` still follows."""
         self._wishes.stop.set()
 
     def set_rate(self, rate: float) -> None:
-        """From now on so many events a second are due, over all generators.
+        """Set the rate from now on, in events per second over all generators.
 
         Raises:
-            PlanRefused: the loop is closed, nobody could drive such a rate, or the step is over.
+            PlanRefused: the loop is closed, the rate is impossible, or the step is over.
         """
-        # Each generator has its part of the events, whatever their rate: it is told the whole one.
+        # Each generator gets the rate of the whole step, of which it drives its part of the events.
         self._change("rate", lambda member: rate)
 
     def set_users(self, users: int) -> None:
-        """From now on so many users begin events; the others rest, with their connections.
+        """Set the number of active users from now on; the others rest, and stay connected.
 
         Raises:
             PlanRefused: more than the step has, or too few.
@@ -126,12 +127,12 @@ class ClusterStep(Steerable):
         self._change("users", lambda member: users_of(member.number, self._parts, users))
 
     def hold(self, held: bool) -> None:
-        """From now on no event begins at any generator, until this is said again with `False`."""
-        with suppress(PlanRefused):  # the step is over: nothing begins any more
+        """Hold all new events on all generators, until this is called again with `False`."""
+        with suppress(PlanRefused):  # the step is over: no new events start
             self._change("hold", lambda member: float(held))
 
     def _change(self, what: Changed, value_of: Callable[[Member], float]) -> None:
-        """Tell all generators, and wait until they have heard it."""
+        """Send a change to all generators, and wait until they have it."""
         change = _Change(what, value_of, Future())
         self._wishes.changes.put(change)
         try:
@@ -139,7 +140,7 @@ class ClusterStep(Steerable):
         except TimeoutError:
             raise PlanRefused(say("the step is over")) from None
         answered, _ = wait(asked, SILENCE_S)
-        # Of a generator that does not answer the records tell.
+        # The records show when a generator does not answer.
         told = [answer.result() for answer in answered if answer.exception() is None]
         for refusal in filter(None, told):
             raise PlanRefused(refusal)
@@ -165,7 +166,7 @@ class _Driving:
         self._stopped = False
 
     def run(self) -> None:
-        """To the step's end."""
+        """Run the step to its end."""
         try:
             self._begin()
             while not self._collector.over:
@@ -179,7 +180,7 @@ class _Driving:
                 self._say()
         except Exception as error:
             self._tell(error)
-            # Those that cannot be told end with their lease.
+            # Generators that cannot be reached end with their lease.
             with suppress(Exception):
                 self._stop_all()
 
@@ -234,7 +235,7 @@ class _Driving:
             self._stop_all()
 
     def _look_at_changes(self) -> None:
-        """All that is wanted by now; who is to drive it answers whoever wants it."""
+        """Start the requested changes; each generator's answer goes to the requester."""
         with suppress(Empty):
             while True:
                 change = self._wishes.changes.get_nowait()
@@ -250,13 +251,13 @@ class _Driving:
         self._asking.stop_all()
 
     def _begin_load(self) -> None:
-        """One instant for all, far enough ahead that each has heard of it by then."""
+        """Announce one start time to all, far enough ahead that each knows it by then."""
         living = [self._drivers[number] for number in self._living()]
         slowest_ns = 2 * max(driver.clock.bound_ns for driver in living)
         at_ns = time.monotonic_ns() + 2 * slowest_ns + int(_HEAD_START_S * 1e9)
         for driver in living:
             self._asking.call(driver.member.number, "begin_at", driver.clock.there(at_ns))
-        # The records' seconds count from the load's begin, and so does who looks at them.
+        # The records' seconds count from the start of the load, and so do those of their readers.
         time.sleep(max(at_ns - time.monotonic_ns(), 0) / 1e9)
         self._collector.begin()
 
@@ -266,7 +267,7 @@ class _Driving:
 
 
 def read_clocks(links: Sequence[Link]) -> list[Offset | BaseException]:
-    """Clock of each generator, all asked at the same time; an error for one that did not answer."""
+    """The clock of each generator, read at the same time; an error for each that did not answer."""
     exchanges: list[list[Exchange]] = [[] for _ in links]
     errors: dict[int, BaseException] = {}
     for _ in range(_CLOCK_ROUNDS):
@@ -286,7 +287,7 @@ def read_clocks(links: Sequence[Link]) -> list[Offset | BaseException]:
 
 
 class _Stamped:
-    """A question for the clock; the answer is stamped when it comes, whoever is waited for then."""
+    """A question for the clock; the answer is timestamped on arrival, in any order."""
 
     def __init__(self, link: Link) -> None:
         self._received_ns = 0
@@ -300,8 +301,8 @@ class _Stamped:
         self._come.set()
 
     def exchange(self) -> Exchange:
-        """Raises whatever the call raised, and TimeoutError."""
+        """The exchange; raises what the call raised, or TimeoutError."""
         remote_ns = self._future.result(SILENCE_S)
-        # The callback may still be under way when the result is there.
+        # The callback may still be running when the result is there.
         self._come.wait(SILENCE_S)
         return Exchange(self._sent_ns, remote_ns, self._received_ns)

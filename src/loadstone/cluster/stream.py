@@ -1,4 +1,4 @@
-"""Records on their way from the thread that merges them to the program that reads them."""
+"""Passes records from the thread that merges them to the program that reads them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Record = TypeVar("Record")
 
 
 class Stream(Generic[Record]):
-    """Records in their order, at last perhaps what broke them off."""
+    """Records in order, possibly followed by the error that ended them."""
 
     def __init__(self) -> None:
         self._records: Queue[Record | BaseException] = Queue()
 
     def put(self, record: Record | BaseException) -> None:
-        """The next record; an error is raised where the records are read."""
+        """Add the next record; an error is raised where the records are read."""
         self._records.put(record)
 
     def next(self, timeout_s: float) -> Record | None:
-        """The next record, or `None` when the time is up; raises what was put in its place."""
+        """The next record, or `None` when the time is up; raises an error that was added."""
         try:
             record = self._records.get(timeout=timeout_s)
         except Empty:

@@ -1,4 +1,4 @@
-"""How the head reaches a generator, whatever carries the calls."""
+"""The interface to a generator, independent of the transport."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from loadstone.cluster.generator import Generator
 
 
 class Link(Protocol):
-    """One generator, somewhere."""
+    """A connection to one generator."""
 
     @property
     def node(self) -> str:
-        """Address of its host."""
+        """The address of its host."""
 
     def call(self, method: str, *arguments: Any) -> Future[Any]:
-        """Begin a call of a method of `Generator`; the future fails where it cannot be reached."""
+        """Start a call of a method of `Generator`; the future fails if it cannot be reached."""
 
 
 class InThisProcess:
-    """A generator of this process: the head without a cluster, for tests and measurements."""
+    """A generator in this process, without a cluster, for tests and measurements."""
 
     def __init__(self, node: str, peer: str | None = None) -> None:
         self.node = node
         self._generator = Generator(node, peer)
-        # One call waits for records while another stops the step.
+        # Two threads, so that one call can wait for records while another stops the step.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix=f"generator-{node}")
 
     def call(self, method: str, *arguments: Any) -> Future[Any]:
-        """Begin a call; see `Link`."""
+        """Start a call; see `Link`."""
         return self._threads.submit(getattr(self._generator, method), *arguments)
 
     def close(self) -> None:
-        """No further calls."""
+        """Refuse further calls."""
         self._threads.shutdown(cancel_futures=True)

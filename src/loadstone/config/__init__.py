@@ -1,1 +1,1 @@
-"""TOML files that users write: values, line numbers, and every problem found in one pass."""
+"""Reads TOML files that users write: values, line numbers, and all problems in one pass."""

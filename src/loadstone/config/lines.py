@@ -1,7 +1,7 @@
-"""On which line of a TOML text each key stands: Python's own reader does not say.
+"""Finds the line of each key in a TOML text, which Python's own reader does not report.
 
-The text has been read by tomllib before, so it is known to be TOML (1.0.0, https://toml.io), and
-what is done here is only to find keys: where they begin, and how far the value goes behind them.
+tomllib has read the text before, so it is known to be TOML (1.0.0, https://toml.io). This module
+only finds keys: where they begin, and how far their values extend.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 
 Path = tuple[str | int, ...]
-"""Keys from the outermost on; the number of an element where there is an array."""
+"""Keys from the outermost on; for an element of an array, its number."""
 
 _BLANK = " \t\r\n"
 _ENDS_BARE = ",]}#\n"
@@ -19,7 +19,8 @@ _ENDS_BARE = ",]}#\n"
 def lines_of(text: str) -> Mapping[Path, int]:
     """The line of each key and of each element of an array, counted from 1.
 
-    A table that stands nowhere itself, as `a` of `[a.b]`, is where it is first named.
+    A table without a header of its own, such as `a` of `[a.b]`, has the line where it is first
+    named.
     """
     scanner = _Scanner(text)
     scanner.document()
@@ -31,11 +32,11 @@ class _Scanner:
         self.found: dict[Path, int] = {}
         self._text = text
         self._at = 0
-        # How many elements `[[x]]` has made so far, by the path of `x`.
+        # The number of elements that `[[x]]` has made so far, by the path of `x`.
         self._elements: dict[Path, int] = {}
 
     def document(self) -> None:
-        """A line is a header, or a key with its value in the table of the last header."""
+        """Read lines: each is a header, or a key with its value in the table of the last header."""
         table: Path = ()
         while self._skip_blank():
             if self._text.startswith("[[", self._at):
@@ -66,7 +67,7 @@ class _Scanner:
         return element
 
     def _within(self, name: Path) -> Path:
-        """The path that a header's name stands for: in an array of tables, its last element."""
+        """The path that a header's name refers to: in an array of tables, its last element."""
         path: Path = ()
         for part in name:
             path += (part,)
@@ -82,7 +83,7 @@ class _Scanner:
         self._value(path)
 
     def _key(self) -> Path:
-        """A key, dotted or not: `a`, `a.b`, `"a b".c`."""
+        """Read a key, dotted or not: `a`, `a.b`, `"a b".c`."""
         parts: list[str] = []
         while True:
             self._skip_blank()
@@ -137,10 +138,10 @@ class _Scanner:
         ends = quote * 3 if self._text.startswith(quote * 3, self._at) else quote
         self._at += len(ends)
         while not self._text.startswith(ends, self._at):
-            # A backslash takes the next character along, except between single quotes.
+            # A backslash escapes the next character, except between single quotes.
             self._at += 2 if quote == '"' and self._peek() == "\\" else 1
         self._at += len(ends)
-        # Up to two quotes may stand before the three that end it.
+        # Up to two quotes may come before the three that end the text.
         while len(ends) == 3 and self._peek() == quote:
             self._at += 1
 
@@ -149,7 +150,7 @@ class _Scanner:
             self.found.setdefault(path[:length], line)
 
     def _skip_blank(self) -> bool:
-        """Go on to what means something; whether there is any."""
+        """Skip to the next meaningful character; returns whether there is one."""
         while self._at < len(self._text):
             if self._peek() == "#":
                 while self._peek() != "\n":
@@ -161,7 +162,7 @@ class _Scanner:
         return False
 
     def _peek(self) -> str:
-        """The next character; behind the last, the end of a line."""
+        """The next character; after the last one, an end of line."""
         return self._text[self._at] if self._at < len(self._text) else "\n"
 
     def _expect(self, mark: str) -> None:

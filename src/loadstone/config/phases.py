@@ -1,4 +1,4 @@
-"""Phases as people write them: `warm 60s 16, ramp 120s 16..256, spike 30s 1024`."""
+"""Parses phases as people write them: `warm 60s 16, ramp 120s 16..256, spike 30s 1024`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _EXAMPLE = say('write "ramp 120s 16..256", or "ramp 120s 1k..8k/s"')
 
 
 def phases(text: str) -> tuple[Phase, ...]:
-    """Phases one after the other, between commas: a name, a time, and users or a rate.
+    """Parse comma-separated phases: each has a name, a time, and users or a rate.
 
     Raises:
-        ValueError: one of them cannot be; says which, why, and what to write.
+        ValueError: a phase is invalid; says which, why, and what to write.
     """
     words = [word.strip() for word in text.split(",")]
     if len(words) > _MOST_PHASES:
@@ -59,10 +59,10 @@ def _in_phase(number: int, word: str, wrong: Message) -> Message:
 
 
 def _phase(word: str, *, is_warm: bool) -> Phase:
-    """One of them.
+    """Parse one phase.
 
     Raises:
-        ValueError: it cannot be; says which part of it, and what to write.
+        ValueError: it is invalid; says which part of it, and what to write.
     """
     found = _WRITTEN.fullmatch(word)
     if not found:
@@ -94,7 +94,7 @@ def _seconds(text: str) -> int:
 
 
 def _level(text: str) -> dict[str, Any]:
-    """Users as `16` or `16..256`; a rate as `1000/s`, `1k..8k/s`."""
+    """Parse users, `16` or `16..256`, or a rate, `1000/s` or `1k..8k/s`."""
     is_rate = text.endswith("/s")
     parts = text.removesuffix("/s").split("..")
     levels = [quantity.scaled(part.removesuffix("/s"), quantity.COUNTS) for part in parts]
@@ -116,7 +116,7 @@ def _level(text: str) -> dict[str, Any]:
 def seconds_of(
     phases: tuple[Phase, ...] | None, duration_s: float | None, warmup: Warmup | None
 ) -> dict[str, Any]:
-    """How long a step is: as its phases say, or as the options do."""
+    """The duration of a step: from its phases, or else from the options."""
     if not phases:
         default = WarmupSeconds(warmup_s=_WARMUP_S)
         return {"duration_s": duration_s or _DURATION_S, "warmup": warmup or default}
@@ -129,14 +129,14 @@ def seconds_of(
 
 
 def rates_of(phases: tuple[Phase, ...] | None, rates: tuple[Rate, ...] | None) -> tuple[Rate, ...]:
-    """With phases the highest rate, since the phases say what is due when."""
+    """The rates; with phases the highest one, since the phases say when each is due."""
     if phases and phases[0].rate:
         return (Rate(rate=max(max(phase.levels) for phase in phases)),)
     return rates or ()
 
 
 def users_of(phases: tuple[Phase, ...]) -> tuple[int, ...] | None:
-    """The most users that are ever active; `None` in an open loop."""
+    """The largest number of users that are ever active; `None` in an open loop."""
     if not phases or not phases[0].users:
         return None
     return (int(max(max(phase.levels) for phase in phases)),)

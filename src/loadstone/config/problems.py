@@ -1,4 +1,4 @@
-"""What is wrong with an experiment file: each fault with its line, its key and what to write."""
+"""Problems of an experiment file: each with its line, its key and what to write instead."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from loadstone.model.message import Message, plain, say
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong."""
+    """One problem of a file."""
 
     line: int
     key: str
-    """From the outermost table on, as `factor.pool.on.startup`; empty for the file as a whole."""
+    """The key from the outermost table on, as `factor.pool.on.startup`; empty for the whole
+    file."""
     what: str
     write: str
-    """What to do about it."""
+    """What to write instead."""
 
     def __str__(self) -> str:
-        """Line, key and what is wrong; the file's name stands before it."""
+        """Line, key and problem; callers put the file's name before it."""
         return str(self.said)
 
     @property
     def said(self) -> Message:
-        """The same as a message."""
+        """The problem as a message."""
         if not self.key:
             return say("{line}: {wrong}", line=self.line, wrong=self.what)
         return say("{line}: {key}: {wrong}", line=self.line, key=self.key, wrong=self.what)
 
 
 class ExperimentRefused(LoadstoneError):
-    """An experiment file that is not run; nothing was started for it."""
+    """An experiment file was refused; nothing was started for it."""
 
     exit_code = ExitCode.PLAN
 
@@ -58,7 +59,7 @@ class ExperimentRefused(LoadstoneError):
 
 
 def not_toml(said: str, text: str) -> Problem:
-    """The fault of a text that tomllib refused with this message."""
+    """The problem of a text that tomllib refused with this message."""
     found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", said, re.DOTALL)
     line = int(found[2]) if found and found[2] else text.count("\n") + 1
     what = found[1] if found else said
@@ -68,13 +69,13 @@ def not_toml(said: str, text: str) -> Problem:
 
 
 def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
-    """What the file has in it.
+    """The text of a file.
 
     Raises:
-        ExperimentRefused: of the kind `refused`: it cannot be read, or is not UTF-8.
+        ExperimentRefused: of the kind `refused`: the file cannot be read, or is not UTF-8.
     """
     try:
-        # Some editors start UTF-8 with a byte order mark, which TOML does not know.
+        # Some editors start UTF-8 with a byte order mark, which TOML does not allow.
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         said = say("cannot be read: {reason}", reason=error.strerror)
@@ -86,16 +87,16 @@ def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
 
 
 class Problems:
-    """Collects what is wrong while a file is read, and knows where its keys stand."""
+    """Collects problems while a file is read, and knows the lines of its keys."""
 
     def __init__(self, lines: Mapping[Path, int]) -> None:
         self._lines = lines
         self.found: list[Problem] = []
         self.paths: set[Path] = set()
-        """Of what is known to be wrong."""
+        """Paths that are known to have problems."""
 
     def add(self, path: Path, what: str, write: str) -> None:
-        """A fault of this key; of one that is missing, the table around it says the line."""
+        """Add a problem of this key; a missing key has the line of the table around it."""
         path = self._written(path)
         self.found.append(Problem(self.line(path), key(path), what, write))
         self.paths.add(path)
@@ -105,7 +106,7 @@ class Problems:
         return path in self._lines
 
     def _written(self, path: Path) -> Path:
-        """Where `[x]` stands for the only `[[x]]`, its keys have no number before them."""
+        """The path as written: the keys of `[x]` as the only `[[x]]` have no number before them."""
         known: Path = ()
         for part in path:
             if part != 0 or (*known, part) in self._lines:
@@ -113,13 +114,13 @@ class Problems:
         return known
 
     def line(self, path: Path) -> int:
-        """Where a key stands, or the nearest table around it."""
+        """The line of a key, or of the nearest table around it."""
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 1)
 
 
 def key(path: Path) -> str:
-    """As people write it; elements are counted from 1."""
+    """The key as people write it; elements are counted from 1."""
     parts = (f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path)
     return "".join(parts).removeprefix(".")

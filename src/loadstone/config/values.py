@@ -1,7 +1,7 @@
-"""What people write in an experiment file: times, numbers, shares, sizes, rates, addresses.
+"""Parses the values of an experiment file: times, numbers, shares, sizes, rates, addresses.
 
-Each function takes what tomllib gave and returns the value, or raises `InvalidValue`; the types
-are for fields of `Written`, which read with them.
+Each function takes what tomllib returned, and returns the value or raises `InvalidValue`; the types
+are for fields of `Written`, which are parsed with these functions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _MOST = 2**31 - 1
 
 
 class InvalidValue(ValueError):
-    """A value that cannot be what is meant, and what to write instead."""
+    """An invalid value, and what to write instead."""
 
     def __init__(self, what: str, write: str) -> None:
         super().__init__(say("{wrong}: {write}", wrong=what, write=write))
@@ -69,7 +69,7 @@ class InvalidValue(ValueError):
 
 
 def text(value: object) -> str:
-    """A text that is not empty."""
+    """Parse a text that is not empty."""
     if not isinstance(value, str) or not value.strip():
         raise InvalidValue(
             say("{value} is not a text", value=shown(value)),
@@ -79,12 +79,12 @@ def text(value: object) -> str:
 
 
 def seconds(value: object) -> float:
-    """`500ms`, `30s`, `2m`, `1h`; a bare number is seconds. Above zero, at most 366 days."""
+    """Parse `500ms`, `30s`, `2m`, `1h`, or a number of seconds. Above zero, at most 366 days."""
     return _seconds(value, zero=False)
 
 
 def seconds_or_none(value: object) -> float:
-    """The same, or zero."""
+    """Parse a time as `seconds` does, or zero."""
     return _seconds(value, zero=True)
 
 
@@ -102,7 +102,7 @@ def _seconds(value: object, *, zero: bool) -> float:
 
 
 def count(value: object) -> int:
-    """`1000`, `"10k"`, `"1m"`; at least 1."""
+    """Parse `1000`, `"10k"`, `"1m"`; at least 1."""
     example = say('write a whole number of 1 or more, or "10k"')
     found = _scaled(value, quantity.COUNTS, say("a number"), example)
     if found < 1 or not found.is_integer() or found > _MOST:
@@ -140,7 +140,7 @@ cores = _above_zero(
     say("without any core a server does nothing"),
     float,
 )
-"""Cores, a part of one too."""
+"""Parses a number of cores, which may have a fraction."""
 
 size_bytes = _above_zero(
     quantity.BYTES,
@@ -149,7 +149,7 @@ size_bytes = _above_zero(
     say("a size of zero leaves nothing"),
     int,
 )
-"""`"512M"`, `"8G"`, in steps of 1024."""
+"""Parses `"512M"`, `"8G"`, in steps of 1024."""
 
 bits_per_s = _above_zero(
     quantity.BITS,
@@ -158,11 +158,11 @@ bits_per_s = _above_zero(
     say("a network without speed carries nothing"),
     int,
 )
-"""`"100Mbit"`, `"1Gbit"`, a second."""
+"""Parses `"100Mbit"`, `"1Gbit"`, per second."""
 
 
 def levels(text: str) -> list[int]:
-    """Numbers of users, with ranges: `1,8,64`, `1..128`."""
+    """Parse numbers of users, with ranges: `1,8,64`, `1..128`."""
     try:
         return list(read_levels(text))
     except InvalidLevels as wrong:
@@ -174,7 +174,7 @@ def _levels_or_list(value: object) -> object:
 
 
 def share(value: object) -> float:
-    """`"2%"` or `0.02`: above 0 and below 1."""
+    """Parse `"2%"` or `0.02`: above 0 and below 1."""
     written = value
     if isinstance(value, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
@@ -188,7 +188,7 @@ def share(value: object) -> float:
 
 
 def once(values: list[T]) -> list[T]:
-    """A list in which nothing is there twice."""
+    """Refuse a list with duplicates."""
     twice = next((each for each in values if values.count(each) > 1), None)
     if twice is not None:
         raise InvalidValue(
@@ -199,7 +199,7 @@ def once(values: list[T]) -> list[T]:
 
 
 def rate(value: object) -> Rate:
-    """Events a second: `1000`, or a ramp, `"1000..8000/60s"`."""
+    """Parse events per second: `1000`, or a ramp, `"1000..8000/60s"`."""
     example = say('write 1000, or "1000..8000/60s"')
     kind = say("a rate")
     ramp = isinstance(value, str) and re.fullmatch(r"(.+)\.\.(.+)/(.+)", value)
@@ -219,7 +219,7 @@ def rate(value: object) -> Rate:
 
 
 def warmup(value: object) -> Warmup:
-    """`"auto"`, or a time."""
+    """Parse `"auto"`, or a time."""
     if value == "auto":
         return WarmupAuto()
     try:
@@ -229,7 +229,7 @@ def warmup(value: object) -> Warmup:
 
 
 def phases(value: object) -> tuple[Phase, ...]:
-    """`"warm 60s 16, ramp 120s 16..256"`."""
+    """Parse `"warm 60s 16, ramp 120s 16..256"`."""
     written = text(value)
     try:
         return read_phases(written)
@@ -240,7 +240,7 @@ def phases(value: object) -> tuple[Phase, ...]:
 
 
 def objective(value: object) -> Objective:
-    """`"p99<10ms"`: a figure of the response times, and its limit."""
+    """Parse `"p99<10ms"`: a figure of the response times, and its limit."""
     found = re.fullmatch(r"\s*([a-z0-9.]+)\s*(<=?)\s*(.+?)\s*", text(value).lower())
     if not found:
         said = say("{value} is not an objective", value=shown(value))
@@ -255,7 +255,7 @@ def objective(value: object) -> Objective:
 
 
 def target(value: object) -> Target:
-    """A URL without a password."""
+    """Parse a target's URL without a password."""
     try:
         found, password = parse_target_url(text(value))
     except LoadstoneError as error:
@@ -274,7 +274,7 @@ def target(value: object) -> Target:
 
 
 def _by(parse: Callable[[str], T], write: Message | None = None) -> PlainValidator:
-    """A text that a parser of the command line understands, too."""
+    """A validator that uses a parser of the command line."""
 
     def read(value: object) -> T:
         try:
@@ -295,7 +295,7 @@ def _host(value: object) -> str:
 
 
 def folder(value: object) -> Path:
-    """An absolute path: the process that runs the plan may have another working directory."""
+    """Parse an absolute path: the process that runs the plan may have another working directory."""
     found = Path(text(value))
     if not found.is_absolute():
         raise InvalidValue(
@@ -306,7 +306,7 @@ def folder(value: object) -> Path:
 
 
 def _variable(name: object) -> str:
-    """The server takes dashes and underscores alike; `--` is what people copy from my.cnf."""
+    """Parse a variable's name: dashes become underscores, and a leading `--` is dropped."""
     plain = str(name).removeprefix("--").replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_.]*", plain):
         raise InvalidValue(
@@ -326,13 +326,13 @@ def _plain(value: object) -> bool | int | float | str:
 
 
 def _setting(value: object) -> str:
-    """As the server takes it."""
+    """Parse a variable's value into the server's form."""
     plain = _plain(value)
     return str(plain) if not isinstance(plain, bool) else "ON" if plain else "OFF"
 
 
 def distribution(value: object) -> Distribution:
-    """A kind, or a table with its kind: `"uniform"`, `{ kind = "zipfian", exponent = 0.8 }`."""
+    """Parse a distribution: `"uniform"`, or a table `{ kind = "zipfian", exponent = 0.8 }`."""
     adapter: TypeAdapter[Distribution] = TypeAdapter(Distribution)
     given = {"kind": value} if isinstance(value, str) else value
     try:
@@ -356,7 +356,7 @@ def distribution(value: object) -> Distribution:
 
 
 def shown(value: object) -> str:
-    """What was written, short enough for a line; a password is not in it."""
+    """The written value, short enough for a line; it contains no password."""
     if isinstance(value, dict):
         return say("a table")
     said = f'"{value}"' if isinstance(value, str) else str(value)
@@ -366,9 +366,9 @@ def shown(value: object) -> str:
 
 
 def _scaled(value: object, units: Mapping[str, float], what: Message, write: Message) -> float:
-    """A number and its unit; a bare number stands for the unit without a name.
+    """Parse a number with its unit; a bare number has the unit without a name.
 
-    `what`: what it should be.
+    `what`: a description of valid values, for the message.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and "" in units:
         if not 0 <= value < float("inf"):
@@ -405,18 +405,18 @@ Compressions = Annotated[
 Texts = Annotated[
     list[Text], BeforeValidator(lambda given: given if isinstance(given, list) else [given])
 ]
-"""One text, or a list of some."""
+"""One text, or a list of texts."""
 Several = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
-"""At least one, and none twice."""
+"""A list of at least one value, without duplicates."""
 Levels = Annotated[Several[Count], BeforeValidator(_levels_or_list)]
-"""Numbers of users: a list of them, or a text with a range (`loadstone.model.levels`)."""
+"""Numbers of users: a list, or a text with ranges (`loadstone.model.levels`)."""
 Variables = dict[
     Annotated[str, PlainValidator(_variable)], Annotated[str, PlainValidator(_setting)]
 ]
-"""Server variables as the server takes them: `true` is `ON`."""
+"""Server variables in the server's form: `true` is `ON`."""
 
 Options = dict[
     Annotated[str, PlainValidator(lambda name: name.replace("-", "_"))],
     Annotated[OptionValue, PlainValidator(_plain)],
 ]
-"""Of a workload."""
+"""Options of a workload."""

@@ -1,7 +1,7 @@
-"""Tables of a TOML file as types: pydantic reads them, and what it refuses is said in our words.
+"""Tables of a TOML file as types, which pydantic reads; its errors become our messages.
 
-A field is a key, its type says what may be written there, and its first example what to write where
-it is missing. All that is wrong with a file is found at once.
+A field is a key, its type determines the valid values, and its first example is the suggestion if
+the key is missing. All problems of a file are found at once.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ M = TypeVar("M", bound=BaseModel)
 W = TypeVar("W", bound="Written")
 
 Fault = tuple[Path, str, str]
-"""Where it is, what is wrong, and what to write."""
+"""The place, the problem, and what to write instead."""
 
 _TOLD = "told"
-"""The type of errors that are in our words."""
+"""The type of errors that already have our messages."""
 
 _MANY = 10
-"""That many words are not listed."""
+"""With that many valid words, messages do not list them."""
 
 _SAID: Mapping[str, Callable[[str, Mapping[str, Any]], Message]] = {
     "int_type": lambda value, _: say("{value} is not a whole number", value=value),
@@ -61,50 +61,50 @@ _SAID: Mapping[str, Callable[[str, Mapping[str, Any]], Message]] = {
     "list_type": lambda value, _: not_a_list(value),
     "too_short": lambda value, _: not_a_list(value),
 }
-"""What is wrong with a value, by the type of pydantic's error; its context has the limits."""
+"""The message for an invalid value, by the type of pydantic's error; its context has the limits."""
 
 
 def not_a_list(value: str) -> Message:
-    """What was written is not a list, or an empty one."""
+    """The message for a value that is not a list, or an empty list."""
     return say("{value} is not a list of at least one", value=value)
 
 
 class Written(BaseModel):
-    """A table as people write it: nothing is converted unasked, and each key is known."""
+    """A table as people write it: values are not converted, and unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     @property
     def given(self) -> dict[str, Any]:
-        """What is in the file; the rest is left to the defaults of what is made of it."""
+        """The keys and values of the file; defaults come from the type that is made of it."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
     def part(self, made: type[M], **more: object) -> M:
-        """What is made of those keys that the type has, and of what else it has."""
+        """Build a type from those keys that it has, and from `more`."""
         given = {name: value for name, value in self.given.items() if name in made.model_fields}
         return made.model_validate(given | more)
 
     def unfit(self) -> Iterator[Fault]:
-        """What does not go together, though each value may stand there."""
+        """Yield faults of values that are valid alone, but not together."""
         yield from ()
 
     def misplaced(
         self, keys: Iterable[str], write: str, what: str | None = None
     ) -> Iterator[Fault]:
-        """Those of the keys that are there, and are known elsewhere only."""
+        """Yield faults for those of the keys that are set, but valid only elsewhere."""
         given = {self._key(name) for name in self.model_fields_set}
         said = what or say("there is no such key")
         yield from (((each,), said, write) for each in keys if each in given)
 
     @classmethod
     def _key(cls, name: str) -> str:
-        """How a field is called in the file."""
+        """The name of a field in the file."""
         return cls.model_fields[name].alias or name
 
     @model_validator(mode="wrap")
     @classmethod
     def _told(cls, table: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Here it is known what else could have been written; further out it is not."""
+        """Translate errors here, where the valid alternatives are known."""
         try:
             found = handler(table)
         except ValidationError as error:
@@ -151,7 +151,7 @@ class Written(BaseModel):
 
 
 def _not_one_of(given: object, words: list[str]) -> tuple[Message, Message]:
-    """What is wrong with a word that is none of these, and what to write."""
+    """The message for a word that is none of these, and what to write instead."""
     known = Joined(f'"{word}"' for word in words)
     hint = nearest(str(given), words) or write_one_of(known.parts)
     if len(words) < _MANY:
@@ -163,7 +163,7 @@ def _not_one_of(given: object, words: list[str]) -> tuple[Message, Message]:
 
 
 def refusal(faults: Iterable[Fault]) -> ValidationError:
-    """The error that a validator raises where more than one thing may be wrong, or a key of it."""
+    """An error for a validator that may find several faults, or must name a key."""
     return ValidationError.from_exception_data(
         "table",
         [
@@ -178,23 +178,23 @@ def refusal(faults: Iterable[Fault]) -> ValidationError:
 
 
 def table(written: type[Written], made: Callable[..., object]) -> PlainValidator:
-    """For a field that is written as the one, and becomes the other."""
+    """A validator for a field that is written as one type and becomes another."""
     return PlainValidator(lambda given: made(**written.model_validate(given).given))
 
 
 Tables = Annotated[
     list[T], BeforeValidator(lambda given: [given] if isinstance(given, dict) else given)
 ]
-"""Tables of `[[name]]`; `[name]` is as good where there is only one."""
+"""Tables of `[[name]]`; a single one may also be `[name]`."""
 
 
 def read(
     written: type[W], text: str, file: str, refused: type[ExperimentRefused]
 ) -> tuple[W, Problems]:
-    """What a file says, and where its keys stand; `file` is how messages call it.
+    """Parse a file, with the lines of its keys; `file` is its name in messages.
 
     Raises:
-        ExperimentRefused: of the kind `refused`, with all that is wrong.
+        ExperimentRefused: of the kind `refused`, with all problems.
     """
     try:
         document = tomllib.loads(text)
@@ -208,7 +208,7 @@ def read(
         return written.model_validate(document), problems
     except ValidationError as error:
         for each in error.errors(include_url=False):
-            # pydantic marks so that the name of a table is meant, and not what is in it.
+            # pydantic marks an error in a table's name, as opposed to its contents, like this.
             path = each["loc"][:-1] if each["loc"][-1:] == ("[key]",) else each["loc"]
             problems.add(path, each["ctx"]["what"], each["ctx"]["write"])
         raise refused(file, problems.found) from None

@@ -1,1 +1,1 @@
-"""Carries a plan out: looks at the targets first, drives step after step, keeps what was seen."""
+"""Runs a plan: checks the targets, drives one step after another, and stores what was observed."""

@@ -1,4 +1,4 @@
-"""Throwaway database servers: found, started, configured and gone afterwards."""
+"""Throwaway database servers: finds, configures, starts and removes them."""
 
 from loadstone.sandbox.account import Account
 from loadstone.sandbox.binaries import find_server

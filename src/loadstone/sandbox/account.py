@@ -7,11 +7,11 @@ from pydantic import SecretStr, field_serializer
 from loadstone.model.frozen import Frozen
 
 MAIN_USER = "loadstone"
-"""The one that may do everything."""
+"""The user with all privileges."""
 
 
 class Account(Frozen):
-    """A user of the server, its password and how it logs in."""
+    """A user of the server, with its password and login method."""
 
     user: str
     password: SecretStr
@@ -19,5 +19,5 @@ class Account(Frozen):
 
     @field_serializer("password", when_used="json")
     def _reveal_to_the_record(self, password: SecretStr) -> str:
-        # The record is mode 0600 and the account lives as long as the sandbox does.
+        # The file is mode 0600, and the account lives as long as the sandbox does.
         return password.get_secret_value()

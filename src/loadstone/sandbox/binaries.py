@@ -1,4 +1,4 @@
-"""Which server programs are on this machine, and how each must be started."""
+"""Finds the server programs on this machine, and how each must be started."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from loadstone.sandbox.trusted import caches, is_ours
 def find_server(wanted: str | None = None, root: Path | None = None) -> ServerBinary:
     """The server to start: by its name (`SERVERS`), by its path, or by default whatever is there.
 
-    Looked for on PATH, in /usr/sbin and its like, then in this checkout's `.cache/` and the user's
-    `~/.cache/loadstone`; with `root`, the folder of another system, only there.
+    It is searched on PATH, in /usr/sbin and similar folders, then in this checkout's `.cache/` and
+    the user's `~/.cache/loadstone`; with `root`, the folder of another system, only there.
 
     Raises:
         SandboxError: nothing fits; says how to get one.
@@ -43,7 +43,7 @@ def _each(words: Iterable[str]) -> str:
 def _fitting(
     programs: Iterable[tuple[Path, Path | None]], family: str, wanted: str | None
 ) -> ServerBinary | None:
-    """The first of these programs, each with its root, that is what is wanted."""
+    """The first of these programs, each with its root, that fits."""
     tried: set[Path] = set()
     found: list[ServerBinary] = []
     for program, root in programs:
@@ -129,7 +129,7 @@ def _asked_for_its_version(
 
 
 def _unpacked_in(program: Path) -> Path | None:
-    """The folder of its own that `dpkg -x` put a server into; `None`: it is in none."""
+    """The folder into which `dpkg -x` unpacked a server; `None`: it is in none."""
     root = program.parents[2]
     if root == Path("/") or not any(root.glob("usr/lib*/ld-linux*.so.*")):
         return None

@@ -10,16 +10,16 @@ from loadstone.model.error_codes import MYSQL
 
 @dataclass(frozen=True)
 class ServerBinary:
-    """A server program that answered `--version`, with what it needs to run from where it is."""
+    """A server program that answered `--version`, with what it needs to run from its place."""
 
     program: Path
     flavour: str
-    """Whose it is, in its family."""
+    """The server's maker, within its family."""
     version: str
     launcher: tuple[str, ...] = ()
-    """What stands before the program: an unpacked server runs through its own loader."""
+    """Arguments before the program: an unpacked server runs through its own loader."""
     options: tuple[str, ...] = ()
-    """Server options that its place makes necessary."""
+    """Server options that its place requires."""
     family: str = MYSQL
 
     @property

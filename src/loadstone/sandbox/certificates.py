@@ -1,4 +1,4 @@
-"""A certificate authority of the sandbox's own, with a certificate for its server and a client."""
+"""The sandbox's own certificate authority, with a certificate for its server and a client."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _VALID_FOR = datetime.timedelta(days=3650)
 
 @dataclass(frozen=True)
 class Certificates:
-    """The files that make TLS work in a sandbox, both ends."""
+    """The files that both ends of a TLS connection in a sandbox need."""
 
     folder: Path
 
     @property
     def ca(self) -> Path:
-        """What a client trusts."""
+        """The authority's certificate, which a client trusts."""
         return self.folder / "ca.pem"
 
     def cert(self, end: str) -> Path:
@@ -45,7 +45,7 @@ class _Authority:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Write a fresh set. The server's holds for localhost, 127.0.0.1 and ::1."""
+    """Write a new set. The server's certificate is valid for localhost, 127.0.0.1 and ::1."""
     from cryptography import x509
 
     folder.mkdir(mode=0o700)
@@ -65,7 +65,7 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def fingerprint_of(certificate: Path) -> str:
-    """Its SHA-256, as 64 small hexadecimal digits."""
+    """The certificate's SHA-256 as 64 lower-case hexadecimal digits."""
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate.read_text())).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Which disk a sandbox is on: a number measured in memory says nothing about durable commits."""
+"""Identifies a sandbox's disk: a result measured in memory says nothing about durable commits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Disk(Frozen):
 
     @property
     def in_memory(self) -> bool:
-        """Whether a flush costs nothing there."""
+        """Whether the file system is in memory, where a flush costs nothing."""
         return self.filesystem in _IN_MEMORY
 
     @property
@@ -65,7 +65,7 @@ def check_room(folder: Path) -> None:
     """Refuse to start where a data folder does not fit.
 
     Raises:
-        SandboxError: how much there is, and what to do.
+        SandboxError: says how much room there is, and what to do.
     """
     free = shutil.disk_usage(folder).free
     if free < _NEEDED_BYTES:
@@ -81,7 +81,7 @@ def check_room(folder: Path) -> None:
 
 
 def disk_error(error: OSError, folder: Path) -> SandboxError:
-    """An operating system's refusal, with what to do."""
+    """The error for an operating system's refusal, with what to do."""
     hints = {
         errno.ENOSPC: _MAKE_ROOM,
         errno.EROFS: say("it is read-only: set XDG_STATE_HOME to a folder that you can write to"),

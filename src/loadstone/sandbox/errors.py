@@ -1,4 +1,4 @@
-"""What goes wrong with a throwaway server."""
+"""Errors of throwaway servers."""
 
 from __future__ import annotations
 

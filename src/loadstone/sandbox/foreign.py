@@ -1,4 +1,4 @@
-"""A folder that holds another system: where its links lead, and what its programs are run by."""
+"""A folder that holds another system: resolves its links, and runs its programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_LINKS = 40
 
 
 def within(root: Path, path: str) -> Path:
-    """Where a path leads for whoever has this root: links in it lead to other files from here."""
+    """Resolve a path as a process with this root would; links in it lead elsewhere from here."""
     found, left = root, [*Path(path.lstrip("/")).parts][::-1]
     links = 0
     while left:
@@ -33,9 +33,9 @@ def within(root: Path, path: str) -> Path:
 
 
 def launcher_in(root: Path, private: Sequence[str]) -> tuple[str, ...]:
-    """What a program in a folder that holds another system is run by: its loader, its libraries.
+    """The command that runs a program of another system's folder: its loader, with its libraries.
 
-    `private`: folders of libraries that programs of its kind have for themselves.
+    `private`: folders of libraries that only such programs use.
     """
     places = [place for pattern in _LIBRARIES for place in sorted(root.glob(pattern))]
     folders = [*dict.fromkeys(within(root, str(place.relative_to(root))) for place in places)]
@@ -46,14 +46,14 @@ def launcher_in(root: Path, private: Sequence[str]) -> tuple[str, ...]:
     own = [root / folder for folder in private]
     return (
         str(loader),
-        "--inhibit-cache",  # which is this system's
+        "--inhibit-cache",  # the cache is this system's
         "--library-path",
         ":".join(map(str, [*libraries, *own])),
     )
 
 
 def _loader(root: Path, folders: Sequence[Path]) -> Path | None:
-    """The loader of this machine's processor; a folder may have those of others beside it."""
+    """The loader for this machine's processor; a folder may also have those for others."""
     machine = platform.machine().replace("_", "-")
     loaders = [loader for folder in folders for loader in sorted(folder.glob("ld-linux*.so.*"))]
     mine = [loader for loader in loaders if machine in loader.name]
@@ -62,5 +62,5 @@ def _loader(root: Path, folders: Sequence[Path]) -> Path | None:
 
 
 def first_of(root: Path, *names: str) -> Path:
-    """The first of these that is there; else the first."""
+    """The first of these paths that exists; else the first."""
     return next((root / name for name in names if (root / name).is_dir()), root / names[0])

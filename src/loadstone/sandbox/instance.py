@@ -1,4 +1,4 @@
-"""The size of an instance: control groups that a sandbox's server is started in.
+"""Limits the size of an instance, with control groups in which a sandbox's server is started.
 
 Version 1 has a hierarchy for each controller, version 2 one for all of them
 (Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst of the kernel). Where both are mounted the
@@ -24,19 +24,19 @@ _EMPTY_S = 5.0
 
 @dataclass(frozen=True)
 class Instance:
-    """Control groups that were made for one server."""
+    """The control groups of one server."""
 
     groups: tuple[Path, ...]
 
     def remove(self) -> None:
-        """Take them away; the server must have ended.
+        """Remove them; the server must have ended.
 
         Raises:
-            SandboxError: something is still in them.
+            SandboxError: there are still processes in them.
         """
         deadline = time.monotonic() + _EMPTY_S
         for group in self.groups:
-            # The kernel lets go of a process a moment after it has ended.
+            # The kernel releases a process a moment after it has ended.
             while group.exists():
                 try:
                     group.rmdir()
@@ -54,7 +54,7 @@ class Instance:
 
 
 def why_not(limit: CgroupLimit, folder: Path, root: Path = _ROOT) -> Message | None:
-    """What prevents such limits on this machine; `None`: nothing."""
+    """The reason why this machine cannot have such limits; `None`: it can."""
     if (limit.read_iops or limit.write_iops) and _disk(folder) is None:
         return say(
             "{folder} is not on a disk whose rate the kernel could limit", folder=str(folder)
@@ -76,7 +76,7 @@ def why_not(limit: CgroupLimit, folder: Path, root: Path = _ROOT) -> Message | N
 
 
 def make_instance(name: str, limit: CgroupLimit, folder: Path, root: Path = _ROOT) -> Instance:
-    """Make the control groups; the data that IOPS are limited of lies in `folder`.
+    """Create the control groups; an IOPS limit applies to the disk of `folder`, which has the data.
 
     Raises:
         SandboxError: the kernel refuses.
@@ -89,7 +89,7 @@ def make_instance(name: str, limit: CgroupLimit, folder: Path, root: Path = _ROO
         for controller, settings in _wanted(limit, _disk(folder) or "0:0", is_v2=is_v2).items():
             group = root / called if is_v2 else root / controller / called
             if is_v2:
-                # What children may be limited in; the root alone may have processes beside them.
+                # Enables the controller for child groups; only the root may have processes as well.
                 (root / "cgroup.subtree_control").write_text(f"+{controller}")
             group.mkdir(exist_ok=True)
             if group not in made:
@@ -108,7 +108,7 @@ def make_instance(name: str, limit: CgroupLimit, folder: Path, root: Path = _ROO
 
 
 def _controllers(root: Path) -> frozenset[str] | None:
-    """Those of version 2; `None` where version 1 has the controllers."""
+    """The controllers of version 2; `None` if version 1 has the controllers."""
     try:
         return frozenset((root / "cgroup.controllers").read_text().split())
     except OSError:
@@ -116,16 +116,16 @@ def _controllers(root: Path) -> frozenset[str] | None:
 
 
 def _clear_stale(root: Path) -> None:
-    """Remove the groups of Loadstones that were killed: nothing can be in them any more."""
+    """Remove the groups of killed Loadstone processes; no process can be in them any more."""
     for group in (*root.glob("loadstone-*"), *root.glob("*/loadstone-*")):
         maker = group.name.rpartition("-")[2]
         if maker.isdigit() and not Path("/proc", maker).exists():
-            with contextlib.suppress(OSError):  # in use, by whomever: it is left
+            with contextlib.suppress(OSError):  # in use, so it is left
                 group.rmdir()
 
 
 def _wanted(limit: CgroupLimit, disk: str, *, is_v2: bool) -> dict[str, dict[str, str]]:
-    """By controller, what is written into which of its files."""
+    """The text to write into each file, by controller."""
     return _wanted_of_v2(limit, disk) if is_v2 else _wanted_of_v1(limit, disk)
 
 
@@ -159,12 +159,12 @@ def _wanted_of_v2(limit: CgroupLimit, disk: str) -> dict[str, dict[str, str]]:
 
 
 def _quota_us(cores: float) -> int:
-    """Of each period; the kernel takes no less than a millisecond."""
+    """The quota of each period, in microseconds; the kernel's minimum is a millisecond."""
     return max(1000, round(cores * _PERIOD_US))
 
 
 def _disk(folder: Path) -> str | None:
-    """Major and minor number of the whole disk that a folder lies on."""
+    """The major and minor number of the whole disk that holds a folder."""
     device = os.stat(folder).st_dev
     at = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
     if not at.exists():

@@ -1,4 +1,4 @@
-"""A sandbox's data as it was at one moment, kept beside it and put back as often as wanted."""
+"""Keeps a copy of a sandbox's data, which can be restored as often as needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def keep_data(sandbox: Sandbox) -> None:
     """Copy the data folder of a server that was halted.
 
     Raises:
-        SandboxError: there is no room for it.
+        SandboxError: there is no room for the copy.
     """
     try:
         shutil.copytree(sandbox.datadir, sandbox.folder / _KEPT)
@@ -23,7 +23,7 @@ def keep_data(sandbox: Sandbox) -> None:
 
 
 def put_data_back(sandbox: Sandbox) -> None:
-    """Make the data folder of a server that does not run what it was when it was kept.
+    """Restore the data folder of a server that does not run from its copy.
 
     Raises:
         SandboxError: there is no room for it.

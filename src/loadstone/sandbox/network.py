@@ -1,8 +1,8 @@
 """A network namespace for one server, and the line that leads there. Root only.
 
-The namespace (network_namespaces(7)) is joined to this machine's by a pair of interfaces (veth(4)).
-What leaves either end waits in a queue of the kernel: tc-tbf(8) for a rate, tc-netem(8) for delay.
-Sandboxes, experiments, benches and tests take theirs from here.
+The namespace (network_namespaces(7)) is connected to this machine's by a pair of interfaces
+(veth(4)). Outgoing packets of either end wait in a kernel queue: tc-tbf(8) for a rate, tc-netem(8)
+for delay. Sandboxes, experiments, benches and tests use this module.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ from loadstone.sandbox.errors import SandboxError
 _NAMED = Path("/run/netns")
 _PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux"}
 _SUBNETS = 2**14
-"""Of four addresses each, in 10.255.0.0/16."""
+"""Number of subnets of four addresses each, in 10.255.0.0/16."""
 
 _COMMAND_S = 20
 _BURST_S = 0.004
-"""What may leave at once: as much as the line carries between two ticks of a clock of 250 Hz."""
+"""Seconds of traffic that may leave at once: what the line carries in one tick of a 250 Hz
+clock."""
 
 _LEAST_BURST_BYTES = 64 * 1024
 """The largest packet that TCP hands to an interface: one that never fits would never leave."""
 
 _QUEUE = "200ms"
-"""So long packets may wait before they are dropped."""
+"""The longest time that packets wait before they are dropped."""
 
 _DELAYED_PACKETS = "100000"
-"""May be on their way at once: netem's own default, 1000, is 12 Gbit/s for a millisecond."""
+"""Packets in flight at most: netem's own default, 1000, is 12 Gbit/s for a millisecond."""
 
 _numbers = count()
 
 
 class Namespace(Frozen):
-    """A network namespace that was made, and how it is reached."""
+    """A network namespace that was created, and its addresses."""
 
     name: str
     pair: str
-    """What the two interfaces' names begin with."""
+    """The start of both interfaces' names."""
     here: str
     """This machine's address on the line."""
     there: str
@@ -60,12 +61,12 @@ class Namespace(Frozen):
 
     @property
     def inner(self) -> str:
-        """The other end."""
+        """The namespace's end of the line."""
         return f"{self.pair}i"
 
     @property
     def launcher(self) -> tuple[str, ...]:
-        """What stands before a command that is to be carried out in there.
+        """The command prefix that runs a command in the namespace.
 
         `ip netns exec` would also mount another /sys, without the control groups.
         """
@@ -73,33 +74,33 @@ class Namespace(Frozen):
 
     @property
     def launcher_of_a_host(self) -> tuple[str, ...]:
-        """The same for what is to find its interfaces in /sys as well, as on another host."""
+        """The same prefix, for a command that must also find its interfaces in /sys."""
         return ("ip", "netns", "exec", self.name)
 
     @property
     def ends(self) -> tuple[tuple[tuple[str, ...], str], ...]:
-        """Of the line: how tc is called for it, and the interface."""
+        """Both ends of the line: the command prefix for tc, and the interface."""
         return (("tc",), self.outer), (("tc", "-n", self.name), self.inner)
 
 
 Addresses = tuple[str, str]
-"""Of this machine's end of a line and of the other, within a /30."""
+"""The addresses of this machine's end of a line and of the other end, within a /30."""
 
 
 class Passed(Frozen):
-    """What the queue that holds a rate saw at the far end of a line: the server's answers."""
+    """Counters of the rate queue at the far end of a line, which the server's answers pass."""
 
     bytes_sent: int
     held_back: int
-    """How often something had to wait."""
+    """How often a packet had to wait."""
 
 
 @contextlib.contextmanager
 def namespace(addresses: Addresses | None = None) -> Iterator[Namespace]:
-    """Make one, and take it away.
+    """Create a namespace for the context, and remove it afterwards.
 
     Raises:
-        SandboxError: this machine does not let us.
+        SandboxError: this machine does not allow it.
     """
     made = make_namespace(addresses)
     try:
@@ -109,12 +110,12 @@ def namespace(addresses: Addresses | None = None) -> Iterator[Namespace]:
 
 
 def make_namespace(addresses: Addresses | None = None) -> Namespace:
-    """A namespace of this process, joined to ours by a line without limits.
+    """Create a namespace of this process, joined to ours by a line without limits.
 
-    `addresses`: for who must know them before; else two that are free.
+    `addresses`: the line's, if they must be known in advance; by default two free ones.
 
     Raises:
-        SandboxError: this machine does not let us.
+        SandboxError: this machine does not allow it.
     """
     clear_stale()
     number = next(_numbers)
@@ -141,27 +142,27 @@ def make_namespace(addresses: Addresses | None = None) -> Namespace:
 
 
 def remove_namespace(made: Namespace) -> None:
-    """Take it away; what still runs in there is cut off."""
-    with contextlib.suppress(SandboxError):  # an interface goes with its namespace
+    """Remove a namespace; processes that still run in it lose their network."""
+    with contextlib.suppress(SandboxError):  # an interface is removed with its namespace
         _run("ip", "link", "delete", made.outer)
     _run("ip", "netns", "delete", made.name)
 
 
 def limit_line(made: Namespace, limit: NetworkLimit | None) -> None:
-    """Let both ends of the line be as the limit says from now on; `None`: without limits.
+    """Set the limits of both ends of the line; `None`: without limits.
 
     Raises:
         SandboxError: the kernel has no such queue.
     """
     for tc, interface in made.ends:
-        with contextlib.suppress(SandboxError):  # there is no queue of ours yet
+        with contextlib.suppress(SandboxError):  # there may be no queue yet
             _run(*tc, "qdisc", "delete", "dev", interface, "root")
         for words in queues(limit) if limit else ():
             _run(*tc, "qdisc", "add", "dev", interface, *words)
 
 
 def passed(made: Namespace) -> Passed:
-    """What the line's rate has done so far; nothing where it has none.
+    """The counters of the line's rate so far; all zero if it has none.
 
     Raises:
         SandboxError: the namespace is gone.
@@ -173,7 +174,7 @@ def passed(made: Namespace) -> Passed:
 
 
 def queues(limit: NetworkLimit) -> list[tuple[str, ...]]:
-    """The queues of one end of the line, in the words of tc(8)."""
+    """The queues of one end of the line, as arguments of tc(8)."""
     found: list[tuple[str, ...]] = []
     if limit.delay_s:
         delay = f"{limit.delay_s * 1e6:.0f}us"
@@ -187,9 +188,9 @@ def queues(limit: NetworkLimit) -> list[tuple[str, ...]]:
 
 
 def why_not(limit: NetworkLimit) -> tuple[str | None, str] | None:
-    """What prevents such a network here: which part of it, and why; `None`: nothing.
+    """The part of such a network that is impossible here, and why; `None`: none is.
 
-    A namespace is made and taken away again, as only the kernel knows which queues it has.
+    A namespace is created and removed for this, as only the kernel knows which queues it has.
     """
     missing = {package for name, package in _PROGRAMS.items() if shutil.which(name) is None}
     if missing:
@@ -210,7 +211,7 @@ def why_not(limit: NetworkLimit) -> tuple[str | None, str] | None:
 
 
 def clear_stale() -> list[str]:
-    """Remove the namespaces of Loadstones that were killed: their servers died with them.
+    """Remove the namespaces of killed Loadstone processes: their servers died with them.
 
     Returns their names.
     """
@@ -218,14 +219,14 @@ def clear_stale() -> list[str]:
     for name in os.listdir(_NAMED) if _NAMED.is_dir() else ():
         maker = re.fullmatch(r"loadstone-(\d+)-\d+", name)
         if maker and not Path("/proc", maker[1]).exists():
-            with contextlib.suppress(SandboxError):  # another of us was faster
+            with contextlib.suppress(SandboxError):  # another process of ours was faster
                 _run("ip", "netns", "delete", name)
                 removed.append(name)
     return removed
 
 
 def _free_addresses(begin: int) -> tuple[str, str]:
-    """Two neighbours that no interface of this machine has, sought from a number of our own on."""
+    """Two adjacent addresses that no interface of this machine has, searched from a number on."""
     taken = _run("ip", "-oneline", "-4", "address", "show")
     for offset in range(_SUBNETS):
         high, low = divmod(4 * ((begin + offset) % _SUBNETS), 256)

@@ -1,4 +1,4 @@
-"""How many files a server may open on this machine."""
+"""Determines how many files a server may open on this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import resource
 
 
 def reachable_files(wanted: int) -> int:
-    """The hard limit, or what root may raise it to: tried on this process and put back."""
+    """The hard limit, or what root can raise it to: tried on this process and restored."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     if before[1] == resource.RLIM_INFINITY or before[1] >= wanted:
         return wanted

@@ -1,4 +1,4 @@
-"""Where one server of a sandbox lives."""
+"""The files of one server of a sandbox."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Place:
-    """Where one server of a sandbox lives."""
+    """The files and the address of one server of a sandbox."""
 
     folder: Path
     socket: Path
@@ -27,14 +27,14 @@ class Place:
 
     @property
     def temporary(self) -> Path:
-        """Where the server has its temporary tables.
+        """The folder for the server's temporary tables.
 
-        MariaDB removes all `#sql` files from that folder when it starts: in one that servers share,
-        `/tmp` say, those of the others that run.
+        MariaDB removes all `#sql` files from that folder when it starts: in a shared one such as
+        `/tmp`, also those of other servers that run.
         """
         return self.folder / "tmp"
 
     @property
     def error_log(self) -> Path:
-        """What the server says about itself."""
+        """The server's error log."""
         return self.folder / "error.log"

@@ -1,4 +1,4 @@
-"""Which process is which: a process id alone may have been given to another process since."""
+"""Identifies processes: an id alone may have been given to another process since."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class ProcessMark(Frozen):
 
     pid: int
     started: int
-    """Clock ticks after the boot, as the kernel has them."""
+    """Start time in clock ticks after the boot, as the kernel reports it."""
     boot: str
 
     def is_alive(self) -> bool:
-        """Whether that very process still runs (one that only waits to be reaped does not)."""
+        """Whether this very process still runs; a zombie does not."""
         return boot_id() == self.boot and _start_if_running(self.pid) == self.started
 
     def signal(self, number: signal.Signals) -> bool:
-        """Send a signal to that very process; false when it is gone."""
+        """Send a signal to this very process; false when it is gone."""
         try:
             handle = os.pidfd_open(self.pid)
         except (ProcessLookupError, OSError):
             return False
         try:
-            # The handle pins the process, so the check and the signal mean the same one.
+            # The file descriptor pins the process, so the check and the signal mean the same one.
             if not self.is_alive():
                 return False
             signal.pidfd_send_signal(handle, number)
@@ -41,7 +41,7 @@ class ProcessMark(Frozen):
             os.close(handle)
 
     def wait_until_gone(self, timeout_s: float) -> bool:
-        """Wait for its end; false when it still runs after that time."""
+        """Wait for the process to end; false if it still runs after that time."""
         deadline = time.monotonic() + timeout_s
         while self.is_alive():
             if time.monotonic() > deadline:
@@ -51,13 +51,13 @@ class ProcessMark(Frozen):
 
 
 def mark_of(pid: int) -> ProcessMark | None:
-    """The mark of a running process, or nothing when it has ended."""
+    """The mark of a running process; `None` when it has ended."""
     started = _start_if_running(pid)
     return None if started is None else ProcessMark(pid=pid, started=started, boot=boot_id())
 
 
 def mark_of_this() -> ProcessMark:
-    """The mark of the process that asks."""
+    """The mark of the current process."""
     mark = mark_of(os.getpid())
     if mark is None:
         raise RuntimeError("/proc does not show this process")
@@ -67,7 +67,7 @@ def mark_of_this() -> ProcessMark:
 def servers_of(datadir: Path) -> list[ProcessMark]:
     """Processes whose command line names exactly this data folder.
 
-    Only a server of ours does, so it finds one whose id was never written down, too.
+    Only our servers do, so this also finds one whose id was never stored.
     """
     options = {programs.datadir_option(datadir).encode() for programs in PROGRAMS.values()}
     found = []
@@ -84,7 +84,7 @@ def servers_of(datadir: Path) -> list[ProcessMark]:
 
 
 def boot_id() -> str:
-    """Changes with every boot, after which all process ids mean something else."""
+    """The boot's id; after another boot, all process ids have other meanings."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 

@@ -1,4 +1,4 @@
-"""A family's throwaway servers: what they are, how they are set up. A new one is entered here."""
+"""The interface of a family's throwaway servers. New families are entered here."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from loadstone.servers.connection import Connection
 
 
 class ServerPrograms(Protocol):
-    """One family's."""
+    """How one family's servers are found, started and used."""
 
-    # To find one.
+    # Finding a server.
 
     @property
     def servers(self) -> Sequence[str]:
-        """What people call its servers, the preferred one first."""
+        """The names of its servers for users, the preferred one first."""
 
     @property
     def makers(self) -> Sequence[str]:
-        """What those are called in a sentence."""
+        """The names of those servers' makers in a sentence."""
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The same by flavour."""
+        """The makers' names by flavour."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -40,61 +40,61 @@ class ServerPrograms(Protocol):
 
     @property
     def elsewhere(self) -> Sequence[str]:
-        """Folders that they are in beside those of PATH."""
+        """Folders with such programs in addition to those of PATH."""
 
     @property
     def in_a_root(self) -> Sequence[str]:
-        """Folders that they are in where another system is."""
+        """Folders with such programs in another system's root."""
 
     @property
     def cached(self) -> Sequence[str]:
-        """Folders of a cache in which fetched ones are."""
+        """Folders of a cache with downloaded servers."""
 
     @property
     def private_libraries(self) -> Sequence[str]:
-        """Folders of another system with libraries that nothing else has."""
+        """Folders of another system with libraries that only such servers use."""
 
     @property
     def version_options(self) -> Sequence[str]:
-        """What a program is asked with for its version."""
+        """The options with which a program reports its version."""
 
     def read_version(self, answer: str) -> tuple[str, str] | None:
-        """Flavour and version, by what it says of itself; `None`: it is none of the family's."""
+        """Flavour and version from that output; `None`: the program is not of the family."""
 
     def options_in(self, root: Path) -> tuple[str, ...]:
-        """Options of one in a folder that holds another system."""
+        """Options of a server in a folder that holds another system."""
 
     def fits(self, binary: ServerBinary, wanted: str | None) -> bool:
-        """Whether it is what is wanted, one of `servers`, or what is preferred."""
+        """Whether the server is the requested one of `servers`, or by default the preferred one."""
 
     @property
     def how_to_get(self) -> str:
-        """What to do where there is none."""
+        """How to get a server if there is none."""
 
     @property
     def how_to_get_in_a_root(self) -> str:
-        """What to do where another system has none."""
+        """How to get one if another system has none."""
 
-    # To start it.
+    # Starting it.
 
     def check(self, binary: ServerBinary, spec: SandboxSpec) -> None:
-        """Refuse what this server cannot be or do; raises `SandboxError`."""
+        """Refuse a spec that this server cannot meet; raises `SandboxError`."""
 
     @property
     def methods(self) -> Mapping[str, str]:
-        """Authentication methods by all their names, and what its servers call each."""
+        """Authentication methods by all their names, with the name that the servers use."""
 
     def make_accounts(self, binary: ServerBinary, spec: SandboxSpec) -> tuple[Account, ...]:
         """The main user first, then one for each method."""
 
     def initialise(self, binary: ServerBinary, datadir: Path) -> None:
-        """Make a data folder that is empty; raises `SandboxError`."""
+        """Create a data folder that has no users but root; raises `SandboxError`."""
 
     def settings_of(self, spec: SandboxSpec, binary: ServerBinary, role: str) -> dict[str, str]:
-        """The variables that make the server what was asked for."""
+        """The server's variables for this spec."""
 
     def settings_again(self, settings: Mapping[str, str]) -> dict[str, str] | None:
-        """What gives a server with such values again; `None`: that takes more than settings."""
+        """The settings for another server with these values; `None`: that takes more."""
 
     def command_line(
         self, binary: ServerBinary, place: Place, spec: SandboxSpec, role: str
@@ -102,78 +102,78 @@ class ServerPrograms(Protocol):
         """The whole command line of each start."""
 
     def datadir_option(self, datadir: Path) -> str:
-        """What such a line has by which a server's data folder is known."""
+        """The option on a command line that identifies a server by its data folder."""
 
     def files_of(self, spec: SandboxSpec) -> int:
-        """The limit on open files that the server should get."""
+        """The limit on open files to request for the server."""
 
     def prepare_first_start(
         self, binary: ServerBinary, place: Place, spec: SandboxSpec, accounts: tuple[Account, ...]
     ) -> tuple[str, ...]:
-        """Let the users and the schema be made; gives the options that only this start has."""
+        """Prepare users and schema; returns the options that only this start has."""
 
     def end_first_start(self, place: Place) -> None:
-        """Take away what only that was there for."""
+        """Remove the files of the first start."""
 
     def users_of(self, connection: Connection) -> set[str]:
         """All users that the server has."""
 
     def values_of(self, connection: Connection, asked: dict[str, str]) -> dict[str, str]:
-        """The values that the server has for what was set."""
+        """The server's values of the variables that were set."""
 
     def connect_replica(
         self, primary: Endpoint, replica: Endpoint, binary: ServerBinary, primary_port: int
     ) -> None:
-        """Let the one follow the other, and wait until it does; raises `SandboxError`."""
+        """Make one server follow the other, and wait until it does; raises `SandboxError`."""
 
-    # What it says.
+    # Reading its messages.
 
     def error_of(self, log: str) -> str | None:
         """The first error of its log, without its time and numbers."""
 
     def is_port_taken(self, log: str) -> bool:
-        """Whether it ended because somebody else listens there."""
+        """Whether the server ended because its port was already in use."""
 
     def hint_of(self, reason: str) -> str | None:
-        """What to do about an error."""
+        """What to do about an error; `None` if there is no advice."""
 
-    # What people do with it.
+    # Using it.
 
     @property
     def durable(self) -> Sequence[str]:
-        """The settings that decide what a commit costs."""
+        """The settings that determine the cost of a commit."""
 
     @property
     def client_file(self) -> str:
         """The name of an option file for other clients, in the sandbox's folder."""
 
     def write_client_file(self, place: Place, main: Account) -> None:
-        """Write that."""
+        """Write the option file."""
 
     def clients_of(self, flavour: str) -> Sequence[str]:
-        """The names of such clients, the one that fits best first."""
+        """The names of its clients, best match first."""
 
     def client_command(
         self, client: str, file: Path, database: str, statement: str | None
     ) -> list[str]:
-        """What opens a prompt of it, or carries one statement out."""
+        """The command that opens a client's prompt, or runs one statement."""
 
 
 PROGRAMS: dict[str, ServerPrograms] = {MYSQL: mysql}
-"""By the name that a target has for the family."""
+"""The server programs by family name."""
 
 SERVERS = tuple(name for family in PROGRAMS.values() for name in family.servers)
-"""What people call servers; a family's preferred one comes first."""
+"""The server names for users; a family's preferred one comes first."""
 
 
 def meant_by(wanted: str | None) -> tuple[str, ...]:
-    """The families that a server of this name may be of; of a path, or none, all."""
+    """The families that a server name may belong to; for a path or `None`, all."""
     named = tuple(name for name, family in PROGRAMS.items() if wanted in family.servers)
     return named or tuple(PROGRAMS)
 
 
 def canonical_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
-    """The methods by their servers' names, each once.
+    """The methods in the servers' own names, each once.
 
     Raises:
         SandboxError: there is no such method.

@@ -31,14 +31,14 @@ from loadstone.sandbox.state import (
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
 from loadstone.servers.errors import TargetError
 
-_GRACE_S = 0.5  # a tidy end helps nobody: the data goes with it
+_GRACE_S = 0.5  # short: a clean shutdown is useless, because the data is removed
 _KILL_S = 10.0
 _PREFERRED = Tls()
 _NOT_YET = ("no_socket", "unreachable", "timed_out", "protocol")
 
 
 class Sandbox:
-    """A running throwaway server. As a context it is gone at the end of the block."""
+    """A running throwaway server. As a context manager it is removed at the end of the block."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Sandbox:
 
     @property
     def flavour(self) -> str:
-        """Whose server it is, in its family."""
+        """The server's maker, within its family."""
         return self.state.flavour
 
     @property
@@ -108,7 +108,7 @@ class Sandbox:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What was set on the command line, with the values that the server then had."""
+        """The settings of the command line, with the values that the server then had."""
         return dict(self.state.settings)
 
     @property
@@ -118,36 +118,36 @@ class Sandbox:
 
     @property
     def certificates(self) -> Certificates:
-        """The sandbox's own authority, and certificates for both ends."""
+        """The sandbox's own certificate authority, and certificates for both ends."""
         return Certificates(self.folder / "tls")
 
     @property
     def disk(self) -> Disk:
-        """The file system that its data is on."""
+        """The file system with the server's data."""
         return disk_of(self.folder)
 
     @property
     def tcp(self) -> Endpoint:
-        """The main user over TCP."""
+        """The main user's login over TCP."""
         return self.endpoint()
 
     @property
     def local(self) -> Endpoint:
-        """The main user over the unix socket."""
+        """The main user's login over the unix socket."""
         return self.endpoint(over="socket")
 
     def endpoint(
         self, method: str | None = None, over: str = "tcp", tls: Tls = _PREFERRED
     ) -> Endpoint:
-        """A way in: the main user, or the user of an authentication method that was asked for."""
+        """The login of the main user, or of the user for a requested authentication method."""
         endpoint = endpoint_of(self.state, self._account(method), over, tls)
         target = endpoint.target.model_copy(update={"tls": self.pinned(endpoint.target)})
         return endpoint.model_copy(update={"target": target})
 
     def pinned(self, target: Target) -> Tls:
-        """The TLS of a way in; where that is not loopback, with this server's certificate pinned.
+        """The TLS for a login; outside of loopback, with this server's certificate pinned.
 
-        Elsewhere a password does not go to whoever answers.
+        There a password must not go to an unknown server.
         """
         tls, cert = target.tls, self.certificates.cert("server")
         of_its_own = cert.exists() and "ssl_cert" not in self.settings
@@ -156,11 +156,11 @@ class Sandbox:
         return tls.model_copy(update={"fingerprint": fingerprint_of(cert)})
 
     def connect(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> Connection:
-        """A connection of the main user over the unix socket."""
+        """Connect as the main user over the unix socket."""
         return connect(self.local, timeouts)
 
     def is_running(self) -> bool:
-        """Whether the server's process is there."""
+        """Whether the server's process runs."""
         return self.state.server is not None and self.state.server.is_alive()
 
     def kill(self) -> None:
@@ -170,7 +170,7 @@ class Sandbox:
         self._keep(self.state.model_copy(update={"server": None}))
 
     def halt(self, timeout_s: float = 300) -> None:
-        """End the server in good order, so that its data is whole; `start_again` brings it back.
+        """Shut the server down cleanly, so that its data is whole; `start_again` brings it back.
 
         Raises:
             SandboxError: it takes longer than that.
@@ -195,7 +195,7 @@ class Sandbox:
         """Start the server on the same data, port and socket, in these control groups.
 
         Raises:
-            SandboxError: it does not start, with the end of its error log.
+            SandboxError: it does not start; quotes the end of its error log.
         """
         if self.is_running():
             raise SandboxError(say("sandbox {name} is running already", name=self.name))
@@ -213,11 +213,13 @@ class Sandbox:
         try:
             mark = server.wait_until_ready(process, place, lambda: answers(self.state), timeout_s)
         except server.PortTaken:
-            raise SandboxError(say("port {port} was taken meanwhile", port=self.port)) from None
+            raise SandboxError(
+                say("port {port} was taken in the meantime", port=self.port)
+            ) from None
         self._keep(self.state.model_copy(update={"phase": "running", "server": mark}))
 
     def stop(self) -> None:
-        """End the server and its replica, and remove all that they left. Safe to repeat."""
+        """End the server and its replica, and remove all their files. Safe to repeat."""
         if self.replica is not None:
             self.replica.stop()  # first: MySQL waits long for a replica that is still connected
         self._end(signal.SIGTERM)
@@ -254,7 +256,7 @@ class Sandbox:
 
 
 def list_sandboxes() -> list[Sandbox]:
-    """All sandboxes of this user that can be used, after clearing away those that cannot."""
+    """All usable sandboxes of this user; stale ones are removed first."""
     root = sandboxes_folder()
     with locked(root / ".lock"):
         clear_stale(root)
@@ -267,7 +269,7 @@ def list_sandboxes() -> list[Sandbox]:
 
 
 def sandbox_at(target: Target) -> Sandbox | None:
-    """The running sandbox that a target means, if it means one; nothing is cleared away."""
+    """The running sandbox that a target refers to, if any; nothing is removed."""
     root = sandboxes_folder()
     for state in read_states(root):
         same_socket = target.socket is not None and target.socket == state.socket
@@ -306,14 +308,14 @@ def find_sandbox(name: str | None = None) -> Sandbox:
 
 
 def place_of(folder: Path, state: SandboxState) -> Place:
-    """Where a sandbox's server lives."""
+    """The files of a sandbox's server."""
     return Place(folder, state.socket, state.port, state.address, state.family)
 
 
 def endpoint_of(
     state: SandboxState, account: Account, over: str = "socket", tls: Tls = _PREFERRED
 ) -> Endpoint:
-    """An account's way into a sandbox's server, `tcp` or `socket`."""
+    """An account's login to a sandbox's server, over `tcp` or `socket`."""
     target = Target(
         host="localhost" if over == "socket" else state.address,
         port=None if over == "socket" else state.port,
@@ -336,7 +338,7 @@ def answers(state: SandboxState) -> bool:
     """Whether the main user can log in over the unix socket.
 
     Raises:
-        SandboxError: the server is up, and will never let it in.
+        SandboxError: the server is up, and will never accept the login.
     """
     endpoint = endpoint_of(state, state.accounts[0])
     try:

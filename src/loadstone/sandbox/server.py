@@ -1,4 +1,4 @@
-"""One server process: start it, wait until it answers, end it."""
+"""Starts a server process, waits until it answers, and ends it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from loadstone.sandbox.processes import ProcessMark, mark_of
 from loadstone.sandbox.programs import PROGRAMS
 
 _LOG_LINES = 12
-# Lowers the hard limit never: a soft limit within it, or (as root) a raised one, or all there is.
+# Never lowers the hard limit: sets a soft limit within it, or (as root) a raised one, or the most
+# that there is.
 _RAISE_FILES = (
     'hard=$(ulimit -Hn); if [ "$hard" = unlimited ] || [ "$hard" -ge "$0" ]; then ulimit -Sn "$0";'
     ' else ulimit -n "$0" 2>/dev/null || ulimit -Sn "$hard"; fi; exec "$@"'
 )
-# So many files are told its process id; what comes after them is carried out in its place.
+# The first argument is the number of files that get the process id; the command after them then
+# replaces the shell.
 _ENTER = 'for at in $(seq "$0"); do echo $$ > "$1" || exit 1; shift; done; exec "$@"'
 
 
 class PortTaken(Exception):
-    """Somebody else took the port between its choice and the server's start."""
+    """Another process took the port between its choice and the server's start."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,13 @@ class Launch:
     files: int
     dies_with_us: bool
     within: tuple[Path, ...] = ()
-    """Control groups that it is in from its first instruction on: servers size themselves once."""
+    """Control groups from the server's first instruction on: servers size themselves once."""
     launcher: tuple[str, ...] = ()
-    """What stands before the command: it takes the server into a network namespace."""
+    """Command prefix that runs the server in a network namespace."""
 
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
-"""Servers that this process started and has not reaped: whoever stops one finds it here."""
+"""Servers started by this process and not yet reaped, by id."""
 
 
 def start(launch: Launch, place: Place) -> subprocess.Popen[bytes]:
@@ -69,11 +71,11 @@ def start(launch: Launch, place: Place) -> subprocess.Popen[bytes]:
 def wait_until_ready(
     process: subprocess.Popen[bytes], place: Place, answers: Callable[[], bool], timeout_s: float
 ) -> ProcessMark:
-    """Wait until the server lets somebody log in.
+    """Wait until the server accepts a login.
 
     Raises:
         PortTaken: it could not bind its port.
-        SandboxError: it ended, or the time is up; with what its error log says.
+        SandboxError: it ended, or the time is up; quotes its error log.
     """
     deadline = time.monotonic() + timeout_s
     while True:
@@ -96,20 +98,20 @@ def wait_until_ready(
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a server of ours at once and reap it."""
+    """Kill a server of ours and reap it."""
     process.kill()
     reap(process.pid)
 
 
 def reap(pid: int) -> None:
-    """Take the exit status of a server that has ended, if this process started it."""
+    """Read the exit status of a server that has ended, if this process started it."""
     process = _children.pop(pid, None)
     if process is not None:
         process.wait()
 
 
 def not_as_asked(place: Place, what: str) -> SandboxError:
-    """A server that runs, but not as it was asked for; with its own words for why."""
+    """The error for a server that runs, but not as requested; quotes its own reason."""
     log = _read(place.error_log)
     said = PROGRAMS[place.family].error_of(log)
     return SandboxError(f"the server is not as asked: {what}", said, _tail(log))
@@ -118,8 +120,8 @@ def not_as_asked(place: Place, what: str) -> SandboxError:
 def free_port() -> int:
     """A loopback port that nothing listens on, outside the range of outgoing connections.
 
-    From that range a client that reconnects in a server's outage could be given the server's own
-    port, and would then be connected to itself.
+    A port in that range could be given to a client that reconnects during a server's outage, which
+    would then be connected to itself.
     """
     low, high = _outgoing_ports()
     choices = [port for port in range(15_000, 60_000) if not low <= port <= high]

@@ -1,4 +1,4 @@
-"""What is asked of a sandbox."""
+"""The request for a sandbox."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ UNKNOWN_TO_SERVER = "unknown to this server"
 
 
 class SandboxSpec(Frozen):
-    """A throwaway server as asked for; by default whatever server is there, MariaDB first."""
+    """The requested throwaway server; by default any that is installed, MariaDB first."""
 
     server: str | None = None
     """`mariadb`, `mysql`, or the path of a server program."""
     root: Path | None = None
-    """The folder of another system, from which the program, its libc and its libraries are."""
+    """The folder of another system, which provides the program, its libc and its libraries."""
     name: str | None = None
     settings: dict[str, str] = {}
     """Server variables, by name; they win over the sandbox's own choices."""
     auth: tuple[str, ...] = ()
-    """Authentication methods that get a user each."""
+    """Authentication methods, each of which gets a user."""
     password: str | None = None
-    """Of the user `loadstone`; `None` makes a random one, the empty text means none."""
+    """The password of the user `loadstone`; `None` makes a random one, the empty text means
+    none."""
     database: str = Field(default="sbtest", pattern=r"[A-Za-z0-9_]{1,64}")
     replica: bool = False
     semi_sync: bool = False
     max_connections: PositiveInt | None = None
-    """Refused when the limit on open files does not allow it; by default as much as it allows."""
+    """Refused if the limit on open files does not allow it; by default as much as it allows."""
     tls: bool = True
     owned: bool = True
-    """Whether it ends with this process. If not, it stays until `stop`."""
+    """Whether the sandbox ends with this process. If not, it stays until `stop`."""
     namespace: Namespace | None = None
-    """Where its network is; `None`: this machine's own."""
+    """The server's network namespace; `None`: this machine's own network."""
     timeout_s: float = Field(default=60, gt=0)
 
     @field_validator("settings")
@@ -49,7 +50,7 @@ class SandboxSpec(Frozen):
 
 
 def parse_setting(text: str) -> tuple[str, str]:
-    """Take `name=value` apart, as `--set` has it.
+    """Split `name=value`, as `--set` takes it.
 
     Raises:
         SandboxError: there is no name or no `=`.
@@ -63,5 +64,5 @@ def parse_setting(text: str) -> tuple[str, str]:
 
 
 def _variable(name: str) -> str:
-    # The server takes dashes and underscores alike; a leading -- is what people copy from my.cnf.
+    # The server treats dashes and underscores alike; people copy a leading -- from my.cnf.
     return name.removeprefix("--").replace("-", "_")

@@ -1,4 +1,4 @@
-"""Start a throwaway server: a name, a copied data folder, a free port, the first statements."""
+"""Starts a throwaway server: a name, a copied data folder, a free port, the first statements."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _WHATEVER_IS_THERE = SandboxSpec()
 
 
 def start_sandbox(spec: SandboxSpec = _WHATEVER_IS_THERE) -> Sandbox:
-    """Start a throwaway server, and a replica of it where asked for.
+    """Start a throwaway server, and a replica of it if requested.
 
     Raises:
-        SandboxError: what stands in the way, and the end of the server's error log.
+        SandboxError: says what is in the way, and quotes the end of the server's error log.
     """
     spec = spec.model_copy(update={"auth": canonical_methods(spec.auth)})
     if spec.semi_sync and not spec.replica:
@@ -78,7 +78,7 @@ def _start_one(
     except OSError as error:
         remove(folder, state)
         raise disk_error(error, folder) from error
-    except BaseException:  # Ctrl-C too
+    except BaseException:  # also Ctrl-C
         remove(folder, read_state(folder) or state)
         raise
 
@@ -174,9 +174,9 @@ def _socket_path(folder: Path) -> Path:
 
 
 def _look_inside(asked: dict[str, str], place: Place, state: SandboxState) -> dict[str, str]:
-    """The values that the server has for what was set, once all users are there.
+    """The server's values of the variables that were set, once all users exist.
 
-    A server goes on after a first statement that it refuses, so the users are looked for.
+    A server continues after a first statement that it refuses, so the users are checked.
     """
     programs = PROGRAMS[state.family]
     endpoint = endpoint_of(state, state.accounts[0])

@@ -1,4 +1,4 @@
-"""The folder of sandboxes: one folder each, with a record that lets any later Loadstone judge it.
+"""The folder of sandboxes: one folder each, with a record by which another process can judge it.
 
     $XDG_STATE_HOME/loadstone/sandboxes/      (else ~/.local/state/...)
       .lock                                   held while a name is given or stale ones are cleared
@@ -7,7 +7,7 @@
         data/  tls/  error.log  client.cnf  server.sock
 
 A sandbox is stale when nobody can use it any more: its maker died before it was ready, its owner
-died, or its server did. `clear_stale` ends what is left of it and removes its folder.
+died, or its server did. `clear_stale` ends its remaining processes and removes its folder.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ _RECORD = "state.json"
 
 
 class SandboxState(Frozen):
-    """All that another process must know about a sandbox."""
+    """Everything that another process must know about a sandbox."""
 
     name: str
     phase: Literal["making", "running", "killed"]
     role: Literal["primary", "replica"] = "primary"
     partner: str | None = None
-    """The other end of the replication, when there is one."""
+    """The sandbox at the other end of the replication, if any."""
     family: str = Field(default=MYSQL, exclude_if=is_first)
-    """As a target has it."""
+    """The server's family, as in a target."""
     flavour: str
     version: str
     command: tuple[str, ...] = ()
     """The server's whole command line, to start it again on the same data."""
     open_files: int
-    """The limit that the server was to get."""
+    """The limit on open files that was requested for the server."""
     maker: ProcessMark
     owner: ProcessMark | None = None
-    """Who takes it along when it ends; none for a sandbox that stays until it is stopped."""
+    """The process with which the sandbox ends; `None` if it stays until it is stopped."""
     server: ProcessMark | None = None
     port: int = 0
     socket: Path = Path()
     namespace: Namespace | None = None
-    """Where its network is; `None`: this machine's own."""
+    """The server's network namespace; `None`: this machine's own network."""
     database: str
     accounts: tuple[Account, ...] = ()
     settings: dict[str, str] = {}
@@ -77,7 +77,7 @@ class SandboxState(Frozen):
 
     @property
     def address(self) -> str:
-        """Where it listens."""
+        """The address on which the server listens."""
         return self.namespace.there if self.namespace else "127.0.0.1"
 
     @property
@@ -91,10 +91,10 @@ class SandboxState(Frozen):
 
 
 def sandboxes_folder() -> Path:
-    """Where sandboxes live; made when missing.
+    """The folder of all sandboxes; created if it is missing.
 
     Raises:
-        SandboxError: it cannot be made or written to.
+        SandboxError: it cannot be created or written to.
     """
     folder = state_folder() / "sandboxes"
     try:
@@ -114,14 +114,14 @@ def sandboxes_folder() -> Path:
 
 @contextlib.contextmanager
 def locked(lock: Path) -> Iterator[None]:
-    """Hold a lock file against other Loadstones (and other threads of this one)."""
+    """Hold a lock file against other processes (and other threads of this one)."""
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def write_state(folder: Path, state: SandboxState) -> None:
-    """Replace the record at once: a reader sees the old one or the new one, never half."""
+    """Replace the record atomically: a reader sees the old one or the new one."""
     fresh = folder / f"{_RECORD}.{os.getpid()}"
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -130,7 +130,7 @@ def write_state(folder: Path, state: SandboxState) -> None:
 
 
 def read_state(folder: Path) -> SandboxState | None:
-    """The record in that folder, or nothing when there is none that can be read."""
+    """The record in that folder; `None` if there is none that can be read."""
     try:
         return SandboxState.model_validate_json((folder / _RECORD).read_bytes())
     except (OSError, ValidationError):
@@ -144,7 +144,7 @@ def read_states(root: Path) -> list[SandboxState]:
 
 
 def free_name(root: Path, wanted: str | None, flavour: str) -> str:
-    """The wanted name when it may be used, else the first free number of that flavour."""
+    """The requested name if it may be used, else the first free number of that flavour."""
     if wanted is None:
         numbers = (number for number in range(1, 10_000))
         return next(
@@ -166,14 +166,14 @@ def free_name(root: Path, wanted: str | None, flavour: str) -> str:
 
 
 def clear_stale(root: Path) -> list[str]:
-    """Remove what nobody can use any more; the caller holds the lock. Returns the names."""
+    """Remove sandboxes that nobody can use; the caller holds the lock. Returns their names."""
     cleared = []
     for folder in sorted(root.iterdir()):
         if not folder.is_dir():
             continue
         state = read_state(folder)
         if state is None and servers_of(folder / "data"):
-            continue  # written by a Loadstone of another version, and in use
+            continue  # written by another version, and in use
         if state is None or state.is_stale:
             remove(folder, state)
             cleared.append(folder.name)

@@ -1,4 +1,4 @@
-"""A fresh data folder in a moment: initialised once for each server binary, then copied.
+"""Makes a data folder quickly: initialised once for each server binary, then copied.
 
 MySQL takes seconds to initialise, MariaDB a fraction of one; a copy takes about a tenth.
 """
@@ -22,7 +22,7 @@ _FORMAT = "1"
 
 
 def copy_template(binary: ServerBinary, datadir: Path) -> None:
-    """Make `datadir` an initialised data folder of that server, without users but root."""
+    """Create `datadir` as an initialised data folder of that server, with no users but root."""
     template = _template(binary)
     shutil.copytree(template, datadir)
     datadir.chmod(0o700)
@@ -51,10 +51,10 @@ def _build_of(binary: ServerBinary) -> str:
 
 @contextlib.contextmanager
 def _half_made(template: Path) -> Iterator[Path]:
-    # The lock that we hold is this template's: others may be in the making beside it.
+    # Our lock covers only this template: others may be in the making at the same time.
     prefix = f"{template.name}.making-"
     for left in template.parent.glob(f"{glob.escape(prefix)}*"):
-        shutil.rmtree(left, ignore_errors=True)  # of one that was killed
+        shutil.rmtree(left, ignore_errors=True)  # left by a process that was killed
     half = Path(tempfile.mkdtemp(prefix=prefix, dir=template.parent))
     try:
         yield half

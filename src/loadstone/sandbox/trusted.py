@@ -1,4 +1,4 @@
-"""Where programs are that were fetched, and who may have put them there."""
+"""Where downloaded programs are, and whether others could have changed them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def caches() -> list[Path]:
-    """Where fetched servers are. Never in the working folder: anybody may have put one there."""
+    """Folders of downloaded servers. Never the working folder, where anybody may have put one."""
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     home = named if named.is_absolute() else Path("~/.cache").expanduser()
     source = Path(__file__).resolve().parents[2]
@@ -19,16 +19,16 @@ def caches() -> list[Path]:
 
 
 def is_ours(file: Path) -> bool:
-    """Whether it is there, and nobody else can have put it there.
+    """Whether the file exists, and nobody else can have put it there.
 
-    It and all folders above it belong to who is trusted anyhow (us, root, or whose program this
-    is), and nobody else may write to them. In a folder that is sticky nobody renames what is
-    another's, so that others may have files of their own beside it.
+    It and all folders above it belong to a trusted user (this one, root, or this program's owner),
+    and nobody else may write to them. In a sticky folder nobody can rename the files of others, so
+    others may have files of their own there.
     """
     trusted = _owners()
     try:
         real = file.resolve(strict=True)
-        # Where a link leads, and the folders in which it could be made to lead elsewhere.
+        # Both where a link leads, and the folders in which it could be made to lead elsewhere.
         folders = {*real.parents, *file.absolute().parents}
         found = [path.stat() for path in (real, *folders)]
     except OSError:
@@ -46,7 +46,7 @@ def _others_may_write(found: os.stat_result) -> bool:
 
 
 def _is_own_alone(group: int) -> bool:
-    """Whether a group has nobody but us in it, as many systems make one for each user."""
+    """Whether nobody but us is in a group, as in the one that many systems make for each user."""
     try:
         name, there = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
     except KeyError:

@@ -1,1 +1,1 @@
-"""This machine: calibration, disk probe, host tests, what surrounds a run."""
+"""This machine: calibration, disk probe, host tests, and the environment of a run."""

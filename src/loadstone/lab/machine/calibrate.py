@@ -1,4 +1,4 @@
-"""Measures what the generator of this machine can do, against a server that costs nothing."""
+"""Measures the limits of this machine's generator against a server that costs nothing."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _WAYS: tuple[tuple[Protocol, Transport], ...] = (
 def calibrate(
     users: int, seconds: float, interrupts: Interrupts, announce: Callable[[str], None]
 ) -> Calibration:
-    """Measure each way on one event loop; the host is looked at first, while nothing runs.
+    """Measure each way on one event loop; the host is checked first, while nothing runs.
 
     Raises:
         Interrupted: on request.
-        EngineError: the engine or the null server could not do its work.
+        EngineError: the engine or the null server failed.
     """
     announce(say("looking at the host"))
     checks = host_checks()
@@ -75,11 +75,11 @@ def calibrate(
 def measure(
     way: tuple[Protocol, Transport], users: int, seconds: float, interrupts: Interrupts
 ) -> Ceiling:
-    """One way alone, for whoever wants to know soon; nothing is kept.
+    """Measure a single way, for a quick answer; nothing is stored.
 
     Raises:
         Interrupted: on request.
-        EngineError: the engine or the null server could not do its work.
+        EngineError: the engine or the null server failed.
     """
     with _null_server() as server:
         return _measure(server.target(way[1]), way, users, seconds, interrupts)
@@ -117,7 +117,7 @@ def _null_server() -> Iterator[_Null]:
 
 @dataclass
 class _Sums:
-    """Of the seconds of the window."""
+    """Sums over the seconds of the measurement window."""
 
     cpu_us: int = 0
     queries: int = 0

@@ -1,4 +1,4 @@
-"""What surrounds the servers of a run at its begin, kept so that runs can be compared later."""
+"""Records the environment of a run's servers at its start, so that runs can be compared later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from loadstone.observe.sources import Sources
 
 @runtime_checkable
 class _Surrounded(Protocol):
-    """A source that can tell what surrounds the server; an exporter cannot."""
+    """A source that can describe the server's environment; an exporter cannot."""
 
     def surroundings(self) -> HostSurroundings: ...
 
@@ -21,7 +21,7 @@ class _Surrounded(Protocol):
 def target_environment(
     looked: Sequence[InspectedTarget], sources: Sources | None
 ) -> list[dict[str, Any]]:
-    """The targets' part of environment.json: what each server says, and its host's facts.
+    """The targets' part of environment.json: what each server reports, and facts about its host.
 
     `sources` are None where servers are not up yet, or differ from step to step.
     """

@@ -1,4 +1,4 @@
-"""The limits that are known of a run's machine: its generator's, and those of the data's disk."""
+"""The known limits of a run's machine: those of its generator and of the disk with the data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loadstone.runs.run_folder import read_environment
 
 
 def limits_of(run: Path) -> Limits:
-    """By the probe of the disk, where the server's data lies on a disk of this machine.
+    """Limits by the disk probe, where the server's data is on a disk of this machine.
 
     Raises:
         StoreError: environment.json cannot be read.
@@ -23,9 +23,9 @@ def limits_of(run: Path) -> Limits:
 
 
 def generator_ceilings(plan: Plan) -> Ceilings | None:
-    """What this machine's generator can do at most, where it was calibrated and is what drives."""
+    """The limits of this machine's generator; `None` if it was not calibrated or does not drive."""
     found = calibration.kept()
-    # It says nothing of the machines of a cluster.
+    # The calibration says nothing about the machines of a cluster.
     if found is None or plan.cluster:
         return None
     by_socket = all(target.socket is not None for target in plan.targets)

@@ -1,4 +1,4 @@
-"""The generator's host: what of it would limit or disturb a load, and what to change.
+"""Checks the generator's host for what would limit or disturb a load, and says what to change.
 
 Case B of the field's studies tuned exactly these by hand: receive packet steering, ephemeral ports,
 file descriptors. Each check reads what the kernel says; what cannot be read is not evaluated.
@@ -25,7 +25,7 @@ _LOOK_S = 0.5
 
 
 def host_checks(sys: Path = _SYS, proc: Path = _PROC) -> tuple[HostCheck, ...]:
-    """All checks, in the order in which they matter."""
+    """Run all checks; the results are in order of importance."""
     checks: tuple[Callable[[], HostCheck], ...] = (
         lambda: _descriptors(proc),
         lambda: _ephemeral_ports(proc),
@@ -41,7 +41,7 @@ def _descriptors(proc: Path) -> HostCheck:
     name = "file descriptors"
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     whole = _number(proc / "sys/fs/file-max")
-    # Without a limit, getrlimit(2) says -1.
+    # getrlimit(2) returns -1 for no limit.
     limits = [limit for limit in (hard, whole) if limit is not None and limit >= 0]
     most = min(limits, default=None)
     if most is None or most >= _WANTED_DESCRIPTORS:
@@ -73,9 +73,9 @@ def _ephemeral_ports(proc: Path) -> HostCheck:
 
 
 def _packet_steering(sys: Path) -> HostCheck:
-    """Interrupts of a card with one queue go to one core, and its share of load with them."""
+    """Check that cards with one queue are steered: else one core carries all their interrupts."""
     name = "receive packet steering"
-    # Only what has a device behind it: loopback, bridges and the like have no interrupts.
+    # Only cards with a device behind them: loopback, bridges and the like have no interrupts.
     cards = [card for card in sorted((sys / "class/net").glob("*")) if (card / "device").exists()]
     if not cards:
         return _not_evaluated(name, "no network card")
@@ -122,7 +122,7 @@ def _governor(sys: Path) -> HostCheck:
 
 
 def _quota(sys: Path) -> HostCheck:
-    """Who is throttled stands still for whole periods of 100 ms."""
+    """Check for a CPU quota: a throttled process stands still for whole periods of 100 ms."""
     name = "CPU quota"
     root = sys / "fs/cgroup"
     two, one = _words(root / "cpu.max"), _number(root / "cpu/cpu.cfs_quota_us")
@@ -141,7 +141,7 @@ def _quota(sys: Path) -> HostCheck:
 
 
 def _sharing(proc: Path) -> HostCheck:
-    """Who else has the cores, while we do nothing."""
+    """Check what else uses the cores while we do nothing."""
     name = "others on its cores"
     before = _jiffies(proc)
     if before is None:

@@ -1,4 +1,4 @@
-"""Carries a test of this host out: cpu, memory, threads, mutex, fileio."""
+"""Runs a test of this host: cpu, memory, threads, mutex, fileio."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class HostTestFailed(LoadstoneError):
 
 
 class HostObserver(Protocol):
-    """Told of each thing as it happens; must return quickly, as the records wait meanwhile."""
+    """Receives events as they happen; must return quickly, because the records wait for it."""
 
     def on_begun(self, begun: HostBegun) -> None:
-        """The threads begin."""
+        """The threads start."""
 
     def on_sample(self, sample: HostSample) -> None:
         """Another interval has passed."""
 
 
 def run_host_test(plan: HostTestPlan, observer: HostObserver, interrupts: Interrupts) -> HostEnd:
-    """Carry out what the plan says, to its end or until somebody wants it to stop.
+    """Run the plan to its end, or until somebody asks for a stop.
 
-    One that was stopped has its figures too: `reason` says so.
+    A stopped test has figures too; its `reason` says that it was stopped.
 
     Raises:
         PlanRefused: a value does not fit.
@@ -51,13 +51,13 @@ def run_host_test(plan: HostTestPlan, observer: HostObserver, interrupts: Interr
 
 @dataclass
 class _Watched:
-    """What has come of a test so far."""
+    """The state of a test so far."""
 
     observer: HostObserver
     end: HostEnd | None = field(default=None)
 
     def take(self, record: HostBegun | HostSample | HostEnd) -> bool:
-        """Pass a record on; whether it was the last one."""
+        """Pass a record on; returns whether it was the last one."""
         match record:
             case HostBegun():
                 self.observer.on_begun(record)

@@ -1,4 +1,4 @@
-"""Measures what a disk can do, as a database uses it; the files it makes are removed."""
+"""Measures a disk the way a database uses it; the files it creates are removed."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class _Silent:
 
 
 def _syncing(writers: int) -> _Way:
-    """Small appends, each made durable: what a log does at each commit."""
+    """Small appends, each made durable, as a log does at each commit."""
     test = FileioTest(
         num=writers,
         block_size=4 * _KIB,
@@ -169,7 +169,7 @@ def _rate(end: HostEnd, count: int) -> float:
 
 
 def _flushes(device: str) -> float | None:
-    """Of the disk that a file system's device is, or is a part of."""
+    """Flushes of the disk that holds the file system's device; `None` if not known."""
     try:
         text = _DISKSTATS.read_text()
     except OSError:

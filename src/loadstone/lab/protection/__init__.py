@@ -1,1 +1,1 @@
-"""Who else uses a server, and when a load must be held back or ended."""
+"""Finds out who else uses a server, and when a load must be held back or ended."""

@@ -1,4 +1,4 @@
-"""Loads and experiments on servers where others may be at work."""
+"""Coordinates loads and experiments on servers where others may be at work."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Enter = Callable[[Connection, Target, str], AbstractContextManager[Said]]
 
 
 class Kept(Generic[Said]):
-    """A schema's lock, or a run's place in it, on a connection of its own until it is closed."""
+    """A schema's lock, or a run's place in it, held on its own connection until closed."""
 
     def __init__(self, endpoint: Endpoint, enter: Enter[Said]) -> None:
-        """Take it.
+        """Take the lock or the place.
 
         Raises:
             GuardError: another is at work there.
@@ -34,7 +34,7 @@ class Kept(Generic[Said]):
         self._stack, self._connection, self.said = self._taken()
         target = endpoint.target
         self._is_held = presence.is_held(self._connection, target, self._schema)
-        """Not so where the server has no such locks, or an experiment has the schema anyway."""
+        """False where the server has no such locks, or an experiment has the schema anyway."""
 
     @property
     def _schema(self) -> str:
@@ -48,9 +48,9 @@ class Kept(Generic[Said]):
         raise AssertionError("a stack of contexts hides no error")
 
     def renew(self) -> Message | None:
-        """See that it is held still, and take it again where its connection was lost.
+        """Check that it is still held, and take it again if its connection was lost.
 
-        Returns what there is to say of that.
+        Returns a note about that, if there is one.
 
         Raises:
             GuardError: others are at work there by now.
@@ -60,7 +60,8 @@ class Kept(Generic[Said]):
         if not self._is_held or presence.is_held(self._connection, target, self._schema):
             return None
         stack, connection, self.said = self._taken()
-        # Only now: what the server has not noticed yet is known for our own until then.
+        # Not earlier: until then a lock that the server has not dropped yet is recognised as our
+        # own.
         self.close()
         self._stack, self._connection = stack, connection
         return say(
@@ -71,7 +72,7 @@ class Kept(Generic[Said]):
         )
 
     def close(self) -> None:
-        """Let others have it."""
+        """Release it for others."""
         self._stack.close()
 
 
@@ -88,7 +89,7 @@ class Alone(Kept[None]):
 
 
 class Company:
-    """Lets others know of a run on these targets; notes name the runs beside it."""
+    """Announces a run on these targets to others; its notes name the other runs there."""
 
     def __init__(self, places: list[Kept[tuple[Present, ...]]], schemas: list[Target]) -> None:
         self._places = places
@@ -104,9 +105,9 @@ class Company:
         ]
 
     def renew(self) -> list[Message]:
-        """See that others are told of still; a note for each place that had been lost.
+        """Check that the run is still announced; returns a note for each place that had been lost.
 
-        A target that cannot be reached now is for whoever drives the load.
+        A target that cannot be reached now is ignored: the load deals with it.
 
         Raises:
             GuardError: tables are being made or dropped there.
@@ -120,7 +121,7 @@ class Company:
 
 @contextlib.contextmanager
 def beside_others(endpoints: Iterable[Endpoint]) -> Iterator[Company]:
-    """Let others know of a run on these targets for as long as this goes on.
+    """Announce a run on these targets for as long as the context lasts.
 
     Raises:
         GuardError: tables are being made or dropped there.

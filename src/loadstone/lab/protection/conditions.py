@@ -1,4 +1,4 @@
-"""Whether a condition is met, and for how long it has been: figures and times in, a word out."""
+"""Decides whether a condition is met, and for how long it has been, from figures and times."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from loadstone.model.protection import Condition
 
 _STALE_S = 10.0
-"""A figure that nobody told for so long is not known: what was before says nothing of now."""
+"""Seconds after which a figure counts as unknown: an old value says nothing about now."""
 
 
 @dataclass
 class Judge:
-    """One condition in one place: a server, its host, a replica, the load."""
+    """Judges one condition in one place: a server, its host, a replica, the load."""
 
     condition: Condition
     _since_s: float | None = None
-    """Since when each figure that came met it."""
+    """The time since which every figure has met the condition."""
     _last_s: float | None = None
     value: float = 0.0
-    """The last that came."""
+    """The latest figure."""
 
     def take(self, at_s: float, value: float) -> None:
-        """The figure at a moment; moments only go on."""
+        """Take the figure at a moment; moments only increase."""
         if self._last_s is not None and at_s - self._last_s > _STALE_S:
             self._since_s = None
         self._last_s, self.value = at_s, value
@@ -32,11 +32,11 @@ class Judge:
             self._since_s = at_s
 
     def forget(self) -> None:
-        """What came so far was of another load."""
+        """Forget the figures so far: they belong to another load."""
         self._since_s = self._last_s = None
 
     def is_met(self, now_s: float) -> bool:
-        """Whether it is met, and has been for as long as it says.
+        """Whether the condition is met, and has been for as long as it asks.
 
         The last figure counts up to when it came, and no further: silence proves nothing.
         """

@@ -1,4 +1,4 @@
-"""Who else uses a server, before any load: where it serves others, somebody agrees first."""
+"""Finds out who else uses a server before any load; if it serves others, somebody must agree."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from loadstone.servers.processes import host_of
 
 
 def look_before_load(endpoints: Iterable[Endpoint], *, yes: bool) -> list[Message]:
-    """A note for each server that serves others; who agrees is not asked again for that server.
+    """Return a note for each server that serves others; consent to a server is asked for once.
 
     Raises:
-        GuardError: one serves others, and nobody has agreed to that so far.
-        TargetError: one cannot be reached.
-        StoreError: that somebody has agreed cannot be remembered.
+        GuardError: a server has other users, and nobody has agreed to that so far.
+        TargetError: a server cannot be reached.
+        StoreError: the consent cannot be stored.
     """
     notes: list[Message] = []
     for endpoint in {(one.target.place, one.target.database): one for one in endpoints}.values():
@@ -61,10 +61,10 @@ def _look_at(endpoint: Endpoint, *, yes: bool) -> list[Message]:
 
 
 def seen(connection: Connection, target: Target) -> Clients:
-    """Who uses a server beside this user on this host, and beside other load generators.
+    """Who uses a server, apart from this user on this host and from other load generators.
 
     Raises:
-        LookupError, ValueError: it does not say.
+        LookupError, ValueError: the server does not say.
         TargetError: it refused, or the connection was lost.
     """
     loads = presence.at_work(connection, target, target.database or "")
@@ -74,10 +74,10 @@ def seen(connection: Connection, target: Target) -> Clients:
 
 
 def _known_as(connection: Connection, target: Target) -> str:
-    """What tells the server from any other, through restarts."""
+    """A text that identifies the server, also after a restart."""
     family = family_of(target)
     known = family.identity_of(family.describe_server(connection, target).variables)
     if known.server_uuid:
         return known.server_uuid
-    # Those of two clusters may have all of these in common, but not the address as well.
+    # Servers of two clusters may have all of these in common, but not the address as well.
     return f"{known.hostname}\n{known.datadir}\n{known.server_id}\n{target.place}"

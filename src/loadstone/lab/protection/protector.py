@@ -1,7 +1,7 @@
-"""Watches what a load does to servers and to those beside it, and says when it must end or wait.
+"""Watches the effects of a load on servers and their neighbours; decides when it must end or wait.
 
 docs/protection.md says what is counted and how. Everything is judged here, whatever drives the
-load; what a word leads to is `lab.step.runner`'s.
+load; `lab.step.runner` acts on the decisions.
 """
 
 from __future__ import annotations
@@ -37,19 +37,20 @@ from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
 
 Reach = Callable[[Target], Endpoint]
-"""The way to a target, with its password."""
+"""Returns how to reach a target, with its password."""
 
 _BESIDE_USERS = 4
-"""Connections of our account that are not the users': samplers, and who looks at tables."""
+"""Connections of our account apart from the users': samplers, and checks of tables."""
 
 _RETRY_S = 1.0
-"""Whoever watches is to be back soon after the load is: what it does not say ends a run."""
+"""Seconds between attempts to reconnect: the watch must be back soon after the load, because a run
+ends when a watched server is silent."""
 
 _FEW_RUNNING = 20
 _MORE_RUNNING = 5
 _GIGABYTE = 1024.0**3
 _SOME_SPACE = 200 * _GIGABYTE
-"""Of file systems of this size on, 10 GB are less than 5 %."""
+"""On file systems of at least this size, 10 GB are less than 5 %."""
 
 SLOWED_DOWN = "others_slowdown>5 for 10s"
 FALLS_BEHIND = "replica_lag_growth>30s for 10s"
@@ -57,10 +58,10 @@ NEARLY_FULL = ("disk_free<5%", "disk_free<10GB")
 
 
 class Protector:
-    """For one run: knows what is asked, and what was before the load."""
+    """Protects one run: knows the requested conditions, and the state before the load."""
 
     def __init__(self, asked: Protection, reach: Reach, *, by_user: bool = False) -> None:
-        """`by_user`: several machines drive the load, so that the user tells whose it is."""
+        """Create it; `by_user`: several machines drive the load, so the user identifies it."""
         self._asked = asked
         self._reach = reach
         self._by_user = by_user
@@ -68,14 +69,14 @@ class Protector:
         self._replicas: dict[str, Replica] = {}
         self._told: set[str] = set()
         self.notes: list[Message] = []
-        """What is not watched, and why: for whoever reads the run. Taken away when told."""
+        """What is not watched, and why, for readers of the run. Removed once reported."""
 
     def look(self, endpoints: Sequence[Endpoint]) -> None:
-        """See what can be judged at these targets; what was looked at is not asked again.
+        """Find out what can be judged at these targets; each target is examined once.
 
         Raises:
-            ConditionError: somebody asked for what no server there can tell.
-            TargetError: a server cannot be asked for what somebody wants of it.
+            ConditionError: a requested figure is one that no server there can report.
+            TargetError: a server cannot be asked for a requested figure.
         """
         for endpoint in endpoints:
             if endpoint.target.url not in self._grounds:
@@ -125,7 +126,7 @@ class Protector:
             self._add_partner(throwaway.state.partner)
 
     def _check(self, target: Target, found: Others, rows: dict[str, float]) -> None:
-        """Refuse what cannot be told there.
+        """Refuse conditions that cannot be evaluated there.
 
         Raises:
             ConditionError: which condition, and why.
@@ -152,10 +153,10 @@ class Protector:
             self._note(say("the replica {name} is not watched: it does not run", name=name))
 
     def _look_at_replica(self, target: Target) -> None:
-        """One that somebody has named.
+        """Examine a replica that was named explicitly.
 
         Raises:
-            TargetError: it cannot be reached, or is none.
+            TargetError: it cannot be reached, or is not a replica.
         """
         endpoint = self._reach(target)
         if endpoint.target.url in self._replicas:
@@ -203,20 +204,21 @@ class Protector:
         began: float,
         ended: Callable[[], bool],
     ) -> Watch | None:
-        """Look at what there is without a load, and watch from here on.
+        """Look at the state without a load, and watch from here on.
 
         Args:
-            endpoints: what the load goes to.
+            endpoints: the targets of the load.
             connections: how many it holds, of all targets together.
             sampling: what else is read of servers and hosts.
-            began: the run's begin on the monotonic clock.
+            began: the run's start on the monotonic clock.
             ended: whether somebody wants no load any more.
 
         Returns:
             `None` where nothing is watched.
 
         Raises:
-            ConditionError, TargetError: as `look`; or nobody reads the host whose disk is asked.
+            ConditionError, TargetError: as `look`; or a disk is to be judged whose host nobody
+                reads.
         """
         self.look(endpoints)
         disks = self._disks(endpoints, sampling)
@@ -259,7 +261,7 @@ class Protector:
             raise
         self._add_defaults(watch)
         for name in disks:
-            # A full disk is one before anything is done on it.
+            # A full disk is a reason to stop before anything is done on it.
             watch.take_reading(name, _space(name, sampling), time.monotonic() - began)
         return watch
 
@@ -307,7 +309,7 @@ class Protector:
         """The hosts whose disks are judged.
 
         Raises:
-            ConditionError: a disk is asked for that nobody reads.
+            ConditionError: a condition names a disk that nobody reads.
         """
         found: dict[SourceName, Place] = {}
         for number, endpoint in enumerate(endpoints):
@@ -333,7 +335,7 @@ class Protector:
         return found
 
     def _add_defaults(self, watch: Watch) -> None:
-        """Those that follow from what was seen before the load."""
+        """Add the default conditions that follow from the state before the load."""
         for name, ground in watch.grounds.items():
             if not self._watches_unasked(ground):
                 continue
@@ -349,7 +351,7 @@ class Protector:
 
 
 def _space(name: SourceName, sampling: Sampling | None) -> dict[str, float]:
-    """What a host said last of the disk that holds the data."""
+    """The latest figures of a host for the disk that holds the data."""
     if sampling is None:
         return {}
     told = {each: sampling.gauge(name, each) for each in (DATA_FREE, DATA_SIZE)}
@@ -357,7 +359,7 @@ def _space(name: SourceName, sampling: Sampling | None) -> dict[str, float]:
 
 
 def _follows(connection: Connection, target: Target) -> bool | None:
-    """Whether a server that is a replica is at work; `None`: it is none, or may not say."""
+    """Whether a replica is replicating; `None`: the server is not a replica, or may not say."""
     try:
         told = samplers_of(target).behind(connection)
     except family_of(target).Error:
@@ -366,7 +368,7 @@ def _follows(connection: Connection, target: Target) -> bool | None:
 
 
 def _is_asked_of_a_server(one: Condition) -> bool:
-    """Whether a connection to the server tells it, or tells that it cannot be told."""
+    """Whether a connection to the server gives this figure, or shows that it is not available."""
     return one.figure not in OF_THE_LOAD and one.figure != "disk_free"
 
 

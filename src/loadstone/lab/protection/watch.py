@@ -1,4 +1,4 @@
-"""What a load's conditions say while it goes on: seconds and readings in, a word out."""
+"""Evaluates a load's conditions while it runs, from its seconds and from readings."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _A_MOMENT_S = 0.1
 
 @dataclass(frozen=True)
 class Met:
-    """A condition that is met, and by whom."""
+    """A condition that is met, and where."""
 
     condition: Condition
     is_default: bool
     place: Message
     value: float
-    """Of the figure; of what is silent, the seconds."""
+    """The figure's value; for a silent place, the seconds of silence."""
     is_silent: bool = False
-    """The place has said nothing for so long."""
+    """Whether the place has been silent for that long."""
 
     def aborts(self, at_s: float) -> Message:
-        """Why the load ends for it, for a person."""
+        """The reason why the load ends, for a person."""
         told = {
             "at": round(at_s),
             "unasked": say("default condition") if self.is_default else say("condition"),
@@ -57,27 +57,27 @@ class Met:
 
 
 _SILENT_S = 10.0
-"""So long may whoever is watched say nothing, while it still answers the load."""
+"""Seconds for which a watched server may be silent while it still answers the load."""
 
 
 @dataclass
 class Answered:
-    """Since when the load has been answered without a break, and until when."""
+    """The period over which the load has been answered without a break."""
 
     _since_s: float | None = None
     _until_s: float = 0.0
 
     def take(self, sample: Sample, at_s: float) -> None:
-        """A second of the load that ended then."""
+        """Take in a second of the load that ended at `at_s`."""
         if sample.counts.events:
-            # From its end on: the server may have come back in the midst of it.
+            # Counted from the end of the second: the server may have come back in the middle of it.
             self._since_s = at_s if self._since_s is None else self._since_s
             self._until_s = at_s
         elif not _asked_nothing(sample):
             self._since_s = None
 
     def seconds_after(self, moment_s: float) -> float:
-        """For how long it has been answered since a moment; 0: it is not answered now."""
+        """How long the load has been answered since a moment; 0 if it is not answered now."""
         if self._since_s is None:
             return 0.0
         return max(0.0, self._until_s - max(self._since_s, moment_s))
@@ -92,13 +92,13 @@ def _asked_nothing(sample: Sample) -> bool:
 
 @dataclass(frozen=True)
 class Ground:
-    """What can be told of one target's server, found out before the first load."""
+    """Facts about one target's server, found out before the first load."""
 
     endpoint: Endpoint
     is_throwaway: bool
     others: Others
     server: str
-    """What tells it from others: several targets may be one."""
+    """Identifies the server: several targets may be one."""
     before: Before = field(default_factory=Before)
 
 
@@ -108,44 +108,44 @@ class Replica:
 
     endpoint: Endpoint
     follows: bool
-    """Whether it was at work when it was looked at first."""
+    """Whether it was replicating when it was first examined."""
     before_s: list[float] = field(default_factory=list)
     """Its lag before the first load, once that is known."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Whose figures those of a source are."""
+    """The place that a source's figures describe."""
 
     judges: list[tuple[Judge, bool]]
-    """With whether it is a default."""
+    """Each with whether it is a default."""
     name: Message
 
 
 @dataclass
 class Watch:
-    """One step's conditions, as figures come; what they say is asked of it, often."""
+    """Evaluates one step's conditions as figures come in; callers poll it often."""
 
     load: Place
     places: dict[SourceName, Place]
     own: Sampling
-    """Of sources that nobody else reads."""
+    """Samples of sources that nobody else reads."""
     grounds: dict[SourceName, Ground]
     replicas: dict[SourceName, Replica]
     compared: frozenset[SourceName]
-    """Servers whose others' statements are compared with those before the load."""
+    """Servers where the statements of others are compared with those before the load."""
     held: dict[SourceName, int]
-    """Connections of our account that may be ours, of each server."""
+    """How many connections of our account may be ours, by server."""
     max_load: tuple[Condition, ...]
     _told_s: dict[SourceName, float] = field(default_factory=dict)
-    """When each server and replica that is watched was heard of last."""
+    """When each watched server and replica last reported."""
     _answered: Answered = field(default_factory=Answered)
     _promoted: set[SourceName] = field(default_factory=set)
-    """Replicas that are none at the moment, as the note says that was made of it."""
+    """Servers that are no replicas at the moment, and for which there is a note."""
     _lines: list[Message] = field(default_factory=list)
 
     def look_before(self, ended: Callable[[], bool]) -> None:
-        """See how others fare while there is no load; some seconds where there are others."""
+        """Observe others without a load, for some seconds if there are any."""
         self.own.mark()
         time.sleep(_A_MOMENT_S)
         self.own.mark()
@@ -160,7 +160,7 @@ class Watch:
             ground.before.is_known = True
 
     def _has_others_to_look_at(self) -> bool:
-        """Whether somebody else's statements are to be compared with what they were before."""
+        """Whether the statements of others still have to be observed before the load."""
         return any(
             not ground.before.is_known
             and self.own.gauge(name, others.OTHERS_CONNECTED) != 0  # unknown: there may be some
@@ -169,7 +169,7 @@ class Watch:
         )
 
     def look(self) -> list[Message]:
-        """Take in what the own sources have told since; returns what a reader should know."""
+        """Take in what the own sources have reported since; returns notes for readers."""
         seen = self.own.taken()
         self.take_seen(seen)
         lines, self._lines = self._lines, []
@@ -184,13 +184,13 @@ class Watch:
         ]
 
     def take_seen(self, seen: Sequence[Seen]) -> None:
-        """What was read of servers and hosts, whoever reads it."""
+        """Take in readings of servers and hosts, from any source."""
         for one in seen:
             place = self.places.get(one.source)
             if place is None:
                 continue
             if isinstance(one, SourceState):
-                # Figures take a second reading. That it answers again is known by the first.
+                # Figures need a second reading. The first shows that it answers again.
                 if not one.lost:
                     self._told_s[one.source] = one.at_s
                 continue
@@ -203,7 +203,7 @@ class Watch:
                 ground.before.running = max(ground.before.running, running or 0.0)
 
     def _note_promotion(self, seen: Observation) -> None:
-        """A replica that is none any more has no lag: a failover, which is no harm of the load."""
+        """Note that a server is no replica any more: a failover, which the load did not cause."""
         if seen.source not in self.replicas:
             return
         if LAG in seen.gauges:
@@ -216,7 +216,7 @@ class Watch:
             )
 
     def take_reading(self, source: SourceName, gauges: dict[str, float], at_s: float) -> None:
-        """Values of a moment, at a moment of the run: what was read before anything was seen."""
+        """Take in values read at one moment of the run, before there are samples."""
         seen = Observation(source=source, from_s=at_s, to_s=at_s, deltas={}, gauges=gauges)
         self._judge(self.places[source], seen)
 
@@ -227,9 +227,9 @@ class Watch:
                 judge.take(seen.to_s, value)
 
     def take_sample(self, sample: Sample, at_s: float, *, is_held: bool) -> None:
-        """A second of the load; `at_s` of the run.
+        """Take in a second of the load that ended at `at_s` of the run.
 
-        A second in which the load was held back says nothing of it.
+        A second in which the load was held back says nothing about it.
         """
         if sample.phase == "drain" or sample.seconds <= 0:
             return
@@ -242,11 +242,11 @@ class Watch:
                 judge.forget()
 
     def to_abort(self, now_s: float) -> Met | None:
-        """Whether the load must end, and why."""
+        """The condition for which the load must end; `None`: it may continue."""
         return next((met for met in self._met(now_s) if met.condition not in self.max_load), None)
 
     def to_hold(self, now_s: float) -> Met | None:
-        """Whether no event may begin for now, and why: also for as long as nobody can say."""
+        """The condition for which no event may start now, also while its figure is unknown."""
         return next((met for met in self._met(now_s) if met.condition in self.max_load), None)
 
     def _met(self, now_s: float) -> Iterator[Met]:
@@ -260,13 +260,13 @@ class Watch:
                     yield Met(judge.condition, is_default, place.name, silent_s, is_silent=True)
 
     def _silent_s(self, source: SourceName | None, condition: Condition, now_s: float) -> float:
-        """For how long it matters that a server or a replica says nothing.
+        """For how many seconds the silence of a server or a replica has mattered.
 
-        A load that is held back waits until the figure is known. Any other is ended where it has
-        been answered for so long meanwhile: a server that takes no new connection or leaves SHOW
-        STATUS unanswered drowns. Where the load had no answers either the server was gone, which is
-        no harm of ours, and may be a drill; and whoever watches takes longer than the load to be
-        back.
+        A load that is held back waits until the figure is known. Any other load is ended after it
+        has been answered for that long during the silence: a server that takes no new connection or
+        leaves SHOW STATUS unanswered is overloaded. Where the load had no answers either, the
+        server was gone, which is not our doing and may be a drill; and the watch takes longer than
+        the load to reconnect.
         """
         told_s = self._told_s.get(source) if source in (*self.grounds, *self.replicas) else None
         if source is None or told_s is None:
@@ -299,13 +299,13 @@ class Watch:
         return seen.deltas[row] / seen.seconds if row in seen.deltas and seen.seconds else None
 
     def _others(self, seen: Observation, row: str) -> float | None:
-        """Threads of others: of other accounts, and more of ours than we hold."""
+        """Threads of others: of other accounts, and those of ours beyond the ones we hold."""
         gauges, held = seen.gauges, float(self.held.get(seen.source, 0))
         running = row == others.RUNNING
         theirs = gauges.get(others.OTHERS_RUNNING if running else others.OTHERS_CONNECTED)
         ours = gauges.get(others.OWN_RUNNING if running else others.OWN_CONNECTED)
         if ours is not None and gauges.get(others.LOADS_OF_OWN):
-            # All of them are of loads, whoever's: they cannot be told from each other.
+            # All connections of this account are of some load; they cannot be distinguished.
             held = max(held, ours)
         if theirs is not None and ours is not None:
             return theirs + max(0.0, ours - held)
@@ -323,7 +323,7 @@ class Watch:
         return lag - replica.before_s[0]
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self.own.close()
 
 

@@ -1,4 +1,4 @@
-"""Whose a server is, and where: a sandbox is ours; a tunnel on loopback leads anywhere."""
+"""Whose a server is, and where it runs: a sandbox is ours; a tunnel on loopback leads anywhere."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def is_throwaway(endpoint: Endpoint) -> bool:
 
 
 def with_listener(endpoint: Endpoint) -> Endpoint:
-    """The same, and whether a server of this machine listens there, where that matters.
+    """Add whether a server of this machine listens at the endpoint, where that matters.
 
-    Over a socket it does not, as nobody stands in between; elsewhere nobody can say.
+    Over a socket it does not, as nobody stands in between; for other hosts it cannot be known.
     """
     target = endpoint.target
     if target.socket is not None or not target.is_local:
@@ -30,10 +30,10 @@ def with_listener(endpoint: Endpoint) -> Endpoint:
 
 
 def located(connection: Connection, target: Target, consent: Consent) -> Consent:
-    """The same, and where the server is, if that matters.
+    """Add where the server is, if that matters for the consent.
 
     Raises:
-        TargetError: it does not say what it is.
+        TargetError: the server does not describe itself.
     """
     if consent.is_given:
         return consent
@@ -44,7 +44,7 @@ def elsewhere(connection: Connection, target: Target) -> Message | None:
     """Why a server counts as another machine's, for a person; `None`: it runs on this one.
 
     Raises:
-        TargetError: it does not say what it is.
+        TargetError: the server does not describe itself.
     """
     if not target.is_local:
         return say("which is not this machine")

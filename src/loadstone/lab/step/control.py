@@ -1,7 +1,7 @@
-"""Carries out what somebody who watches a step wants of it: to stop, another rate, other users.
+"""Applies requests from those who watch a step: stop, another rate, another number of users.
 
-The wishes lie in the run's folder (`store.wishes`): whoever shows the run is another process, and
-costs this one a look at a folder a second.
+The requests are files in the run's folder (`runs.control_requests`), because another process shows
+the run; this one looks into the folder once a second.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Keep = Callable[[LevelChange], None]
 
 
 class Wishes:
-    """A run's folder, looked into once a second."""
+    """The requests in a run's folder, which is read at most once a second."""
 
     def __init__(self, run: Path) -> None:
         self._run = run
         self._looked_at = 0.0
 
     def look(self) -> list[AnyWish]:
-        """What came since the last look; nothing where that was a moment ago."""
+        """The requests since the last look; none if that was less than a second ago."""
         now = time.monotonic()
         if now < self._looked_at + LOOK_EVERY_S:
             return []
@@ -43,20 +43,20 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Steering:
-    """A step that somebody may steer."""
+    """A step that can be controlled while it runs."""
 
     step: Step
     job: Steerable
     wishes: Wishes
     interrupts: Interrupts
     may_change: bool
-    """Whether rate and users may be changed by hand: levels that are compared, or that a search
-    chooses, are not."""
+    """Whether rate and users may be changed by hand: not where levels are compared, or a search
+    chooses them."""
 
     def look(self, at_s: float, keep: Keep, announce: Say) -> None:
-        """Carry out what is wished at this second of the load; `keep` what was changed.
+        """Apply the requests at this second of the load; `keep` receives each change.
 
-        `say` why something was not done.
+        `announce` receives the reason when a request is refused.
         """
         for wish in self.wishes.look():
             self._apply(wish, at_s, keep, announce)
@@ -77,10 +77,10 @@ class Steering:
         keep(change)
 
     def _change(self, wish: SetUsers | SetRate, at_s: float) -> LevelChange:
-        """Tell the engine.
+        """Pass the change to the engine.
 
         Raises:
-            PlanRefused: the step cannot be driven so.
+            PlanRefused: the step cannot be driven like that.
         """
         if isinstance(wish, SetUsers):
             self.job.set_users(wish.users)

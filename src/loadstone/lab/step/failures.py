@@ -1,4 +1,4 @@
-"""A failure that the engine met, as the error that a person is told."""
+"""Turns a failure of the engine into the error that a person reads."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class GeneratorLost(LoadstoneError):
 
 
 def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneError:
-    """What failed, where, and what to do."""
+    """The error for a failure: what failed, where, and what to do."""
     if failure.kind == GENERATOR_LOST:
         return GeneratorLost(failure.message, _HINTS[GENERATOR_LOST])
     place = ""

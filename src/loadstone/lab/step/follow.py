@@ -1,4 +1,4 @@
-"""Takes in what a job of the engine sends up until it ends, or until nobody wants to wait."""
+"""Receives the records of an engine job until it ends, or until nobody wants to wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from loadstone.model.message import say
 Record = TypeVar("Record")
 
 POLL_S = 0.2
-"""How soon a wish to stop is noticed."""
+"""Seconds until a request to stop is noticed."""
 
 PATIENCE_S = 10.0
 """How long a job may take to end after it was asked to; the engine promises 5 s."""
@@ -25,15 +25,15 @@ def follow(
     interrupts: Interrupts,
     on_silence: Callable[[], None] | None = None,
 ) -> bool:
-    """Hand each record to `take` until it says that this was the last one.
+    """Hand each record to `take` until it returns that this was the last one.
 
-    `on_silence` is called whenever no record came for a moment; it may raise, as `take` may.
+    `on_silence` is called whenever no record came for a moment. When it or `take` raises, the job
+    is stopped and the error raised again.
 
-    Returns whether there was a last one: not so when a second Ctrl-C cut the wait short. Whatever
-    they raise is raised again after the job was told to stop.
+    Returns whether the last record came: false when a second Ctrl-C cut the wait short.
 
     Raises:
-        EngineError: the job was asked to stop and did not, or ended without saying so.
+        EngineError: the job did not stop when asked to, or ended without its last record.
     """
     asked_at: float | None = None
     silent = 0
@@ -63,7 +63,7 @@ def follow(
 
 
 def _wait_for_one_that_is_gone(silent: int) -> None:
-    """An answer of nothing that came at once: a job that is over without its last record."""
+    """Wait after an empty answer that came at once; raises if the job ended without a record."""
     if silent > 100:
         raise EngineError(
             say("the engine ended without its last record"), say("that is a bug: report it")

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and the end of the terminal as a wish, not as an exception amid a write."""
+"""Turns Ctrl-C, SIGTERM and a hang-up into a request: an exception could interrupt a write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loadstone.model.message import say
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:
-    """Those that ask for an end; that of the terminal does not where `nohup` says so."""
+    """The signals that ask for an end; SIGHUP is not one of them under `nohup`."""
     asking = (signal.SIGINT, signal.SIGTERM)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         return asking
@@ -23,21 +23,21 @@ def ending_signals() -> tuple[signal.Signals, ...]:
 
 
 class Interrupted(LoadstoneError):
-    """Ended on request; what there is was saved."""
+    """Ended on request; the results so far were saved."""
 
     exit_code = ExitCode.INTERRUPTED
 
 
 class Interrupts:
-    """While it is entered, signals are counted: one asks for a clean end, two for a quick one.
+    """Counts signals while it is entered: one asks for a clean end, two for a quick one.
 
-    Python hears signals in its main thread alone: entered in another one, it counts none.
+    Python receives signals only in its main thread: entered in another thread, it counts none.
     """
 
     def __init__(self) -> None:
         self.count = 0
         self.last: signal.Signals | None = None
-        """The signal that came last."""
+        """The latest signal."""
         self._at_once = False
         self._before: dict[int, Any] = {}
 
@@ -58,7 +58,7 @@ class Interrupts:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Within it a second signal breaks off whatever is waited for: KeyboardInterrupt."""
+        """Within this context a second signal raises KeyboardInterrupt, which ends any wait."""
         self._at_once = True
         try:
             yield
@@ -68,7 +68,7 @@ class Interrupts:
     def _take(self, number: int, frame: FrameType | None) -> None:
         self.last = signal.Signals(number)
         if number == signal.SIGHUP:
-            # A terminal that goes says so twice, through its shell and by itself.
+            # A closing terminal sends SIGHUP twice, through its shell and itself.
             self.ask()
             return
         self.count += 1
@@ -76,11 +76,11 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def ask(self) -> None:
-        """Somebody wants the run to end, as by a first Ctrl-C; asking again makes it no quicker."""
+        """Ask for the end of the run, like a first Ctrl-C; asking again does not speed it up."""
         self.count = max(self.count, 1)
 
     def check(self) -> None:
-        """Between two pieces of work: end here when somebody wants that.
+        """End here, between two pieces of work, if somebody asked for it.
 
         Raises:
             Interrupted: a signal came.
@@ -101,9 +101,9 @@ class Interrupts:
 
 @contextmanager
 def postponed() -> Iterator[None]:
-    """Within it signals wait: what is begun is done whole, and then they are heard.
+    """Delay signals within this context, so that what was started is finished first.
 
-    An error is not hidden behind them: it ends things as well.
+    An error is still raised: it ends things as well.
     """
     with Interrupts() as heard:
         yield

@@ -1,4 +1,4 @@
-"""What whoever watches a run is told."""
+"""The events that those who watch a run receive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Observer(Protocol):
-    """Told of each thing as it happens; must return quickly, as the records wait meanwhile."""
+    """Receives events as they happen; must return quickly, because the records wait for it."""
 
     def on_step_begin(self, step: Step) -> None:
         """A step is about to connect."""
@@ -25,20 +25,20 @@ class Observer(Protocol):
         """Another second has passed."""
 
     def on_step_end(self, step: Step, result: StepResult) -> None:
-        """The step is over, and on the disk."""
+        """The step is over, and on disk."""
 
     def on_more_steps(self, number: int) -> None:
         """So many steps beyond the plan will follow."""
 
     def on_note(self, text: Message) -> None:
-        """Something that a reader should know."""
+        """There is something that a reader should know."""
 
 
 class LoadObserver(Protocol):
-    """Told how far a bulk load has come."""
+    """Receives the progress of a bulk load."""
 
     def on_progress(self, progress: LoadProgress) -> None:
         """Another second has passed."""
 
     def on_stalled(self, stalled: LoadStalled) -> None:
-        """A statement does not come on."""
+        """A statement makes no progress."""

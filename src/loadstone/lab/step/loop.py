@@ -16,14 +16,14 @@ from loadstone.model.target import Target
 from loadstone.runs.errors import StoreError
 
 MOST_REPEATS = 3
-"""How often one step is measured again after it was lost to something that is not the server's."""
+"""How often a step is measured again after a loss that was not the server's fault."""
 
 Planned = TypeVar("Planned")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A step that is over."""
+    """A finished step."""
 
     result: StepResult
     targets: tuple[Target, ...]
@@ -31,25 +31,25 @@ class Measured:
 
 
 class StepSource(Protocol[Planned]):
-    """Which steps there are, and how each is measured."""
+    """Chooses the steps, and measures each."""
 
     def following(self, done: Sequence[StepResult]) -> Planned | None:
-        """The step after these, which is the same list each time; `None` where there is none."""
+        """The step after these; `None` after the last one. `done` is the same list each time."""
 
     def measure(self, planned: Planned) -> Measured:
-        """Drive it.
+        """Drive a step.
 
         Raises:
             LoadstoneError: it cannot be driven, and ends the run.
         """
 
     def outcome(self, done: Sequence[StepResult]) -> Found:
-        """What was looked for and found; `None` where nothing was looked for."""
+        """The result of the search; `None` if nothing was searched for."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that is over: its result, and the error that ended it before its time."""
+    """A finished run: its result, and the error that ended it early, if any."""
 
     result: Result
     error: LoadstoneError | None = None
@@ -58,9 +58,9 @@ class Outcome:
 def drive_steps(
     source: StepSource[Planned], lab: Lab, before: Sequence[StepResult] = ()
 ) -> Outcome:
-    """Drive all steps; one that fails or is stopped is the last.
+    """Drive all steps; the first that fails or is stopped is the last.
 
-    `before`: those of a run that is taken up.
+    `before`: the steps of a run that is continued.
 
     Raises:
         StoreError: the run cannot be written any more; what was written is kept.
@@ -87,7 +87,7 @@ def drive_steps(
 def _drive(
     source: StepSource[Planned], lab: Lab, done: list[StepResult]
 ) -> tuple[StepState, LoadstoneError | None]:
-    """`done` grows by each step that is finished."""
+    """Drive the steps and append each finished one to `done`."""
     while (planned := source.following(done)) is not None:
         if lab.interrupts.asked:
             return "stopped", None
@@ -101,10 +101,10 @@ def _drive(
 
 
 def _measure_unless_lost(source: StepSource[Planned], planned: Planned, lab: Lab) -> Measured:
-    """One step, and once more where it was lost to what is not the server's.
+    """Measure one step, and again if it was lost to something that is not the server's fault.
 
-    A step's number says which part it plays, so it keeps its number, and what was lost is
-    discarded, as in a run that is taken up.
+    The step's number is part of its meaning, so it keeps it, and the lost measurement is discarded,
+    as in a run that is continued.
     """
     for _ in range(MOST_REPEATS):
         measured = source.measure(planned)

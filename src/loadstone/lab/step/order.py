@@ -1,4 +1,4 @@
-"""The steps of a plain run: all known before, or each as a search asks for it."""
+"""The steps of a plain run: all known in advance, or each chosen by a search."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from loadstone.model.search import SearchOutcome
 
 
 class Steps(Protocol):
-    """Which step comes next, and what came of them all together."""
+    """Chooses the next step, and summarises all of them."""
 
     planned: int | None
-    """How many there are; `None` where that follows from what they show."""
+    """The number of steps; `None` if it depends on their results."""
 
     def following(self, done: Sequence[StepResult]) -> Step | None:
         """The step after these; `None` when there is none."""
 
     def outcome(self, done: Sequence[StepResult]) -> SearchOutcome | None:
-        """What was looked for and found; `None` where nothing was looked for."""
+        """The result of the search; `None` if nothing was searched for."""
 
 
 class InOrder:
-    """Steps that are all known before."""
+    """Steps that are all known in advance."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
         self.planned: int | None = len(steps)
 
     def following(self, done: Sequence[StepResult]) -> Step | None:
-        """The next of them."""
+        """The next step in the list."""
         return self._steps[len(done)] if len(done) < len(self._steps) else None
 
     def outcome(self, done: Sequence[StepResult]) -> None:
-        """Nothing was looked for."""
+        """There is no search, so there is no result of one."""
 
 
 class Level(Protocol):
-    """What a search wants to be tried."""
+    """A level that a search wants to try."""
 
     @property
     def concurrency(self) -> int:
@@ -53,13 +53,13 @@ class Level(Protocol):
 
 
 Choose = Callable[[Sequence[StepResult]], Level | None]
-"""The next level after the steps so far; handed in by whoever knows how to search."""
+"""Returns the next level after the steps so far; provided by the search."""
 
 Conclude = Callable[[Sequence[StepResult]], SearchOutcome]
 
 
 class Searching:
-    """Each step follows from what those before it showed."""
+    """Steps that a search derives from the results of those before."""
 
     planned: int | None = None
 
@@ -82,7 +82,7 @@ class Searching:
         )
 
     def outcome(self, done: Sequence[StepResult]) -> SearchOutcome:
-        """What the steps so far show."""
+        """The result of the steps so far."""
         return self._conclude(done)
 
 
@@ -91,7 +91,7 @@ def _is_at(step: StepResult, level: Level) -> bool:
 
 
 def steps_of(plan: Plan) -> tuple[Step, ...]:
-    """The ladder once for each repeat, every second time backwards.
+    """The ladder once for each repeat, in reverse order every second time.
 
     In ABBA order a slow drift of server or machine adds the same to every level.
     """
@@ -126,11 +126,11 @@ class OfPlan:
         return self._steps.following(done)
 
     def measure(self, planned: Step) -> Measured:
-        """Look once more at what was found when the run began, and drive the step."""
+        """Confirm that the targets are as they were when the run began, and drive the step."""
         for note in self._lab.confirm() if self._lab.confirm else ():
             self._lab.note(note)
         return Measured(drive_step(self._plan, planned, self._lab), self._plan.targets)
 
     def outcome(self, done: Sequence[StepResult]) -> SearchOutcome | None:
-        """What a search found."""
+        """The result of the search."""
         return self._steps.outcome(done)

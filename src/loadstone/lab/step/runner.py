@@ -47,28 +47,28 @@ _FIRST_SERVER = SourceName(role="server")
 
 
 class Truncated(Protocol):
-    """How many leading seconds a rule leaves out, and whether the series ever settled."""
+    """How many leading seconds a rule drops, and whether the series ever settled."""
 
     @property
     def leave_out(self) -> int:
-        """Seconds."""
+        """Leading seconds to drop."""
 
     @property
     def settled(self) -> bool | None:
-        """`None` when not evaluated."""
+        """Whether the series settled; `None` when not evaluated."""
 
     @property
     def rule(self) -> str:
-        """Its name."""
+        """The rule's name."""
 
 
 Settle = Callable[[Sequence[float], Sequence[float] | None], Truncated]
-"""The rule of `--warmup auto`, over the events a second and, where they are known, the pages read
-into the first server's buffer pool in the same seconds; handed in by whoever knows rules."""
+"""The rule of `--warmup auto`, over the events per second and, where known, the pages read into the
+first server's buffer pool in the same seconds; provided by a layer that knows rules."""
 
 
 Start = Callable[[str], engine.Steerable]
-"""Begins a step, from its document for the engine."""
+"""Starts a step from its document for the engine."""
 
 
 def _never(step: StepResult) -> bool:
@@ -77,7 +77,7 @@ def _never(step: StepResult) -> bool:
 
 @dataclass(frozen=True)
 class Lab:
-    """What a run is run with."""
+    """Everything that a run's steps share."""
 
     endpoints: tuple[Endpoint, ...]
     recorder: Recorder
@@ -85,40 +85,40 @@ class Lab:
     interrupts: Interrupts
     settle: Settle
     sampling: Sampling | None = None
-    """What server and hosts say meanwhile; `None`: nobody looks."""
+    """Samples servers and hosts during the run; `None`: nothing is sampled."""
 
     conditions: Conditions | None = None
-    """Of the steps, where they are other than the run's."""
+    """Conditions of the steps, where they differ from the run's."""
 
     may_change: bool = True
-    """Whether whoever watches may change rate and users of a running step."""
+    """Whether rate and users of a running step may be changed from the live page."""
     confirm: Callable[[], Sequence[Message]] | None = None
-    """Looks once more, right before each step, at what was found when the run began; raises
-    `LoadstoneError` where that has changed. `None`: nothing that matters can change."""
+    """Checks right before each step that the targets are as they were when the run began; raises
+    `LoadstoneError` if they are not. `None`: nothing that matters can change."""
 
     protector: Protector | None = None
-    """Who sees that nobody is harmed; `None`: nobody does."""
+    """Keeps the load from harming others; `None`: there is no protection."""
 
     start: Start = engine.start
-    """The engine of this machine, or several of others."""
+    """Starts steps on the engine of this machine, or on several other machines."""
 
     drives_again: Callable[[StepResult], bool] = _never
-    """Whether a step that has failed is driven once more, rather than ending the run."""
+    """Whether a failed step is driven again instead of ending the run."""
 
     def look(self, step: Step) -> StepSampling | None:
-        """What is looked at beside a step."""
+        """What is sampled along with a step."""
         if self.sampling is None:
             return None
         return StepSampling(step, self.recorder, self.sampling, self.endpoints[0])
 
     def close(self) -> None:
-        """Let go of the samplers and of the folder."""
+        """Release the samplers and the folder."""
         if self.sampling:
             self.sampling.close()
         self.recorder.close()
 
     def note(self, text: Message, step: Step | None = None) -> None:
-        """Keep a sentence, and show it."""
+        """Store a note, and show it."""
         self.recorder.note(text, step)
         self.observer.on_note(text)
 
@@ -130,7 +130,7 @@ class Lab:
 
 
 def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
-    """One step, from its first connection to its row in the result."""
+    """Drive one step, from its first connection to its row in the result."""
     settles = isinstance(plan.warmup, WarmupAuto)
     watched = _Watched(step, lab, looking=lab.look(step), settles=settles)
     lab.observer.on_step_begin(step)
@@ -139,7 +139,7 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
     if watched.looking:
         watched.looking.begin()
     with watched.protected(plan.drive.idle):
-        # What is met before any load of ours lets none begin.
+        # A condition that is already met without our load keeps the step from starting.
         if not lab.interrupts.asked:
             _drive(plan, watched)
     watched.end_looking()
@@ -158,7 +158,7 @@ def drive_step(plan: Plan, step: Step, lab: Lab) -> StepResult:
 
 
 def _drive(plan: Plan, watched: _Watched) -> None:
-    """From the step's first connection to its last record."""
+    """Drive the step from its first connection to its last record."""
     step, lab = watched.step, watched.lab
     job = lab.start(step_document(plan, step, lab.endpoints))
     wishes = Wishes(lab.recorder.folder)
@@ -167,7 +167,7 @@ def _drive(plan: Plan, watched: _Watched) -> None:
 
 
 def keep_verdicts(step: Step, lab: Lab) -> None:
-    """Compare what a step's generator was told of its entries with what the targets have of them.
+    """Compare the entries that a step's generator knows of with those that the targets have.
 
     A target that does not answer now may be asked later: that is noted, and ends nothing.
     """
@@ -202,35 +202,36 @@ def _lost(generator: GeneratorState) -> Message:
 
 @dataclass
 class _Watched:
-    """A step's records on their way into the folder and to the observer."""
+    """Passes a step's records on to the folder and to the observer."""
 
     step: Step
     lab: Lab
     end: End | None = None
     cut_off: Outage | None = None
     settles: bool = False
-    """Whether it is to be judged when the load has settled: nothing else needs its seconds, and a
-    step may have very many."""
+    """Whether a rule decides when the load has settled: only that needs the seconds, and a step may
+    have very many."""
     seconds: list[tuple[float, float, float]] = field(default_factory=list)
     looking: StepSampling | None = None
     steering: Steering | None = None
     watch: Watch | None = None
     is_held: bool = False
-    """No event begins for now."""
+    """Whether new events are held back now."""
     was_held: bool = False
-    """So it was at some moment since the last second's end."""
+    """Whether events were held back at any moment since the end of the last second."""
     is_changed: bool = False
-    """The load is not the one that was asked for any more."""
+    """Whether the load differs from the requested one."""
     load_began_s: float = 0.0
     pool_reads: list[tuple[float, float]] = field(default_factory=list)
-    """Pages a second that the first server read, by the middle of the time since the load began."""
+    """Pages per second that the first server read, each with the middle of its interval in seconds
+    since the load began."""
 
     @contextmanager
     def protected(self, idle: int) -> Iterator[None]:
         """Watch that nobody is harmed, from before the load to its end.
 
         Raises:
-            ConditionError, TargetError: what was asked for cannot be watched.
+            ConditionError, TargetError: a requested condition cannot be watched.
         """
         lab, protector = self.lab, self.lab.protector
         if protector:
@@ -251,7 +252,7 @@ class _Watched:
                 self.watch.close()
 
     def keep_what_was_seen(self) -> None:
-        """What the samplers have told meanwhile, and whoever watches."""
+        """Store what the samplers and the watch have reported since."""
         self._take_seen(self.looking.keep() if self.looking else ())
         if self.end is not None:
             return
@@ -261,7 +262,7 @@ class _Watched:
             self._spare(self.watch)
 
     def _spare(self, watch: Watch) -> None:
-        """End the load, hold it back or let it go on, as what is watched wants it."""
+        """End the load, hold it back or let it continue, as the watched conditions require."""
         for line in watch.look():
             self._say(line)
         if self.lab.interrupts.asked:
@@ -307,7 +308,7 @@ class _Watched:
 
     @property
     def _load_s(self) -> float:
-        """Seconds since the load's begin; 0 before it."""
+        """Seconds since the start of the load; 0 before it."""
         if not self.load_began_s:
             return 0.0
         return round(time.monotonic() - self.lab.recorder.began - self.load_began_s, 3)
@@ -333,7 +334,7 @@ class _Watched:
         self.lab.note(text, self.step)
 
     def end_looking(self) -> None:
-        """What they tell once all load is over."""
+        """Store what the samplers report after all load is over."""
         if self.looking:
             self._take_seen(self.looking.end(hurried=lambda: self.lab.interrupts.asked_again))
 
@@ -396,7 +397,7 @@ class _Watched:
 
     @property
     def state(self) -> StepState:
-        """A step whose end nobody waited for was stopped; one whose target is gone has failed."""
+        """The step's state: stopped if nobody waited for its end, failed if its target is gone."""
         if self.end and self.end.reason == "finished" and self.cut_off:
             return "failed"
         return self.end.reason if self.end else "stopped"
@@ -424,7 +425,7 @@ class _Watched:
         )
 
     def _reads_of(self, seconds: Sequence[tuple[float, float, float]]) -> list[float] | None:
-        """Those of each second; `None` where one of them was not seen."""
+        """The pages read in each second; `None` if one of the seconds was not sampled."""
         found: list[float] = []
         for from_s, to_s, _ in seconds:
             inside = [rate for middle, rate in self.pool_reads if from_s <= middle < to_s]

@@ -1,4 +1,4 @@
-"""What is looked at beside a step's load: samplers each second, hot spots before and after."""
+"""Samples servers and hosts each second of a step's load, and hot spots before and after it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from loadstone.runs.recorder import Recorder
 _SERVER = SourceName(role="server")
 
 _LEAVING_S = 3.0
-"""How long a server is waited for that has thousands of connections to close."""
+"""Seconds to wait for a server that has thousands of connections to close."""
 
 _LOOK_AGAIN_S = 0.1
 
@@ -30,47 +30,47 @@ def _never() -> bool:
 
 @dataclass
 class StepSampling:
-    """One step's; a source that is lost costs no record of the load."""
+    """Samples one step; losing a source costs no record of the load."""
 
     step: Step
     recorder: Recorder
     sampling: Sampling
     server: Endpoint
-    """The first target's, which is asked where it spent the step."""
+    """The first target's server, whose hot spots are read."""
 
     _before: Snapshot | None = None
     _connections: float = 0.0
     _versions: Mapping[str, str] = field(default_factory=dict)
-    """Of the servers when the step began, by their names."""
+    """Versions of the servers when the step began, by name."""
 
     def begin(self) -> None:
-        """Read all sources before any load, so that what they count from there on is the step's."""
+        """Read all sources before any load, so that their counters start with the step."""
         self._before = samplers_of(self.server.target).snapshot(self.server)
         self.sampling.mark()
         for seen in self.sampling.taken():
             if isinstance(seen, SourceState):
                 self.recorder.observed(self.step, seen)
-        # For whoever looks at the step while it runs; they are told again when it is over.
+        # For viewers of the running step; the facts are stored again at its end.
         self.recorder.source_facts(self.step, self.sampling.facts())
         self._connections = self._connected()
         self._versions = self._versions_now()
 
     def align(self) -> None:
-        """The load begins now: the seconds that are read are the load's."""
+        """Align the sampled seconds with those of the load, which starts now."""
         self.sampling.align(time.monotonic())
 
     def keep(self) -> list[Seen]:
-        """Put into the run what the samplers have told since, and say it."""
+        """Store in the run what the samplers have reported since, and return it."""
         taken = self.sampling.taken()
         for seen in taken:
             self.recorder.observed(self.step, seen)
         return taken
 
     def end(self, *, drove: bool = True, hurried: Callable[[], bool] = _never) -> list[Seen]:
-        """Read them once more, after all load, and say what was told.
+        """Read the sources once more after all load, and return what they reported.
 
-        `drove`: the load was ours, and leaves now. `hurried`: somebody does not want to wait for
-        servers that do not answer.
+        `drove`: the load was ours, and its connections close now. `hurried`: somebody does not want
+        to wait for servers that do not answer.
         """
         if not hurried():
             self.sampling.mark()
@@ -86,7 +86,7 @@ class StepSampling:
         return told
 
     def _note_other_versions(self) -> None:
-        """A server may have been replaced while its users waited to come back."""
+        """Note versions that changed: a server may have been replaced during an outage."""
         now = self._versions_now()
         for name, before in self._versions.items():
             after = now.get(name, before)
@@ -101,14 +101,14 @@ class StepSampling:
                 self.recorder.note(said, self.step)
 
     def _versions_now(self) -> dict[str, str]:
-        """As the servers said when they were last connected to."""
+        """The versions that the servers reported at the latest connection."""
         told = self.sampling.facts().items()
         return {name: facts[VERSION] for name, facts in told if VERSION in facts}
 
     def _wait_for_the_last_to_leave(self, hurried: Callable[[], bool]) -> None:
-        """Until the server has done with the step's connections.
+        """Wait until the server has closed the step's connections.
 
-        What one of them did is missing in the sums of MySQL while it is on its way out.
+        MySQL's sums lack the work of a connection that is still closing.
         """
         deadline = time.monotonic() + _LEAVING_S
         while self._connected() > self._connections and time.monotonic() < deadline:
@@ -118,5 +118,5 @@ class StepSampling:
             self.sampling.mark()
 
     def _connected(self) -> float:
-        """Connections of the first target's server; none where it does not tell."""
+        """Connections to the first target's server; 0 if it does not say."""
         return self.sampling.gauge(_SERVER, "threads_connected") or 0.0

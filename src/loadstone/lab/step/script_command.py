@@ -1,4 +1,4 @@
-"""A command of a script that drives no events: `prepare`, `cleanup`, or one of its own."""
+"""Runs a command of a script that drives no events: `prepare`, `cleanup`, or one of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_SHARDS = 64
 def command_plan(
     workload: WorkloadSpec, targets: Sequence[Target], users: int, drive: Drive
 ) -> Plan:
-    """So many users carry the command out, for as long as it takes."""
+    """A plan in which that many users run the command, for as long as it takes."""
     # As many threads as with sysbench: such commands build rows, and sleep.
     shards = min(users, _MOST_SHARDS)
     return Plan(
@@ -40,7 +40,7 @@ def run_command(
     take: Callable[[StepRecord], bool],
     interrupts: Interrupts,
 ) -> None:
-    """Hand each record of the command to `take`, until it says that this was the last one.
+    """Hand each record of the command to `take`, until it returns that this was the last one.
 
     Raises:
         EngineError: as `follow`.

@@ -1,13 +1,14 @@
-"""How a load is cut over this machine's processors."""
+"""Divides a load among this machine's processors."""
 
 from __future__ import annotations
 
 import os
 
 USERS_A_SHARD = 16
-"""Measured with `loadstone run`: below it a second event loop costs more than it saves."""
+"""Users per shard, measured with `loadstone run`: with fewer, a second event loop costs more than
+it saves."""
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0))

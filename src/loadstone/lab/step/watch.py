@@ -1,4 +1,4 @@
-"""Looks at a server that somebody else drives: the samplers of a run, without load of ours."""
+"""Samples a server that somebody else drives, without any load of ours."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import Settled
 
 METHOD = "watched"
-"""The window's method: all that was seen, as nobody knows what the load does."""
+"""The window's method: everything that was sampled, as the load is not known."""
 
 OnSeen = Callable[[Seen], None]
 
 
 def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
-    """One step of looking, until its duration is over or somebody asks for its end.
+    """Sample for one step, until its duration is over or somebody asks for its end.
 
     Raises:
         StoreError: the run cannot be written any more; what was written is kept.
@@ -41,7 +41,7 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
             time.sleep(POLL_S)
             for seen in looking.keep():
                 on_seen(seen)
-            # There is no load of ours that anybody could change.
+            # Only a stop is possible: there is no load of ours to change.
             if any(isinstance(wish, StopRun) for wish in wishes.look()):
                 lab.interrupts.ask()
         ended = time.monotonic()

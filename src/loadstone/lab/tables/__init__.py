@@ -1,1 +1,1 @@
-"""Tables of a target: found, loaded, inspected and checked."""
+"""Finds, loads, inspects and checks the tables of a target."""

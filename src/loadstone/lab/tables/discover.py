@@ -1,4 +1,4 @@
-"""The tables that a workload finds on a target: how many there are, and how large."""
+"""Finds the tables of a workload on a target: how many there are, and how large."""
 
 from __future__ import annotations
 
@@ -20,49 +20,50 @@ from loadstone.servers.guard import Consent, ListedTable, SchemaState, check_wri
 from loadstone.workloads.templates.writes import check_writes_of_template
 
 BESIDE: dict[Layout, tuple[Numbered, ...]] = {"hot": ("products", "orders")}
-"""Tables that are made along with those of a layout, as many as of it."""
+"""Tables that are created together with those of a layout, in the same number."""
 
 _COUNT_LIMIT_S = 3.0
 
 
 class Wanted(Frozen):
-    """What a workload needs; `None` where it takes what is there."""
+    """What a workload needs; `None` means whatever the target has."""
 
     workload: str
-    """Its name, or the path of its file."""
+    """The workload's name, or the path of its file."""
 
     layout: Layout
     names: tuple[str, ...] = ()
-    """Of the tables of a template."""
+    """Names of a template's tables."""
 
     effects: tuple[StatementEffect, ...] = ()
-    """Of the statements of a template, where the server does not keep them from writing."""
+    """Effects of a template's statements, where the server does not keep them from writing."""
 
     tables: int | None = None
     table_size: int | None = None
     warehouses: int | None = None
     users: int = 1
     beside: tuple[Numbered, ...] = ()
-    """Layouts whose tables it needs as well, under the same numbers."""
+    """Layouts whose tables the workload needs as well, under the same numbers."""
     writes: bool = False
-    """Whether it changes rows: then its tables must be such as it would make."""
+    """Whether it changes rows: then its tables must have exactly the layout that it would
+    create."""
     consent: Consent = Consent()
-    """What speaks for writing where tables of others are near."""
+    """The consent to write where tables of others are near."""
 
 
 class Data(Frozen):
-    """What the workload will use, and where that is not what is there."""
+    """The data that the workload will use, with notes where it differs from what is there."""
 
     tables: int
     table_size: int
     warehouses: int = 0
-    """Of `tpcc`."""
+    """Number of warehouses of `tpcc`."""
 
     notes: tuple[Message, ...] = ()
 
 
 def table_name(layout: Layout, number: int) -> str:
-    """The name that workloads of this layout use."""
+    """The table's name for this layout and number."""
     if layout == "tpcc":
         return tpcc_tables.NAMES[number - 1]
     assert layout != "template", "its file has the names of its tables"
@@ -70,7 +71,7 @@ def table_name(layout: Layout, number: int) -> str:
 
 
 def needed_beside(layout: Layout, options: Mapping[str, OptionValue]) -> tuple[Numbered, ...]:
-    """A sale reads a product's page and adds an order; its update alone needs neither."""
+    """The further layouts that are needed: a sale reads a product's page and adds an order."""
     return BESIDE.get(layout, ()) if options.get("sale", True) else ()
 
 
@@ -78,7 +79,7 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
     """Look for the tables.
 
     Raises:
-        GuardError: it writes, and they or their neighbours may be somebody's.
+        GuardError: the workload writes, and the tables or their neighbours may be somebody's.
         TargetError: schema or tables are missing, or not fully loaded; the hint is the command
             that makes them.
     """
@@ -113,10 +114,10 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
 def tables_for(
     connection: Connection, target: Target, wanted: Wanted
 ) -> tuple[SchemaState, list[TableFacts]]:
-    """The schema as it is now, and its tables that the workload can use, in their order.
+    """The schema as it is now, and the tables in it that the workload can use, in order.
 
     Raises:
-        GuardError: it writes, and they or their neighbours may be somebody's.
+        GuardError: the workload writes, and the tables or their neighbours may be somebody's.
         TargetError: schema or tables are missing.
     """
     schema = target.database or ""
@@ -134,7 +135,7 @@ def tables_for(
     if wanted.writes and wanted.layout != "template":
         check_writes(state, (), wanted.workload, wanted.consent)
     if wanted.layout == "tpcc":
-        # Their names are nobody else's, and what is missing is told with their number.
+        # Nobody else uses their names, and the caller reports missing ones.
         return state, [table for table in state.tables if table.layout == "tpcc"]
     if wanted.layout == "template":
         return state, _tables_of_template(target, wanted, state)
@@ -142,7 +143,7 @@ def tables_for(
     needed = wanted.tables or (wanted.users if wanted.layout == "bulk" else 1)
     if len(there) < needed:
         if wanted.writes:
-            # It would be written to, were it not for its columns.
+            # A table of that name would be written to if it had the right columns.
             following = table_name(wanted.layout, len(there) + 1)
             named = [table for table in state.tables if table.name == following]
             check_writes(state, named, wanted.workload, wanted.consent)
@@ -209,7 +210,7 @@ def _find_warehouses(
 
 
 def _tables_of_template(target: Target, wanted: Wanted, state: SchemaState) -> list[TableFacts]:
-    """Those of the file, all of them there; none where it has no tables of its own."""
+    """The template's tables, all of which exist; empty if it has none."""
     used = [table for table in state.tables if table.name in wanted.names]
     if wanted.writes:
         check_writes(state, used, wanted.workload, wanted.consent)
@@ -231,14 +232,14 @@ def _tables_of_template(target: Target, wanted: Wanted, state: SchemaState) -> l
 def _data_of_template(
     target: Target, wanted: Wanted, state: SchemaState, used: Sequence[TableFacts]
 ) -> Data:
-    """How many rows they have now is not asked: the file says which rows its users choose."""
+    """The data of a template; rows are not counted, as its file says which ones users choose."""
     refuse_unfinished(target, wanted, state, used)
     loaded = [line.rows for line in state.listed for table in used if line.is_of(table)]
     return Data(tables=max(len(used), 1), table_size=max(loaded, default=1) or 1)
 
 
 def numbered_tables(tables: Sequence[TableFacts], layout: Numbered) -> list[TableFacts]:
-    """Those of the layout, from number 1 up to the first gap."""
+    """The tables of the layout, from number 1 up to the first gap."""
     columns = tuple(name for name, _ in KNOWN_LAYOUTS[layout])
     by_number: dict[int, TableFacts] = {}
     for table in tables:
@@ -254,10 +255,10 @@ def numbered_tables(tables: Sequence[TableFacts], layout: Numbered) -> list[Tabl
 def refuse_unfinished(
     target: Target, wanted: Wanted, state: SchemaState, used: Sequence[TableFacts]
 ) -> None:
-    """See that no table is measured which a load has not finished.
+    """Refuse to measure tables whose load is not finished.
 
     Raises:
-        TargetError: one is; the hint is the command that goes on with the load.
+        TargetError: a table is unfinished; the hint is the command that continues the load.
     """
     for table in used:
         for line in state.listed:
@@ -303,7 +304,7 @@ def _size(
     state: SchemaState,
     there: Sequence[TableFacts],
 ) -> tuple[int, tuple[Message, ...]]:
-    if wanted.layout in ("bulk", "ledger"):  # they begin empty, and draw no keys
+    if wanted.layout in ("bulk", "ledger"):  # they start empty, and draw no keys
         return wanted.table_size or 1, ()
     rows = {table.name: _rows(connection, target, state, table) for table in there}
     smallest = min(rows, key=lambda name: rows[name])
@@ -340,7 +341,7 @@ def _size(
 
 
 def _rows(connection: Connection, target: Target, state: SchemaState, table: TableFacts) -> int:
-    """As it was loaded, where Loadstone did; else as many as there are."""
+    """The number of rows: as loaded if Loadstone loaded the table, else counted."""
     for line in state.listed:
         if line.state == "ready" and line.is_of(table):
             return line.rows
@@ -377,13 +378,13 @@ def _missing(
 def _same_prepare_command(
     target: Target, wanted: Wanted, state: SchemaState, unfinished: ListedTable
 ) -> str:
-    """What goes on with a load: the tables, rows and seed that were asked for then."""
+    """The command that continues a load, with its original tables, rows and seed."""
     alike = {"layout": unfinished.layout, "rows": unfinished.rows, "seed": unfinished.seed}
     tables = sum(
         {"layout": line.layout, "rows": line.rows, "seed": line.seed} == alike
         for line in state.listed
     )
-    rows = unfinished.rows or None  # bulk tables are made empty
+    rows = unfinished.rows or None  # bulk tables are created empty
     of_then = wanted.model_copy(update={"tables": tables, "table_size": rows})
     if unfinished.layout == "template":
         of_then = wanted
@@ -394,7 +395,7 @@ def _same_prepare_command(
 
 
 def _prepare_command(target: Target, wanted: Wanted, tables: int | None = None) -> str:
-    """What makes the tables, ready to be copied; the password comes from where it came before."""
+    """The command that makes the tables, ready to be copied, with the same password source."""
     words = ["loadstone", "prepare"]
     if wanted.layout != "sbtest":
         words.append(wanted.workload)

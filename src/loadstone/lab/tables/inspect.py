@@ -1,4 +1,4 @@
-"""Looks at the targets before any load: what would fail later is said now, in one line."""
+"""Examines the targets before any load, so that what would fail later is reported first."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from loadstone.servers.facts import ServerFacts
 
 _DESCRIPTORS_BESIDE_USERS = 64
 _STATEMENTS_A_TABLE = {"oltp_read_write": 9, "oltp_read_only": 5, "oltp_write_only": 4}
-# Of each connection: 34, and one for each of the ten districts.
+# On each connection: 34, and one for each of the ten districts.
 _STATEMENTS_OF_TPCC = 44
 _SECRET_WORDS = ("password", "passphrase", "secret", "_auth", "token", "credential")
 
 
 class InspectedTarget(Frozen):
-    """What was found at one target."""
+    """Facts about one target."""
 
     endpoint: Endpoint
     facts: ServerFacts
     data: Data
     connect_s: float | None = None
-    """How long another connection may take; `None` for a server that is made up."""
+    """Seconds that another connection may take; `None` for an imaginary server."""
     wanted: Wanted | None = None
     """The tables that were looked for, if any were."""
 
@@ -47,7 +47,7 @@ def inspect_target(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Insp
 
     Raises:
         GuardError: the workload writes, and the tables or their neighbours may be somebody's.
-        TargetError: it cannot be reached, refuses the login, or has no such tables.
+        TargetError: the target cannot be reached, refuses the login, or has no such tables.
     """
     target = endpoint.target
     with connect(endpoint, Timeouts(connect_s=timeout_s), database=None) as connection:
@@ -59,10 +59,10 @@ def inspect_target(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> Insp
 
 
 def confirm_all(looked: Sequence[InspectedTarget]) -> None:
-    """`confirm_tables` of all targets that are written to.
+    """Call `confirm_tables` for all targets that are written to.
 
     Raises:
-        GuardError, TargetError: as that.
+        GuardError, TargetError: as `confirm_tables`.
     """
     for one in looked:
         if one.wanted and one.wanted.writes:
@@ -70,18 +70,18 @@ def confirm_all(looked: Sequence[InspectedTarget]) -> None:
 
 
 def confirm_tables(endpoint: Endpoint, wanted: Wanted) -> None:
-    """See, right before a load, that the tables which it writes to are still such as it makes.
+    """Check, right before a load, that the tables which it writes to are unchanged.
 
     Raises:
-        GuardError: somebody has put others in their place since they were looked at.
-        TargetError: it cannot be reached, or they are gone.
+        GuardError: somebody has replaced the tables since they were examined.
+        TargetError: the target cannot be reached, or the tables are gone.
     """
     with connect(endpoint, database=None) as connection:
         tables_for(connection, endpoint.target, _consenting(wanted, endpoint))
 
 
 def _consenting(wanted: Wanted, endpoint: Endpoint) -> Wanted:
-    """A throwaway server holds nobody's data."""
+    """Add consent for a throwaway server, which holds nobody's data."""
     if not is_throwaway(endpoint):
         return wanted
     consent = wanted.consent.model_copy(update={"sandbox": True})
@@ -92,7 +92,7 @@ def look_at_server(endpoint: Endpoint) -> InspectedTarget:
     """Log in, whatever tables there are.
 
     Raises:
-        TargetError: it cannot be reached, or refuses the login.
+        TargetError: the target cannot be reached, or refuses the login.
     """
     with connect(endpoint, database=None) as connection:
         facts = family_of(endpoint.target).describe_server(connection, endpoint.target)
@@ -100,7 +100,7 @@ def look_at_server(endpoint: Endpoint) -> InspectedTarget:
 
 
 def common_data(looked: Sequence[InspectedTarget]) -> Data:
-    """What users spread over several targets can all use."""
+    """The data that users spread over several targets can all use."""
     notes = [note for one in looked for note in one.data.notes]
     sizes = {(one.data.tables, one.data.table_size, one.data.warehouses) for one in looked}
     if len(sizes) > 1:
@@ -116,13 +116,13 @@ def common_data(looked: Sequence[InspectedTarget]) -> Data:
 
 
 def observable(looked: InspectedTarget) -> Observable:
-    """The target as whoever reads its counters wants it."""
+    """The target in the form that the samplers need."""
     facts = looked.facts
     return Observable(looked.endpoint, facts.variables, facts.uptime_s)
 
 
 def common_device(looked: Sequence[InspectedTarget]) -> str | None:
-    """The device that the data of all these servers lies on; `None`: several, or none of ours."""
+    """The device with the data of all these servers; `None`: several, or none of this machine."""
     devices = {_device(one) for one in looked}
     return devices.pop() if len(devices) == 1 else None
 
@@ -132,7 +132,7 @@ def _device(looked: InspectedTarget) -> str | None:
     target = looked.endpoint.target
     found = find_server_process(target, variables, looked.facts.uptime_s)
     ours = looked.endpoint.credentials.source.startswith("sandbox ")
-    if found is None and not ours:  # its folder's name means nothing here
+    if found is None and not ours:  # the name of its folder means nothing here
         return None
     return data_device(variables.get("datadir") or None, found.pid if found else None)
 
@@ -140,7 +140,7 @@ def _device(looked: InspectedTarget) -> str | None:
 def check(
     plan: Plan, looked: Sequence[InspectedTarget], *, writes: bool, observed: bool = False
 ) -> list[Message]:
-    """Whether the whole ladder fits; what only may become a problem comes back as notes.
+    """Check that the whole ladder fits; returns notes about what may become a problem.
 
     Raises:
         TargetError: it does not fit.
@@ -170,10 +170,10 @@ def check(
 
 
 def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
-    """Tell one connection what each is told before its first event.
+    """Run on one connection the session statements that each connection of the load will run.
 
     Raises:
-        TargetError: the server refuses it; names the option and gives the server's words.
+        TargetError: the server refuses one; the error names the option and quotes the server.
     """
     family = family_of(endpoint.target)
     with connect(endpoint, Timeouts(connect_s=timeout_s)) as connection:
@@ -189,13 +189,9 @@ def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:
 
 
 def check_connections(looked: InspectedTarget, users: int, beside: int = 0, idle: int = 0) -> None:
-    """Whether the server takes so many more connections, and those of ours beside them.
+    """Check that the server accepts that many more connections, in addition to our other ones.
 
-    Args:
-        looked: the server.
-        users: one connection each.
-        beside: other connections of ours.
-        idle: connections that say nothing.
+    Each of the users has one connection; the idle ones send nothing.
 
     Raises:
         TargetError: it does not.
@@ -203,7 +199,7 @@ def check_connections(looked: InspectedTarget, users: int, beside: int = 0, idle
     most, connected = looked.facts.max_connections, looked.facts.connected
     if most is None or connected is None:
         return
-    in_use = connected - 1 + beside  # the one that asked is closed before the load begins
+    in_use = connected - 1 + beside  # the connection of the query is closed before the load begins
     if users + idle > most - in_use:
         target = looked.endpoint.target
         told = {
@@ -229,7 +225,7 @@ def check_connections(looked: InspectedTarget, users: int, beside: int = 0, idle
 
 
 def check_descriptors(connections: int) -> None:
-    """Whether this process may open so many sockets; raises its limit as far as it may.
+    """Check that this process may open that many sockets; raises its limit as far as it may.
 
     Raises:
         TargetError: it may not.
@@ -258,7 +254,7 @@ def check_descriptors(connections: int) -> None:
 
 
 def prepared_statements_note(plan: Plan, looked: InspectedTarget, users: int) -> list[Message]:
-    """The arithmetic of the server's limit on prepared statements, where it may be passed."""
+    """A note with the arithmetic of the limit on prepared statements, if it may be exceeded."""
     known = family_of(looked.endpoint.target).words.prepared_limit
     if known is None:
         return []
@@ -290,7 +286,7 @@ def prepared_statements_note(plan: Plan, looked: InspectedTarget, users: int) ->
 
 
 def _prepared_by_a_mix(plan: Plan, known: tuple[str, str], limit: int, users: int) -> list[Message]:
-    """Users without a workload of their own prepare the statements of all that are drawn."""
+    """A note on a mix, whose users prepare the statements of all workloads that they may draw."""
 
     def statements(workload: WorkloadSpec) -> int:
         if workload.warehouses:
@@ -334,7 +330,7 @@ def server_environment(looked: Sequence[InspectedTarget]) -> list[dict[str, Any]
 
 
 def _blanked(name: str, value: str) -> str:
-    """Some variables hold a secret (`wsrep_sst_auth` is user:password); switches do not."""
+    """The value, blanked if the variable holds a secret (`wsrep_sst_auth` is user:password)."""
     has_secret = any(word in name.lower() for word in _SECRET_WORDS)
     harmless = value.upper() in ("", "ON", "OFF", "YES", "NO") or value.isdigit()
     return "***" if has_secret and not harmless else value

@@ -1,7 +1,7 @@
-"""What a server has of the entries that a run's generator knows to be acknowledged.
+"""Compares a server's ledger entries with those that a run's generator knows to be acknowledged.
 
-All is asked in one snapshot of the server, by user; single entries are looked for only where a
-user's numbers do not fit.
+All queries use one snapshot of the server, by user; single entries are searched only where a user's
+numbers do not fit.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from loadstone.servers.facts import TABLE_NAMES
 from loadstone.servers.ledger import Entries, Found
 
 _STATEMENT_S = 3600.0
-"""Counting reads an index of all entries."""
+"""Long, because counting reads an index of all entries."""
 
 _PLACES = 5
-"""So many are named of each kind of trouble."""
+"""How many places are named for each kind of problem."""
 
 _CYCLE = 1000
 _SUM_OF_CYCLE = _CYCLE * (_CYCLE + 1) // 2
 
 
 def amount_of(user: int, number: int) -> int:
-    """What an entry is of, as the engine writes it: 1 to 1000."""
+    """The amount of an entry, as the engine writes it: 1 to 1000."""
     return (user * 31 + number * 17) % _CYCLE + 1
 
 
 def sum_of_amounts(user: int, numbers: int) -> int:
-    """Of the entries 1 to `numbers`: a thousand in a row have each amount once."""
+    """The sum of entries 1 to `numbers`: a thousand in a row have each amount once."""
     cycles, rest = divmod(numbers, _CYCLE)
     return cycles * _SUM_OF_CYCLE + sum(amount_of(user, number) for number in range(1, rest + 1))
 
 
 def check_book(book: Book, endpoint: Endpoint) -> LedgerVerdict:
-    """Compare what was told with what one server has.
+    """Compare the generator's book with one server.
 
     Raises:
-        TargetError: it cannot be reached, or has no such tables.
+        TargetError: the server cannot be reached, or has no such tables.
     """
     target = endpoint.target
     finding = _Finding()
@@ -56,7 +56,7 @@ def check_book(book: Book, endpoint: Endpoint) -> LedgerVerdict:
 
 
 def check_books(book: Book, endpoints: Sequence[Endpoint]) -> tuple[LedgerVerdict, ...]:
-    """The same of a run's targets: each has the entries of the users that it had."""
+    """Compare the book with all targets of a run; each has the entries of its own users."""
     parts = (
         (book.of_users(number, len(endpoints)), endpoint)
         for number, endpoint in enumerate(endpoints)
@@ -66,12 +66,12 @@ def check_books(book: Book, endpoints: Sequence[Endpoint]) -> tuple[LedgerVerdic
 
 @dataclass
 class _Finding:
-    """The sums over all users."""
+    """Sums over all users."""
 
     lost: int = 0
     twice: int = 0
     beyond: int = 0
-    """Entries that are there and were never settled."""
+    """Entries that exist although they were never settled."""
     altered: int = 0
     in_doubt_present: int = 0
     sum_expected: int = 0
@@ -79,7 +79,7 @@ class _Finding:
     places: dict[str, list[LedgerPlace]] = field(default_factory=dict)
 
     def name(self, user: int, what: str, spans: Iterator[tuple[int, int]]) -> None:
-        """Keep the first places of a kind of trouble."""
+        """Keep the first places for a kind of problem."""
         kept = self.places.setdefault(what, [])
         for first, last in spans:
             if len(kept) == _PLACES:
@@ -87,7 +87,7 @@ class _Finding:
             kept.append(LedgerPlace(user=user, what=what, first=first, last=last))
 
     def verdict(self, book: Book, target: Target) -> LedgerVerdict:
-        """What is told; entries after the last word of a killed generator are nobody's fault."""
+        """The verdict; entries after the last record of a killed generator are no error."""
         accounts = book.accounts.values()
         refused = self.beyond if book.is_complete else 0
         doubts = sum(len(account.doubts) for account in accounts)
@@ -112,19 +112,19 @@ class _Finding:
 
 @dataclass(frozen=True)
 class _Asking:
-    """A server that is asked for the entries of one book."""
+    """A server, and the book that it is compared with."""
 
     entries: Entries
     book: Book
 
 
 def _look_into(asking: _Asking, table: int, finding: _Finding) -> None:
-    """The entries of the users that write into one table, and of strangers in it."""
+    """Examine the entries of one table: those of its users, and those of strangers."""
     name = f"{TABLE_NAMES['ledger']}{table}"
     found = asking.entries.of_users(name)
     accounts = asking.book.accounts
     own = {user for user in accounts if asking.book.table_of(user) == table}
-    # Whoever was never told of is there only by entries that nobody acknowledged.
+    # A user without an account in the book has only entries that nobody acknowledged.
     strangers = {user for user in found if asking.book.is_of(user) and user not in accounts}
     for user in sorted(own | strangers):
         _compare(asking, name, user, found.get(user, Found()), finding)
@@ -163,7 +163,7 @@ def _single(numbers: Iterator[int]) -> Iterator[tuple[int, int]]:
 
 
 def _without(gaps: Iterator[tuple[int, int]], doubts: set[int]) -> Iterator[tuple[int, int]]:
-    """The same, and entries in doubt at their edges are no part of them."""
+    """The gaps without the entries in doubt at their edges."""
     for first, last in gaps:
         while first in doubts:
             first += 1

@@ -1,4 +1,4 @@
-"""`prepare` and `cleanup`: makes tables and drops them, within what the guard allows."""
+"""`prepare` and `cleanup`: creates and drops tables, within what the guard allows."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ Item = TypeVar("Item")
 _BEGIN_EMPTY: tuple[LayoutKind, ...] = ("bulk", "orders", "ledger")
 
 _LISTED_AT_ONCE = 500
-# More, as each look at the columns is one at those of the whole schema.
+# Large batches, because each look at the columns reads those of the whole schema.
 _MARKED_AT_ONCE = 10_000
 
 
 BeginLoad = Callable[[str], Sending[AnyLoadRecord]]
-"""How a load of this document is begun: by this machine's engine, or by several machines."""
+"""Starts a load from its document, on this machine's engine or on several machines."""
 
 
 @dataclass(frozen=True)
 class Loader:
-    """What a load is run with."""
+    """Everything that a load needs to run."""
 
     endpoint: Endpoint
     consent: Consent
@@ -61,7 +61,7 @@ class Loader:
     interrupts: Interrupts
     begin: BeginLoad = engine.load
     mark: str | None = None
-    """What new tables are to bear; `None`: one drawn for them."""
+    """The mark of new tables; `None`: a new one is drawn."""
 
     @property
     def schema(self) -> str:
@@ -70,13 +70,13 @@ class Loader:
 
 
 def prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
-    """Make and fill the tables; those of an earlier, unfinished load are taken up.
+    """Make and fill the tables; those of an earlier, unfinished load are continued.
 
-    What stands beside them (a sale's products and orders) is made first, so that they are never
-    there without it. What is returned is of the tables themselves.
+    Tables that go with them (a sale's products and orders) are made first, so that the main tables
+    never exist without them. The result describes the main tables only.
 
     Raises:
-        GuardError, TargetError, Interrupted: as `_prepare`; and what beginning may raise.
+        GuardError, TargetError, Interrupted: as `_prepare`; and errors of the start of the load.
     """
     for kind in BESIDE.get(plan.layout.kind, ()):
         layout = plan.layout.model_copy(update={"kind": kind})
@@ -85,15 +85,15 @@ def prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
 
 
 def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
-    """One layout.
+    """Make and fill the tables of one layout.
 
-    Each table is listed before it is made and marked after its rows were counted, so that a
-    crash leaves none that nobody owns.
+    Each table is listed before it is made and marked after its rows were counted, so that a crash
+    leaves no table without an owner.
 
     Raises:
         GuardError: tables of others would be in danger.
         TargetError: the target refused, or the counts are wrong.
-        Interrupted: stopped on request; the same command goes on.
+        Interrupted: stopped on request; the same command continues.
     """
     target = loader.endpoint.target
     family = family_of(target)
@@ -118,7 +118,7 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
             family.list_tables(connection, target, loader.schema, lines)
         stop.check()
         end = _load(_marked(plan, decision, marks), loader)
-        # A load may outlast the first connection, and with it the lock.
+        # A second connection, because a load may outlast the first one and its lock.
         with (
             waits.connected(loader.endpoint) as later,
             presence.alone(later, target, loader.schema),
@@ -131,14 +131,14 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
 
 
 def new_mark() -> str:
-    """What marks of tables that are made together are made of: nobody else's bear such."""
+    """A random base for the marks of tables that are made together; no other tables have it."""
     return secrets.token_hex(8)
 
 
 def _marks(names: Sequence[str], there: Sequence[TableFacts], new: str) -> dict[str, str]:
-    """By name, what tells a table from any other; by `new` for those that are made.
+    """Marks by table name, which identify each table; new tables get one made from `new`.
 
-    Those that were begun by a version without marks go without.
+    Tables that were started by a version without marks have none.
     """
     taken_up = {table.name: table.mark for table in there}
     marks = {name: taken_up.get(name, mark_for(name, new)) for name in names}
@@ -154,10 +154,10 @@ def _marked(plan: LoadPlan, decision: PrepareDecision, marks: Mapping[str, str])
 
 
 def _refuse_strangers(state: SchemaState, names: Sequence[str]) -> None:
-    """See that the tables which were loaded are still ours.
+    """Check that the loaded tables are still ours.
 
     Raises:
-        GuardError: somebody has put others in their place meanwhile.
+        GuardError: somebody has replaced them in the meantime.
     """
     ours = set(state.of("ours"))
     if gone := [name for name in names if name not in ours]:
@@ -173,24 +173,24 @@ def _refuse_strangers(state: SchemaState, names: Sequence[str]) -> None:
 
 
 def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """So few at a time that a wish to stop is noticed soon."""
+    """Split items into batches, small enough that a request to stop is noticed soon."""
     for begin in range(0, len(items), size):
         yield items[begin : begin + size]
 
 
 @dataclass(frozen=True)
 class Cleaning:
-    """Which tables are to go."""
+    """Which tables to drop."""
 
     consent: Consent
     names: Collection[str] | None = None
-    """These alone; `None`: all that Loadstone made."""
+    """Only these tables; `None`: all that Loadstone made."""
     of_sysbench: bool = False
-    """Of all of them also those that sysbench made."""
+    """Whether tables that sysbench made are included."""
 
 
 def cleanup(endpoint: Endpoint, wanted: Cleaning) -> CleanupDecision:
-    """Drop what Loadstone made, and of what has sysbench's exact layout and name what is wanted.
+    """Drop what Loadstone made, and requested tables with sysbench's exact layout and name.
 
     Raises:
         GuardError: that needs consent.
@@ -209,7 +209,7 @@ def cleanup(endpoint: Endpoint, wanted: Cleaning) -> CleanupDecision:
 def look_at_cleanup(
     endpoint: Endpoint, wanted: Cleaning
 ) -> tuple[CleanupDecision, GuardError | None]:
-    """What `cleanup` would drop with consent, and why it refuses if there is none.
+    """What `cleanup` would drop with consent, and why it refuses without.
 
     Raises:
         GuardError: the list of tables is not ours.
@@ -236,7 +236,7 @@ def _cleaned(
 
 
 def names_of(layout: Layout) -> tuple[str, ...]:
-    """All tables that `prepare` makes for a layout, with what stands beside them."""
+    """All tables that `prepare` makes for a layout, with those that go with it."""
     beside = [layout.model_copy(update={"kind": kind}) for kind in BESIDE.get(layout.kind, ())]
     return tuple(name for each in (*beside, layout) for name in _names(each))
 
@@ -261,10 +261,10 @@ def layout_of(template: Template, storage_engine: str = "innodb") -> Layout:
 
 
 def together(layouts: Sequence[Layout]) -> list[Layout]:
-    """Each kind once: tables that workloads share are as many and as large as any of them wants."""
+    """Merge layouts of a kind: shared tables are as many and as large as any workload needs."""
     found: dict[object, Layout] = {}
     for layout in layouts:
-        # A file has tables of its own: it shares them with itself alone.
+        # A template has tables of its own, and shares them only with itself.
         which = (layout.kind, *(table.name for table in layout.template))
         other = found.get(which, layout)
         sizes = ("tables", "table_size", "warehouses")
@@ -313,14 +313,14 @@ def _names(layout: Layout) -> list[str]:
 
 
 def _expected_rows(layout: Layout) -> int | None:
-    """`None` where only the engine knows: an order of TPC-C has a random number of lines."""
+    """The expected rows; `None` where only the engine knows: TPC-C's orders have random lines."""
     if layout.template:
         return sum(table.rows for table in layout.template)
     return None if layout.kind == "tpcc" else layout.tables * _listed_rows(layout)
 
 
 def _listed_rows(layout: Layout) -> int:
-    """What the list of tables has as their size: of TPC-C the warehouses."""
+    """The size that the list of tables records; for TPC-C, the warehouses."""
     if layout.kind == "tpcc":
         return layout.warehouses
     return 0 if layout.kind in _BEGIN_EMPTY else layout.table_size
@@ -329,10 +329,10 @@ def _listed_rows(layout: Layout) -> int:
 def _lines(
     plan: LoadPlan, state: SchemaState, decision: PrepareDecision, marks: Mapping[str, str]
 ) -> list[ListedTable]:
-    """What the list is to say of the tables from now on, before any is made.
+    """What the list records for the tables from now on, before any is made.
 
-    A table of a template that was begun by a version without marks is known by its columns; those
-    of other layouts by the layout.
+    A template's table that was started by a version without marks is recognised by its columns, and
+    one of another layout by the layout.
     """
     rows = {table.name: table.rows for table in plan.layout.template}
     taken_up = {table.name for table in decision.continues} if rows else set()
@@ -351,7 +351,7 @@ def _lines(
 
 
 def _refuse_another_load(state: SchemaState, continues: Sequence[str], plan: LoadPlan) -> None:
-    """Taking up a load that was asked for otherwise would mix two sets of rows."""
+    """Refuse to continue a load with other options, which would mix two sets of rows."""
     of_template = {table.name: table.rows for table in plan.layout.template}
     for line in state.listed:
         if line.name not in continues or plan.layout.kind == "bulk":
@@ -379,7 +379,7 @@ def _refuse_another_load(state: SchemaState, continues: Sequence[str], plan: Loa
 
 
 def _complete(line: ListedTable) -> GuardError:
-    """Of tables that runs have changed a part of the rows would be put back, and not the rest."""
+    """The error for a complete table: a load would reset some of the rows that runs changed."""
     size = (
         say("warehouses: {number}", number=line.rows)
         if line.layout == "tpcc"

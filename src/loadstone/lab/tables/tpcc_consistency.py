@@ -1,6 +1,6 @@
-"""The consistency conditions of TPC-C (specification 5.11, clause 3.3.2), asked of a server.
+"""Checks the consistency conditions of TPC-C (specification 5.11, clause 3.3.2) on a server.
 
-All are asked in one snapshot, so the answer is right while others write, too.
+All queries use one snapshot, so the answer is right while others write, too.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
 
 _STATEMENT_S = 3600.0
-"""The last conditions join all order lines."""
+"""Long, because the last conditions join all order lines."""
 
 _SHOWN = 3
 """How many places are shown where a condition does not hold."""
 
 
 class Condition(Frozen):
-    """One of the twelve."""
+    """One of the twelve conditions."""
 
     number: int
     says: str
-    """In the specification's names."""
+    """The condition in the specification's names."""
 
 
 class Verdict(Frozen):
-    """What became of one condition."""
+    """The result of one condition."""
 
     condition: int
     says: str
     holds: bool
     examples: tuple[dict[str, str | None], ...] = ()
-    """Columns and values of the first places where it does not."""
+    """Columns and values of the first places that violate it."""
     more: bool = False
-    """Whether there are others."""
+    """Whether there are further violations."""
     seconds: float
 
 
@@ -59,8 +59,8 @@ CONDITIONS = tuple(
             "W_YTD = sum(H_AMOUNT) of each warehouse",
             "D_YTD = sum(H_AMOUNT) of each district",
             "C_BALANCE = sum(OL_AMOUNT) of what was delivered - sum(H_AMOUNT) of each customer",
-            # The specification's form is of tables as they are loaded; what was delivered since is
-            # in no NEW-ORDER any more.
+            # The specification's form applies to freshly loaded tables; orders that have been
+            # delivered since are no longer in NEW-ORDER.
             "rows of ORDER - rows of NEW-ORDER - sum(C_DELIVERY_CNT) = 2100 of each district",
             "C_BALANCE + C_YTD_PAYMENT = sum(OL_AMOUNT) of what was delivered, of each customer",
         ),
@@ -69,11 +69,11 @@ CONDITIONS = tuple(
 )
 
 REQUIRED = tuple(condition.number for condition in CONDITIONS[:4])
-"""Those that a test sponsor has to show (clause 3.3.2)."""
+"""The conditions that a test sponsor has to show (clause 3.3.2)."""
 
 
 def verdicts(endpoint: Endpoint, numbers: Sequence[int]) -> Iterator[Verdict]:
-    """Ask for the conditions of these numbers, one after the other.
+    """Check the conditions with these numbers, one after the other.
 
     Raises:
         TargetError: the server cannot be reached or refuses, has no tables of TPC-C, or their load

@@ -1,4 +1,4 @@
-"""Waits of the connections for administration: a person hears of them before they are an error."""
+"""Reports waits of administrative connections to a person before they become an error."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _LOOK_S = 0.25
 
 
 class Waits:
-    """Tells of what has not been answered for some seconds, while it is open."""
+    """Reports statements that have not been answered for some seconds, while it is open."""
 
     def __init__(self, observer: LoadObserver, say_after_s: float = SAY_AFTER_S) -> None:
         self._observer = observer
         self._say_after_s = say_after_s
         self._connection: Connection | None = None
         self._number: int | None = None
-        """The server's, for that connection."""
+        """The server's number for the connection."""
         self._shows = ""
-        """The statement that shows who does what there."""
+        """The statement that lists the server's sessions."""
         self._opening: tuple[float, str] | None = None
         self._said: tuple[tuple[float, str], float] | None = None
         self._began = time.monotonic()
@@ -54,7 +54,7 @@ class Waits:
 
     @contextmanager
     def connected(self, endpoint: Endpoint) -> Iterator[Connection]:
-        """A connection that is watched, and waits for no lock for ever.
+        """A connection that is watched, and does not wait for a lock forever.
 
         Raises:
             TargetError: the server refused.

@@ -1,1 +1,1 @@
-"""Server variables: set for a while, journaled, and put back."""
+"""Sets server variables temporarily, with a journal, and restores them."""

@@ -1,11 +1,11 @@
-"""What was changed on which target, on disk before it is changed: one file for each staging.
+"""Records changes to a target's variables on disk before they happen, in one file for each staging.
 
     $XDG_STATE_HOME/loadstone/settings/       (else ~/.local/state/...)
       db1:3306-1734000000-4711.jsonl          the target and all that is set there,
                                               then each variable before and after it is set
 
-A file that is there says that a target's variables are not as they were; its lock, which the kernel
-lets go of however a process ends, says whether somebody is still at work with it.
+While a file exists, a target's variables are not as they were. Its lock, which the kernel releases
+however a process ends, shows whether somebody is still at work with it.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from loadstone.servers.identity import Identity
 
 
 class LeftChanged(SettingsError):
-    """Variables are not, or may not be, as they were before."""
+    """Variables do not have their old values, or may not have them."""
 
     exit_code = ExitCode.LEFT_CHANGED
 
 
 class Unreadable(LeftChanged):
-    """A journal that says nothing that could be put back."""
+    """A journal from which nothing can be restored."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
@@ -52,26 +52,26 @@ class Unreadable(LeftChanged):
         self.path = path
 
     def is_of(self, target: Target) -> bool:
-        """Whether it bears the name of a journal of this target."""
+        """Whether the file has the name of a journal of this target."""
         return self.path.name.rsplit("-", 2)[0] == _in_file_name(target)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A variable that was about to be set, and what it was before."""
+    """A variable that was about to be set, and its old value."""
 
     variable: str
     old: Value
     new: Value
-    """As the server took it; the same as `old` where that was not noted any more."""
+    """The value that the server took; the same as `old` if that was not recorded any more."""
 
     def is_undone(self, now: Value) -> bool:
-        """Whether the variable is as it was."""
+        """Whether the variable has its old value."""
         return alike(now, self.old)
 
 
 def alike(one: Value, other: Value) -> bool:
-    """The same value: `1` and `ON` are, where one was read as a number and one as a text."""
+    """Whether two values are the same, also `1` and `ON`: one may be a number and one a text."""
     return one == other or _plain(one) == _plain(other)
 
 
@@ -82,22 +82,22 @@ def _plain(value: Value) -> str:
 
 @dataclass(frozen=True)
 class Staged:
-    """What a journal says."""
+    """The contents of a journal."""
 
     path: Path
     target: str
     """A URL without a password."""
     place: str
     server: Identity
-    """Which server answered there."""
+    """The server that answered there."""
     before: Mapping[str, str]
-    """All of its variables, as texts, before the first change."""
+    """All of the server's variables, as texts, before the first change."""
     changes: tuple[Change, ...]
     """In the order in which they were made."""
     cut_short: bool
-    """Whether somebody died before it was noted what the last change brought about."""
+    """Whether the maker died before the effects of the last change were recorded."""
     restoring: tuple[str, ...] | None
-    """The variables that somebody has begun to put back; `None`: nobody has."""
+    """The variables that somebody has started to restore; `None`: nobody has."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -107,19 +107,19 @@ class Staged:
 
 @dataclass(frozen=True)
 class LeftBehind:
-    """What is in a folder of journals."""
+    """The contents of a folder of journals."""
 
     staged: tuple[Staged, ...]
     """Oldest first."""
     unreadable: tuple[Unreadable, ...]
-    """Each is told of, and keeps nobody from the others."""
+    """Each is reported, and does not keep the others from being restored."""
 
 
 def settings_folder() -> Path:
-    """Where journals lie; made when missing.
+    """The folder of journals; created if it is missing.
 
     Raises:
-        SettingsError: it cannot be made.
+        SettingsError: it cannot be created.
     """
     folder = state_folder() / "settings"
     try:
@@ -147,7 +147,7 @@ class Journal:
         before: Mapping[str, str],
         server: Identity | None = None,
     ) -> Journal:
-        """A new journal for a target with these variables, by which its server is known as well.
+        """Create a journal for a target with these variables, which also identify its server.
 
         Raises:
             SettingsError: it cannot be written; nothing of it is left.
@@ -170,7 +170,7 @@ class Journal:
 
     @classmethod
     def take(cls, path: Path) -> Journal | None:
-        """One that was left behind; `None` where its maker is still at work, or it is gone."""
+        """Open a journal that was left behind; `None` if its maker is at work, or it is gone."""
         try:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
             descriptor = os.open(path, flags)
@@ -181,22 +181,22 @@ class Journal:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return cls(path, descriptor)
             except BlockingIOError:
-                time.sleep(wait_s)  # another command may just be looking
+                time.sleep(wait_s)  # another command may be checking the lock
         os.close(descriptor)
         return None
 
     def changing(self, variable: str, old: Value) -> None:
-        """A variable is about to be set: on disk when this returns."""
+        """Record that a variable is about to be set; on disk when this returns."""
         self._append({"variable": variable, "old": old})
 
     def changed(self, variable: str, new: Value) -> None:
-        """What the server made of it, once all is noted that changed with it."""
+        """Record the value that the server took, after the other variables that changed with it."""
         self._append({"variable": variable, "new": new})
 
     def restoring(self, changes: Sequence[Change], now: Mapping[str, Value]) -> None:
-        """These are about to be put back, and have these values.
+        """Record that these changes are about to be undone, with the current values.
 
-        From here on `changing` and `changed` say what putting back does.
+        From here on `changing` and `changed` record what the restore does.
         """
         for change in changes:
             self.changing(change.variable, change.old)
@@ -204,17 +204,17 @@ class Journal:
         self._append({"restoring": [change.variable for change in changes]})
 
     def close(self, *, done: bool) -> None:
-        """Let go of it; where all is as it was, the file goes."""
+        """Close the journal; if `done`, remove the file, since all is as it was."""
         if done:
             self.path.unlink(missing_ok=True)
             _sync_folder(self.path.parent)
         os.close(self._descriptor)
 
     def _append(self, line: Mapping[str, object]) -> None:
-        """Add a line as a whole.
+        """Append a whole line.
 
         Raises:
-            SettingsError: the disk refuses it; nothing of it stays.
+            SettingsError: the disk refuses it; no part of the line stays.
         """
         size = os.fstat(self._descriptor).st_size
         rest = json.dumps(line).encode() + b"\n"
@@ -229,7 +229,7 @@ class Journal:
 
 
 def _made(path: Path) -> int:
-    """A new file that is locked, and has not been cleared away before it was."""
+    """Create a locked file; repeats if another process removed it before it was locked."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
     while True:
         try:
@@ -243,7 +243,7 @@ def _made(path: Path) -> int:
 
 
 def is_at_work(path: Path) -> bool:
-    """Whether the maker of a journal is there, and will put back what it says."""
+    """Whether a journal's maker is still running, and will restore the variables."""
     try:
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(path, flags)
@@ -288,19 +288,20 @@ _HEAD: TypeAdapter[_Head] = TypeAdapter(_Head)
 _LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
 
 _PEEK_S = 0.05
-"""So long `take` waits for whoever looks whether a journal's maker is at work."""
+"""How long `take` waits, in seconds, for a process that checks whether a journal's maker is at
+work."""
 
 _LARGEST = 16 * 1024 * 1024
 """Bytes; all variables of a server are some 50 kB."""
 
 
 def read_journal(path: Path) -> Staged | None:
-    """What it says; `None` where nothing was set: its maker died before the first line was whole.
+    """Read a journal; `None` where nothing was set: its maker died before the first line was whole.
 
-    What it says is set on a server, so it is read only where nobody else can have written it.
+    Its values are set on a server, so it is read only where nobody else can have written it.
 
     Raises:
-        Unreadable: it is no journal, or not one of this user's.
+        Unreadable: it is not a journal, or not one of this user's.
     """
     try:
         whole = _own(path).split(b"\n")[:-1]  # a line that was cut off was never acted on
@@ -324,7 +325,7 @@ def read_journal(path: Path) -> Staged | None:
 
 
 def _own(path: Path) -> bytes:
-    """All of a file of this user's.
+    """The contents of a file that belongs to this user.
 
     Raises:
         OSError: others could have written it, or it cannot be read.
@@ -340,11 +341,11 @@ def _own(path: Path) -> bytes:
 
 
 def _checked_target(head: _Head) -> Target:
-    """The place is what is asked for on the command line, the target what is connected to.
+    """The target to connect to; its place, which the command line names, must match.
 
     Raises:
         ValueError: they are not the same server.
-        TargetUrlError: the target is none.
+        TargetUrlError: the target is not a valid URL.
     """
     target, _ = parse_target_url(head.target)
     if target.place != head.place:
@@ -353,7 +354,7 @@ def _checked_target(head: _Head) -> Target:
 
 
 def _changes(lines: Sequence[_Old | _New]) -> tuple[Change, ...]:
-    """The first old value of a variable counts, and the last new one."""
+    """One change for each variable: from its first old value to its last new one."""
     old: dict[str, Value] = {}
     new: dict[str, Value] = {}
     for line in lines:
@@ -365,7 +366,7 @@ def _changes(lines: Sequence[_Old | _New]) -> tuple[Change, ...]:
 
 
 def _phase(lines: Sequence[_Line]) -> tuple[bool, tuple[str, ...] | None]:
-    """Whether the last change was cut short, and what somebody has begun to put back."""
+    """Whether the last change was cut short, and which variables a restore has started with."""
     begun: set[str] = set()
     restoring: tuple[str, ...] | None = None
     for line in lines:
@@ -381,7 +382,7 @@ def _phase(lines: Sequence[_Line]) -> tuple[bool, tuple[str, ...] | None]:
 
 
 def left_behind(folder: Path) -> LeftBehind:
-    """Journals of this folder, oldest first; those without a whole line are removed."""
+    """Read the folder's journals, oldest first; those without a whole line are removed."""
     staged: list[Staged] = []
     unreadable: list[Unreadable] = []
     for path in sorted(folder.glob("*.jsonl"), key=lambda each: each.name.split("-")[-2:]):

@@ -1,6 +1,6 @@
-"""One at a time sets variables of a server, from wherever: a lock on the server itself.
+"""A lock on the server, so that only one program at a time sets its variables.
 
-The lock is held by a connection that says nothing else, so its silence tells since when.
+The lock's connection is otherwise idle, so its idle time shows since when it has been held.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ class SettingsInUse(SettingsError):
 
 
 class SettingsLock:
-    """Held until it is closed."""
+    """The lock on a server's variables, held until it is closed."""
 
     def __init__(self, endpoint: Endpoint, connection: Connection, *, is_kept: bool) -> None:
         self._endpoint = endpoint
         self._connection = connection
         self.is_kept = is_kept
-        """Whether the server keeps such locks; without, nobody is kept out."""
+        """Whether the server has such locks; without them, nobody is kept out."""
         self.was_lost = False
-        """Whether others could have set variables meanwhile."""
+        """Whether others could have set variables in the meantime."""
 
     @classmethod
     def take(cls, endpoint: Endpoint) -> SettingsLock:
-        """Take it for as long as variables are not as they were.
+        """Take the lock for as long as variables are changed.
 
         Raises:
-            SettingsInUse: somebody else has it; it says who, as far as that can be known.
+            SettingsInUse: somebody else has it; the error says who, if known.
             TargetError: the target cannot be reached.
         """
         target = endpoint.target
@@ -69,7 +69,7 @@ class SettingsLock:
         )
 
     def renew(self) -> None:
-        """See that it is held still, and take it again where its connection was lost.
+        """Check that the lock is still held, and take it again if its connection was lost.
 
         Raises:
             SettingsInUse: somebody else has it by now.
@@ -85,7 +85,7 @@ class SettingsLock:
         self._connection, self.is_kept = again._connection, again.is_kept
 
     def close(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         family = family_of(self._endpoint.target)
         family.locks.give_back(self._connection, LOCK)
         with contextlib.suppress(family.Error):

@@ -1,10 +1,10 @@
-"""Sets a target's variables for a while, and puts them back however the while ends.
+"""Sets a target's variables temporarily, and restores them however that ends.
 
-Each old value is on disk before its variable is touched (`settings_journal`). Whoever is killed in
-between leaves the journal, and `loadstone restore` puts back what it says.
+Each old value is on disk before its variable is touched (`journal`). A process that is killed in
+between leaves the journal, and `loadstone restore` restores what it records.
 
-What somebody else has set in the meantime is left as it is, and told. Nothing is put back on
-another server than the one that it was set on, and nobody sets anything while somebody else has.
+What somebody else has set in the meantime is left alone, and reported. Variables are restored only
+on the server where they were set, and nobody sets any while somebody else has.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from loadstone.servers.errors import SettingsError, TargetError
 from loadstone.servers.facts import Value
 from loadstone.servers.identity import Identity, compared, differences
 
-# How long a variable may take that is not changed at once.
+# Seconds that a variable may take whose change is not immediate.
 _SLOW_S = 30.0
 _POLL_S = 0.05
 # Some variables bound each other (a capacity and its maximum): the first round may clip one.
@@ -49,24 +49,24 @@ _ROUNDS = 2
 
 
 class OtherServer(SettingsError):
-    """The address leads to another server than the one whose variables were set."""
+    """The address leads to a server other than the one whose variables were set."""
 
     exit_code = ExitCode.GUARD
 
 
 @dataclass(frozen=True)
 class Left:
-    """What is not as it was, and is not touched."""
+    """Differences that are left alone."""
 
     left: tuple[str, ...] = ()
     """Variables that somebody else has set since."""
     persisted: tuple[str, ...] = ()
-    """Variables that a start of the server sets to what the run had set: somebody wants that."""
+    """Variables that a server start sets to the run's value: somebody wants that."""
     restarted: bool = False
-    """The server has been restarted since, and a start forgets what was set."""
+    """Whether the server has restarted since, which loses what was set."""
 
     def told(self) -> list[Message]:
-        """Half a sentence for each kind."""
+        """Half a sentence for each kind of difference."""
         found = []
         if self.left:
             found.append(
@@ -84,27 +84,27 @@ class Left:
 
 @dataclass(frozen=True)
 class PutBack(Left):
-    """What became of a journal."""
+    """The outcome of restoring from a journal."""
 
     restored: tuple[str, ...] = ()
-    """Variables that are as they were."""
+    """Variables that have their old values."""
 
 
 @dataclass
 class SettingsReport:
-    """What there is to tell of the times in which variables were set."""
+    """Notes about the periods in which variables were set."""
 
     notes: list[Message] = field(default_factory=list)
     left: list[Message] = field(default_factory=list)
-    """Those of the notes that say what is not as it was."""
+    """The notes about what is not as it was."""
 
     def note(self, text: Message) -> None:
-        """Keep a sentence; what is the same each time is told once."""
+        """Keep a sentence; the same one is kept once."""
         if text not in self.notes:
             self.notes.append(text)
 
     def put_back(self, place: str, done: Left) -> None:
-        """What somebody else has set meanwhile, or a restart has undone."""
+        """Note what somebody else has set in the meantime, or a restart has undone."""
         if done.restarted:
             self.note(
                 say(
@@ -122,15 +122,15 @@ class SettingsReport:
 def staged(
     endpoint: Endpoint, wanted: Mapping[str, str], folder: Path, told: SettingsReport | None = None
 ) -> Iterator[None]:
-    """Set these global variables, and put them back at the end; nobody else does so meanwhile.
+    """Set these global variables, and restore them at the end; nobody else sets any until then.
 
-    Signals wait while they are set and put back. What there is to tell of it is kept in `told`.
+    Signals are delayed while variables are set and restored. The report collects the notes.
 
     Raises:
         SettingsInUse: somebody else has set variables of the server.
         SettingsError: the server has no such variable or takes no such value, or an earlier run
             left its settings on this target.
-        LeftChanged: they cannot be put back.
+        LeftChanged: they cannot be restored.
         TargetError: the target cannot be reached.
     """
     if not wanted:
@@ -166,10 +166,10 @@ def _end(journal: Journal, endpoint: Endpoint, lock: SettingsLock, told: Setting
 
 
 def _put_back_or_say(journal: Journal, endpoint: Endpoint, lock: SettingsLock) -> PutBack:
-    """Put back what a journal says, or say that it is not.
+    """Restore what a journal records.
 
     Raises:
-        LeftChanged: whatever the reason is, also a server that is gone: nobody knows how it is.
+        LeftChanged: it failed for any reason, also because the server is gone.
     """
     try:
         return put_back(journal, endpoint, lock=lock)
@@ -192,7 +192,7 @@ def apply(
     lock: SettingsLock,
     told: SettingsReport | None = None,
 ) -> Journal:
-    """Set the variables; where one cannot be set, those before it are put back.
+    """Set the variables; if one cannot be set, those before it are restored.
 
     Raises:
         SettingsError, TargetError: as `staged`.
@@ -203,7 +203,8 @@ def apply(
         variables = family_of(target).variables_of(connection, target)
         server = _identity_by(variables, connection, target)
         _refuse_leftovers(target, server, folder)
-        # All are read before any is set: an unknown one is found while nothing has happened.
+        # All are read before any is set, so that an unknown one is found before anything has
+        # changed.
         old = {name: read(connection, target, name) for name in wanted}
         journal = Journal.begin(folder, target, variables, server)
         try:
@@ -218,10 +219,10 @@ def apply(
 
 
 def _refuse_what_passes_on(connection: Connection, target: Target) -> None:
-    """A proxy may send what sets a variable to one server, and what reads it to another.
+    """Refuse a proxy, which may send a change to one server and a read to another.
 
     Raises:
-        SettingsError: one stands in between.
+        SettingsError: there is one in between.
     """
     if family_of(target).is_passed_on(connection, target):
         raise SettingsError(
@@ -248,7 +249,7 @@ def _refuse_leftovers(target: Target, server: Identity, folder: Path) -> None:
 
 
 def identity_at(endpoint: Endpoint) -> Identity:
-    """Which server answers at a target.
+    """The identity of the server that answers at a target.
 
     Raises:
         TargetError: the target cannot be reached.
@@ -269,7 +270,7 @@ def _identity_by(variables: Mapping[str, str], connection: Connection, target: T
 def _set_noting(
     connection: Connection, target: Target, journal: Journal, change: tuple[str, str, Value]
 ) -> None:
-    """Set one variable; others that the server changes with it are noted before it is done.
+    """Set one variable, and record the others that the server changes with it.
 
     All variables are read right before and right after, so that what somebody else sets at any
     other moment is neither lost nor taken for ours.
@@ -292,7 +293,7 @@ def _set_noting(
 
 
 def _as_shown(text: str, value: Value) -> Value:
-    """A value as it was shown among all; the one that was read, where that is the same."""
+    """A value from the list of all; `value`, which was read alone, if it is the same."""
     if value is None and not text:
         return value
     shown = in_type(text, value)
@@ -302,7 +303,7 @@ def _as_shown(text: str, value: Value) -> Value:
 def _settled(
     connection: Connection, target: Target, change: tuple[str, str, Value], taken: Value
 ) -> Value:
-    """What becomes of a number that does not change at once, as a buffer pool's size."""
+    """The final value of a number that does not change at once, such as a buffer pool's size."""
     name, value, old = change
     if not _is_slow(value, old, taken):
         return taken
@@ -316,7 +317,7 @@ def _is_slow(value: str, old: Value, taken: Value) -> bool:
 
 
 def _check_taken(target: Target, change: tuple[str, str, Value], taken: Value) -> None:
-    """Servers clip and round numbers, with no more than a warning: the plan would say another."""
+    """Refuse a number that the server clipped or rounded: the plan would state another value."""
     name, value, old = change
     wanted = number(value)
     if not isinstance(old, int | float) or wanted is None or alike(wanted, taken):
@@ -338,7 +339,7 @@ def _check_taken(target: Target, change: tuple[str, str, Value], taken: Value) -
 def _waited_for(
     connection: Connection, target: Target, name: str, is_good: Callable[[Value], bool]
 ) -> Value:
-    """A variable's value, as soon as it is good; some (the buffer pool's size) take their time."""
+    """A variable's value once it is good, since some (the buffer pool's size) take their time."""
     until = time.monotonic() + _SLOW_S
     while not is_good(now := read(connection, target, name)) and time.monotonic() < until:
         time.sleep(_POLL_S)
@@ -352,7 +353,7 @@ def _moved(
     after: Mapping[str, str],
     known: Set[str],
 ) -> list[Change]:
-    """Variables that are not what they were, but for those that are known to be changed."""
+    """Variables that have changed, apart from those that are known to be changed."""
     family = family_of(target)
     names = [
         name
@@ -373,9 +374,9 @@ def put_back(
     lock: SettingsLock | None = None,
     anyway: bool = False,
 ) -> PutBack:
-    """Put back what a journal says, newest first, and remove it.
+    """Restore what a journal records, newest first, and remove it.
 
-    `lock`: where it is held already. `anyway`: also where another server answers.
+    `lock`: one that is already held. `anyway`: restore even if another server answers.
 
     Raises:
         OtherServer: another server answers at the target; the journal stays.
@@ -405,11 +406,11 @@ def put_back(
 
 @dataclass(frozen=True)
 class Due(Left):
-    """What is to be put back of a journal, judged before anything is."""
+    """What has to be restored from a journal, decided before anything is changed."""
 
     changes: tuple[Change, ...] = ()
     now: Mapping[str, Value] = field(default_factory=dict)
-    """By variable, before anything is put back."""
+    """Values by variable, before anything is restored."""
 
 
 def due_of(staging: Staged, endpoint: Endpoint, *, anyway: bool = False) -> Due:
@@ -423,7 +424,7 @@ def due_of(staging: Staged, endpoint: Endpoint, *, anyway: bool = False) -> Due:
 
 
 def _due(connection: Connection, target: Target, staging: Staged, *, anyway: bool) -> Due:
-    """What is to be put back, and what somebody else has set since, before anything is put back."""
+    """Decide what to restore, and what somebody else has set since."""
     _refuse_what_passes_on(connection, target)
     server = _identity(connection, target)
     answer = compared(staging.server, server, staging.names)
@@ -442,21 +443,21 @@ def _due(connection: Connection, target: Target, staging: Staged, *, anyway: boo
         changes = [change for change in changes if change.variable in staging.restoring]
         now = _values(connection, target, changes)
         if staging.cut_short:
-            # Clipped by the one that was being put back, for all that anybody knows.
+            # For all that is known, it was clipped by the variable that was being restored.
             return Due(changes=tuple(changes), now=now)
         left = {each.variable for each in changes if _is_others_by_now(each, now[each.variable])}
         ours = tuple(change for change in changes if change.variable not in left)
         return Due(changes=ours, now=now, left=tuple(sorted(left)))
     if answer == "same" and staging.cut_short:
-        # What the last change brought about was not noted: whatever else differs, it was that.
+        # The effects of the last change were not recorded, so any other difference is one of them.
         after = family_of(target).variables_of(connection, target)
         changes += _moved(connection, target, staging.before, after, staging.names)
     now = _values(connection, target, changes)
     left = {each.variable for each in changes if _is_others(each, now[each.variable])}
     ours = tuple(change for change in changes if change.variable not in left)
     if answer == "restarted":
-        # A start forgets what was SET GLOBAL. What is there all the same is in the server's files
-        # by now: somebody wants it so.
+        # A start loses what was SET GLOBAL. A value that survived is in the server's files by now:
+        # somebody wants it.
         kept = (each.variable for each in ours if not each.is_undone(now[each.variable]))
         return Due(now=now, persisted=tuple(sorted(kept)), restarted=True)
     persisted = _persisted(connection, target, ours)
@@ -466,7 +467,7 @@ def _due(connection: Connection, target: Target, staging: Staged, *, anyway: boo
 def _persisted(
     connection: Connection, target: Target, changes: Sequence[Change]
 ) -> tuple[str, ...]:
-    """Variables whose next start brings back what the run had set."""
+    """Variables that the server's next start sets to the run's value."""
     kept = family_of(target).persisted_variables(connection, target)
     return tuple(
         each.variable
@@ -484,7 +485,7 @@ def _values(connection: Connection, target: Target, changes: Sequence[Change]) -
 
 def _put_back(connection: Connection, target: Target, journal: Journal, due: Due) -> PutBack:
     with contextlib.suppress(SettingsError):
-        # On a full disk: to put back now is worth more than to be able to put back twice.
+        # On a full disk: restoring now is worth more than being able to restore twice.
         journal.restoring(due.changes, due.now)
     work = _Undoing(connection, target, journal, dict(due.now), list(due.changes))
     for _ in range(_ROUNDS):
@@ -503,25 +504,25 @@ def _put_back(connection: Connection, target: Target, journal: Journal, due: Due
 
 @dataclass
 class _Undoing:
-    """Variables on their way back.
+    """Restores variables, one after the other.
 
-    Each is looked at right before it is set: what is not as it was seen last, though nothing was
-    set in between, somebody else has set.
+    Each is read right before it is set. If it differs from its last known value although nothing
+    was set in between, somebody else has set it.
     """
 
     connection: Connection
     target: Target
     journal: Journal
     seen: dict[str, Value]
-    """What each was right after the last that was set."""
+    """The value of each variable right after the latest change."""
     changes: list[Change]
     left: set[str] = field(default_factory=set)
     unsettled: set[str] = field(default_factory=set)
-    """Set, and not yet as they were: clipped by another, or slow."""
+    """Variables that were set, but do not have their old value yet: clipped by another, or slow."""
     refused: SettingsError | None = None
 
     def undo(self, change: Change) -> None:
-        """Put one back; others are put back all the same where the server refuses it."""
+        """Restore one; if the server refuses it, the others are restored all the same."""
         self._leave_what_is_others()
         if change not in self.changes or change.is_undone(self.seen[change.variable]):
             return
@@ -548,7 +549,7 @@ class _Undoing:
         self.seen |= now
 
     def _look(self, last: Change, *, was_set: bool) -> None:
-        """Note what became of all, as one may clip another."""
+        """Record the values of all variables, since setting one may clip another."""
         now = _values(self.connection, self.target, self.changes)
         self.unsettled.discard(last.variable)
         if was_set and not last.is_undone(now[last.variable]):
@@ -563,13 +564,13 @@ class _Undoing:
 
 
 def _is_others(change: Change, now: Value) -> bool:
-    """Whether somebody else has set it since: it is neither what it was nor what we made of it."""
+    """Whether somebody else has set it since: it is neither the old value nor ours."""
     noted = not change.is_undone(change.new)
     return noted and not change.is_undone(now) and not alike(now, change.new)
 
 
 def _is_others_by_now(change: Change, now: Value) -> bool:
-    """The same where what became of each is known, also of those that are as they were again."""
+    """Whether somebody else has set it since, when the values after each change are known."""
     return not change.is_undone(now) and not alike(now, change.new)
 
 
@@ -579,7 +580,7 @@ def _check_as_it_was(connection: Connection, target: Target, work: _Undoing) -> 
     for change in work.changes:
         name = change.variable
         if change.is_undone(work.seen[name]):
-            continue  # whatever it is by now, it was put back
+            continue  # it was restored, whatever its value is by now
         now = _waited_for(connection, target, name, change.is_undone)
         if not change.is_undone(now):
             wrong.append(
@@ -614,5 +615,5 @@ def _left_changed(
 
 
 def take_over(staging: Staged) -> Journal | None:
-    """The journal of a run that has ended; `None` while it is still at work."""
+    """Take the journal of a run that has ended; `None` while the run is still at work."""
     return Journal.take(staging.path)

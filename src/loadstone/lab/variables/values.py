@@ -1,4 +1,4 @@
-"""Values of a server's global variables: as a person writes them, and as the server has them."""
+"""Values of a server's global variables: as people write them, and as the server has them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def known_variables(endpoint: Endpoint) -> dict[str, bool]:
-    """All of a server by their names in small letters, and whether each can be set while it runs.
+    """All variables of a server by lower-case name, and whether each can be set at run time.
 
     Raises:
-        TargetError: it cannot be reached, or refuses to say.
+        TargetError: the server cannot be reached, or refuses to say.
     """
     with contextlib.closing(connect(endpoint, database=None)) as connection:
         return family_of(endpoint.target).known_variables(connection, endpoint.target)
 
 
 def read(connection: Connection, target: Target, name: str) -> Value:
-    """A global variable's value.
+    """Read a global variable's value.
 
     Raises:
         SettingsError: the server has no such variable.
@@ -34,7 +34,7 @@ def read(connection: Connection, target: Target, name: str) -> Value:
 
 
 def literal(connection: Connection, target: Target, value: str, like: Value) -> str:
-    """A value of a file as SQL, in the type of the one that is there: `1G` where that is a number.
+    """A value of a file as SQL, in the type of the current value: `1G` becomes a number.
 
     `ON` and the like stay words, which the server takes for its switches.
     """
@@ -43,7 +43,7 @@ def literal(connection: Connection, target: Target, value: str, like: Value) -> 
 
 
 def number(text: str) -> int | float | None:
-    """`1G`, `20`, `0.5`; `None` for a word."""
+    """The number that a text such as `1G`, `20` or `0.5` stands for; `None` for a word."""
     sized = re.fullmatch(r"(-?\d+)([kmgt]?)", text.strip().lower())
     if sized:
         return int(sized[1]) * _SIZES[sized[2]]
@@ -51,7 +51,7 @@ def number(text: str) -> int | float | None:
 
 
 def in_type(text: str, like: Value) -> Value:
-    """A value that is known as a text only, in the type of the one that is there now."""
+    """A value that is known only as a text, in the type of the current value."""
     if isinstance(like, int) and re.fullmatch(r"-?\d+", text):
         return int(text)
     if isinstance(like, float) and re.fullmatch(r"-?\d+(\.\d+)?", text):

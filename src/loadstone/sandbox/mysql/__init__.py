@@ -1,1 +1,1 @@
-"""Throwaway servers of MySQL's family, as `sandbox.programs.ServerPrograms` has them."""
+"""Throwaway servers of MySQL's family, which implement `sandbox.programs.ServerPrograms`."""

@@ -1,4 +1,4 @@
-"""Users of a sandbox: one that may do everything, and one for each login method asked for."""
+"""Users of a sandbox: one with all privileges, and one for each requested login method."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _OTHER_NAMES = {
     "client_ed25519": "ed25519",
 }
 methods = {**{name: name for name in _USERS}, **_OTHER_NAMES}
-"""Authentication methods by all their names, and what its servers call each."""
+"""Authentication methods by all their names, with the name that the servers use."""
 
 
 def check_methods(binary: ServerBinary, methods: tuple[str, ...]) -> None:
     """Refuse a method that this server does not have.
 
     Raises:
-        SandboxError: names the method, the server and, where there is one, the way out.
+        SandboxError: names the method, the server and, if there is one, the alternative.
     """
     for method in methods:
         if (reason := _missing(binary, method)) is not None:
@@ -55,10 +55,10 @@ def make_accounts(binary: ServerBinary, spec: SandboxSpec) -> tuple[Account, ...
 
 
 def first_statements(binary: ServerBinary, spec: SandboxSpec, accounts: tuple[Account, ...]) -> str:
-    """What the server carries out before anybody can log in; one statement a line.
+    """Statements that the server runs before anybody can log in; one statement a line.
 
-    Root gets a random password that nobody keeps, so that only the accounts above lead in. Nothing
-    of it is in the binary log: a replica carries out the same by itself.
+    Root gets a random password that is not stored, so that only the accounts above can log in. None
+    of the statements is in the binary log: a replica runs them itself.
     """
     lines = ["SET SESSION sql_log_bin = 0;", f"CREATE DATABASE IF NOT EXISTS `{spec.database}`;"]
     for account in accounts:

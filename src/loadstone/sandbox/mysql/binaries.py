@@ -1,4 +1,4 @@
-"""Which programs MySQL's and MariaDB's servers are, and how each must be started."""
+"""Identifies MySQL's and MariaDB's server programs, and how each must be started."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ how_to_get_in_a_root = (
 
 
 def read_version(answer: str) -> tuple[str, str] | None:
-    """Flavour and version of a server, by what it says of itself; `None`: it is none."""
+    """Flavour and version from the output of `--version`; `None`: it is no such server."""
     found = re.search(r"Ver (\d+\.\d+\.\d+)(\S*)", answer)
     return None if found is None else (_flavour(answer), found[1])
 
@@ -37,22 +37,22 @@ def _flavour(answer: str) -> str:
 
 
 def fits(binary: ServerBinary, wanted: str | None) -> bool:
-    """Whether it is what is wanted: MariaDB's, where nobody says."""
+    """Whether the server is the requested one; MariaDB's if none was named."""
     return is_mariadb(binary) if wanted in (None, "mariadb") else not is_mariadb(binary)
 
 
 def is_mariadb(binary: ServerBinary) -> bool:
-    """Whether it is of MariaDB's line; all others are of MySQL's."""
+    """Whether the server is MariaDB's; all others are MySQL's."""
     return binary.flavour == "mariadb"
 
 
 def command_of(binary: ServerBinary) -> tuple[str, ...]:
-    """The beginning of every command line of this server; no configuration file is read."""
+    """The start of each of this server's command lines; it reads no configuration file."""
     return (*binary.launcher, str(binary.program), "--no-defaults", *binary.options)
 
 
 def options_in(root: Path) -> tuple[str, ...]:
-    """Options of a server in a folder that holds another system: where its files are."""
+    """Options with the file locations of a server in a folder that holds another system."""
     share = first_of(root, "usr/share/mysql", "usr/share/mariadb")
     return (
         f"--lc-messages-dir={share}",
@@ -72,6 +72,6 @@ def share_of(binary: ServerBinary) -> Path:
 
 
 def mariadb_plugins() -> Path | None:
-    """Where tools/get-mariadb-plugins put the plugins outside MariaDB's core package."""
+    """The folder where tools/get-mariadb-plugins put plugins that MariaDB's core package lacks."""
     places = (cache / "mariadb-plugins" for cache in caches())
     return next((place for place in places if is_ours(place / "auth_ed25519.so")), None)

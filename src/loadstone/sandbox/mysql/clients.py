@@ -1,4 +1,4 @@
-"""The clients that people have for MySQL's and MariaDB's servers."""
+"""The usual clients of MySQL's and MariaDB's servers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _CLIENTS = {"mariadb": ("mariadb", "mysql"), "mysql": ("mysql", "mariadb")}
 
 
 def clients_of(flavour: str) -> Sequence[str]:
-    """Their names, the one that fits best first."""
+    """The names of the clients, best match first."""
     return _CLIENTS["mariadb" if flavour == "mariadb" else "mysql"]
 
 
 def client_command(client: str, file: Path, database: str, statement: str | None) -> list[str]:
-    """What opens a prompt, or carries one statement out."""
+    """The command that opens a prompt, or runs one statement."""
     more = ["-e", statement] if statement is not None else []
     return [client, f"--defaults-file={file}", *more, database]

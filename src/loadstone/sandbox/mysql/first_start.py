@@ -1,4 +1,4 @@
-"""The first start of a server: what it carries out before any login, and how it is then."""
+"""The first start of a server: the statements before any login, and their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ client_file = "client.cnf"
 def prepare_first_start(
     binary: ServerBinary, place: Place, spec: SandboxSpec, accounts: tuple[Account, ...]
 ) -> tuple[str, ...]:
-    """Write down what the server carries out first; gives the options that only this start has."""
+    """Write the statements of the first start; returns the options that only this start has."""
     init_file = _init_file(place)
     init_file.touch(mode=0o600)
     init_file.write_text(first_statements(binary, spec, accounts))
@@ -25,12 +25,12 @@ def prepare_first_start(
 
 
 def end_first_start(place: Place) -> None:
-    """Take that away again: it has the passwords."""
+    """Remove the file of the first start, which has the passwords."""
     _init_file(place).unlink()
 
 
 def _init_file(place: Place) -> Path:
-    """Statements that the server carries out before anybody can log in."""
+    """The file of statements that the server runs before anybody can log in."""
     return place.folder / "init.sql"
 
 
@@ -42,7 +42,7 @@ def users_of(connection: Connection) -> set[str]:
 
 
 def values_of(connection: Connection, asked: dict[str, str]) -> dict[str, str]:
-    """The values that the server has for what was set."""
+    """The server's values of the variables that were set."""
     with connection.cursor() as cursor:
         cursor.execute("SHOW GLOBAL VARIABLES")
         values = {str(row[0]): str(row[1]) for row in cursor.fetchall()}

@@ -1,4 +1,4 @@
-"""A data folder as a server of MySQL's family makes it when it is first started."""
+"""Creates a data folder as a server of MySQL's family does at its first start."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _MARIADB_TABLES = (
 
 
 def run_as_root() -> tuple[str, ...]:
-    """The servers refuse to run as root unless told that it is meant."""
+    """The option without which the servers refuse to run as root."""
     return ("--user=root",) if os.geteuid() == 0 else ()
 
 
 def initialise(binary: ServerBinary, datadir: Path) -> None:
-    """Make an initialised data folder, without users but root.
+    """Create a data folder that has no users but root.
 
     Raises:
-        SandboxError: it cannot be made; with the server's own words for why.
+        SandboxError: it cannot be created; quotes the server's reason.
     """
     if is_mariadb(binary):
         datadir.mkdir(mode=0o700)
@@ -45,7 +45,7 @@ def initialise(binary: ServerBinary, datadir: Path) -> None:
             f"{binary.program} cannot initialise a data folder: {faults[0].strip()}",
             f"is there room and write permission in {datadir.parent.parent}?",
         )
-    (datadir / "auto.cnf").unlink(missing_ok=True)  # an identity: every copy makes its own
+    (datadir / "auto.cnf").unlink(missing_ok=True)  # each copy needs its own identity
 
 
 _MARIADB_BOOTSTRAP = (
@@ -62,7 +62,7 @@ def _run(
 ) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
-            # Of its own: MariaDB clears away what it finds in the folder of temporary tables.
+            # A separate folder, since MariaDB clears the folder of temporary tables.
             [
                 *(*command_of(binary), f"--datadir={datadir}", f"--tmpdir={datadir.parent}"),
                 *(*run_as_root(), *options),
@@ -77,7 +77,7 @@ def _run(
 
 
 def _system_tables(binary: ServerBinary) -> bytes:
-    # The bootstrap reads a statement a line, and stops at the first that it cannot read.
+    # The bootstrap reads one statement a line, and stops at the first that it cannot read.
     parts = [b"create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n"]
     for name in _MARIADB_TABLES:
         place = share_of(binary) / name
@@ -85,7 +85,7 @@ def _system_tables(binary: ServerBinary) -> bytes:
             parts.append(place.read_bytes())
         elif name == _MARIADB_TABLES[0]:
             raise SandboxError(
-                f"{binary.program} has no system tables beside it ({place} is missing)",
+                f"{binary.program} has no system tables next to it ({place} is missing)",
                 "install the whole server package",
             )
     return b"\n".join(parts)

@@ -1,4 +1,4 @@
-"""What a server says of itself: in its error log, and when it is asked about its options."""
+"""Reads a server's messages: in its error log, and from a check of its options."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _CHECK_S = 20
 
 
 def check_settings(binary: ServerBinary, settings: dict[str, str], options: Sequence[str]) -> None:
-    """Let MySQL look at its options, which takes no time; a start finds a bad one late.
+    """Let MySQL check its options, which takes no time; a start finds a bad one late.
 
     MariaDB has no such check, and ends at once by itself.
 
     Raises:
-        SandboxError: the server's own words for what is wrong.
+        SandboxError: quotes the server's error.
     """
     if is_mariadb(binary) or binary.release < (8, 0, 16) or not settings:
         return
@@ -35,7 +35,7 @@ def check_settings(binary: ServerBinary, settings: dict[str, str], options: Sequ
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return  # the start itself will tell
+        return  # the start itself will report it
     if answer.returncode != 0 and (reason := error_of(answer.stdout + answer.stderr)):
         raise SandboxError(f"the server does not start: {reason}", hint_of(reason))
 
@@ -45,19 +45,19 @@ def error_of(log: str) -> str | None:
     for line in log.splitlines():
         _, mark, text = line.partition("[ERROR]")
         if mark and "Aborting" not in text:
-            while text.lstrip().startswith("["):  # MySQL's [MY-000067] [Server]
+            while text.lstrip().startswith("["):  # for example MySQL's [MY-000067] [Server]
                 text = text.lstrip().partition("]")[2]
             return text.strip()
     return None
 
 
 def is_port_taken(log: str) -> bool:
-    """Whether it ended because somebody else listens there."""
+    """Whether the server ended because its port was already in use."""
     return "Address already in use" in log or "Do you already have another" in log
 
 
 def hint_of(reason: str) -> str | None:
-    """What to do about it."""
+    """What to do about an error; `None` if there is no advice."""
     if "unknown variable" in reason or "unknown option" in reason:
         return "check --set; loose_NAME=VALUE is taken by servers that do not know it"
     if "No space left" in reason or "Disk is full" in reason:

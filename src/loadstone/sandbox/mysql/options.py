@@ -16,10 +16,10 @@ from loadstone.sandbox.place import LOOPBACK, Place
 from loadstone.sandbox.spec import SandboxSpec
 
 DEFAULT_CONNECTIONS = 4500
-# Not the whole of a container's billion: MySQL makes room for each file that it may open.
+# Not all of a container's billion: MySQL allocates memory for each file that it may open.
 _WANTED_FILES = 65_536
-# Both servers keep this many descriptors for themselves and their table cache at the least, and
-# lower max_connections by what is missing.
+# Both servers keep at least this many descriptors for themselves and their table cache, and lower
+# max_connections by the number that is missing.
 _FILES_FOR_ITSELF = 810
 
 DURABLE = {
@@ -30,11 +30,11 @@ DURABLE = {
 
 
 durable = ("sync_binlog", "innodb_flush_log_at_trx_commit")
-"""The settings that decide what a commit costs."""
+"""The settings that determine the cost of a commit."""
 
 
 def settings_of(spec: SandboxSpec, binary: ServerBinary, role: str) -> dict[str, str]:
-    """The variables that make the server what was asked for; the asker's own come last and win."""
+    """The server's variables for this spec; requested settings come last and win."""
     settings = {
         **DURABLE,
         "max_connections": str(spec.max_connections or DEFAULT_CONNECTIONS),
@@ -50,8 +50,8 @@ def settings_of(spec: SandboxSpec, binary: ServerBinary, role: str) -> dict[str,
 
 
 def settings_again(settings: Mapping[str, str]) -> dict[str, str] | None:
-    """What gives a server with such values again; `None`: it waited for a replica."""
-    # Its value tells that there is a binary log, its option takes the name of one.
+    """The settings for another server with these values; `None`: it waited for a replica."""
+    # The variable shows that there is a binary log; the option takes its file name.
     again = {name: value for name, value in settings.items() if name != "log_bin"}
     if any(name.startswith("rpl_semi_sync") and value == "ON" for name, value in again.items()):
         return None
@@ -59,7 +59,7 @@ def settings_again(settings: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def semi_sync_settings(binary: ServerBinary, role: str) -> dict[str, str]:
-    """What turns semi-synchronous replication on, by the words of that server."""
+    """The settings that turn on semi-synchronous replication, in the server's own names."""
     return {f"rpl_semi_sync_{_end(binary, role)}_enabled": "ON"}
 
 
@@ -81,7 +81,7 @@ def command_line(
         f"--log-error={place.error_log}",
         f"--bind-address={place.address}",
         f"--port={place.port}",
-        # From a namespace no name server is reached, and each login would wait for it.
+        # A namespace reaches no name server, and each login would wait for one.
         *(() if place.address == LOOPBACK else ("--skip-name-resolve",)),
         *run_as_root(),
         *plugin_options(spec, binary, role),
@@ -89,27 +89,27 @@ def command_line(
         *auth_options(binary, spec.auth),
         *(("--mysqlx=OFF",) if not is_mariadb(binary) and binary.release >= (8, 0, 11) else ()),
     ]
-    # An option's name takes dashes; `loose_name` and `--loose-name` are the same to the server.
+    # Options are written with dashes; `loose_name` and `--loose-name` are the same to the server.
     options += [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     return (*command_of(binary), *options)
 
 
 def datadir_option(datadir: Path) -> str:
-    """What a command line has by which a server's data folder is known."""
+    """The option on a command line that identifies a server by its data folder."""
     return f"--datadir={datadir}"
 
 
 def files_of(spec: SandboxSpec) -> int:
-    """The limit on open files that the server should get, where this machine allows it."""
-    # Five a connection is what MySQL itself asks for.
+    """The limit on open files to request for the server; the machine may allow less."""
+    # Five for each connection, as MySQL itself requests.
     return max(_WANTED_FILES, 5 * (spec.max_connections or 0))
 
 
 def check_connections(spec: SandboxSpec) -> None:
-    """Refuse more connections than descriptors allow, before the server lowers it in silence.
+    """Refuse more connections than descriptors allow, before the server silently lowers them.
 
     Raises:
-        SandboxError: how many are possible, and what to raise.
+        SandboxError: says how many are possible, and what to raise.
     """
     if spec.max_connections is None:
         return
@@ -124,7 +124,7 @@ def check_connections(spec: SandboxSpec) -> None:
 
 
 def plugin_options(spec: SandboxSpec, binary: ServerBinary, role: str = "primary") -> list[str]:
-    """Where plugins are, and which of them semi-synchronous replication needs."""
+    """The plugin folder, and the plugins that semi-synchronous replication needs."""
     if not is_mariadb(binary):
         return [f"--plugin-load-add=semisync_{_end(binary, role)}.so"] if spec.semi_sync else []
     plugins = mariadb_plugins()

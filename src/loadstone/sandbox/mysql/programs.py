@@ -1,4 +1,4 @@
-"""Throwaway servers of MySQL and MariaDB, as `sandbox.programs.ServerPrograms` has them."""
+"""Throwaway servers of MySQL and MariaDB, as an implementation of `ServerPrograms`."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ __all__ = [
 
 
 def check(binary: ServerBinary, spec: SandboxSpec) -> None:
-    """Refuse what this server cannot be or do, before anything of it is there.
+    """Refuse a spec that this server cannot meet, before anything is created.
 
     Raises:
-        SandboxError: what that is, and the way out.
+        SandboxError: names the problem and the alternative.
     """
     check_methods(binary, spec.auth)
     check_connections(spec)

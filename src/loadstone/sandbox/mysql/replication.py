@@ -1,4 +1,4 @@
-"""Point a second server of a sandbox at the first."""
+"""Sets up a sandbox's second server as a replica of the first."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LINK_S = 30.0
 def connect_replica(
     primary: Endpoint, replica: Endpoint, binary: ServerBinary, primary_port: int
 ) -> None:
-    """Let the replica follow from the primary's first binary log on, and wait until it does.
+    """Start replication from the primary's first binary log, and wait until it works.
 
-    Both carried out the same first statements by themselves, so their data is equal at that point.
+    Both servers ran the same first statements themselves, so their data is equal at that point.
 
     Raises:
-        SandboxError: the replica does not follow; with its own words for why.
+        SandboxError: the replica does not follow; quotes its reason.
     """
     words = _Words(binary)
     password = primary.credentials.reveal()
@@ -48,13 +48,13 @@ class _Words:
         self.running = (f"{end.title()}_IO_Running", f"{end.title()}_SQL_Running")
 
     def change(self, port: int) -> str:
-        """Where to follow from; user and password are its parameters."""
+        """The statement that sets the source; user and password are its parameters."""
         word = self._source
         text = f"{self._command} {word}_HOST='127.0.0.1', {word}_PORT={port}"
         text += f", {word}_USER=%s, {word}_PASSWORD=%s, {word}_CONNECT_RETRY=1"
         if is_mariadb(self._binary):
             return f"{text}, MASTER_USE_GTID=slave_pos, MASTER_SSL=0"
-        # caching_sha2_password shows the password only through TLS; the link stays on loopback.
+        # caching_sha2_password sends a password only through TLS; the link stays on loopback.
         return f"{text}, {word}_SSL=1, {word}_LOG_FILE='binlog.000001', {word}_LOG_POS=4"
 
 

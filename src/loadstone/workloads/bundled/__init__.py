@@ -1,4 +1,4 @@
-"""Templates that come with the program: to be driven, and to be copied."""
+"""Templates that come with the program, to be driven or copied."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ ENDING = ".toml"
 
 @cache
 def bundled() -> tuple[str, ...]:
-    """Their names."""
+    """The names of the bundled templates."""
     found = (each.name for each in files(__package__).iterdir())
     return tuple(sorted(name.removesuffix(ENDING) for name in found if name.endswith(ENDING)))
 
 
 def text_of_bundled(name: str) -> str:
-    """The file of one of them."""
+    """The text of a bundled template's file."""
     return files(__package__).joinpath(f"{name}{ENDING}").read_text(encoding="utf-8")

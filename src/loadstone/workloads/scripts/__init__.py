@@ -1,1 +1,1 @@
-"""Scripts in Lua written for sysbench: what they are, and what they find in `sysbench.opt`."""
+"""Lua scripts written for sysbench: their files, and the contents of `sysbench.opt`."""

@@ -1,4 +1,4 @@
-"""A script's file: what it says of itself, and whether it is still the same."""
+"""Reads a script's file: its events and options, and a digest that shows changes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from loadstone.model.experiment import Manner, ScriptFile
 from loadstone.model.plan import ScriptSpec
 
 ENDING = ".lua"
-"""What the name of a script's file ends with."""
+"""The ending of a script file's name."""
 
 
 def read_script(spec: ScriptSpec) -> ScriptFile:
-    """Load a script, and see that it has events to drive and takes its options.
+    """Load a script, and check that it has events to drive and takes its options.
 
     Raises:
         OSError: the file cannot be read.
@@ -35,7 +35,7 @@ def read_script(spec: ScriptSpec) -> ScriptFile:
 
 
 def digest_of(spec: ScriptSpec) -> str:
-    """Of the file's text; modules that it requires are not part of it.
+    """A digest of the file's text; modules that it requires are not included.
 
     Raises:
         OSError: the file cannot be read.

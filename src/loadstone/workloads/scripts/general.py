@@ -1,4 +1,4 @@
-"""What a script finds in `sysbench.opt` in addition to its own options."""
+"""The options that a script finds in `sysbench.opt` in addition to its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loadstone.workloads.scripts.options import BLOCKS, Kind, Option, for_all_te
 
 General = dict[str, bool | float | str | tuple[str, ...]]
 
-# The engine adds the password: what is kept of a run has none.
+# The engine adds the password, because the stored run must not contain it.
 _HIDDEN = (
     "help",
     "version",
@@ -33,7 +33,7 @@ _PARAMETERS = {
 
 
 def general_options(given: Values) -> General:
-    """All of them, each as the type that it has in a script."""
+    """All general options, each in the type that it has in a script."""
     known = {key: one for key, one in for_all_tests().items() if key not in _HIDDEN}
     return {key: _value(option, given) for key, option in known.items()}
 
@@ -56,12 +56,12 @@ def _value(option: Option, given: Values) -> bool | float | str | tuple[str, ...
 
 
 def with_general_options(plan: Plan, users: int, rate: Rate | None = None) -> Plan:
-    """The plan, its script with the options of a command line that asked for the same.
+    """The plan with its script's options as an equivalent sysbench command line would set them.
 
     Args:
-        plan: whose workload is a script.
+        plan: its workload is a script.
         users: virtual users of the step, which are sysbench's threads.
-        rate: events a second that are due, in an open loop.
+        rate: events per second that are due, in an open loop.
     """
     script = plan.workload.script
     assert script is not None, "another workload has no such options"

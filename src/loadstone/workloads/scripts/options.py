@@ -1,4 +1,4 @@
-"""The options that sysbench 1.0.20 has, those that only its 1.1 has, and ours: `options.toml`.
+"""The options of sysbench 1.0.20, those that only its 1.1 has, and ours: `options.toml`.
 
 Names are written as the help writes them; on the command line `-` and `_` are the same.
 """
@@ -12,7 +12,7 @@ from importlib.resources import files
 
 
 class Kind(Enum):
-    """What an option takes."""
+    """The type of value that an option takes."""
 
     BOOL = "bool"
     INT = "int"
@@ -36,7 +36,7 @@ _TAKES = {
 
 @dataclass(frozen=True)
 class Option:
-    """An option, its line in the help, and the text of its default; `None`: it has none."""
+    """An option with its line in the help and the text of its default; `None`: it has none."""
 
     name: str
     kind: Kind
@@ -45,17 +45,17 @@ class Option:
 
     @property
     def usage(self) -> str:
-        """The option as the help writes it, from the dashes on."""
+        """The option as the help writes it, with its dashes."""
         return f"--{self.name}{_TAKES[self.kind]}"
 
     @property
     def key(self) -> str:
-        """The name with which values are looked up."""
+        """The name by which values are looked up."""
         return key_of(self.name)
 
 
 def key_of(name: str) -> str:
-    """`table-size` and `table_size` are the same option."""
+    """The key of a name: `table-size` and `table_size` are the same option."""
     return name.replace("-", "_")
 
 
@@ -73,7 +73,7 @@ def _option(name: str, kind: str, about: str, default: str | None = None) -> Opt
 
 
 BLOCKS = _read()
-"""The options by what they are for, in the order of the help."""
+"""The options grouped by purpose, in the order of the help."""
 
 _OF_ALL = ("general", "random", "log", "database", "mysql", "pgsql", "only_in_1_1", "ours")
 
@@ -84,6 +84,6 @@ def for_all_tests() -> dict[str, Option]:
 
 
 def with_defaults_of_1_1(options: dict[str, Option]) -> dict[str, Option]:
-    """The same, where 1.1 has other defaults."""
+    """The options with the different defaults of 1.1."""
     uniform = replace(options["rand_type"], default="uniform")
     return options | {"rand_type": uniform}

@@ -1,1 +1,1 @@
-"""SQL templates: parse a file, size its tables, check it against a server."""
+"""SQL templates: parses files, sizes their tables, and checks them against a server."""

@@ -1,7 +1,7 @@
-"""Whether a server can have a template's tables: their names, and whether values fit their columns.
+"""Checks that a server can have a template's tables: their names, and values that fit.
 
-A server stops a load at a value that does not fit, or takes another one in its place. What can be
-seen before is said with its line; types that are not known here are left to the server.
+A server stops a load at a value that does not fit, or stores another one. What can be found in
+advance is reported with its line; unknown types are left to the server.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BITS = {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "INTEGER": 32
 _CHARACTERS = ("CHAR", "VARCHAR", "BINARY", "VARBINARY")
 _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 _DIGITS_UNSAID = 10
-"""Of DECIMAL, where it says none; CHAR is one character long."""
+"""Digits of a DECIMAL that states none; CHAR is one character long."""
 
 _TYPE = re.compile(
     r"\s*(?P<name>[A-Za-z]+)\s*(?:\(\s*(?P<size>\d+)\s*(?:,\s*(?P<places>\d+)\s*)?\))?(?P<more>.*)",
@@ -44,7 +44,7 @@ _TYPE = re.compile(
 
 
 class _Type(NamedTuple):
-    """What a column's type says."""
+    """The properties of a column's type."""
 
     name: str
     size: int | None
@@ -53,7 +53,7 @@ class _Type(NamedTuple):
 
 
 def check_names(tables: Mapping[str, Table]) -> Iterator[Fault]:
-    """Each table has a name of its own, and one that a server takes; faults where not."""
+    """Check that table names are unique and accepted by servers; yields the faults."""
     taken: dict[str, str] = {}
     for each, table in tables.items():
         path = ("table", each)
@@ -69,7 +69,7 @@ def check_names(tables: Mapping[str, Table]) -> Iterator[Fault]:
                 said = say("Loadstone keeps its own list in the table {table}", table=one)
                 yield path, said, say("give it another name")
             taken[one] = each
-        # Indexes are named after it, with their number.
+        # Index names are the table's name with a number.
         longest = max(map(len, table.names)) + len(f"_{len(table.indexes)}")
         if longest > _LONGEST_NAME:
             said = say("with its numbers the name has more than {most} letters", most=_LONGEST_NAME)
@@ -77,7 +77,7 @@ def check_names(tables: Mapping[str, Table]) -> Iterator[Fault]:
 
 
 def check_columns(table: Table) -> Iterator[Fault]:
-    """Names that a server tells apart, and values that fit; faults where not."""
+    """Check that column names are distinct and values fit; yields the faults."""
     known: set[str] = set()
     for one in table.columns:
         path = ("columns", one.name)
@@ -90,9 +90,9 @@ def check_columns(table: Table) -> Iterator[Fault]:
 
 
 def misfit(written: str, value: ColumnValue, rows: int) -> Message | None:
-    """What does not fit into a column of the type `written`; `None` where nothing is seen.
+    """The fault of a value for a column of the type `written`; `None` if none is found.
 
-    `rows`: how many there are, as a sequence goes up to that.
+    `rows`: the number of rows, which is the last value of a sequence.
     """
     found = _TYPE.match(written)
     if found is None:
@@ -176,7 +176,7 @@ def _is_within(limits: tuple[int, int], held: tuple[int, int]) -> bool:
 
 
 def _limits(value: ColumnValue, rows: int) -> tuple[int, int] | None:
-    """The least and the greatest whole part; `None` where it has no numbers."""
+    """The least and the greatest whole part of a value; `None` if it is not a number."""
     match value:
         case IntegerValue(low=low, high=high) | HotValue(low=low, high=high):
             return low, high

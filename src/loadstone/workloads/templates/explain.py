@@ -1,4 +1,4 @@
-"""What a template would send: samples of its events, and a server's plans for its statements."""
+"""Shows what a template would send: sample events, and a server's plans for its statements."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from loadstone.servers.statements import Access, Refusal, StatementRefused
 from loadstone.workloads.templates.file import TemplateRefused
 from loadstone.workloads.templates.size import table_bytes
 
-# Of one event the engine shows twice as many.
+# Statements per call; the engine shows up to twice as many of one event.
 _SHOWN_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A statement with values, and what the server says to it."""
+    """A statement with values, and the server's plan for it."""
 
     transaction: str
     number: int
@@ -34,7 +34,7 @@ class Explained:
 
 
 def samples(template: Template, count: int, seed: int = 0) -> tuple[engine.Sample, ...]:
-    """That many events of a user.
+    """That many events of one user.
 
     Raises:
         PlanRefused: the engine does not take the template.
@@ -43,7 +43,7 @@ def samples(template: Template, count: int, seed: int = 0) -> tuple[engine.Sampl
 
 
 def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
-    """See that the tables can be made and filled, before any is; nothing is changed.
+    """Check that the tables can be created and filled, without changing anything.
 
     Raises:
         TargetError: the server cannot be reached.
@@ -68,7 +68,7 @@ def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
 
 
 def _check_room(template: Template, file: str, sandbox: Sandbox) -> None:
-    # Each row is written once more: to the binary log.
+    # Each row is written a second time, to the binary log.
     sizes = {table.name: 2 * table_bytes(table) for table in template.tables}
     free = sandbox.disk.free_bytes
     if sum(sizes.values()) <= free:
@@ -90,11 +90,11 @@ def _gb(size: int) -> str:
 
 
 def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Explained]:
-    """What the server says to EXPLAIN of each statement, of each once; nothing is executed.
+    """The server's EXPLAIN of each distinct statement; no statement is run.
 
     Raises:
         TargetError: the server cannot be reached.
-        TemplateRefused: it refuses statements; with their lines.
+        TemplateRefused: it refuses statements; names their lines.
     """
     faults: list[Problem] = []
     with connect(endpoint) as connection:
@@ -112,14 +112,14 @@ def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Expla
 def check_statements(
     template: Template, file: str, endpoint: Endpoint, init_sql: Sequence[str] = ()
 ) -> None:
-    """See that the server knows what each statement means, before any is executed.
+    """Check that the server understands each statement, before any is run.
 
-    `init_sql`: what each session executes first, as it may change what SQL means. Tables need not
-    be there: a statement may make the one that the next one reads.
+    `init_sql`: what each session runs first, as it may change the meaning of SQL. Tables need not
+    exist: a statement may create the one that the next one reads.
 
     Raises:
         TargetError: the server cannot be reached.
-        TemplateRefused: a statement is none, or has columns or functions that are not there.
+        TemplateRefused: a statement is no SQL, or has unknown columns or functions.
     """
     faults = []
     family = family_of(endpoint.target)
@@ -128,8 +128,8 @@ def check_statements(
             for sql in init_sql:
                 cursor.execute(sql)
         for one in _each_once(template):
-            # With placeholders, as the server has to take what is not read yet; some statements
-            # take values only.
+            # With placeholders, as the server must accept values that are not read yet; some
+            # statements take only values.
             refusal = family.refusal_of(connection, one.prepared)
             if refusal is not None and refusal.kind == "grammar":
                 refusal = family.refusal_of(connection, one.sql)
@@ -145,9 +145,9 @@ class _Sent(NamedTuple):
     transaction: str
     number: int
     sql: str
-    """With values."""
+    """The SQL with values."""
     prepared: str
-    """With a placeholder for each."""
+    """The SQL with a placeholder for each value."""
 
 
 def _each_once(template: Template) -> Iterator[_Sent]:

@@ -1,6 +1,6 @@
-"""From the text of a template file to a `Template`, or to all that is wrong with it.
+"""Parses a template file into a `Template`, or into all of its faults.
 
-docs/templates.md has the format. Whether the SQL in it is SQL, and whether its tables have such
+docs/templates.md has the format. Whether its SQL is valid, and whether its tables have such
 columns, only a server can say: `loadstone workload check FILE --target URL` asks one.
 """
 
@@ -64,11 +64,11 @@ _KINDS = (
 
 
 class TemplateRefused(ExperimentRefused):
-    """A template file that is not run; nothing was started for it."""
+    """A template file was refused; nothing was started for it."""
 
 
 def info_of(template: Template) -> WorkloadInfo:
-    """What is known of a template, in the words of the engine's own workloads."""
+    """The description of a template, in the form of the engine's own workloads."""
     return WorkloadInfo(
         name=template.name,
         summary=template.about,
@@ -79,7 +79,7 @@ def info_of(template: Template) -> WorkloadInfo:
 
 
 def find_template(name: str, folder: Path, taken: Collection[str] = ()) -> Template:
-    """The file of that name in a folder; where there is none, the bundled template of that name.
+    """The file of that name in a folder; if there is none, the bundled template.
 
     Raises:
         TemplateRefused: as `read_template`.
@@ -91,19 +91,19 @@ def find_template(name: str, folder: Path, taken: Collection[str] = ()) -> Templ
 
 
 def read_template(path: Path, taken: Collection[str] = ()) -> Template:
-    """Read and check a file; `taken` are names that it must not have, as others have them.
+    """Read and check a file; it must not have one of the names in `taken`.
 
     Raises:
-        TemplateRefused: it cannot be read, or something is wrong with it.
+        TemplateRefused: it cannot be read, or has faults.
     """
     return parse_template(text_of(path, TemplateRefused), str(path), taken)
 
 
 def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Template:
-    """The same of a text; `file` is how messages call it.
+    """Parse and check a text; `file` is its name in messages.
 
     Raises:
-        TemplateRefused: with all faults that were found.
+        TemplateRefused: lists all faults that were found.
     """
     written, faults = read(_File, text, file, TemplateRefused)
     made = [_Maker(name, one, written, faults).made() for name, one in written.transaction.items()]
@@ -136,7 +136,7 @@ def _table_lines(faults: Problems, table: Table) -> dict[str, int]:
 
 
 def _beyond_ascii(value: object, path: KeyPath, faults: Problems) -> Iterator[int]:
-    """Lines of what is sent that has more than ASCII; comments and `about` are not sent."""
+    """Lines with characters beyond ASCII that would be sent; comments and `about` are not."""
     if isinstance(value, str):
         if not value.isascii() and path != ("about",):
             yield faults.line(path)
@@ -154,7 +154,7 @@ def _lines(faults: Problems, transaction: Transaction) -> tuple[int, ...]:
 
 
 class _Values(Written):
-    """What says which values a column or a parameter has: one of these."""
+    """The keys that define a column's or a parameter's values; exactly one must be set."""
 
     example: ClassVar[str]
     integer: Annotated[tuple[int, int], PlainValidator(values.integer)] | None = None
@@ -170,7 +170,7 @@ class _Values(Written):
 
     @property
     def kinds(self) -> list[str]:
-        """Those that are there."""
+        """The keys that are set."""
         return [kind for kind in _KINDS if kind in self.model_fields_set]
 
     def unfit(self) -> Iterator[Fault]:
@@ -184,7 +184,7 @@ class _Values(Written):
             yield (), say("nothing says what its values are"), write(self.example)
 
     def value(self, limits: tuple[int, int] | None) -> ColumnValue:
-        """The value; `limits` are those of a number."""
+        """The value; `limits` apply to a number."""
         if limits is None:
             found: ColumnValue = getattr(self, self.kinds[0])
             return found
@@ -247,7 +247,7 @@ class _Table(Written):
         yield from check_columns(self.made(""))
 
     def made(self, name: str) -> Table:
-        """The table of that name."""
+        """The table, with this name."""
         columns = {each: one.value(one.integer) for each, one in self.columns.items()}
         numbers = [each for each, one in self.columns.items() if one.sequence]
         return Table(
@@ -279,7 +279,7 @@ _Statements = list[
         BeforeValidator(lambda given: {"sql": given} if isinstance(given, str) else given),
     ]
 ]
-"""Each a text, or a table with more about it."""
+"""Each is a text, or a table with further keys."""
 
 
 class _Transaction(Written):
@@ -304,7 +304,7 @@ class _File(Written):
 
 
 class _Maker:
-    """Makes a transaction of what was written, and reports what does not go together."""
+    """Builds a transaction from its table in the file, and reports what does not fit together."""
 
     def __init__(self, name: str, written: _Transaction, file: _File, faults: Problems) -> None:
         self._name = name
@@ -317,7 +317,7 @@ class _Maker:
         self._places = {each: place for place, each in enumerate(order)}
 
     def made(self) -> tuple[Transaction, list[StatementEffect]]:
-        """The transaction, and what each of its statements would do."""
+        """The transaction, and the effect of each of its statements."""
         written = self._written
         statements = tuple(self._statement(at, one) for at, one in enumerate(written.statements))
         parameters = tuple(map(self._placed, self._places))
@@ -342,7 +342,7 @@ class _Maker:
         self._faults.add(("transaction", self._name, *path), what, write)
 
     def _read_names(self) -> list[str]:
-        """What statements read, each once and in the order of the file."""
+        """The names that statements read, each once and in the order of the file."""
         found: dict[str, None] = {}
         for at, one in enumerate(self._written.statements):
             for name in one.read:
@@ -354,7 +354,7 @@ class _Maker:
         return [name for name in found if name not in self._drawn]
 
     def _in_order(self) -> list[str]:
-        """All names, each behind the one that it comes from; faults where they go in a circle."""
+        """All names, each after the one that it is derived from; reports cycles as faults."""
         order = dict.fromkeys(self._reads)
         for name in self._drawn:
             chain: dict[str, None] = {}
@@ -392,7 +392,7 @@ class _Maker:
         return one is not None and (bool(one.after) or one.kinds[0] in _WHOLE)
 
     def _limits(self, name: str, one: _Parameter) -> tuple[int, int] | None:
-        """Of a number; those of a row are from 1 to how many its table has."""
+        """The limits of a number; those of a row are 1 and its table's number of rows."""
         if one.row is None:
             return one.integer
         table = self._tables.get(one.row)
@@ -443,7 +443,7 @@ class _Maker:
         )
 
     def _copies(self, written: _Statement, path: KeyPath) -> int:
-        """How many copies its tables have: one number stands for all that it names."""
+        """The number of copies of its tables, which must be the same for all that it names."""
         known = {name: table.copies for name, table in self._tables.items() if table.copies}
         named = [part.table for part in written.sql if isinstance(part, CopyOf)]
         for table in named:
@@ -464,7 +464,7 @@ class _Maker:
         return next(reversed(copies), 0)
 
     def _check_use(self) -> None:
-        """A name that no statement uses is most often a slip."""
+        """Report names that no statement uses, which are most often mistakes."""
         used = {
             part.name
             for one in self._written.statements

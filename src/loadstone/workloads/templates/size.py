@@ -1,7 +1,7 @@
-"""How large the tables of a template become: what no disk holds is not begun.
+"""Estimates the size of a template's tables, so that a load that no disk holds is not started.
 
-An estimate, within a third for tables of more than a few pages: what InnoDB adds to a row
-(https://dev.mysql.com/doc/refman/8.4/en/innodb-row-format.html) and leaves free in a page.
+The estimate is within a third for tables of more than a few pages. It counts what InnoDB adds to a
+row (https://dev.mysql.com/doc/refman/8.4/en/innodb-row-format.html) and leaves free in a page.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from loadstone.model.template import (
 )
 
 _OF_A_ROW = 5 + 6 + 7
-"""Its header, the transaction that changed it, and where its older version is."""
+"""Bytes for a row's header, the transaction that changed it, and the place of its older version."""
 
 _OF_AN_ENTRY = 5
-"""The header of an entry of an index."""
+"""Bytes for the header of an index entry."""
 
 _OF_A_NUMBER = 8
 _FILLED = 15 / 16
 
 
 def table_bytes(table: Table) -> int:
-    """All copies with their indexes."""
+    """Bytes of all copies of a table, with their indexes."""
     widths = {column.name: _width(column.value) for column in table.columns}
     key = sum(widths.get(each, 0) for each in table.primary_key)
     entries = [

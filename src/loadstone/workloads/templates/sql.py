@@ -1,7 +1,7 @@
-"""The SQL of a template's statement: where parameters and copies of tables stand in it.
+"""Splits the SQL of a template's statement at parameters and copies of tables.
 
-This is no parser of SQL. It knows texts, names between backticks and comments, so that nothing in
-them is taken for a parameter; whether the rest is SQL, only the server can say.
+This is no SQL parser. It knows texts, names between backticks and comments, so that nothing in them
+is taken for a parameter; whether the rest is SQL, only the server can say.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from loadstone.model.hints import write
 from loadstone.model.message import say
 from loadstone.mysql.statements import administers
 
-# In this order: a comment and a text hide whatever is in them.
+# The order matters: a comment or a text hides everything in it.
 _TOKEN = re.compile(
     r"""
       (?P<text>  '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*`
@@ -35,21 +35,21 @@ _TRANSACTIONS = ("BEGIN", "START", "COMMIT", "ROLLBACK")
 
 @dataclass(frozen=True)
 class Text:
-    """As it stands."""
+    """SQL that is sent unchanged."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Named:
-    """`:name`."""
+    """A parameter: `:name`."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class CopyOf:
-    """`{table}`."""
+    """A copy of a table: `{table}`."""
 
     table: str
 
@@ -58,10 +58,10 @@ Part = Text | Named | CopyOf
 
 
 def parts_of(sql: str) -> tuple[Part, ...]:
-    """The statement in parts.
+    """Split a statement into parts.
 
     Raises:
-        InvalidValue: it is none, or more than one, or has something that a template has not.
+        InvalidValue: it is no single statement, or has something that templates do not support.
     """
     found = tuple(_joined(_tokens(sql.strip().rstrip(";"))))
     word = first_word(sql)
@@ -81,7 +81,7 @@ def parts_of(sql: str) -> tuple[Part, ...]:
 
 
 def first_word(sql: str) -> str:
-    """In capitals; empty where there is none."""
+    """The first word in capitals; empty if there is none."""
     words = (match for match in _TOKEN.finditer(sql) if match["word"])
     return next((match["word"].upper() for match in words if match["word"].isalpha()), "")
 
@@ -129,7 +129,7 @@ def _tokens(sql: str) -> Iterator[Part]:
 
 
 def _joined(parts: Iterator[Part]) -> Iterator[Part]:
-    """Texts that follow each other as one."""
+    """The parts, with consecutive texts joined."""
     text = ""
     for part in parts:
         if isinstance(part, Text):

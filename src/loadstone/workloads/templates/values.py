@@ -1,4 +1,4 @@
-"""What people write for the values of columns and parameters in a template file."""
+"""Parses the values of columns and parameters in a template file."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ T = TypeVar("T", int, Decimal)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 Hot = tuple[float, float]
-"""Percent of the numbers, and percent of the draws that they get."""
+"""Percent of the numbers, and percent of the draws that they receive."""
 
 
 def name(value: object) -> str:
-    """A name of a table, column, index, transaction or parameter."""
+    """Parse the name of a table, column, index, transaction or parameter."""
     written = values.text(value)
     if not _NAME.fullmatch(written):
         raise InvalidValue(
@@ -52,7 +52,7 @@ def name(value: object) -> str:
 
 
 def names(value: object) -> tuple[str, ...]:
-    """`"id"`, or `["shop", "id"]`."""
+    """Parse one name or a list: `"id"`, or `["shop", "id"]`."""
     listed = value if isinstance(value, list) else [value]
     if not listed:
         raise InvalidValue(say("there is no column"), write('["id"]'))
@@ -67,7 +67,7 @@ Names = Annotated[tuple[str, ...], PlainValidator(names)]
 
 
 def column_type(value: object) -> str:
-    """As CREATE TABLE takes it: `INT NOT NULL`."""
+    """Parse a type as CREATE TABLE takes it: `INT NOT NULL`."""
     written = values.text(value)
     depth = 0
     for sign in re.sub(r"'[^']*'", "", written):
@@ -84,14 +84,14 @@ def column_type(value: object) -> str:
 
 
 def rows_loaded(value: object) -> int:
-    """`10000`, `"10k"`, or 0 for a table that starts empty."""
+    """Parse a number of rows: `10000`, `"10k"`, or 0 for a table that starts empty."""
     if value == 0 and not isinstance(value, bool):
         return 0
     return values.count(value)
 
 
 def rows_expected(value: object) -> tuple[int, int]:
-    """`1`, or `[0, 10]`."""
+    """Parse the expected number of rows: `1`, or `[0, 10]`."""
     listed = value if isinstance(value, list) else [value, value]
     if len(listed) != 2:
         raise InvalidValue(
@@ -104,7 +104,7 @@ def rows_expected(value: object) -> tuple[int, int]:
 
 
 def think_s(value: object) -> float:
-    """A time to think: at most an hour."""
+    """Parse a think time in seconds, at most an hour."""
     found = values.seconds_or_none(value)
     if found > 3600:
         raise InvalidValue(
@@ -130,7 +130,7 @@ def _whole(value: object, least: int = _LEAST, most: int = _MOST) -> int:
 
 
 def integer(value: object) -> tuple[int, int]:
-    """`[1, 100]`."""
+    """Parse the limits of a whole number: `[1, 100]`."""
     low, high = _two(value, _whole, "[1, 100]")
     if high - low >= _MOST:
         raise InvalidValue(
@@ -141,7 +141,7 @@ def integer(value: object) -> tuple[int, int]:
 
 
 def spread(value: object) -> Distribution | Hot:
-    """`"zipfian"`, a table with parameters, or `{ kind = "hot", percent = 1, hits = 90 }`."""
+    """Parse `"zipfian"`, a table with parameters, or `{ kind = "hot", percent = 1, hits = 90 }`."""
     if value == "hot":
         value = {"kind": "hot"}
     if isinstance(value, dict) and value.get("kind") == "hot":
@@ -155,19 +155,19 @@ def spread(value: object) -> Distribution | Hot:
 
 
 def sequence(value: object) -> SequenceValue:
-    """The first number; `true` is 1."""
+    """Parse the first number of a sequence; `true` is 1."""
     return SequenceValue(start=1 if value is True else _whole(value))
 
 
 def row_number(value: object) -> SequenceValue:
-    """Of a column: `true`."""
+    """Parse `true`: the column has the row's number."""
     if value is not True:
         raise InvalidValue(say("rows are counted from 1"), write("sequence = true"))
     return SequenceValue()
 
 
 def unique(value: object) -> UniqueValue:
-    """`true`."""
+    """Parse `true`: the values are unique."""
     if value is not True:
         raise InvalidValue(
             say("{value} means nothing here", value=shown(value)), write("unique = true")
@@ -176,14 +176,14 @@ def unique(value: object) -> UniqueValue:
 
 
 def text(value: object) -> TextValue:
-    """A length, or `[10, 60]`."""
+    """Parse the length of a text, or its limits: `[10, 60]`."""
     listed = [value, value] if isinstance(value, int) else value
     least, most = _two(listed, lambda one: _whole(one, 0, _LONGEST_TEXT), "[10, 60]")
     return TextValue(least=least, most=most)
 
 
 def pattern(value: object) -> PatternValue:
-    """`"###-@@"`."""
+    """Parse a pattern: `"###-@@"`."""
     written = values.text(value)
     if any(sign in "'\\" or ord(sign) < 32 for sign in written):
         raise InvalidValue(
@@ -193,19 +193,19 @@ def pattern(value: object) -> PatternValue:
 
 
 def choice(value: object) -> ChoiceValue:
-    """A list of values; one that is there twice is twice as likely."""
+    """Parse a list of values; one that is listed twice is twice as likely."""
     if not isinstance(value, list) or not value:
         raise InvalidValue(not_a_list(shown(value)), write('["new", "paid"]'))
     return ChoiceValue(values=tuple(_scalar(each) for each in value))
 
 
 def constant(value: object) -> ConstantValue:
-    """A value, or `"NULL"`."""
+    """Parse a constant, or `"NULL"`."""
     return ConstantValue(value=_scalar(value))
 
 
 def decimal(value: object) -> DecimalValue:
-    """`["0.01", "99.99"]`: as many places as are written."""
+    """Parse limits such as `["0.01", "99.99"]`, which also state the number of decimal places."""
     first, last = _two(value, _decimal, '["0.01", "99.99"]')
     places = max(-int(each.as_tuple().exponent) for each in (first, last))
     places = max(places, 0)
@@ -223,13 +223,13 @@ def decimal(value: object) -> DecimalValue:
 
 
 def date(value: object) -> MomentValue:
-    """`["2020-01-01", "2026-12-31"]`."""
+    """Parse the first and last date: `["2020-01-01", "2026-12-31"]`."""
     low, high = _two(value, _day, '["2020-01-01", "2026-12-31"]')
     return MomentValue(low=low, high=high, with_time=False)
 
 
 def datetime_(value: object) -> MomentValue:
-    """The same with times of day."""
+    """Parse the first and last moment, as dates with times of day."""
     low, high = _two(value, _second, '["2020-01-01 00:00:00", "2026-12-31 23:59:59"]')
     return MomentValue(low=low, high=high, with_time=True)
 

@@ -1,4 +1,4 @@
-"""Whether a template writes to tables that are not its own, and so needs somebody's consent."""
+"""Checks whether a template writes to tables that are not its own, and so needs consent."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def check_writes_of_template(
     template: tuple[str, Collection[str], Sequence[StatementEffect]],
     consent: Consent,
 ) -> tuple[Message, ...]:
-    """See that statements write to the tables of their own file only, or that somebody agrees.
+    """Check that statements write only to the tables of their own file, or that somebody agrees.
 
-    `template`: its name in messages, the tables that its file makes, what its statements would do.
+    `template`: its name in messages, the tables that its file makes, the effects of its statements.
 
     Returns:
-        What somebody has agreed to, as a note.
+        Notes on what somebody has agreed to.
 
     Raises:
-        GuardError: they may write to others; each is named.
+        GuardError: they may write to other tables; each is named.
         TargetError: the server does not say which functions there are.
     """
     workload, own, effects = template
@@ -75,7 +75,7 @@ def _said(workload: str, found: Mapping[Message, StatementEffect]) -> Message:
 def _beyond(
     effect: Effect, own: Collection[str], schema: str, functions: Collection[str]
 ) -> Iterator[Message]:
-    """What of a statement is not about its own tables."""
+    """The effects of a statement beyond its own tables."""
     for table in effect.writes:
         if table.schema_name not in (None, schema) or table.name not in own:
             yield plain(str(table))
