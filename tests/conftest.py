@@ -44,7 +44,7 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
 
 @pytest.fixture(scope="session", autouse=True)
 def what_is_loaded_once() -> None:
-    """Whoever comes first does not pay for what all use."""
+    """Load once what all tests use, so that the first test does not pay for it."""
     for name in ("jsonschema", "polars", "scipy.stats", "loadstone.cli.app"):
         importlib.import_module(name)
     # Unicode's table, which hypothesis makes once.
@@ -105,7 +105,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[scripted_engine.Script]:
 
 
 class _Shared:
-    """A plugin: what a session's fixtures do is told to none of a folder below the root."""
+    """A plugin: pytest does not report a session's fixtures to a conftest below the root."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(

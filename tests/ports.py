@@ -9,8 +9,8 @@ import socket
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _OF_A_WORKER = 500
 _FIRST = 20_000 + (os.getppid() * 7 + _WORKER) % 20 * _OF_A_WORKER
-"""Below those that the kernel gives to whoever asks for any (ip-sysctl.rst, ip_local_port_range):
-another test's connection would take one of them at any time."""
+"""Below the ports that the kernel assigns by itself (ip-sysctl.rst, ip_local_port_range): another
+test's connection could take one of those at any time."""
 
 _NEXT = itertools.count()
 

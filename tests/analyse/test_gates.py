@@ -237,7 +237,7 @@ def test_a_search_without_an_answer_is_no_pass(found: SearchOutcome | None, why:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -5.0])
 def test_a_figure_that_cannot_be_is_none(value: float) -> None:
-    """Whoever made the step did not ask the type: files are checked when they are read."""
+    """Code that builds a step does not check types: files are checked when they are read."""
     for name in ("tps", "p99"):
         step = a_step()
         response = step.latency.response.model_copy(update={"p99": value})

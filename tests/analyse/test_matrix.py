@@ -1,4 +1,4 @@
-"""Sides beside each other: which they are, what is said of them, and when nothing may be said."""
+"""Sides compared: which ones, what is said of them, and when nothing may be said."""
 
 from __future__ import annotations
 

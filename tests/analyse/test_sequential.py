@@ -77,7 +77,7 @@ def test_the_interval_holds_exactly_what_the_evidence_does_not_speak_against() -
 
 def test_evidence_is_the_ratio_of_the_two_densities() -> None:
     # E_n is the ratio of densities of x, under N(0, s^2 (I + 11'/c^2)) and N(0, s^2 I), each
-    # integrated over ds / s: reckoned here without the closed form.
+    # integrated over ds / s: computed here without the closed form.
     values = np.array([0.4, 1.1, -0.2, 0.9])
     count = len(values)
     scales = np.geomspace(1e-3, 1e3, 200_001)

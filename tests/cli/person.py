@@ -25,7 +25,7 @@ PATIENCE_S = 90.0
 
 
 _DRIVING = ("run", "experiment")
-"""Commands that watch servers which are no sandboxes, unless they are told not to."""
+"""Commands that watch servers by default, unless the server is a sandbox."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ RUN = "run oltp_read_write"
 
 @pytest.fixture(autouse=True)
 def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script) -> Iterator[None]:
-    """No option files, no password and no state of whoever runs the tests."""
+    """The option files, password and state of the user who runs the tests are out of reach."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

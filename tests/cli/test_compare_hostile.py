@@ -18,7 +18,7 @@ from scripted_engine import Script
 __all__ = ["undisturbed"]  # a fixture for each test here
 
 HUGE = 10**12
-"""More steps than anybody carries out: whoever counts up to it never comes back."""
+"""More steps than any run has: a loop that counts up to it never ends."""
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ MENDED: dict[str, Callable[[Path], None]] = {
     "result that is no text": written("result.json", b"\xff\xfe\x00"),
     "a rate that is no number": text_in("result.json", r'"tps": [0-9.]+', '"tps": NaN'),
     "a rate without end": text_in("result.json", r'"tps": [0-9.]+', '"tps": 1e999'),
-    "a rate below nought": of_step(tps=-5.0, qps=-5.0),
+    "a rate below zero": of_step(tps=-5.0, qps=-5.0),
     "environment cut off": cut("environment.json"),
     "environment that is a list": written("environment.json", b"[]"),
     "environment gone": without("environment.json"),
@@ -105,7 +105,7 @@ MENDED: dict[str, Callable[[Path], None]] = {
     "latencies that are no text": written("latency.hlog", b"\x00\xff" * 500),
     "journal's last line cut off": cut("journal.jsonl", 0.999),
 }
-"""There is enough to compare, or the journal tells it anew."""
+"""There is enough to compare, or the journal supplies what is missing."""
 
 REFUSED: dict[str, Callable[[Path], None]] = {
     "empty": emptied,

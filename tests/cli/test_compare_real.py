@@ -1,4 +1,4 @@
-"""Runs of real servers beside each other: what was changed is told, and nothing else."""
+"""Runs of real servers compared: what was changed is reported, and nothing else."""
 
 from __future__ import annotations
 

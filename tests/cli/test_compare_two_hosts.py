@@ -1,4 +1,4 @@
-"""A run of another system, in a network of its own, beside one of this: by their folders alone."""
+"""A run of another system, in its own network, compared with one of this by their folders alone."""
 
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ def test_what_differs_is_told_and_nothing_that_does_not(home: Path) -> None:
 
 
 def another_build(root: Path, comment: str) -> Path:
-    """This system's server and libraries in a folder, as if somebody else had built them.
+    """This system's server and libraries in a folder, as if they were another build.
 
-    Only the texts differ by which a server and a libc say what they are: all else is the same, and
-    nothing else may be told to differ.
+    Only the version texts of the server and of libc differ: all else is the same, and nothing else
+    may be reported as different.
     """
     root.mkdir()
     copied(find_server("mariadb").program, root)
@@ -147,6 +147,6 @@ def test_another_release_is_told_by_its_libc_and_its_build(home: Path, root: Pat
     assert {"version"} <= groups["server"] <= VERSIONS.keys()
     assert groups["host"] == {"libc"}
     assert groups.keys() <= {"setting", "server", "host"}
-    # Two versions have other defaults: what is told beside the changes differs indeed.
+    # Two versions have other defaults: the differences reported next to the changes are real.
     same = {name for name in ours.keys() & theirs.keys() if ours[name] == theirs[name]}
     assert not groups["setting"] & same

@@ -66,7 +66,7 @@ class Drill:
 
     @contextlib.contextmanager
     def load(self, *words: str) -> Iterator[Popen[str]]:
-        """Users that write, from when the first of them were told of an entry."""
+        """Users that write, once a first entry has been acknowledged."""
         options = ["--target", self.url, "--concurrency", str(USERS), "--warmup", "0s"]
         options += ["--duration", "600s", "--no-observe", *words]
         with self.person.starts("run", "ledger", *options) as run:
@@ -164,8 +164,9 @@ def test_a_source_that_is_gone_for_good_loses_what_its_replica_never_had(
         wait_until(following.has_applied_all)
         with drill.load("--timeline", "--json") as run:
             if not semi_sync:
-                # A replica that is behind: else a fast machine has sent all by chance. Who has
-                # written two entries more was told of the first.
+                # The replica has to lag: a fast machine may otherwise have sent everything by
+                # chance. A user that has written two more entries has had the first one
+                # acknowledged.
                 following.cut_the_line()
                 cut = last_of_users(drill.first)
                 wait_until(lambda: all_have_more(last_of_users(drill.first), cut, more=2), run)
@@ -248,7 +249,7 @@ def test_a_server_that_applies_what_it_refused_is_found_out(drill: Drill) -> Non
     told = drill.check(drill.first)
     assert (told["holds"], told["is_complete"], told["untold_present"]) == (True, True, 0)
     assert told["sum_expected"] == told["sum_found"] > 0
-    # The entry after the last one, which the user was never told of.
+    # The entry after the last one, which was never acknowledged to the user.
     rows(
         drill.first,
         "INSERT INTO drill_ledger1 (book, user_no, seq, amount) SELECT MAX(book), 0,"

@@ -1,4 +1,4 @@
-"""What people write for several workloads at once, and for phases: understood, or told why not."""
+"""Options for several workloads at once, and for phases: understood, or refused with the reason."""
 
 from __future__ import annotations
 

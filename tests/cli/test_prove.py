@@ -192,7 +192,7 @@ def test_proofs_are_kept_and_shown_later(
     (shown,) = json.loads(capsys.readouterr().out)["proofs"]
     assert Proof.model_validate(shown) == kept
     assert json.loads((run / "result.json").read_text())["proofs"] == [shown]
-    # result.json is made anew from the journal; the proofs are not in that.
+    # result.json is rebuilt from the journal, which does not have the proofs.
     (run / "result.json").unlink()
     assert proofs(run) == (kept,)
     # The steps are a run of their own, that no list of runs has.
@@ -316,7 +316,7 @@ def test_nothing_is_set_for_all_on_a_server_that_is_no_sandbox_without_yes(
         "no sandbox: --yes",
         "hint:  if you mean it: --yes",
     ]
-    # What needs no consent is tried, and the rest told.
+    # What needs no consent is tried, and the rest is reported.
     finds(monkeypatch, LOG, COMPRESSION)
     assert prove() == 0
     assert "not tried  general_log: it would set general_log for all" in capsys.readouterr().out

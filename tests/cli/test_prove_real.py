@@ -144,7 +144,7 @@ def test_findings_are_tried_on_the_run_s_server_and_the_proofs_kept(
     for proof in proofs.values():
         assert proof.verdict in WORDS
         assert proof.sentence in shown
-        # A busy machine may have units left out; all of them would be told as such.
+        # On a busy machine units may be left out, and each would be reported as such.
         assert proof.left_out or (proof.change_low is not None and proof.units == 2)
         assert (
             proof.change_low is None
@@ -266,7 +266,7 @@ def test_a_kill_amid_restarts_leaves_no_server_and_no_folder(driven: Driven) -> 
         proving.wait(PATIENCE_S)
     left = [each for each in sandboxes.iterdir() if each.is_dir() and each.name not in kept]
     assert len(left) == 2, "each side has a server of its own"
-    # Whoever looks next clears away what there is, a server that was just being started too.
+    # The next command that looks clears away what is left, including a server that was starting.
     assert {each.name for each in list_sandboxes()} == kept
     assert not [each for each in left if each.exists() or is_up(each)]
     assert exit_code_of(["restore"]) == 0
@@ -288,7 +288,7 @@ def test_a_server_that_is_no_sandbox_is_not_set_unasked(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # Whoever has another state folder does not know that it is a sandbox, nor whose the run is.
+    # A user with another state folder cannot know that it is a sandbox, nor whose run it is.
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("LOADSTONE_PASSWORD", driven.server.tcp.credentials.reveal())
     before = driven.variables()

@@ -58,7 +58,7 @@ class Story:
 def story(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     with pool.schema() as server:
         person = Person(tmp_path_factory.mktemp("story"), server, careful=False)
-        # Whoever begins has a server, and nothing on it.
+        # A new user has a server, and nothing on it.
         person.rows(f"DROP DATABASE {server.state.database}")
         person.loadstone("prepare", *person.target, *SIZES)
         words = ("run", "oltp_read_write", *person.target)

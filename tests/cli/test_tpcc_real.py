@@ -75,7 +75,7 @@ class Shop:
             connection.begin()
             cursor.execute("SELECT SUM(s_ytd) FROM tpcc_stock FOR UPDATE")
             time.sleep(0.5)
-            # Whoever has done less is the victim, and that may be this one.
+            # The transaction that has done less is the victim, and that may be this one.
             with contextlib.suppress(pymysql.MySQLError):
                 cursor.execute("SELECT SUM(d_ytd) FROM tpcc_district FOR UPDATE")
             connection.rollback()

@@ -132,7 +132,7 @@ def test_two_generators_count_what_the_server_counted(
     assert (said.users, server.stats().logins) == (USERS, USERS)
     joined = [record for record in step.records if isinstance(record, GeneratorState)]
     assert [(state.state, state.users) for state in joined] == [("joined", USERS // 2)] * 2
-    # Both have this machine's clock: the truth is nought, and within the bound.
+    # Both use this machine's clock: the true offset is zero, and within the bound.
     for state in joined:
         assert abs(state.clock_offset_ns or 0) <= (state.clock_bound_ns or 0)
     for sample in step.samples:
@@ -145,7 +145,7 @@ def test_two_generators_count_what_the_server_counted(
 def test_quantiles_are_those_of_all_histograms_together(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
-    """Against the generators' own lines, which are told once more as they came."""
+    """Compared with the generators' own records, which are passed on unchanged."""
     heard: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
 
     class Listening:

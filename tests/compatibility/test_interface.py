@@ -86,7 +86,7 @@ def test_frames_have_the_same_columns_of_the_same_types(version: Path, now: dict
 def test_each_field_of_the_result_is_still_there(version: Path, now: dict[str, Any]) -> None:
     before, after = then(version)["result.json"], now["result.json"]
     assert missed(set(before), set(after)) == set()
-    # Whoever reads it is not given a null, say, where there was none.
+    # A reader does not get a null, for example, where there was none before.
     assert {
         path: after[path]
         for path in before.keys() & after.keys()

@@ -101,7 +101,7 @@ def test_its_journal_alone_has_the_same_figures(older: Older, state: Path, tmp_p
 
 @each_run
 def test_its_result_is_read_as_it_stands(older: Older) -> None:
-    # Else it would be made anew from the journal each time, and nobody would notice.
+    # Otherwise it would be rebuilt from the journal each time, and nobody would notice.
     written = older.path / "result.json"
     if older.expected["run"]["state"] == "interrupted":
         assert not written.exists()

@@ -256,7 +256,7 @@ def test_the_sort_buffer_s_cliff_is_a_suspicion_where_the_version_takes_pieces(
     assert finding is not None and finding.trial is not None
     assert finding.confidence == sure
     assert ("try it first" in finding.sentence) == (sure == 0.3)
-    # New connections take the global value, and each step of a trial connects anew.
+    # New connections take the global value, and each step of a trial opens new ones.
     assert values(finding.trial) == {"sort_buffer_size": "2097152"}
 
 

@@ -170,7 +170,7 @@ def test_a_door_that_lets_all_in_and_drops_them_is_not_stormed(quiet: Sandbox) -
             step.until(lambda outcome: outcome.end is not None)
             over.set()
             cutter.join()
-    # Pauses of 0.2, 0.4, 0.8 and 1 s, begun anew where one saw an event through before it was cut.
+    # Pauses of 0.2, 0.4, 0.8 and 1 s, restarted where a user finished an event before it was cut.
     # Without a pause it would be a thousand.
     assert between.accepted < 100
 

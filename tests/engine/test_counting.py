@@ -146,7 +146,7 @@ def test_a_statement_beyond_what_the_server_takes_is_its_failure(quiet: Sandbox)
 
 
 class TestSession:
-    """What a session was told, asked of that session by itself."""
+    """The session variables that the engine sets, as the session itself reports them."""
 
     @pytest.mark.parametrize(
         ("charset", "expected"),

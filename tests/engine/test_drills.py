@@ -1,4 +1,4 @@
-"""What users of a ledger are told, and how long they wait, while the way to the server is cut."""
+"""What a ledger's users have acknowledged, and how long they wait while connections are cut."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_pause_is_as_long_as_the_door_is_shut(sandbox: Sandbox) -> None:
     outcome = step.outcome
     assert (outcome.last.reason, outcome.last.error) == ("stopped", None)
     for sample in outcome.samples:
-        # A pause is told in the interval in which it ends.
+        # A pause is reported in the interval in which it ends.
         for pause in sample.pauses:
             assert pause.to_s is not None
             assert sample.from_s <= pause.to_s <= sample.to_s

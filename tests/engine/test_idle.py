@@ -1,4 +1,4 @@
-"""Connections that say nothing beside users that do."""
+"""Idle connections alongside users that are at work."""
 
 from __future__ import annotations
 

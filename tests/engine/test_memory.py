@@ -73,10 +73,10 @@ def in_its_own_process(program: str, fed: str = "") -> str:
 
 
 def free_in(plan: Document, connects: int = 0) -> list[int]:
-    """Bytes that the step's process had free among its blocks, each second that all were there.
+    """Free bytes among the blocks of the step's process, for each second with all users connected.
 
-    `connects`: so many connections at least have to be opened anew, or nothing was tried.
-    What stays free is the least of them: an answer that is being read is a hole soon after.
+    `connects`: at least this many connections must be reopened, or the test has tried nothing. The
+    minimum is what stays free: an answer that is being read is free space soon after.
     """
     asked = {"plan": plan, "seconds": _SECONDS + 1, "connects": connects}
     told = json.loads(in_its_own_process(_STEP, json.dumps(asked)))

@@ -47,7 +47,7 @@ def test_so_many_users_are_at_work_as_the_phase_says() -> None:
     assert all(seen >= allowed - 2 for seen, allowed in zip(flying, most, strict=True)), flying
     events = [sample.counts.events for sample in in_window(outcome)]
     assert events[1] > 3 * events[0]
-    # What was in flight when all were told to rest is finished, and nothing begins.
+    # Once all users have to rest, what is in flight is finished, and nothing starts.
     assert events[4] < events[3] / 2
     assert counted.logins == 16
     assert counted.statements == outcome.total().queries

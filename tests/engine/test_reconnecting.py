@@ -40,7 +40,7 @@ def test_a_user_connects_when_the_event_after_so_many_is_due(after: int) -> None
     assert counts.connects == -(-10 // after) - 1
     assert counted.logins == 1 + counts.connects
     assert (counts.events, counts.reconnects, outcome.outages) == (10, 0, [])
-    # Prepared anew on each; statements are as many as the server answered.
+    # Each connection prepares again; statements are as many as the server answered.
     assert counted.statements == counts.queries == 16 * 10
     assert outcome.latency().get("connect", counts.connects) is not None
 

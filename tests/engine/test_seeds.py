@@ -42,7 +42,7 @@ def logged(pool: Pool) -> Iterator[Sandbox]:
 def keys(
     sandbox: Sandbox, shards: int, seed: int, parts: int = 1, **changes: Any
 ) -> list[tuple[str, ...]]:
-    """By user, the statements that it sent; users are not told apart by their connections."""
+    """The statements that each user sent; connections do not identify users."""
     wait_until_nobody(sandbox)
     execute(sandbox, "TRUNCATE mysql.general_log")
     plan = a_plan(

@@ -1,4 +1,4 @@
-"""Rate and users changed while a step runs, against a server that answers when told to."""
+"""Rate and users changed while a step runs, against a server with scripted delays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def target() -> Iterator[dict[str, Any]]:
 
 
 class Steering:
-    """A step of a minute that is told something now and then; leaving the block ends it."""
+    """A step of a minute that can be changed as it runs; leaving the block ends it."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self.job = engine.start(json.dumps(plan | {"stop": seconds(60.0)}))
@@ -67,10 +67,10 @@ class Steering:
         return self._end
 
     def whole_second(self) -> Sample:
-        """One that began when what was said last was known.
+        """The first sample whose interval began after the last change took effect.
 
-        What has been told by now is of before; of the next two the first may have been on its way
-        when it was said, and the other is of both.
+        Samples taken so far are older than the change. Of the next two, the first may have been
+        under way when it was sent, and the second may be of both.
         """
         while self._take(0.0):
             pass

@@ -95,7 +95,7 @@ def test_a_mix_with_a_file_is_driven_by_phases_on_each_variant(
             called("prepare", "oltp_read_only", "--target", url, *sizes, folder=tmp_path)
         said = called("experiment", "both.toml", "--out", "runs", folder=tmp_path).stdout
     steps = found(tmp_path / "runs")["steps"]
-    # More follow where noise has spoiled one.
+    # More units follow if noise has disturbed one.
     assert [step["variant"] for step in steps][:4] == [
         "way=prepared", "way=text", "way=text", "way=prepared",
     ]  # fmt: skip

@@ -20,7 +20,7 @@ SIZES = ("--tables", "1", "--table-size", "100")
 
 
 def environment(server: Sandbox, home: Path, *, is_its_owner: bool) -> dict[str, str]:
-    """Of whoever has started the sandbox, or of somebody to whom it is any server."""
+    """The environment of the user who started the sandbox, or of one to whom it is any server."""
     state = server.folder.parents[2] if is_its_owner else home
     password = server.tcp.credentials.reveal()
     return {"HOME": str(home), "XDG_STATE_HOME": str(state), "LOADSTONE_PASSWORD": password}

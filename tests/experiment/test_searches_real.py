@@ -111,5 +111,5 @@ def test_half_the_rate_is_found_where_answers_take_twice_as_long(
     search = '[search]\nobjective = "p99<500ms"\n'
     carried = carried_out(head + FILE + search + levels, tmp_path)
     assert "oltp_point_select, highest rate with p99<500ms" in carried.said
-    # Whoever waits for a free user waits twice as long as well.
+    # An event that waits for a free user waits twice as long as well.
     carried.must(0.35 < carried.found("b") / carried.found("a") < 0.6)

@@ -40,7 +40,7 @@ Loaded = Callable[[dict[str, str], str], Sandbox]
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    """What the rule is told."""
+    """The series that the rule for the window's begin gets."""
     seen: Told = []
 
     def remembered(series: Sequence[float], reads: Sequence[float] | None) -> Truncation:
@@ -89,7 +89,7 @@ def driven(sandbox: Sandbox, words: str, folder: Path) -> tuple[Path, StepResult
 
 
 def by_second(run: Path, file: str, column: str) -> dict[float, float]:
-    """By the second's end since the load began; what was not told is left out."""
+    """Values by the end of each second of the load; seconds without a value are left out."""
     table = polars.read_parquet(run / file)
     pairs = zip(table["second"].to_list(), table[column].to_list(), strict=True)
     return {second: value for second, value in pairs if value is not None}

@@ -48,7 +48,7 @@ def called(
     (kept,) = (path / "out").iterdir()
     summary = (kept / "summary.txt").read_text()
     assert done.stdout.endswith(f"\n== all, in {kept}\n{summary}")
-    # How long it took is told, and is another time each time.
+    # The time taken is printed, and differs from run to run.
     return done.returncode, re.sub(r"\d+ min \d+ s", "TIME", summary).splitlines()
 
 

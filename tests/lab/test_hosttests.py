@@ -27,7 +27,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built: make b
 
 
 class Seen:
-    """All that was told."""
+    """An observer that keeps all that is reported to it."""
 
     def __init__(self) -> None:
         self.threads = 0

@@ -21,7 +21,7 @@ from recorded import SECRET, recorder_for
 
 
 class Remembers:
-    """Everything that it was told."""
+    """An observer that keeps all that is reported to it."""
 
     def __init__(self) -> None:
         self.told: list[str] = []

@@ -1,4 +1,4 @@
-"""The null server, built once and started anew for each test."""
+"""The null server, built once and started for each test."""
 
 from __future__ import annotations
 

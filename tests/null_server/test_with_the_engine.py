@@ -92,7 +92,7 @@ def test_dropped_connections_are_opened_again(start: Starter) -> None:
     status = server.status()
     assert driven.end.reason == "finished"
     assert status["dropped"] > 8
-    # One more connection asks for the status; each user may have come back when the end was told.
+    # The status takes one more connection; each user may have reconnected as the step ended.
     assert 0 <= status["connections"] - (8 + driven.total("reconnects") + 1) <= 8
     assert driven.end.tally.succeeded == status["answered"]
 

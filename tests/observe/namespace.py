@@ -46,7 +46,7 @@ def another_host() -> Iterator[Namespace]:
 
 @contextmanager
 def cut(line: Namespace) -> Iterator[None]:
-    """Nothing gets through, and nobody is told."""
+    """Drop all packets, without an error to either side."""
     _set(line, "down")
     try:
         yield

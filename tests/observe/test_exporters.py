@@ -1,4 +1,4 @@
-"""Real exporters beside our own sources, and exporters that are none."""
+"""Real exporters compared with our own sources, and servers that are no exporters."""
 
 import http.server
 import math
@@ -20,7 +20,7 @@ from loadstone.observe.scrape import Exporter
 from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
 from loadstone.sandbox import Sandbox
-from observe.beside import (
+from observe.other_tools import (
     SERVER,
     SERVER_HOST,
     agree,

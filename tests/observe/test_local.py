@@ -18,11 +18,11 @@ import pytest
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.local import LocalHost
-from observe.beside import SERVER_HOST, as_root, between, ended, environment, program, writing
+from observe.other_tools import SERVER_HOST, as_root, between, ended, environment, program, writing
 
 WINDOW_S = 3
 BUSY = [sys.executable, "-c", "while True: sum(range(10000)); open('/proc/stat').read()"]
-# A third of a core in small portions: the same in any second, whoever else is at work.
+# A third of a core in small portions: the same in any second, however busy the machine is.
 STEADY = """
 import time
 due = time.monotonic()

@@ -16,7 +16,7 @@ from loadstone.observe import locate
 from loadstone.observe.locate import find_server_process
 from loadstone.runs import safe_open
 from loadstone.sandbox import Sandbox
-from observe.beside import ended, wait_for_port
+from observe.other_tools import ended, wait_for_port
 from pooled import KINDS, Pool
 
 pytestmark = pytest.mark.server

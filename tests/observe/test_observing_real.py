@@ -52,7 +52,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 @dataclass(frozen=True)
 class Ran:
-    """A run of one step, its folder, and what was seen beside it."""
+    """A run of one step, its folder, and what other tools saw at the same time."""
 
     folder: Path
     step: StepResult
@@ -152,16 +152,16 @@ def test_commits_and_rows_are_exactly_what_the_generator_did(traced: Traced, mix
         totals, events = step.server.totals, step.tally.succeeded
         assert events > 50
         assert step.failed == 0
-        # An event that was begun anew ends with a ROLLBACK and no COMMIT.
+        # An event that was restarted ends with a ROLLBACK and no COMMIT.
         assert totals["com_commit"] == events
         # One row inserted and one deleted by event; what was rolled back was done too. A table's
         # statistics are a row of mysql.innodb_table_stats and seven of innodb_index_stats (three of
-        # the primary key, four of `k`), which MySQL writes anew when it likes.
+        # the primary key, four of `k`), which MySQL rewrites when it likes.
         assert totals["rows_inserted"] >= events
         beside = 4 * step.restarts + 4 + 8 * 2
         assert totals["rows_inserted"] - events <= beside
-        # MySQL counts what was begun anew as well, where it had changed something before, and a
-        # few transactions of its own.
+        # MySQL counts restarted events as well, if they had changed something before, and a few
+        # transactions of its own.
         again = sum(step.errors.values()) + sum(step.errors_outside.values())
         assert totals["binlog_commits"] - events in range(0, again + 12)
 
@@ -174,7 +174,7 @@ def test_reads_are_counted_by_the_server_as_they_were_sent(read: Ran) -> None:
     assert totals["com_select"] - step.tally.succeeded in range(0, 60), (
         "no more than the statements of the connection that asks"
     )
-    # Beside them there are logins, and what the connection that asks says and is told.
+    # In addition there are logins, and the traffic of the connection that observes.
     asked = len(read.readings.of("server"))
     for name, bytes_of_load, most in (
         ("bytes_received", step.bytes_out, 4_000 * asked),
@@ -329,7 +329,7 @@ def test_an_observer_that_is_cut_off_costs_no_second_of_load(
         ran = driven(shared, tmp_path, f"run oltp_point_select {words}")
         killing.result()
     step = ran.step
-    # The engine measures so long, whoever asks the server.
+    # The engine measures this long, however long the observer waits for the server.
     assert step.seconds == pytest.approx(6.0, abs=0.5)
     load = polars.read_parquet(ran.folder / "load.parquet")
     assert all(rate > 0 for rate in load["tps"].to_list()[:6])
@@ -338,7 +338,8 @@ def test_an_observer_that_is_cut_off_costs_no_second_of_load(
 
 
 def _kill_those_that_ask(server: Sandbox, users: int) -> None:
-    """Once all users are connected: whoever holds a lock or watches, too, in no schema."""
+    """Once all users are connected, kill the connections of the program itself: those that hold a
+    lock or observe, also those without a schema."""
     deadline = time.monotonic() + 60
     with connect(server.local) as connection, connection.cursor() as cursor:
         while time.monotonic() < deadline:
@@ -388,7 +389,7 @@ def _readings_of(seconds: Sequence[float], readings: Sequence[Seen]) -> list[See
 
 
 def test_a_statement_at_work_is_timed_and_one_that_sleeps_is_not(shared: Sandbox) -> None:
-    # Told in whole seconds: the one that sleeps is ahead by more than one of them.
+    # Reported in whole seconds: the sleeping session is ahead by more than one of them.
     texts = {"SELECT SLEEP(600)": 3, "SELECT BENCHMARK(2000000000, SHA2('a', 256))": 1}
     with contextlib.ExitStack() as stack:
         sessions = [stack.enter_context(shared.connect()) for _ in texts]

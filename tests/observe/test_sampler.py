@@ -20,7 +20,7 @@ LONG_S = 60.0
 
 
 class Counting:
-    """A source whose counter grows by one a reading, and that does what it is told to."""
+    """A source whose counter grows by one a reading, with delays and errors by script."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A host over ssh: a real sshd in a network namespace of its own, and a real server beside it."""
+"""A host over ssh: a real sshd in its own network namespace, with a real server on it."""
 
 import os
 import shutil
@@ -22,8 +22,8 @@ from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
 from loadstone.observe.ssh import SshHost, texts_of
 from loadstone.sandbox.network import Namespace
-from observe.beside import SERVER_HOST, agree, ended, environment, program, writing
 from observe.namespace import HERE, THERE, a_server_in, another_host, cut, receive
+from observe.other_tools import SERVER_HOST, agree, ended, environment, program, writing
 
 CONFIG = """\
 Port 2222

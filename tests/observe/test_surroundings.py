@@ -1,4 +1,5 @@
-"""What surrounds a server: from texts of known machines, and of this one beside other tools."""
+"""A server's surroundings: from texts of known machines, and this machine's compared with other
+tools."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from loadstone.observe.host_environment import (
 )
 from loadstone.observe.latest import Figures
 from loadstone.observe.local import LocalHost, data_device
-from observe.beside import SERVER_HOST
+from observe.other_tools import SERVER_HOST
 
 MAPS = """\
 55d0c000-55d0d000 r--p 00000000 fe:00 11 /usr/sbin/mariadbd

@@ -86,7 +86,7 @@ def test_a_recipe_is_carried_out_and_answers(
     (run,) = Path("runs").iterdir()
     assert run.name.startswith("thread-pool-")
     assert exit_code_of(["runs", "show"]) == 0
-    assert capsys.readouterr().out == out, "it is told again"
+    assert capsys.readouterr().out == out, "show prints what run printed"
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,13 @@ URL = "mysql://bench@db1:3306/sbtest"
 
 QUICK_S = 300.0
 AGAIN = 1.5
-"""Units that the generator, steal or a limit spoiled are measured again: half as many at most."""
+"""Units disturbed by the generator, steal or a limit are measured again: at most half as many."""
 LONGEST = "three-databases"
 """Three servers and three workloads take all the time, unless units have to be measured again."""
 
 START_S = 5.0
-"""A start of either server on two cores, with its data copied back, and a margin. The plan's own
-figure, which is told to people, is no more."""
+"""The time to start either server on two cores, with its data copied back, and a margin. The plan's
+own figure, which users see, is not larger."""
 BETWEEN_S = 1.0
 """Connecting and the counters before and after a step."""
 
@@ -45,7 +45,7 @@ def looked_at(name: str, *given: str, quick: bool) -> Experiment:
 def test_each_recipe_is_an_experiment_in_both_sizes(name: str, quick: bool) -> None:
     asked = looked_at(name, quick=quick)
     assert asked.name == name
-    assert asked.columns, "what answers the question stands beside the rates"
+    assert asked.columns, "the rates alone do not answer the question"
     if not quick:
         assert asked.duration_s >= 60
 

@@ -39,7 +39,7 @@ def check_schema(element: ElementTree.Element) -> None:
     assert must <= element.attrib.keys() <= must | may, element.tag
     assert {each.tag for each in element} <= within, element.tag
     if element.tag in ("testsuites", "testsuite", "testcase"):
-        assert not (element.text or "").strip(), "no text beside elements"
+        assert not (element.text or "").strip(), "no text between elements"
     for each in element:
         assert not (each.tail or "").strip()
         check_schema(each)

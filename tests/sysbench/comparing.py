@@ -56,10 +56,10 @@ def _masked(line: str) -> str:
 
 
 def _intervals_once(lines: list[str]) -> list[str]:
-    """Those of intervals in one place, and each once.
+    """The interval reports in one place, and each once.
 
-    Theirs are written beside checkpoints by another thread, in any order; whether the last second
-    still gets one is a matter of chance as well.
+    sysbench writes them from another thread than checkpoints, in any order; whether the last second
+    still gets one is also a matter of chance.
     """
     timed = [place for place, line in enumerate(lines) if line.startswith("[ #s ]")]
     if not timed:

@@ -141,7 +141,7 @@ def test_a_run_line_tells_figures_that_fit(
     events, restarted = figures.number("total number of events"), figures.number("ignored errors")
     for name, of_event in event[1].items():
         counted = after[name] - before[name]
-        # An event that a deadlock began anew has sent some of its statements twice.
+        # An event that was restarted after a deadlock has sent some of its statements twice.
         assert 0 <= counted - of_event * events <= of_event * restarted, name
 
 

@@ -1,4 +1,4 @@
-"""Scripts that use what few do, beside Debian's sysbench."""
+"""Scripts that use rare features, compared with Debian's sysbench."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts in Lua beside Debian's sysbench: the same files, the same words, the same output."""
+"""Lua scripts compared with Debian's sysbench: the same files, command lines and output."""
 
 from __future__ import annotations
 

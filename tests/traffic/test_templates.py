@@ -47,7 +47,7 @@ def sql_of(template: Template) -> dict[str, list[str]]:
 
 
 def shop(orders: int, seed: int = 1) -> list[Did]:
-    """Two sessions that buy and look, statement by statement beside each other."""
+    """Two sessions that buy and look, with interleaved statements."""
     random = Random(seed)
     buying: list[Did] = []
     looking: list[Did] = []

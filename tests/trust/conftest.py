@@ -1,4 +1,4 @@
-"""What `make trust` shows of a test beside whether it passed."""
+"""What `make trust` shows of a test in addition to whether it passed."""
 
 from __future__ import annotations
 

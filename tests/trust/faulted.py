@@ -208,7 +208,7 @@ class Victim:
         return self.ended()
 
     def ended_soon(self, judged_s: float) -> Ended:
-        """Its end, for which it may take so long beside what it waits for a core."""
+        """Wait for its end, for at most `judged_s` plus the time that it waits for a core."""
         since = Stopwatch(self.pid)
         wait_until(lambda: self.process.poll() is not None or since.judged_s > judged_s, "its end")
         took = f"{since.passed_s:.1f} s, of which {since.kept_s:.1f} s without a core"
@@ -218,7 +218,7 @@ class Victim:
         return self.ended()
 
     def ended(self, within_s: float = PATIENCE_S) -> Ended:
-        """Wait for its end; whatever it left running would be told by `nothing_is_left`."""
+        """Wait for its end; `nothing_is_left` would report anything that it left running."""
         try:
             out, err = self.process.communicate(timeout=within_s)
         except BaseException:
@@ -264,9 +264,9 @@ def a_server(kind: str = "mariadb", **spec: object) -> Iterator[Sandbox]:
 
 
 def nothing_is_left(home: Home, server: Sandbox | None = None, *, was_killed: bool = False) -> None:
-    """No process, connection, lock, transaction, temporary table or file of a victim's.
+    """No process, connection, lock, transaction, temporary table or file of a victim's is left.
 
-    `was_killed`: the file that was being written then lies beside the others, under its own name.
+    `was_killed`: the file that was being written may then remain in the folder, under its own name.
     """
     wait_until(lambda: not home.processes(), "no process of it")
     expected = re.compile(rf"{FILES.pattern}|\..+\.[0-9a-f]+" if was_killed else FILES.pattern)

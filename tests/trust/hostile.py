@@ -124,8 +124,8 @@ class Hostile:
         with contextlib.suppress(OSError):
             try:
                 self.script(peer)
-                # What the client still has to say belongs to what was heard. TLS cannot be ended
-                # one way: there it is told that it is refused, and goes by itself.
+                # What the client still has to say is recorded as well. TLS cannot be ended one way:
+                # there the client gets an error, and closes the connection by itself.
                 if isinstance(peer.connection, ssl.SSLSocket):
                     peer.send(REFUSED)
                 else:
@@ -170,7 +170,7 @@ def asks_in_a_dialog(peer: Peer) -> None:
 
 
 def sends_a_key_of_its_own(peer: Peer) -> None:
-    """For caching_sha2_password: whoever holds the other half of the key reads the password."""
+    """For caching_sha2_password: the owner of the private key could read the password."""
     peer.greet(b"caching_sha2_password")
     peer.send(b"\x01\x04")
     peer.receive()

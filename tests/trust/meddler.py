@@ -68,11 +68,11 @@ class Meddler:
 
 @dataclass
 class Moments:
-    """Between our statements and the server: when somebody sets a variable, when the line is cut.
+    """Acts between our statements and the server: a variable is set, or the connection is cut.
 
-    No server sets a variable on condition of what it is. So a stranger who comes between our look
-    at it and our SET, or between that and the look at what came of it, cannot be told from us:
-    that alone is `amid`.
+    No server sets a variable on condition of what it is. So a change by somebody else between our
+    look at it and our SET, or between the SET and the look at its result, cannot be distinguished
+    from ours: that alone is `amid`.
     """
 
     between: Between

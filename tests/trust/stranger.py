@@ -20,7 +20,7 @@ _OURS = "loadstone ________________"
 """The comment of a table of ours, for LIKE: its mark has 16 digits."""
 
 _PATIENCE_S = 0.02
-"""What waits for our locks goes on beside us."""
+"""Statements that wait for our locks run in parallel to ours."""
 
 
 def begins_statement(sent: bytes) -> bool:
@@ -38,8 +38,8 @@ class Stranger:
     columns: str
     chance: random.Random
     copied: Sequence[str] = ()
-    """Those of them that are copied with LIKE, which copies the comment as well: not those in
-    sysbench's layout, which are sysbench's whoever made them."""
+    """Those tables that are copied with LIKE, which copies the comment as well: not those in
+    sysbench's layout, which count as sysbench's, no matter who made them."""
     owned: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """By comment, of copies by row: the definition without the name, and the sum of the rows."""
     acted: int = 0
@@ -152,7 +152,7 @@ class Stranger:
         comment = f"theirs {len(self.owned) + 1}"
         with self.server.connect() as connection:
             _do(connection, f"CREATE TABLE {self._at(name)} ({self.columns}) COMMENT '{comment}'")
-            # Noted before it has rows: whoever deletes them is caught as well.
+            # Noted before it has rows, so that a delete of them is noticed as well.
             row = f"({len(self.owned) + 1}, 7, 'dear', 'dear')"
             self.owned[comment] = ()
             _do(connection, f"INSERT INTO {self._at(name)} VALUES {row}")

@@ -43,7 +43,7 @@ ROUTES = (
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A run that goes on, in a folder beside which lies something that looks like another."""
+    """A run under way; next to its folder lies another one that looks similar."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "loadstone._engine", scripted_engine)
         place = tmp_path_factory.mktemp("hostile")

@@ -241,7 +241,7 @@ def unpacked_links(run: Path) -> None:
 
 
 def named(name: str) -> Damage:
-    """A second folder beside it, whose name is not one that Loadstone gives."""
+    """A second folder next to it, whose name Loadstone would not give."""
 
     def damage(run: Path) -> None:
         (run.parent / name).mkdir()
@@ -330,7 +330,7 @@ def told(good: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list
 
 
 def a_copy(good: Path, place: Path) -> Path:
-    """A folder of runs with one in it, and beside it what nobody may touch."""
+    """A folder of runs with one in it, and next to it files that nobody may touch."""
     run = place / "runs" / "sent-20260101T000000Z"
     shutil.copytree(good, run)
     (place / "secret").write_text("somebody else's\n")
@@ -339,7 +339,7 @@ def a_copy(good: Path, place: Path) -> Path:
 
 
 def outside(place: Path) -> dict[str, bytes]:
-    """All that lies beside the folders of runs."""
+    """All that lies next to the folders of runs."""
     return {
         str(path): path.read_bytes()
         for path in place.rglob("*")
@@ -495,7 +495,7 @@ def test_a_secret_that_others_can_read_vouches_for_nothing(left: Path) -> None:
 
 
 def test_what_was_sealed_for_another_run_is_not_carried_out(left: Path, good: Path) -> None:
-    """Its maker needs no secret: this user's own files and seals, put together anew."""
+    """The attacker needs no secret: this user's own files and seals, recombined."""
     other = left.with_name("other-20260101T000000Z")
     shutil.copytree(left, other)
     first, rest = (other / JOURNAL).read_text().split("\n", 1)

@@ -213,7 +213,7 @@ def test_the_command_line_says_what_to_do_and_takes_it(
         assert "mysql_clear_password" in said
         assert "--enable-cleartext-plugin" in said
         assert not told(server, SECRET)
-        assert exit_code_of([*check, "--enable-cleartext-plugin"]) == 3  # it refuses whoever comes
+        assert exit_code_of([*check, "--enable-cleartext-plugin"]) == 3  # it refuses every client
         assert told(server, SECRET)
         server.heard.clear()
         monkeypatch.setenv("LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN", "1")

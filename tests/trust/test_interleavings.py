@@ -1,6 +1,6 @@
 """Orders of our statements and somebody else's, drawn by chance: nothing of theirs changes.
 
-Theirs are definitions of tables beside our loads, and variables beside those that we set.
+Theirs are definitions of tables during our loads, and variables in addition to those that we set.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def test_whatever_the_order_nothing_of_a_stranger_s_changes_and_nothing_of_ours_
     for seed in seeds():
         _one_order(server, random.Random(seed), seed)
         COUNTS["orders of statements"] += 1
-    # All of it has happened, so that what is told above was put to the test.
+    # Each outcome has occurred, so what is asserted above was put to the test.
     assert len([name for name in COUNTS if name.startswith("deeds done: ")]) == 5, COUNTS
     assert COUNTS["commands done amid deeds"] > ORDERS / 20, COUNTS
     assert COUNTS["lines cut amid tables"] > ORDERS / 20, COUNTS
@@ -183,7 +183,7 @@ class Amid:
     acted: int = 0
     was_cut: bool = False
     also: Callable[[bytes], None] | None = None
-    """Somebody else beside."""
+    """The stranger, who works on tables at the same time."""
 
     def __call__(self, sent: bytes) -> None:
         if self.also:
@@ -201,7 +201,7 @@ class Amid:
             self.between.cut()
 
 
-def _carried_out(server: Sandbox, work: Work, amid: Amid, told: str) -> str:
+def _carried_out(server: Sandbox, work: Work, amid: Amid, history: str) -> str:
     """Carry a command out amid all that; what stands there afterwards is as it must be."""
     schema = server.state.database
     with server.connect() as connection:
@@ -215,8 +215,8 @@ def _carried_out(server: Sandbox, work: Work, amid: Amid, told: str) -> str:
     finally:
         amid.between.before, amid.between.shut = None, False
     amid.stranger.ends()
-    told = f"{told}: {ended}, after {amid.acted} deeds{', cut' if amid.was_cut else ''}"
-    assert amid.stranger.found() == amid.stranger.owned, told
+    history = f"{history}: {ended}, after {amid.acted} deeds{', cut' if amid.was_cut else ''}"
+    assert amid.stranger.found() == amid.stranger.owned, history
     if ended == "done" and amid.acted:
         COUNTS["commands done amid deeds"] += 1
     with server.connect() as connection:
@@ -224,24 +224,24 @@ def _carried_out(server: Sandbox, work: Work, amid: Amid, told: str) -> str:
         state = schemas.read_schema(connection, server.tcp.target, schema)
     lost = {before[mark] for mark in before.keys() - after.keys()}
     # What somebody has put aside is under no name of ours any more.
-    assert lost <= work.drops, f"{told}: {lost} is lost"
-    _ours_are_whole(server, state, told)
+    assert lost <= work.drops, f"{history}: {lost} is lost"
+    _ours_are_whole(server, state, history)
     if ended == "done" and not amid.acted and not amid.was_cut:
         is_ready = {line.name for line in state.listed if line.state == "ready"}
-        assert work.makes <= is_ready & {*state.of("ours")}, f"{told}: {state}"
+        assert work.makes <= is_ready & {*state.of("ours")}, f"{history}: {state}"
         left = {*after.values()} & work.drops
-        assert not left & {*state.of("ours")}, f"{told}: {left} is left"
+        assert not left & {*state.of("ours")}, f"{history}: {left} is left"
     return ended
 
 
-def _ours_are_whole(server: Sandbox, state: SchemaState, told: str) -> None:
-    """A table that is told to be complete has all its rows."""
+def _ours_are_whole(server: Sandbox, state: SchemaState, history: str) -> None:
+    """A table that is reported as complete has all its rows."""
     with server.connect() as connection:
         for line in state.listed:
             if line.state == "ready" and line.name in state.of("ours"):
                 place = f"`{state.schema_name}`.`{line.name}`"
                 ((rows,),) = _asked(connection, f"SELECT COUNT(*) FROM {place}")
-                assert rows == line.rows, told
+                assert rows == line.rows, history
 
 
 def _empty(server: Sandbox, schema: str) -> None:
@@ -344,7 +344,7 @@ class Ours:
             if chance.random() < SECOND_OF_OURS:
                 self.is_refused_beside_ourselves(texts)
             deeds.append("we end")
-        # Whoever set it while it was set by us is told of, whatever else there is to tell.
+        # A change by somebody else while the variable was ours is reported, in any case.
         untold = {name for name in theirs.intersection(wanted) if name not in "".join(told.left)}
         assert not untold, f"{untold}: {deeds}"
 

@@ -30,7 +30,7 @@ def at_work(server: Sandbox) -> list[int]:
 
 
 def cut_amid_each_step(server: Sandbox, monkeypatch: pytest.MonkeyPatch, module: str) -> list[int]:
-    """Whoever tells others of it loses that connection; gives how many did so at each begin."""
+    """Cut each connection that announces our work; returns how many were cut at each begin."""
     seen: list[int] = []
 
     def driven(*given: Any) -> Any:

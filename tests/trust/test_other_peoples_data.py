@@ -87,7 +87,7 @@ def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def url(server: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The way to somebody's schema; the commands are not told that the server is a throwaway."""
+    """The URL of somebody's schema; the commands do not know that the server is a throwaway."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))

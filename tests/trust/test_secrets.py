@@ -230,7 +230,7 @@ def test_a_password_is_found_nowhere_after_a_run(way: str, carried: Carried) -> 
 
 
 def test_the_live_page_and_the_metrics_of_a_run_do_not_have_it(place: Place) -> None:
-    """What viewers are sent while it goes on, and what the servers beside it are started with."""
+    """What viewers get during a run, and the arguments of the servers started alongside it."""
     with ThreadPoolExecutor(1) as pool:
         longer = ("run", *RUN[:-3], "3s", *RUN[-2:], "--live", "--metrics", "127.0.0.1:0")
         running = pool.submit(by, place, "url", SECRET, longer)
@@ -245,8 +245,8 @@ def test_the_live_page_and_the_metrics_of_a_run_do_not_have_it(place: Place) -> 
     assert any(b"loadstone.web" in shown for name, shown in said.seen if "child" in name)
     assert searched(place, said) == []
     assert found_in(SECRET, sent) == []
-    # The page's token is shown to whoever has started the run, and to nobody else. The page goes
-    # when the last who looked at it has gone.
+    # Only the user who starts the run sees the page's token. The page ends when its last viewer has
+    # gone.
     wait_for(lambda: gone(place.home / "runs" / ".live.json"))
     assert mark["token"].encode() in said.shown
     assert found_in(mark["token"], [*said.seen, *files_below(place.home)]) == []

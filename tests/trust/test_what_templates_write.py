@@ -34,7 +34,7 @@ SLY = (
     " DELETE FROM shop.customers; RETURN 1; END"
 )
 FUNCTIONS = (SLY.format("shop"), SLY.format("mine"))
-VIEW = "CREATE VIEW mine.innocent AS SELECT shop.sly() AS told"
+VIEW = "CREATE VIEW mine.innocent AS SELECT shop.sly() AS answer"
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -146,7 +146,7 @@ def test_what_is_for_the_whole_server_is_refused_whatever_is_said(
 
 
 @pytest.mark.parametrize("words", [(), ("--yes",)], ids=["", "yes"])
-@pytest.mark.parametrize("statement", ["SELECT told FROM innocent", "SELECT sly()", "DO sly()"])
+@pytest.mark.parametrize("statement", ["SELECT answer FROM innocent", "SELECT sly()", "DO sly()"])
 def test_a_template_that_says_it_reads_is_held_to_that_by_the_server(
     author: Author, statement: str, words: tuple[str, ...]
 ) -> None:
@@ -173,7 +173,7 @@ statements = ["UPDATE counted SET k = k + 1 WHERE id = :id"]
 [transaction.count.parameters]
 id = { row = "counted" }
 """
-LOOKS = "SELECT told FROM innocent"
+LOOKS = "SELECT answer FROM innocent"
 
 
 @pytest.mark.parametrize("protocol", ["--prepared", "--text"])
@@ -204,7 +204,7 @@ def test_a_transaction_that_is_held_does_what_it_says(author: Author, protocol: 
     "text",
     [
         OWN.replace('statements = ["UPDATE', f'statements = ["{LOOKS}", "UPDATE'),
-        OWN.replace('WHERE id = :id"]', 'WHERE id = (SELECT told FROM innocent)"]').partition(
+        OWN.replace('WHERE id = :id"]', 'WHERE id = (SELECT answer FROM innocent)"]').partition(
             "[transaction.count.parameters]"
         )[0],
         f'{OWN}[transaction.look]\nautocommit = true\nstatements = ["{LOOKS}"]\n',

@@ -106,7 +106,7 @@ def test_a_fetched_server_is_started_where_nobody_else_can_have_put_it(
                 find_server("mysql")
             os.chown(place, 0, 0)
     assert not ran.exists()
-    # All of that was mended again.
+    # All of that was fixed again.
     assert find_server("mysql").program == program
 
 

@@ -37,9 +37,9 @@ def waited_at_the_end(driven: Driven) -> int:
 
 
 def most_left(driven: Driven, rate: float) -> float:
-    """So many events may wait at the end: those of a moment, and of what the machine took.
+    """How many events may wait at the end: those of a moment, and of what the machine took.
 
-    Whoever was kept from a core has to catch up, and what is due meanwhile waits as well.
+    A process that was kept from a core has to catch up, and what is due in that time waits as well.
     """
     return rate * (0.02 + driven.held_up_s)
 

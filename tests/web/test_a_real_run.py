@@ -89,7 +89,7 @@ def test_a_run_is_followed_through_a_restart_slowed_down_and_stopped(
             page.goto(link)
             expect(page.locator("#no-runs")).to_be_visible()
             run = stack.enter_context(running(runs, target))
-            # Whoever has the page open is shown what begins, without a click.
+            # An open page shows a run that starts, without a click.
             expect(page.locator("#state")).to_have_text("running")
             expect(page.locator("#step")).to_contain_text("200 events/s due")
             expect(page.locator("#numbers")).to_contain_text("window")

@@ -90,7 +90,7 @@ WRONG = "wrong-secret-of-many-characters"
 
 @pytest.mark.parametrize("path", EVERYWHERE)
 def test_without_the_token_nothing_is_served(page: Served, path: str) -> None:
-    """Whoever asks: another user of this machine reaches loopback as well."""
+    """No address is trusted: another user of this machine reaches loopback as well."""
     name, _, cookie = page.cookie.partition("=")
     end, _, mac = cookie.partition(".")
     wrong = [

@@ -1,4 +1,4 @@
-"""`--live` and `--metrics`: children beside real runs against a null server."""
+"""`--live` and `--metrics`: child processes of real runs against a null server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: drawn, told within time, back after a restart, in two languages."""
+"""The page in a real browser: drawn, updated in time, back after a restart, in two languages."""
 
 from __future__ import annotations
 

@@ -131,13 +131,13 @@ def test_the_script_joins_as_the_language_does() -> None:
 
 
 def test_the_script_says_what_it_hears_in_the_chosen_language() -> None:
-    told = json.dumps(translations([say("{run} has no such level", run="r1")]))
-    heard = f'(hear({told}), ["r1 has no such level", "x"].map((one) => speech("p", one)))'
+    known = json.dumps(translations([say("{run} has no such level", run="r1")]))
+    heard = f'(hear({known}), ["r1 has no such level", "x"].map((one) => speech("p", one)))'
     assert run_by_node(heard) == [
         ["p", {"lang": None}, "r1 没有该场景"],
         ["p", {"lang": "en"}, "x"],
     ]
-    assert run_by_node(f'(hear({told}), spoken("r1 has no such level"))') == "r1 没有该场景"
+    assert run_by_node(f'(hear({known}), spoken("r1 has no such level"))') == "r1 没有该场景"
 
 
 def test_what_is_shown_by_its_name_has_one_in_each_language() -> None:

@@ -1,4 +1,4 @@
-"""What viewers are told, while a run is written and after it was."""
+"""What viewers are sent, while a run is written and afterwards."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_one_who_comes_back_is_told_the_rest_and_nothing_twice(
         second = page.stream(name, **{"Last-Event-ID": str(last)})
         second.until("row")
         second.close()
-    # The server is another one now, and has read the journal anew.
+    # This is another server, which has read the journal again.
     with served(tmp_path) as page:
         third = page.stream(name, **{"Last-Event-ID": str(last)})
         third.until("row")

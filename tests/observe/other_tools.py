@@ -37,7 +37,7 @@ def program(name: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """For fetched programs: their libraries are looked for beside them, after the system's."""
+    """The environment of fetched programs: their libraries are searched after the system's."""
     libraries = [str(path) for path in sorted(OBSERVERS.glob("usr/lib/*-linux-*"))]
     return {**os.environ, "LC_ALL": "C", "LD_LIBRARY_PATH": ":".join(libraries)}
 
@@ -95,11 +95,11 @@ class Look:
 
 
 def agree(ours: Source, theirs: Source, disk: str | None, tries: int = 3) -> Look:
-    """Two sources say the same of a host that computes and writes, over the same seconds.
+    """Check that two sources agree on a host that computes and writes, over the same seconds.
 
-    On a busy machine much may happen between two readings that follow each other: what the other
-    source saw lies between the least and the most that ours did, or 2 % beside it. The kernel adds
-    up its cores one after the other while they go on counting, so the best of some tries is judged.
+    On a busy machine much may happen between consecutive readings: the other source's value has to
+    lie between the least and the most of ours, or within 2 % of them. The kernel adds up its cores
+    one after the other while they go on counting, so the best of some tries is judged.
     """
     begin = Look.at(ours, theirs)
     time.sleep(2)
