@@ -13,7 +13,7 @@ SEEDS = range(200)
 
 
 def series(seed: int, *levels: tuple[int, float], noise: float = 0.02) -> list[float]:
-    """So many values of each level, with a noise that is a share of it."""
+    """A series: so many values of each level, with noise as a share of the level."""
     chance = random.Random(seed)
     return [level * (1 + chance.gauss(0, noise)) for count, level in levels for _ in range(count)]
 

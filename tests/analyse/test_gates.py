@@ -1,4 +1,4 @@
-"""Gates: what is understood, what is refused, and how each state is come to."""
+"""Gates: which are understood, which are refused, and how each state is reached."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ UNDER_10_MS = Objective(figure="p99", relation="<", limit_ms=10.0)
 
 
 def searched(**found: object) -> SearchOutcome:
-    """A search that came to its end."""
+    """A finished search."""
     nothing = dict.fromkeys(SearchOutcome.model_fields) | {"complete": True}
     return SearchOutcome.model_validate(nothing | found)
 

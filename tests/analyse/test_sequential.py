@@ -1,4 +1,4 @@
-"""Looking after every unit, and still being right as often as is said."""
+"""Looking after every unit keeps the promised rate of errors."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_single_levels_rate_is_known_ever_better() -> None:
 def test_equal_units_are_known_at_once() -> None:
     found = look([Pair(100.0, 103.0)] * 4)
     assert found.half_width <= 1e-9
-    # Four units say no more than this, however alike they are.
+    # Four units cannot say more than this, however alike they are.
     assert found.p_value == pytest.approx(1 / 27)
 
 

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
 def the_script() -> str:
-    """The first program of docs/python.md, with steps of a second."""
+    """The first program of docs/python.md, with steps of one second."""
     page = (ROOT / "docs/python.md").read_text()
     found = re.search(r"```python\n(.*?)```", page, re.DOTALL)
     assert found
@@ -44,7 +44,7 @@ def test_the_script_of_the_page_runs_diagnoses_and_compares(
         # A step disturbed by the machine counts for nothing, and has no rate there.
         assert row["tps_first"] is None or row["tps_first"] > 0
         assert row["tps"] is None or row["tps"] > 0
-    # All that is printed is what the script prints.
+    # The output holds only what the script itself prints.
     said = capsys.readouterr()
     assert said.err == ""
     assert "p99_ms" in said.out and "verdict" in said.out

@@ -1,4 +1,4 @@
-"""What a person may get wrong: one line, what to do, the right number, and no traceback."""
+"""What a user may get wrong: one line, what to do, the right exit code, and no traceback."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ BAD = [
 
 @pytest.fixture(autouse=True)
 def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine without it, also where other tests have installed it."""
+    """Hide Ray, which other tests may need to have installed."""
     monkeypatch.setitem(sys.modules, "ray", None)
 
 
@@ -157,7 +157,7 @@ def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_input_is_one_line_with_its_own_number(
     line: str, code: int, begins: str, hint: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # That nothing is waited for, tests/lanes.py sees to.
+    # tests/lanes.py fails the test if anything waits.
     assert exit_code_of(shlex.split(line)) == code
     out, err = capsys.readouterr()
     said = err.splitlines()

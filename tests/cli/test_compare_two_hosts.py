@@ -40,7 +40,7 @@ OF_A_NAMESPACE = {"skip_name_resolve": "ON"}
 
 
 def a_run(home: Path, name: str, spec: SandboxSpec) -> Path:
-    """Against a server of its own, which is gone afterwards."""
+    """A run against a server of its own, which is gone afterwards."""
     place = home / name
     place.mkdir()
     with start_sandbox(spec) as server:
@@ -52,7 +52,7 @@ def a_run(home: Path, name: str, spec: SandboxSpec) -> Path:
 
 
 def a_far_run(home: Path, root: Path) -> Path:
-    """As one host is to another: its own network, libc, build and settings."""
+    """A run from a second host: its own network, libc, build and settings."""
     with ExitStack() as stack:
         try:
             line = stack.enter_context(namespace())
@@ -64,7 +64,7 @@ def a_far_run(home: Path, root: Path) -> Path:
 
 
 def compared(home: Path, here: Path, there: Path) -> dict[str, Any]:
-    """As somebody does it to whom both folders were sent."""
+    """Compare both folders on a machine that has only them."""
     copies = [home / "sent" / run.name for run in (here, there)]
     for run, copy in zip((here, there), copies, strict=True):
         shutil.copytree(run, copy)
@@ -103,7 +103,7 @@ def test_what_differs_is_told_and_nothing_that_does_not(home: Path) -> None:
         "server": {"version_comment"},
         "host": {"libc"},
     }
-    # A pair of virtual interfaces has no speed of its own; what this kernel hides, it hides twice.
+    # A pair of virtual interfaces has no speed; what this kernel hides is missing on both sides.
     unknown = {label for label, sides in document["not_evaluated"].items() if len(sides) == 1}
     assert unknown <= {"NIC speed"}
     (libc,) = (row for row in document["differences"] if row["name"] == "libc")
