@@ -1,4 +1,4 @@
-"""What the head makes of the records of several generators."""
+"""How the head combines the records of several generators."""
 
 from __future__ import annotations
 

@@ -131,13 +131,13 @@ def test_a_loss_names_who_which_rows_and_what_to_do() -> None:
 
 @pytest.fixture
 def server(pool: Pool) -> Sandbox:
-    """Whose own schema is always there."""
+    """The pool's server; the schema named as the server's own always exists."""
     return pool.server()
 
 
 @pytest.fixture
 def endpoint(own_schema: Sandbox) -> Endpoint:
-    """The same server, with a schema that nobody has made yet."""
+    """The same server, with a schema that does not exist yet."""
     execute(own_schema, f"DROP DATABASE {schema_of(own_schema.tcp)}")
     return own_schema.tcp
 
@@ -178,7 +178,7 @@ def load(
     told: NumberedRecord | None = None,
     interrupts: Interrupts | None = None,
 ) -> LoadEnd:
-    """Two tables, by this process alone or by a cluster of it."""
+    """Load two tables, by this process alone or by a cluster of it."""
     plan = LoadPlan(layout=layout_for("sbtest", 2, size), parallel=4, seed=42)
     loader = Loader(
         endpoint, Consent(yes=True), told or NumberedRecord(), interrupts or Interrupts()

@@ -1,4 +1,4 @@
-"""What each finding would have changed to prove it: named, from what to what, and safe to try."""
+"""The change that would prove each finding: named, from which value to which, and safe to try."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_finding_says_what_would_prove_it(
 def test_a_finding_has_a_trial_or_says_why_not(cause: str) -> None:
     told = with_reason(found(cause))
     assert (told.trial is None and cause not in NO_CLAIM) == (told.untried is not None)
-    # Where there is none at all, the reason is the cause's own.
+    # Without any change, the reason is the cause's own.
     assert told.untried != NOTHING_TO_CHANGE
 
 

@@ -1,4 +1,4 @@
-"""Every way to log in, against servers that have it."""
+"""Every login method, against servers that have it."""
 
 from __future__ import annotations
 

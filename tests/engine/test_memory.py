@@ -1,4 +1,4 @@
-"""What the engine's work leaves in the C library's hands: a long run may not grow by it."""
+"""Memory that the engine leaves allocated in the C library: it may not grow in a long run."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _SECONDS = 4
 
 
 def in_its_own_process(program: str, fed: str = "") -> str:
-    """What it prints: memory of the tests' own process would blur it."""
+    """The output of code run in another process: memory of the tests' own would interfere."""
     words = [sys.executable, "-c", _OWN_PROCESS + program]
     return subprocess.run(
         words, input=fed, text=True, stdout=subprocess.PIPE, check=True, timeout=100
@@ -89,7 +89,7 @@ def free_in(plan: Document, connects: int = 0) -> list[int]:
 
 
 def a_step(target: Document, think_s: float) -> Document:
-    """Of two event loops."""
+    """A step on two event loops."""
     return a_plan(
         target, users=_USERS, shards=2, arrival={"kind": "closed", "think_s": think_s},
         stop=seconds(60), workload=workload("oltp_read_write"),
