@@ -1,4 +1,4 @@
-"""The same seed: the same keys for each virtual user, and the same rows."""
+"""The same seed gives the same keys for each virtual user, and the same rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pooled import Pool
 pytestmark = pytest.mark.server
 
 USERS = 6
-# Not a number of events: the shard that wakes up first may have done them all.
+# Not a number of events: the shard that wakes up first may do all of them.
 LONG_ENOUGH = seconds(0.5)
 STATEMENTS = 7
 """Of an event."""
@@ -69,7 +69,7 @@ def keys(
 
 
 def agree(one: list[tuple[str, ...]], other: list[tuple[str, ...]]) -> bool:
-    """Users are not equally fast: of two, the shorter is the beginning of the longer."""
+    """Users differ in speed: of two sequences, the shorter is the beginning of the longer."""
     assert len(one) == len(other) == USERS
     known = {user[:3]: user for user in one}
     assert len(known) == USERS

@@ -1,4 +1,4 @@
-"""Experiment files: what a good one means, and what is said of bad ones."""
+"""Experiment files: what a valid one means, and which errors invalid ones get."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_limits_of_an_instance() -> None:
 
 @dataclass(frozen=True)
 class Bad:
-    """`was` in the good file becomes `now`; the message names line and key, and what to write."""
+    """`was` in the valid file becomes `now`; the message names line and key, and what to write."""
 
     says: str
     line: int

@@ -1,4 +1,4 @@
-"""A throwaway server is all ours, also where a file names it by its address: nobody is asked."""
+"""A throwaway server belongs to us, also if a file names it by its address: no consent is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person hears of a statement for administration that is not answered."""
+"""A user is notified of an administrative statement that the server does not answer."""
 
 from __future__ import annotations
 
