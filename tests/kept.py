@@ -70,8 +70,7 @@ class Stopwatch:
 
 
 def _stolen_s() -> float:
-    """CPU time that the hypervisor took since boot; proc(5): user, nice, system, idle, iowait, irq,
-    …"""
+    """CPU time that the hypervisor took since boot (proc(5): the eighth field, steal)."""
     try:
         return int(_STAT.read_text().split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK")
     except OSError:

@@ -1,4 +1,4 @@
-"""Ports that nobody else takes between being found and being listened at."""
+"""Ports that nobody else takes between being found and being opened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEXT = itertools.count()
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Another one each time; workers have rows of their own."""
+    """A different port each time; each worker has its own range."""
     for number in _NEXT:
         port = _FIRST + number % _OF_A_WORKER
         with socket.socket() as probe:

@@ -27,7 +27,7 @@ def program() -> Path:
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """For a server that offers TLS, and for clients that look at what it shows."""
+    """Certificates for a server that offers TLS, and for clients that verify them."""
     return make_certificates(tmp_path_factory.mktemp("null_server") / "tls")
 
 

@@ -1,4 +1,4 @@
-"""Which interface carries the traffic, and who listens: the kernel's tables as texts."""
+"""Which interface carries the traffic, and who listens, from the kernel's tables as texts."""
 
 import subprocess
 from ipaddress import ip_address

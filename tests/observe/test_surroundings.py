@@ -124,7 +124,7 @@ def test_hostile_texts_give_facts_or_reasons(texts: dict[str, str]) -> None:
 
 
 def wait_for_libc(pid: int) -> None:
-    """A process that was just begun has its program before it has its libraries."""
+    """Wait for a process that was just started: it has its program before it has its libraries."""
     give_up = time.monotonic() + 20
     while "libc" not in Path(f"/proc/{pid}/maps").read_text():
         assert time.monotonic() < give_up

@@ -1,4 +1,4 @@
-"""The recipes themselves: each is an experiment, small enough to be quick, and hangs together."""
+"""The recipes themselves: each is a valid experiment, consistent and short enough."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ START_S = 5.0
 """The time to start either server on two cores, with its data copied back, and a margin. The plan's
 own figure, which users see, is not larger."""
 BETWEEN_S = 1.0
-"""Connecting and the counters before and after a step."""
+"""Time for connecting, and for the counters before and after a step."""
 
 
 def experiment_of(filled: Filled) -> Experiment:
@@ -100,7 +100,7 @@ def test_every_parameter_is_used(name: str) -> None:
     for each in found.parameter.values():
         text += "".join(part for parts in each.choices.values() for part in parts.values())
     used = set(re.findall(r"\$\{(\w+)\}", text))
-    # A choice may be used by what it puts in alone.
+    # A choice may use only what it inserts.
     puts_in = {
         name
         for name, each in found.parameter.items()

@@ -1,4 +1,4 @@
-"""Notes keep what they were made from, so that a run can be read in another language later."""
+"""Notes keep their templates and values, so that a run can be read in another language later."""
 
 from __future__ import annotations
 
