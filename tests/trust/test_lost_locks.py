@@ -1,4 +1,4 @@
-"""A schema's lock goes with its connection, and is taken again before the next step."""
+"""A schema's lock is lost with its connection, and is taken again before the next step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOST = "was lost with its connection, and taken again"
 
 
 def at_work(server: Sandbox) -> list[int]:
-    """The connections that tell others of what is done in the schema."""
+    """The connections that announce the work in the schema."""
     with server.connect() as admin:
         there = presence.at_work(admin, server.tcp.target, server.state.database)
     return [one.holder.connection for one in there]

@@ -66,7 +66,7 @@ def test_nothing_in_the_page_is_inline() -> None:
 
 
 def texts_of_the_page() -> set[str]:
-    """What stands in the code in English, to be shown in other languages too."""
+    """Texts in the page's code, in English, which are shown in other languages too."""
     said = set(re.findall(r'data-text="([^"]+)"', text(PAGE)))
     for script in SCRIPTS:
         said |= set(re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)+)"', text(script)))
@@ -86,13 +86,13 @@ def test_the_page_is_given_each_of_its_texts_with_the_same_places_to_fill(
     assert len(wanted) > 80
     assert wanted - given.keys() == set()
     for english in wanted:
-        # A text about one thing may say its number in a language that has a single form.
+        # A text about one thing may contain the number in a language that has a single plural form.
         places = set(re.findall(r"\{\w+\}", english)) ^ set(re.findall(r"\{\w+\}", given[english]))
         assert places <= ({"{number}"} if english.startswith("1 ") else set()), english
 
 
 def run_by_node(code: str) -> Any:
-    """What the page's script of texts answers in Chinese, with the texts as the page has them."""
+    """Run the page's text script in Chinese; returns its answer."""
     if NODE is None:
         pytest.skip("not evaluated: there is no node to run the page's scripts")
     source = re.sub(r"^(import .*|export (?=function))", "", text("words.js"), flags=re.MULTILINE)
