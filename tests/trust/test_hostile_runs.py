@@ -373,7 +373,7 @@ def read_some(good: Path, home: Path, folders: dict[str, Path]) -> dict[str, lis
 
 
 def has_page(name: str) -> bool:
-    """Cases whose display differs, and each fourth of the others."""
+    """Whether to make a page: for cases that change the display, and for a fourth of the others."""
     return "text" in name or "name" in name or zlib.crc32(name.encode()) % 4 == 0
 
 

@@ -29,7 +29,7 @@ RIGHTS = {
     )
 }
 ON_MYSQL = {"SUPER": "SYSTEM_VARIABLES_ADMIN"}
-"""Replacements for privileges of the table in the tests."""
+"""On MySQL, what replaces a privilege of the table in docs/privileges.md."""
 
 SHORT = ("--concurrency", "2", "--duration", "500ms", "--warmup", "0s")
 SIZES = ("--tables", "2", "--table-size", "100")

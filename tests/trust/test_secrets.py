@@ -198,7 +198,7 @@ def carried(server: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Carrie
 
 @pytest.fixture(scope="module")
 def misled(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> Carried:
-    """Each URL with an error, which needs no server."""
+    """Each URL that leads to no server, whatever servers are running."""
     asked = {url: partial(run_at, url=url.format(WRONG)) for url in WRONG_URLS}
     return side_by_side(pool.server(), asked, tmp_path_factory)
 
