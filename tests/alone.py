@@ -1,8 +1,8 @@
-"""Tests that judge time have the machine to themselves, however many workers there are.
+"""Gives tests that judge time the machine to themselves, however many workers there are.
 
-A test marked `timing` waits until the others' tests have ended, and holds them back while it runs:
-a lock of readers and writers on two files of the whole test run. A test that waits to be alone
-keeps new ones from beginning.
+A test marked `timing` waits until the tests of other workers have ended, and holds new ones back
+while it runs: a lock of readers and writers on two files of the whole test run. A test that waits
+to be alone keeps new ones from starting.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 class Room:
-    """Where all workers' tests run."""
+    """The lock of all workers' tests."""
 
     def __init__(self, folder: Path) -> None:
         self._gate, self._room = (
@@ -25,7 +25,7 @@ class Room:
 
     @contextmanager
     def entered(self, *, alone: bool) -> Iterator[None]:
-        """Be in it, with others or alone."""
+        """Hold the lock for the block, shared with others or alone."""
         how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
         fcntl.flock(self._gate, how)
         fcntl.flock(self._room, how)
@@ -38,6 +38,6 @@ class Room:
             fcntl.flock(self._gate, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the two files."""
         os.close(self._gate)
         os.close(self._room)

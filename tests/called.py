@@ -1,6 +1,6 @@
-"""The program called within the tests' own process: starting another costs a second of a core.
+"""Calls the program within the tests' own process: starting another costs a second of a core.
 
-For what a signal, a stream or an environment of its own is the subject of, a process is started.
+Tests of signals, streams or the environment start a process instead.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from loadstone.cli.errors import exit_code_of
 def called(
     *words: str, folder: Path, environment: Mapping[str, str] | None = None, code: int | None = 0
 ) -> CompletedProcess[str]:
-    """Call `loadstone WORDS…` in a folder; `code` is how it must end, `None` any way.
+    """Call `loadstone WORDS…` in a folder; `code` is the expected exit code, `None` allows any.
 
-    `environment` takes the place of this process's, but for what finds programs.
+    `environment` replaces this process's, except for the variables by which programs are found.
     """
     with _said() as streams, contextlib.chdir(folder), _surroundings(environment):
         ended = exit_code_of(list(words))
@@ -31,7 +31,7 @@ def called(
 
 
 class _Stream(io.TextIOWrapper):
-    """What was written, as text; with bytes below it, as a program's stream has."""
+    """Collects text; has a binary buffer below it, as a program's stream has."""
 
     def __init__(self) -> None:
         self._bytes = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What all tests share: lanes, servers, state of their own, the engine's double."""
+"""What all tests share: lanes, servers, isolated state, the scripted engine."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from lanes import Watch, lane_of, lines_are_counted, places_of
 from loadstone.sandbox import Sandbox
 from pooled import Pool
 
-# How long an example takes, or how long it takes to think of one, is the machine's own matter.
+# How long an example takes to run or to generate depends on the machine.
 settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ours")
 
 _SHOWN = 400
-"""Characters of a command line: a server's has all its options."""
+"""The longest command line, in characters: a server's has all its options."""
 
 _ROOM = pytest.StashKey[Room]()
 _WATCH = pytest.StashKey[Watch]()
@@ -44,7 +44,7 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
 
 @pytest.fixture(scope="session", autouse=True)
 def what_is_loaded_once() -> None:
-    """Whoever comes first does not pay for what all use."""
+    """Load once what all tests use, so that the first test does not pay for it."""
     for name in ("jsonschema", "polars", "scipy.stats", "loadstone.cli.app"):
         importlib.import_module(name)
     # Unicode's table, which hypothesis makes once.
@@ -53,7 +53,7 @@ def what_is_loaded_once() -> None:
 
 @pytest.fixture(scope="session")
 def pool(state_of_its_own: Path) -> Iterator[Pool]:
-    """Servers that stand until the worker ends."""
+    """Servers that run until the worker ends."""
     with ExitStack() as stack:
         yield Pool(stack, state_of_its_own)
 
@@ -66,7 +66,7 @@ def own_schema(pool: Pool) -> Iterator[Sandbox]:
 
 
 class _Alone:
-    """A schema's lock on a double."""
+    """A schema's lock on a made-up server."""
 
     def __init__(self, endpoint: object) -> None: ...
 
@@ -76,7 +76,7 @@ class _Alone:
 
 
 def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A double has no locks to ask, and no tables that could go."""
+    """A made-up server has no locks, and no tables that could be dropped."""
 
     def unchanged(*arguments: object) -> object:
         from loadstone.experiments.changes import Changes
@@ -95,7 +95,7 @@ def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[scripted_engine.Script]:
-    """The engine's double in place of the engine; the script says what its steps do."""
+    """Replaces the engine by the scripted one; the script says what its steps do."""
     _nobody_else(monkeypatch)
     fresh = scripted_engine.Script()
     monkeypatch.setitem(sys.modules, "loadstone._engine", scripted_engine)
@@ -105,13 +105,13 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[scripted_engine.Script]:
 
 
 class _Shared:
-    """A plugin: what a session's fixtures do is told to none of a folder below the root."""
+    """A plugin: pytest does not report a session's fixtures to a conftest below the root."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
     ) -> Iterator[None]:
-        """What other tests use as well is on no test's account."""
+        """The time of shared fixtures counts for no single test."""
         watch = request._pyfuncitem.stash.get(_WATCH, None)
         shared = watch is not None and fixturedef.scope != "function"
         with watch.paused() if shared and watch else nullcontext():
@@ -119,13 +119,13 @@ class _Shared:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Of nohup, which may have started this, programs that tests start are to know nothing."""
+    """Restore SIGHUP, which nohup ignores: programs that tests start must not inherit that."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     config.pluginmanager.register(_Shared())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, what judges time last; a module's tests stay with one worker."""
+    """Run slow tests first and tests that judge time last; keep a module's tests on one worker."""
     places = places_of(items)
     items.sort(key=lambda item: places[item.path])  # stable: within a module the order stays
 
@@ -142,7 +142,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    """What a test of its own sets up counts as the test does."""
+    """The time of a test's own fixtures counts as the test's."""
     if lane_of(item) is None:
         item.stash[_WATCH] = Watch()
     return (yield)
@@ -150,14 +150,14 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """A test without a lane that takes long fails: it would make everybody wait."""
+    """Fail a slow test that has no lane: it would make everybody wait."""
     yield
     if _WATCH in item.stash:
         item.stash[_WATCH].judge(counted=lines_are_counted())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Give back what the room holds."""
+    """Close the files of the lock."""
     if _ROOM in config.stash:
         config.stash[_ROOM].close()
 
@@ -169,7 +169,7 @@ def _folder_of_all_workers(config: pytest.Config) -> Path:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the programs that somebody started and never waited for: Python knows only their ids."""
+    """List programs that were started and never waited for: Python only knows their ids."""
     gc.collect()
     started = [each for each in gc.get_objects() if isinstance(each, subprocess.Popen)]
     for process in started:

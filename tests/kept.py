@@ -1,6 +1,6 @@
-"""How long processes were kept from a core, so that a test can judge what is left of a time.
+"""Measures how long processes waited for a core, so that a test can judge the rest of a time.
 
-By the kernel's count of how long each thread stood in line for a core (sched-stats.rst), and by the
+Sources: the kernel's count of how long each thread waited for a core (sched-stats.rst), and the
 time that the hypervisor took from the whole machine (proc(5), steal).
 """
 
@@ -14,7 +14,7 @@ _STAT = Path("/proc/stat")
 
 
 def waits(pid: int | None = None) -> dict[str, float]:
-    """How long each thread of a process has waited for a core, by its id; `None`: of this one."""
+    """How long each thread of a process has waited for a core, by its id; `None`: this process."""
     found = {}
     try:
         threads = list(Path(f"/proc/{pid or 'self'}/task").iterdir())
@@ -29,31 +29,31 @@ def waits(pid: int | None = None) -> dict[str, float]:
 
 
 class Stopwatch:
-    """Time since it was begun, and how much of it these processes waited for a core.
+    """The time since it was created, and how long its processes waited for a core in that time.
 
-    Waits of several threads are summed, though they may fall on the same moment: what is judged is
-    never too long. A thread's last wait is known only if somebody looks before it ends.
+    Waits of several threads are summed even if they overlap: what is judged is never too long. A
+    thread's last wait is known only if `look` is called before it ends.
     """
 
     def __init__(self, *pids: int) -> None:
-        """Of these processes, and of this one."""
+        """Watch these processes, and this one."""
         self._pids = (None, *pids)
         self._before = self._waits()
         self._seen = dict(self._before)
         self._stolen_s, self._began_s = _stolen_s(), time.monotonic()
 
     def look(self) -> None:
-        """Remember how long each thread has waited until now."""
+        """Record how long each thread has waited so far."""
         self._seen |= self._waits()
 
     @property
     def passed_s(self) -> float:
-        """Time since the begin."""
+        """The time since it was created."""
         return time.monotonic() - self._began_s
 
     @property
     def kept_s(self) -> float:
-        """So much of it the machine may be to blame for."""
+        """The part of it in which a core was missing."""
         self.look()
         before = self._before
         waited = sum(max(s - before.get(thread, 0.0), 0.0) for thread, s in self._seen.items())
@@ -61,7 +61,7 @@ class Stopwatch:
 
     @property
     def judged_s(self) -> float:
-        """What is left of it."""
+        """The rest of it, which the program itself took."""
         passed_s = self.passed_s
         return passed_s - self.kept_s
 
@@ -70,7 +70,7 @@ class Stopwatch:
 
 
 def _stolen_s() -> float:
-    """Of a core, since the machine began; proc(5): user, nice, system, idle, iowait, irq, …"""
+    """CPU time that the hypervisor took since boot (proc(5): the eighth field, steal)."""
     try:
         return int(_STAT.read_text().split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK")
     except OSError:

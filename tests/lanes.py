@@ -1,4 +1,4 @@
-"""Which tests run together, in which order, and how long one without a lane may take.
+"""Which tests run together, in which order, and how long a test without a lane may take.
 
 A lane is a marker of pyproject.toml. `smoke` picks one test of each main job on a real server out
 of its lane for `make test`; all tests without a lane run there as well.
@@ -17,25 +17,25 @@ from typing import NamedTuple
 import pytest
 
 LANES = ("timing", "ray", "slow", "server", "sysbench")
-"""A test is in the first of these that it is marked with."""
+"""A test belongs to the first of these lanes with which it is marked."""
 
 LONGEST_S = 2.0
-"""Of a test without a lane."""
+"""The limit of a test without a lane."""
 
 TRACED = 3
-"""How much dearer Python gets at the most where lines are counted (coverage in CI)."""
+"""How much slower Python gets at most when lines are counted (coverage in CI)."""
 
 _PRESSURES = (Path("/proc/pressure/cpu"), Path("/proc/pressure/io"))
 _STAT = Path("/proc/stat")
 
 
 def lane_of(item: pytest.Item) -> str | None:
-    """Its lane; `None`: a test that is quick and needs nothing."""
+    """The lane of a test; `None` for a test that is quick and needs nothing."""
     return next((lane for lane in LANES if item.get_closest_marker(lane) is not None), None)
 
 
 def places_of(items: Iterable[pytest.Item]) -> dict[Path, int]:
-    """When a module's turn is: what takes long first, so that no worker is left with it at the end.
+    """The order of modules: slow ones first, so that no worker is left with one at the end.
 
     Modules that judge time come last: such a test waits until the others' tests have ended.
     """
@@ -50,20 +50,21 @@ def _place(lanes: set[str | None]) -> int:
 
 
 class Seen(NamedTuple):
-    """Seconds until now."""
+    """Clocks and counters in seconds, at one moment."""
 
     at_s: float
-    """By the clock."""
+    """The clock."""
     cpu_s: float
-    """Of a core, used by this process and by those that it started and that have ended."""
+    """CPU time of this process and of its children that have ended."""
     busy_s: float
-    """Of all cores together."""
+    """CPU time of all cores together."""
     kept_s: float
-    """In which somebody was kept from a core or a disk, by others (psi.rst) or the hypervisor."""
+    """Time in which a task waited for a core or a disk, because of others (psi.rst) or the
+    hypervisor."""
 
     @classmethod
     def now(cls) -> Seen:
-        """By the kernel; where it does not tell, the machine is taken for idle."""
+        """The kernel's values; where it has none, the machine is taken for idle."""
         used, ticks = os.times(), _ticks()
         return cls(
             time.monotonic(),
@@ -73,7 +74,7 @@ class Seen(NamedTuple):
         )
 
     def since(self, before: Seen) -> Seen:
-        """What was added to each."""
+        """The increase of each."""
         return Seen(*(now - then for now, then in zip(self, before, strict=True)))
 
 
@@ -81,13 +82,13 @@ class Watch:
     """What a test cost, and how long it waited, without what the rest of the machine did to it."""
 
     def __init__(self, look: Callable[[], Seen] = Seen.now) -> None:
-        """It begins with the test's set-up."""
+        """Starts with the test's set-up."""
         self._look, self._began = look, look()
         self._others = 0
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """What many tests share is on nobody's account: the first of them would pay for all."""
+        """Time of shared fixtures counts for no test: the first of them would pay for all."""
         began = self._look() if not self._others else None
         self._others += 1
         try:
@@ -99,10 +100,11 @@ class Watch:
                 self._began = Seen(*(map(sum, zip(self._began, spent, strict=True))))
 
     def judge(self, *, counted: bool = False) -> None:
-        """Fail what takes too long for a test that everybody waits for; `counted`: by the line."""
+        """Fail a test that takes too long without a lane; `counted`: lines are counted."""
         test = self._look().since(self._began)
         waited_s = test.at_s - test.cpu_s - test.kept_s
-        # Two threads of one core do half as much each: so far others may have slowed this one down.
+        # Two threads of one core do half as much each: by so much others may have slowed this one
+        # down.
         others_s = test.busy_s - test.cpu_s
         most_s = LONGEST_S * (1 + min(1.0, max(0.0, others_s / max(test.at_s, 1e-9))))
         most_s *= TRACED if counted else 1
@@ -115,7 +117,8 @@ class Watch:
 
 
 def lines_are_counted() -> bool:
-    """By a trace function, or by one of sys.monitoring's tools, as coverage does from 3.14 on."""
+    """Whether a trace function, or a tool of sys.monitoring, as coverage has from 3.14 on, is
+    active."""
     monitoring = getattr(sys, "monitoring", None)
     tool = monitoring and monitoring.get_tool(monitoring.COVERAGE_ID)
     return sys.gettrace() is not None or tool is not None
@@ -129,7 +132,7 @@ def _pressed_s(pressure: Path) -> float:
 
 
 def _ticks() -> list[float]:
-    """Seconds of all cores; proc(5): user, nice, system, idle, iowait, irq, softirq, steal."""
+    """CPU seconds of all cores; proc(5): user, nice, system, idle, iowait, irq, softirq, steal."""
     try:
         told = _STAT.read_text().split(maxsplit=9)[1:9]
     except OSError:

@@ -1,7 +1,7 @@
 """Database servers that tests share: each worker has one of each kind and settings.
 
-A server takes seconds to start and nothing to keep. What a test needs of its own is a schema; only
-a test that stops its server, fills its disk or changes what cannot be put back starts one itself.
+A server takes seconds to start and nothing to keep. Tests isolate themselves by a schema; only a
+test that stops its server, fills its disk or changes what cannot be restored starts one itself.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, s
 from loadstone.sandbox.mysql.binaries import mariadb_plugins
 
 QUICK: Mapping[str, str] = {"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "0"}
-"""Durability is not what most tests are about, and the disk is shared."""
+"""Most tests are not about durability, and the disk is shared."""
 
 KINDS = ["mariadb", pytest.param("mysql", marks=pytest.mark.mysql)]
-"""Parameters of a fixture or a test that is for both servers."""
+"""The kinds of servers, as parameters of a fixture or a test."""
 
 KINDS_IN_TURN = ["mariadb", pytest.param("mysql", marks=[pytest.mark.mysql, pytest.mark.nightly])]
-"""The same for long tests of what we do, not of what a server says: MySQL's turn is at night."""
+"""The same for long tests that hardly depend on the server: MySQL's run only at night."""
 
 
 def need(kind: str) -> str:
-    """The same kind; skips the test where there is no such server."""
+    """Return the kind; skips the test if there is no such server."""
     try:
         find_server(kind)
     except SandboxError as error:
@@ -44,7 +44,7 @@ def methods_of(kind: str) -> tuple[str, ...]:
 
 
 class Pool:
-    """Servers that stand until the worker ends, each started when it is first wanted."""
+    """Servers that run until the worker ends, each started when it is first needed."""
 
     def __init__(self, stack: ExitStack, state: Path) -> None:
         self._stack = stack
@@ -58,7 +58,7 @@ class Pool:
         key = (kind, tuple(sorted(settings.items())))
         if key not in self._running or not self._running[key].is_running():
             spec = SandboxSpec(server=kind, auth=methods_of(kind), settings=dict(settings))
-            # Not in the state folder of the test that happens to be the first.
+            # Not in the state folder of the test that is the first by chance.
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("XDG_STATE_HOME", str(self._state))
                 self._running[key] = self._stack.enter_context(start_sandbox(spec))
@@ -68,7 +68,7 @@ class Pool:
     def schema(
         self, kind: str = "mariadb", settings: Mapping[str, str] = QUICK
     ) -> Iterator[Sandbox]:
-        """The same server with an empty schema as its database, which goes at the end."""
+        """The same server with an empty schema as its database, which is dropped at the end."""
         server = self.server(kind, settings)
         name = f"own_{next(self._numbers)}"
         with server.connect() as connection, connection.cursor() as cursor:
@@ -81,5 +81,5 @@ class Pool:
 
 
 def on_schema(server: Sandbox, name: str) -> Sandbox:
-    """The same server, whose endpoints name another schema."""
+    """The same server, with endpoints of another schema."""
     return Sandbox(server.folder, server.state.model_copy(update={"database": name}))

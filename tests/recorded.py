@@ -1,4 +1,4 @@
-"""Runs recorded from the engine's double."""
+"""Runs recorded from the scripted engine."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def recorder_for(out: Path, plan: Plan, version: str = "10.11.0-scripted") -> Re
 
 
 def record_step(recorder: Recorder, plan: Plan, step: Step) -> None:
-    """One step from the double, up to its end."""
+    """Record one step of the scripted engine, up to its end."""
     endpoint = Endpoint(target=plan.targets[0], credentials=Credentials(password=SecretStr(SECRET)))
     job = engine.start(step_document(plan, step, [endpoint]))
     recorder.begin_step(step)
@@ -69,7 +69,7 @@ def record_step(recorder: Recorder, plan: Plan, step: Step) -> None:
 
 
 def recorded_run(out: Path, plan: Plan | None = None) -> Path:
-    """A whole run, carried out to its end."""
+    """Record a whole run, up to its end."""
     plan = plan or a_plan()
     recorder = recorder_for(out, plan)
     recorder.note(plain("the first of all notes"))

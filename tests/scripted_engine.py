@@ -1,7 +1,7 @@
-"""A double of the extension module: it replays records, and knows no server.
+"""A stand-in for the extension module that replays records, without any server.
 
-`install()` puts it in the place of `loadstone._engine`, also in a process of its own.
-Its histograms are lists of values in plain JSON, so that merging them is exact.
+`install()` puts it in the place of `loadstone._engine`, also in another process. Its histograms are
+lists of values in plain JSON, so that merging them is exact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 
 class PlanError(ValueError):
-    """As the engine's."""
+    """The counterpart of the engine's error."""
 
 
 def latency(values_ns: list[int]) -> Record:
@@ -47,7 +47,7 @@ def latency(values_ns: list[int]) -> Record:
 
 
 def hlog_line(tag: str, from_s: float, to_s: float, values_ns: list[int]) -> str:
-    """An interval log's line whose histogram is the values themselves."""
+    """A line of the interval log; its histogram is the values themselves."""
     packed = base64.b64encode(json.dumps(values_ns).encode()).decode()
     largest = max(values_ns) / 1e6
     return f"Tag={tag},{from_s:.6f},{to_s - from_s:.6f},{largest:.3f},HISTF{packed}"
@@ -55,7 +55,7 @@ def hlog_line(tag: str, from_s: float, to_s: float, values_ns: list[int]) -> str
 
 @dataclass
 class Script:
-    """What a step does: so many events a second, each of which takes so long."""
+    """What a step does: how many events a second, and how long each takes."""
 
     tps: Callable[[int, int], int] = lambda users, second: 10 * users
     latency_ns: Callable[[int, int], int] = lambda users, second: 1_000_000 * users
@@ -148,13 +148,13 @@ class Drive:
 
     @property
     def _rate(self) -> float:
-        """Events a second that are due at most."""
+        """The most events a second that are due."""
         if self._set_rate is not None:
             return self._set_rate
         return float(self.plan["arrival"].get("rate", 1e9))
 
     def _due(self, events: int) -> int:
-        """In the closed loop as many as are done."""
+        """In the closed loop, as many as are done."""
         return int(min(self._rate, 1e8)) if self._rate < 1e9 else events
 
     def _end(self, reason: str, seconds: float, done: int, error: Record | None = None) -> Record:
@@ -234,7 +234,7 @@ class Drive:
 
 
 class Load:
-    """Tables that fill at once."""
+    """A load whose tables fill at once."""
 
     def __init__(self, plan: Record) -> None:
         layout = plan["layout"]
@@ -348,5 +348,5 @@ def build_info() -> str:
 
 
 def install() -> None:
-    """Take the place of the extension module in this process."""
+    """Replace the extension module in this process."""
     sys.modules["loadstone._engine"] = sys.modules[__name__]

@@ -1,4 +1,4 @@
-"""A soak that kept all its promises, made up: tests break one of them, or keep it for later."""
+"""A made-up soak that kept all its promises; tests break one of them, or store it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GOOD = Soaked(
     state="finished",
     account=Account(due=360_000, unaccounted=0, seconds=3600, missing_s=0.0),
     faults=tuple(Injected(minute, "server killed", 3.0, 2.0) for minute in range(60)),
-    # It grows for ten minutes, and is flat from there on.
+    # The memory grows for ten minutes, and is constant after that.
     memory=tuple((minute / 60, 100.0 + min(minute, 10)) for minute in range(60)),
     descriptors=(2040,) * 60,
     errors={},

@@ -1,4 +1,4 @@
-"""Steps with the figures that a test is about, and nothing else in them."""
+"""Makes steps that have only the figures that a test is about."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def a_step(
     p99_ms: float = 10.0,
     **changes: Any,
 ) -> StepResult:
-    """A finished step of ten seconds; in an open loop as much was due as the rate says."""
+    """A finished step of ten seconds; in an open loop, as many events were due as the rate says."""
     events = round(tps * SECONDS)
     latency = LatencyMs.model_validate(
         dict.fromkeys(LatencyMs.model_fields) | {"count": events, "above_range": 0, "p99": p99_ms}

@@ -1,4 +1,4 @@
-"""Made-up runs: steps of known figures, and what surrounds them."""
+"""Makes runs: steps of known figures, with an environment."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def a_run(
     around: Mapping[str, Any] | None = None,
     experiment: Experiment | None = None,
 ) -> Run:
-    """A run that came to its end; `named`: its name, and the day of its begin."""
+    """A finished run; `named`: its name, and the day on which it started."""
     name, day = named
     plan = {
         "workload": {"name": "oltp_read_write", "tables": 4, "table_size": 1000, "options": {}},
@@ -104,7 +104,7 @@ def repeats(*rates: float, users: int = 8, first: int = 1, **changes: Any) -> li
 
 
 def at_target(target: str) -> dict[str, Any]:
-    """What a step says of where it was driven."""
+    """The figures of a step at this target."""
     share = TargetShare(
         target=target, server_version="10.11", events=1, queries=1, errors=0,
         connect_failures=0, users=8,

@@ -71,7 +71,7 @@ def test_flushes_are_what_the_device_counts_else_what_the_server_counts() -> Non
     limits = Limits(syncs_per_s=1000)
     server = a_server(log_syncs_per_s=100.0, binlog_syncs_per_s=100.0)
     assert of("flushes", limits, tps=400.0, server=server).events_per_s == pytest.approx(2000)
-    # A device with a safe cache takes no flushes, and counts none: syncs are by syncs all the same.
+    # A device with a safe cache needs no flushes and counts none: the limit still comes from syncs.
     host = a_host(disk_flushes_per_s=0.0)
     both = of("flushes", limits, tps=400.0, server=server, host=host)
     assert both.events_per_s == pytest.approx(2000)
@@ -187,7 +187,7 @@ def test_a_step_without_a_rate_has_no_ceilings() -> None:
 
 
 def test_a_step_alone_does_not_explain_itself_by_its_users() -> None:
-    # 64 users by the response time that they have is the rate that they have: that says nothing.
+    # The rate of 64 users computed from their own response time is the measured rate: no new fact.
     assert of("concurrency", users=64).events_per_s is None
     assert of("concurrency", users=1).used == pytest.approx(1, rel=1.0)
     assert of("concurrency", Limits(answer_s=0.01), users=64).events_per_s is not None

@@ -13,7 +13,7 @@ SEEDS = range(200)
 
 
 def series(seed: int, *levels: tuple[int, float], noise: float = 0.02) -> list[float]:
-    """So many values of each level, with a noise that is a share of it."""
+    """A series: so many values of each level, with noise as a share of the level."""
     chance = random.Random(seed)
     return [level * (1 + chance.gauss(0, noise)) for count, level in levels for _ in range(count)]
 
@@ -49,7 +49,7 @@ def test_two_known_changes_are_found_where_they_are() -> None:
         assert rise.relative == pytest.approx(980 / 900 - 1, abs=0.02)
         assert all(point.p_value <= 0.001 for point in found)
         more += [seed] if len(found) > 2 else []
-    assert len(more) <= 2, f"false alarms beside them with seeds {more}"
+    assert len(more) <= 2, f"false alarms in addition with seeds {more}"
 
 
 def nearest(found: Sequence[ChangePoint], at: int) -> ChangePoint:

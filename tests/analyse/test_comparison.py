@@ -1,4 +1,4 @@
-"""What keeps a step from counting, whatever came of it."""
+"""What excludes a step from a comparison, whatever its result."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_two_hosts_differ_in_what_was_changed_and_in_nothing_else() -> None:
     assert seen.rows[0].values == ("1", "2")
     assert seen.rows[0].meaning is not None
     assert "power cut" in (seen.rows[0].meaning.durability or "")
-    # What the server derives from the pool's size is told beside it.
+    # What the server derives from the pool's size is reported alongside it.
     assert seen.rows[1].followers == (("innodb_buffer_pool_chunk_size", ("2097152", "4194304")),)
     assert [row.name for row in seen.durability] == ["innodb_flush_log_at_trx_commit"]
 

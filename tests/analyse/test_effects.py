@@ -1,4 +1,4 @@
-"""Effects against scipy and worked examples, and how often they cry wolf."""
+"""Effects compared with scipy and worked examples, and how often they raise a false alarm."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def test_variation_within_and_between() -> None:
     assert variation([[100.0]]).within is None
 
 
-# From here on: noise as machines make it, and nothing to find.
+# From here on: noise as machines have it, and no effect to find.
 
 SPREAD = 0.03
 
 
 def noise(chance: Chance, count: int, likeness: float) -> npt.NDArray[np.float64]:
-    """Lognormal, each step like the one before it by so much (AR 1)."""
+    """Lognormal noise in which each step depends by `likeness` on the one before it (AR 1)."""
     fresh = chance.normal(0, SPREAD * math.sqrt(1 - likeness**2), size=count)
     fresh[0] = chance.normal(0, SPREAD)
     for at in range(1, count):
@@ -124,7 +124,7 @@ def abba(chance: Chance, count: int, likeness: float, drift: float) -> list[Pair
 
 
 def rounds(pairs: Sequence[Pair]) -> list[Pair]:
-    """Each AB pair and the BA pair after it as one pair of means; a last one alone is left out.
+    """Each AB pair and the BA pair after it as one pair of means; a single last pair is left out.
 
     In an ABBA round a drift that grows evenly adds the same to A and to B, and what neighbouring
     steps have in common stays within the round: rounds are nearly independent where pairs are not.

@@ -1,4 +1,4 @@
-"""Gates: what is understood, what is refused, and how each state is come to."""
+"""Gates: which are understood, which are refused, and how each state is reached."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ UNDER_10_MS = Objective(figure="p99", relation="<", limit_ms=10.0)
 
 
 def searched(**found: object) -> SearchOutcome:
-    """A search that came to its end."""
+    """A finished search."""
     nothing = dict.fromkeys(SearchOutcome.model_fields) | {"complete": True}
     return SearchOutcome.model_validate(nothing | found)
 
@@ -237,7 +237,7 @@ def test_a_search_without_an_answer_is_no_pass(found: SearchOutcome | None, why:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -5.0])
 def test_a_figure_that_cannot_be_is_none(value: float) -> None:
-    """Whoever made the step did not ask the type: files are checked when they are read."""
+    """Code that builds a step does not check types: files are checked when they are read."""
     for name in ("tps", "p99"):
         step = a_step()
         response = step.latency.response.model_copy(update={"p99": value})

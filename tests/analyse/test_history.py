@@ -1,4 +1,4 @@
-"""Many runs over time: known changes are found with what changed there, and noise is none."""
+"""Many runs over time: a known change is found with its cause, and noise gives no change."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_newest_run_that_says_nothing_is_no_pass() -> None:
     assert with_newest(*repeats(1000, steady=False)) == ["no evidence"]
     assert with_newest(*repeats(1000, state="failed"), state="failed") == ["no evidence"]
     assert with_newest(state="failed") == ["no evidence"], "it ended before its first step"
-    # Somebody asks for another ladder from now on.
+    # From now on the runs have another ladder.
     assert with_newest(*repeats(1000, users=16)) == ["not decided", "not decided"]
 
 

@@ -1,4 +1,4 @@
-"""Intervals of means and medians: against scipy's, and by how often they hold the truth."""
+"""Intervals of means and medians: compared with scipy's, and how often they contain the truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sides beside each other: which they are, what is said of them, and when nothing may be said."""
+"""Sides compared: which ones, what is said of them, and when nothing may be said."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_experiment_alone_is_compared_by_its_factor_in_pairs() -> None:
     assert found.interleaved
     assert against.contest.beside is not None
     assert against.verdict.word == "faster"
-    # Paired, a drift of 24 % over the run is not in the way.
+    # Paired units cancel a drift of 24 % over the run.
     assert against.verdict.effect is not None
     assert against.verdict.effect.relative == pytest.approx(0.05, abs=0.01)
 

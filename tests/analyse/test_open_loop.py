@@ -1,4 +1,4 @@
-"""Whether a server keeps up, told from a window's counts."""
+"""Whether a server keeps up, judged by a window's counts."""
 
 from __future__ import annotations
 

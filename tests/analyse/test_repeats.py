@@ -1,4 +1,4 @@
-"""Means over repeats, against published tables."""
+"""Means over repeats, compared with published tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches against servers whose law is known."""
+"""Searches on servers whose capacity is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Server = Callable[[int, Rate | None, int], StepResult]
 
 
 def searched(plan: SearchPlan, server: Server, users: int = 64) -> tuple[SearchOutcome, int]:
-    """Carry a search out; what it found, and in how many steps."""
+    """Run a search; returns what it found, and after how many steps."""
     done: list[StepResult] = []
     while (wanted := following(plan, users, done)) is not None:
         done.append(server(wanted.concurrency, wanted.rate, len(done)))
@@ -81,7 +81,7 @@ def test_a_server_that_holds_it_up_to_its_capacity_has_nothing_beyond_or_just_th
 
 
 def amdahl(peak: float, half: float, fall: float = 0.0) -> Server:
-    """Rates that climb to a peak, half of it with `half` users; beyond 200 users they fall."""
+    """Rates that climb to a peak, half of which `half` users reach; beyond 200 users they fall."""
 
     def drive(users: int, rate: Rate | None, number: int) -> StepResult:
         tps = min(peak, peak * users / (2 * half))

@@ -1,4 +1,4 @@
-"""Variants compared by what their searches found, on servers whose law is known."""
+"""Variants compared by what their searches found, on servers whose capacity is known."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_no_difference_is_claimed_between_equals(seed: int) -> None:
 
 
 def test_a_difference_finer_than_the_steps_of_a_search_is_not_lost() -> None:
-    """Without any noise, and with a closed loop that says nothing of it."""
+    """There is no noise, and nothing is known of a closed loop."""
 
     def drive(step: Step) -> StepResult:
         capacity = 600.0 if step.variant == "server=a" else 612.0
@@ -105,7 +105,7 @@ def test_a_rate_that_was_lost_to_the_generator_spoils_a_search_and_a_round_repla
 
 
 def test_noise_that_changes_no_verdict_spoils_no_search() -> None:
-    """Steps that hold the objective in spite of it, and one of those that do not."""
+    """Steps that keep the objective although one fails it, and one of those that do not keep it."""
     lost: dict[tuple[str, int], int] = {}
 
     def drive(step: Step) -> StepResult:

@@ -1,4 +1,4 @@
-"""Looking after every unit, and still being right as often as is said."""
+"""Looking after every unit keeps the promised rate of errors."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_interval_holds_exactly_what_the_evidence_does_not_speak_against() -
 
 def test_evidence_is_the_ratio_of_the_two_densities() -> None:
     # E_n is the ratio of densities of x, under N(0, s^2 (I + 11'/c^2)) and N(0, s^2 I), each
-    # integrated over ds / s: reckoned here without the closed form.
+    # integrated over ds / s: computed here without the closed form.
     values = np.array([0.4, 1.1, -0.2, 0.9])
     count = len(values)
     scales = np.geomspace(1e-3, 1e3, 200_001)
@@ -122,7 +122,7 @@ def test_a_single_levels_rate_is_known_ever_better() -> None:
 def test_equal_units_are_known_at_once() -> None:
     found = look([Pair(100.0, 103.0)] * 4)
     assert found.half_width <= 1e-9
-    # Four units say no more than this, however alike they are.
+    # Four units cannot say more than this, however alike they are.
     assert found.p_value == pytest.approx(1 / 27)
 
 

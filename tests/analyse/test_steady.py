@@ -95,7 +95,7 @@ def test_noise_in_which_neighbours_go_together_is_no_slope() -> None:
 
 
 def checkpoints(cycle: int, count: int, depth: float = 0.4, spread: float = 0.02) -> list[float]:
-    r"""Full speed, and ever slower until the checkpoint is done.
+    r"""A server at full speed that gets slower until its checkpoint is done, again and again.
 
     |\    |\    |\    |
     |  \  |  \  |  \  |

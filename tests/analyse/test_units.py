@@ -1,4 +1,4 @@
-"""From planned steps to verdicts, on machines whose truth is known."""
+"""From planned steps to verdicts, on simulated machines whose true effect is known."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def carried_out(planned: Sequence[PlannedStep], machine: Machine) -> list[Observ
 
 
 def machine(seed: int, *, effect: float = 0.0, drift: float = 0.0, spread: float = 0.01) -> Machine:
-    """Slower from step to step, as under a CPU hog that grows; lognormal noise."""
+    """A machine that slows from step to step, as under a growing CPU hog; lognormal noise."""
     chance = np.random.default_rng(seed)
 
     def rate(at: int, step: PlannedStep) -> float:
@@ -124,7 +124,7 @@ def test_what_the_hypervisor_takes_counts_where_it_takes_it_from_one_side() -> N
     busy = [replace(step, steal=0.05) for step in steps]
     (units,) = sides(busy, contrast).values()
     assert not any(each.a.spoiled | each.b.spoiled for each in units), "alike on both sides"
-    # 3 % more in each of two steps of a round, or 5 % in one of them: above 2 % on the whole.
+    # 3 % more in each of the two steps of a round, or 5 % in one of them: above 2 % overall.
     for robbed, more in (((5, 6), 0.03), ((5,), 0.05)):
         some = [replace(step, steal=0.05 + more * (at in robbed)) for at, step in enumerate(steps)]
         (units,) = sides(some, contrast).values()

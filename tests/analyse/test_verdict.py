@@ -1,4 +1,4 @@
-"""Words on comparisons whose truth is known."""
+"""Verdicts on comparisons whose truth is known."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_clear_difference_has_its_word() -> None:
 
 
 def test_a_difference_that_matters_to_nobody_is_none() -> None:
-    # So many units that even 0.5 % is seen without doubt; the margin is 3 %.
+    # So many units that even 0.5 % is detected with certainty; the margin is 3 %.
     found = judged(made(np.random.default_rng(2), 0.005, 2000))
     assert found.p_difference is not None and found.p_difference < 0.05
     assert str(found) == "no difference within 3 %"
@@ -62,7 +62,7 @@ def test_nothing_at_all_is_not_enough() -> None:
 
 def test_spoiled_units_are_left_out_and_counted() -> None:
     sides = made(np.random.default_rng(5), 0.0, 40, 0.005)
-    # Units that would say that B is ten times as fast: by their outcome nothing is judged.
+    # By themselves these units would make B ten times as fast: they must not be used.
     wild = [
         Sides(Unit(100.0, frozenset({"steal"})), Unit(1000.0), True),
         Sides(Unit(100.0), Unit(1000.0, frozenset({"steal", "client-bound"})), False),

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
 def the_script() -> str:
-    """The first program of docs/python.md, with steps of a second."""
+    """The first program of docs/python.md, with steps of one second."""
     page = (ROOT / "docs/python.md").read_text()
     found = re.search(r"```python\n(.*?)```", page, re.DOTALL)
     assert found
@@ -41,10 +41,10 @@ def test_the_script_of_the_page_runs_diagnoses_and_compares(
     changes = loadstone.compare(before, after).changes
     assert changes["users"].to_list() == [1, 8]
     for row in changes.iter_rows(named=True):
-        # A step that the machine's mood spoiled counts for nothing, and has no rate there.
+        # A step disturbed by the machine counts for nothing, and has no rate there.
         assert row["tps_first"] is None or row["tps_first"] > 0
         assert row["tps"] is None or row["tps"] > 0
-    # All that is printed is what the script prints.
+    # The output holds only what the script itself prints.
     said = capsys.readouterr()
     assert said.err == ""
     assert "p99_ms" in said.out and "verdict" in said.out
@@ -88,7 +88,7 @@ def test_an_experiment_is_carried_out_and_compared(tmp_path: Path) -> None:
         )
     )
     run = loadstone.experiment(file, out=tmp_path / "runs")
-    # More follow where noise has spoiled one.
+    # More units follow if noise has disturbed one.
     assert [step.variant for step in run.result.steps][:4] == [
         "way=prepared", "way=text", "way=text", "way=prepared",
     ]  # fmt: skip

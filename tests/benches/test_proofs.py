@@ -1,4 +1,4 @@
-"""The bench of proofs, but for its servers."""
+"""The bench of proofs, except for its servers."""
 
 from benches.place import Asked
 from benches.proofs import Reading, cases, experiment_text, proofs_table

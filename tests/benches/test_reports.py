@@ -1,4 +1,4 @@
-"""What other programs print, read without running them."""
+"""Output of other programs, parsed from recorded text."""
 
 from pathlib import Path
 from typing import Any

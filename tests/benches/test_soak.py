@@ -1,4 +1,4 @@
-"""What a soak judges, on readings and journals that are made up: each promise can be broken."""
+"""The verdicts of a soak, on made-up readings and journals: each promise can be broken."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ def with_a_failure_more(sample: dict[str, Any]) -> None:
 
 
 def journal_with(run: Path, change: Change) -> None:
-    """Change one sample of the first step; one that is `gone` is left out."""
+    """Change one sample of the first step; a sample whose kind becomes `gone` is left out."""
     journal = run / "journal.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     samples = [line for line in lines if line.get("record", {}).get("kind") == "sample"]
     change(samples[2]["record"])
     kept = [line for line in lines if line.get("record", {}).get("kind") != "gone"]
-    # As densely as it was written: steps are found by their bytes.
+    # Without spaces, as the product writes it: steps are found by their byte offsets.
     journal.write_text("".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in kept))
 
 

@@ -1,4 +1,4 @@
-"""The bench of TPC-C-like load, as far as it needs no server."""
+"""The bench of TPC-C-like load, except for what needs a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How trials of verdicts are counted, and the truth that they are held against."""
+"""How verdicts of trials are counted, and the truth that they are compared with."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Somebody at a shell: a folder of their own, the password of a server, and commands.
+"""A user at a shell: a folder, a server with its password, and commands.
 
-To this person a sandbox of the tests is somebody's server: nothing of it stands in their home.
+To this user a sandbox of the tests is an ordinary server: no state folder names it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from called import called
 from loadstone.sandbox import Sandbox
 
 PATIENCE_S = 90.0
-"""A machine may be busy with other tests; what takes longer hangs."""
+"""Seconds to wait: a machine may be busy with other tests; what takes longer hangs."""
 
 
 _DRIVING = ("run", "experiment")
-"""Commands that watch servers which are no sandboxes, unless they are told not to."""
+"""Commands that watch servers by default, unless the server is a sandbox."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Works in one folder, mostly with one server."""
+    """A user who works in one folder, mostly with one server."""
 
     folder: Path
     server: Sandbox | None = None
@@ -40,10 +40,10 @@ class Person:
 
     @property
     def environment(self) -> dict[str, str]:
-        """All of it that a command sees, but for what finds programs."""
+        """The whole environment of a command, except for what finds programs."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        # Data folders are initialised once for all: that takes seconds, and is kept there.
+        # Templates of data folders take seconds to make: all tests share them.
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
         known = {"HOME": str(home), "COLUMNS": "100", "XDG_CACHE_HOME": cache}
         if self.server is not None:
@@ -61,12 +61,12 @@ class Person:
         return self.server.tcp.target.url
 
     def loadstone(self, *words: str, code: int = 0) -> CompletedProcess[str]:
-        """Carry out a command."""
+        """Run a command."""
         words = self._without_conditions(words)
         return called(*words, folder=self.folder, environment=self.environment, code=code)
 
     def result(self, *words: str) -> dict[str, Any]:
-        """What a command with `--json` says, which says nothing else."""
+        """The document that a command prints with `--json`; it must print nothing else."""
         done = self.loadstone(*words, "--json")
         assert done.stderr == ""
         found: dict[str, Any] = json.loads(done.stdout)
@@ -74,7 +74,7 @@ class Person:
 
     @contextmanager
     def starts(self, *words: str) -> Iterator[subprocess.Popen[str]]:
-        """A command as a process of its own, for signals; at the end it is killed."""
+        """Start a command as a process of its own, for signals; it is killed at the end."""
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
         with subprocess.Popen(
             [sys.executable, "-m", "loadstone.cli", *self._without_conditions(words)],
@@ -95,7 +95,7 @@ class Person:
         return (*words,) if watched else (*words, "--no-abort")
 
     def rows(self, *statements: str) -> list[tuple[Any, ...]]:
-        """What the server answers the last one."""
+        """The rows of the last statement."""
         assert self.server is not None
         with self.server.connect() as connection, connection.cursor() as cursor:
             for sql in statements:
@@ -103,18 +103,18 @@ class Person:
             return list(cursor.fetchall())
 
     def only_run(self) -> Path:
-        """The folder of the one run that there is."""
+        """The folder of the only run."""
         (run,) = (self.folder / "runs").iterdir()
         return run
 
     def samples(self) -> int:
-        """How many the engine has written down, of all runs."""
+        """How many samples the engine has recorded, in all runs."""
         journals = self.folder.glob("runs/*/journal.jsonl")
         return sum(journal.read_text().count('"kind":"sample"') for journal in journals)
 
 
 def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    """Look again and again; a process that ends meanwhile will never bring it about."""
+    """Look repeatedly until it holds; fails if the process ends before that."""
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         if process is not None and process.poll() is not None:
@@ -126,7 +126,7 @@ def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None 
 
 @contextmanager
 def set_globally(server: Sandbox, **values: object) -> Iterator[None]:
-    """Variables of a server that others use too: at the end they are as they were."""
+    """Set global variables of a server that others use too, and restore them at the end."""
     with server.connect() as connection, connection.cursor() as cursor:
         before: dict[str, object] = {}
         for name in values:

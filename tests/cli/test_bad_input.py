@@ -1,4 +1,4 @@
-"""What a person may get wrong: one line, what to do, the right number, and no traceback."""
+"""What a user may get wrong: one line, what to do, the right exit code, and no traceback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN = "run oltp_read_write"
 
 @pytest.fixture(autouse=True)
 def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script) -> Iterator[None]:
-    """No option files, no password and no state of whoever runs the tests."""
+    """The option files, password and state of the user who runs the tests are out of reach."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -149,7 +149,7 @@ BAD = [
 
 @pytest.fixture(autouse=True)
 def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine without it, also where other tests have installed it."""
+    """Hide Ray, which other tests may need to have installed."""
     monkeypatch.setitem(sys.modules, "ray", None)
 
 
@@ -157,7 +157,7 @@ def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_input_is_one_line_with_its_own_number(
     line: str, code: int, begins: str, hint: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # That nothing is waited for, tests/lanes.py sees to.
+    # tests/lanes.py fails the test if anything waits.
     assert exit_code_of(shlex.split(line)) == code
     out, err = capsys.readouterr()
     said = err.splitlines()

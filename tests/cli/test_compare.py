@@ -32,7 +32,7 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
 
 
 def does(script: Script, tps: int) -> None:
-    """So many events in every other second, and one more in those between."""
+    """A server that does this many events in every other second, and one more in those between."""
     script.tps = lambda users, second: tps + (second % 2)
 
 
@@ -220,7 +220,7 @@ def test_a_change_against_the_first_run_is_exit_code_99(
 
 
 def nightly(script: Script, rates: list[int]) -> list[Path]:
-    """Runs of one name, in the order of time."""
+    """Runs of one name, in chronological order."""
     for tps in rates:
         does(script, tps)
         assert exit_code_of([*RUN, "--concurrency", "8", "--name", "nightly"]) == 0

@@ -1,4 +1,4 @@
-"""Folders that somebody sent, or damaged: one clear line or an honest comparison, never a crash."""
+"""Folders that are hostile or damaged: one clear line or an honest comparison, never a crash."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from scripted_engine import Script
 __all__ = ["undisturbed"]  # a fixture for each test here
 
 HUGE = 10**12
-"""More steps than anybody carries out: whoever counts up to it never comes back."""
+"""More steps than any run has: a loop that counts up to it never ends."""
 
 
 @pytest.fixture
 def runs(script: Script) -> tuple[Path, Path]:
-    """Two good ones, the second of which is then damaged."""
+    """Two good runs; a test damages the second one."""
     a, b = a_run(script, "before", 100, "--repeats", "2"), a_run(script, "after", 80)
     return a, b
 
 
 def in_result(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
-    """Change what stands in result.json."""
+    """Change a part of result.json."""
 
     def damage(run: Path) -> None:
         document = json.loads((run / "result.json").read_text())
@@ -60,7 +60,7 @@ def written(name: str, content: bytes) -> Callable[[Path], None]:
 
 
 def cut(name: str, left: float = 0.5) -> Callable[[Path], None]:
-    """A part of a file, as of a copy that broke off."""
+    """Cut a file off, as if a copy of it had been interrupted."""
 
     def damage(run: Path) -> None:
         content = (run / name).read_bytes()
@@ -96,7 +96,7 @@ MENDED: dict[str, Callable[[Path], None]] = {
     "result that is no text": written("result.json", b"\xff\xfe\x00"),
     "a rate that is no number": text_in("result.json", r'"tps": [0-9.]+', '"tps": NaN'),
     "a rate without end": text_in("result.json", r'"tps": [0-9.]+', '"tps": 1e999'),
-    "a rate below nought": of_step(tps=-5.0, qps=-5.0),
+    "a rate below zero": of_step(tps=-5.0, qps=-5.0),
     "environment cut off": cut("environment.json"),
     "environment that is a list": written("environment.json", b"[]"),
     "environment gone": without("environment.json"),
@@ -105,7 +105,7 @@ MENDED: dict[str, Callable[[Path], None]] = {
     "latencies that are no text": written("latency.hlog", b"\x00\xff" * 500),
     "journal's last line cut off": cut("journal.jsonl", 0.999),
 }
-"""There is enough to compare, or the journal tells it anew."""
+"""There is enough to compare, or the journal supplies what is missing."""
 
 REFUSED: dict[str, Callable[[Path], None]] = {
     "empty": emptied,
@@ -132,7 +132,7 @@ def test_what_can_be_mended_is_compared(
     a, b = runs
     MENDED[name](b)
     capsys.readouterr()
-    # Nothing is a pass by being damaged: the rate fell by a fifth.
+    # Damage never turns a failure into a pass: the rate fell by a fifth.
     assert exit_code_of(["compare", str(a), str(b), "--fail-on", "tps<-5%"]) == 99
     assert "tps<-5% broken: tps -1" in told(capsys)
     assert exit_code_of(["compare", str(b), str(a), "--json"]) == 0

@@ -1,4 +1,4 @@
-"""Runs of real servers beside each other: what was changed is told, and nothing else."""
+"""Runs of real servers compared: what was changed is reported, and nothing else."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
 
 @pytest.fixture(scope="module")
 def before(person: Person) -> Path:
-    """A run as servers are by themselves."""
+    """A run on a server with its default settings."""
     return a_run(person, "before", {})
 
 
@@ -58,7 +58,7 @@ def test_two_servers_differ_in_what_was_changed_and_in_nothing_else(
     (level,) = document["levels"]
     figures = [side["figures"] for side in level["sides"]]
     assert all(each["server_cpu"] > 0 and each["write_p99"] > 0 for each in figures)
-    assert figures[0]["log_syncs"] > 0  # where nothing is synced, its counter says nothing
+    assert figures[0]["log_syncs"] > 0  # where nothing is synced, the counter is missing
     text = person.loadstone(*words).stdout
     assert "WARNING: the sides do not promise the same" in text
     assert text.index("WARNING") < text.index("oltp_update_non_index\n")

@@ -1,4 +1,4 @@
-"""A run of another system, in a network of its own, beside one of this: by their folders alone."""
+"""A run of another system, in its own network, compared with one of this by their folders alone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OF_A_NAMESPACE = {"skip_name_resolve": "ON"}
 
 
 def a_run(home: Path, name: str, spec: SandboxSpec) -> Path:
-    """Against a server of its own, which is gone afterwards."""
+    """A run against a server of its own, which is gone afterwards."""
     place = home / name
     place.mkdir()
     with start_sandbox(spec) as server:
@@ -52,7 +52,7 @@ def a_run(home: Path, name: str, spec: SandboxSpec) -> Path:
 
 
 def a_far_run(home: Path, root: Path) -> Path:
-    """As one host is to another: its own network, libc, build and settings."""
+    """A run from a second host: its own network, libc, build and settings."""
     with ExitStack() as stack:
         try:
             line = stack.enter_context(namespace())
@@ -64,7 +64,7 @@ def a_far_run(home: Path, root: Path) -> Path:
 
 
 def compared(home: Path, here: Path, there: Path) -> dict[str, Any]:
-    """As somebody does it to whom both folders were sent."""
+    """Compare both folders on a machine that has only them."""
     copies = [home / "sent" / run.name for run in (here, there)]
     for run, copy in zip((here, there), copies, strict=True):
         shutil.copytree(run, copy)
@@ -103,7 +103,7 @@ def test_what_differs_is_told_and_nothing_that_does_not(home: Path) -> None:
         "server": {"version_comment"},
         "host": {"libc"},
     }
-    # A pair of virtual interfaces has no speed of its own; what this kernel hides, it hides twice.
+    # A pair of virtual interfaces has no speed; what this kernel hides is missing on both sides.
     unknown = {label for label, sides in document["not_evaluated"].items() if len(sides) == 1}
     assert unknown <= {"NIC speed"}
     (libc,) = (row for row in document["differences"] if row["name"] == "libc")
@@ -115,10 +115,10 @@ def test_what_differs_is_told_and_nothing_that_does_not(home: Path) -> None:
 
 
 def another_build(root: Path, comment: str) -> Path:
-    """This system's server and libraries in a folder, as if somebody else had built them.
+    """This system's server and libraries in a folder, as if they were another build.
 
-    Only the texts differ by which a server and a libc say what they are: all else is the same, and
-    nothing else may be told to differ.
+    Only the version texts of the server and of libc differ: all else is the same, and nothing else
+    may be reported as different.
     """
     root.mkdir()
     copied(find_server("mariadb").program, root)
@@ -147,6 +147,6 @@ def test_another_release_is_told_by_its_libc_and_its_build(home: Path, root: Pat
     assert {"version"} <= groups["server"] <= VERSIONS.keys()
     assert groups["host"] == {"libc"}
     assert groups.keys() <= {"setting", "server", "host"}
-    # Two versions have other defaults: what is told beside the changes differs indeed.
+    # Two versions have other defaults: the differences reported next to the changes are real.
     same = {name for name in ours.keys() & theirs.keys() if ours[name] == theirs[name]}
     assert not groups["setting"] & same

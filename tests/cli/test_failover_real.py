@@ -1,4 +1,4 @@
-"""The failover drill on real servers: acknowledged writes after a source was killed for good."""
+"""The failover drill on real servers: acknowledged writes after a source is killed for good."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USERS = 8
 
 @dataclass(frozen=True)
 class Drill:
-    """A server that users reach by a link to its socket, which can be led to another server."""
+    """A server that users reach through a link to its socket; the link can lead to another one."""
 
     first: Sandbox
     home: Path
@@ -59,14 +59,14 @@ class Drill:
         return f"mysql://loadstone@localhost/{self.first.state.database}?socket={self.way}"
 
     def check(self, sandbox: Sandbox, code: int = 0) -> dict[str, Any]:
-        """What a server has of the last run's entries."""
+        """Check which of the last run's entries a server has."""
         words = ("ledger", "check", "last", "--json", "--target", sandbox.tcp.target.url)
         (found,) = json.loads(self.loadstone(*words, code=code).stdout)["steps"]
         return dict(found)
 
     @contextlib.contextmanager
     def load(self, *words: str) -> Iterator[Popen[str]]:
-        """Users that write, from when the first of them were told of an entry."""
+        """Users that write, once a first entry has been acknowledged."""
         options = ["--target", self.url, "--concurrency", str(USERS), "--warmup", "0s"]
         options += ["--duration", "600s", "--no-observe", *words]
         with self.person.starts("run", "ledger", *options) as run:
@@ -88,7 +88,7 @@ def rows(sandbox: Sandbox, *statements: str) -> list[tuple[Any, ...]]:
 
 
 class Following:
-    """A replica by its server's words."""
+    """A replica that follows by its server's own statements."""
 
     def __init__(self, replica: Sandbox) -> None:
         self._replica = replica
@@ -119,7 +119,7 @@ def server(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def drill(pool: Pool, tmp_path: Path) -> Iterator[Drill]:
-    """On a server that nothing happens to."""
+    """A drill on a server that stays up."""
     with pool.schema() as first:
         yield prepared(first, tmp_path)
 
@@ -133,7 +133,7 @@ def prepared(first: Sandbox, home: Path) -> Drill:
 
 
 def entries(sandbox: Sandbox) -> int:
-    """Different entries of the one book that there is."""
+    """The number of distinct entries of the only book."""
     counted = (
         f"SELECT COUNT(DISTINCT book, user_no, seq) FROM drill_ledger{table}" for table in (1, 2)
     )
@@ -141,7 +141,7 @@ def entries(sandbox: Sandbox) -> int:
 
 
 def last_of_users(sandbox: Sandbox) -> dict[int, int]:
-    """By user the greatest number of its entries."""
+    """For each user, the greatest number of its entries."""
     found: dict[int, int] = {}
     for table in (1, 2):
         statement = f"SELECT user_no, MAX(seq) FROM drill_ledger{table} GROUP BY user_no"
@@ -164,8 +164,9 @@ def test_a_source_that_is_gone_for_good_loses_what_its_replica_never_had(
         wait_until(following.has_applied_all)
         with drill.load("--timeline", "--json") as run:
             if not semi_sync:
-                # A replica that is behind: else a fast machine has sent all by chance. Who has
-                # written two entries more was told of the first.
+                # The replica has to lag: a fast machine may otherwise have sent everything by
+                # chance. A user that has written two more entries has had the first one
+                # acknowledged.
                 following.cut_the_line()
                 cut = last_of_users(drill.first)
                 wait_until(lambda: all_have_more(last_of_users(drill.first), cut, more=2), run)
@@ -217,7 +218,7 @@ def test_what_a_killed_generator_was_told_is_there_and_what_was_done_to_it_is_fo
         found = drill.check(drill.first)
         assert (found["holds"], found["is_complete"]) == (True, False)
         assert found["acknowledged"] > 0 and found["lost"] == 0
-        # What the server had begun when its client died may still come.
+        # A statement that the server had started when its client died may still be committed.
         assert found["untold_present"] <= entries(drill.first) - found["acknowledged"]
 
         user = "user_no = 1"
@@ -248,7 +249,7 @@ def test_a_server_that_applies_what_it_refused_is_found_out(drill: Drill) -> Non
     told = drill.check(drill.first)
     assert (told["holds"], told["is_complete"], told["untold_present"]) == (True, True, 0)
     assert told["sum_expected"] == told["sum_found"] > 0
-    # The entry after the last one, which the user was never told of.
+    # The entry after the last one, which was never acknowledged to the user.
     rows(
         drill.first,
         "INSERT INTO drill_ledger1 (book, user_no, seq, amount) SELECT MAX(book), 0,"

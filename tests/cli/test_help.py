@@ -62,7 +62,7 @@ NOT_SHOWN = (
 def commands(
     group: click.Group = app, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command with the words that call it."""
+    """Every command, with the words that call it."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

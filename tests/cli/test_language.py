@@ -80,7 +80,7 @@ def test_one_call_leaves_no_language_to_the_next(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("--lang", "zh"), ("oltp_read_only", "--threads=x", "run")])
 def test_sysbench_prints_english_in_every_locale(words: tuple[str, ...], tmp_path: Path) -> None:
-    """Scripts read it."""
+    """Scripts read the JSON."""
     chinese = {"LANG": "zh_CN.UTF-8"}
     done = called("sysbench", *words, folder=tmp_path, environment=chinese, code=None)
     assert done.stderr + done.stdout != ""

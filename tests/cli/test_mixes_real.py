@@ -20,7 +20,7 @@ USERS, IDLE = 6, 20
 
 @pytest.fixture(scope="module")
 def driven(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """The run's folder, and what the server counted."""
+    """The run's folder, and the server's own counts."""
     out = tmp_path_factory.mktemp("runs")
     server = engine.null_server(NullServerSettings())
     words = [
@@ -64,7 +64,8 @@ def test_the_parts_are_the_whole_and_the_whole_is_what_the_server_counted(
         if entry["kind"] == "engine" and entry["record"]["kind"] == "sample"
     ]
     connects = sum(sample["counts"]["connects"] for sample in samples)
-    # One connection of our own looks at each workload's tables; each user and idle one has one.
+    # Each workload's tables are checked over one more connection; each user and idle one has its
+    # own.
     ours = counted.logins - connects - USERS - IDLE
     assert 0 < ours < 20 + USERS
 

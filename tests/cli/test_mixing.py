@@ -1,4 +1,4 @@
-"""What people write for several workloads at once, and for phases: understood, or told why not."""
+"""Options for several workloads at once, and for phases: understood, or refused with the reason."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_phases_are_read_in_their_order() -> None:
 def test_a_rate_has_its_unit() -> None:
     found = Phases().convert("low 10s 1k/s, climb 1m 1k..8.5k/s, warm 5s 0/s", None, None)
     assert [one.rate for one in found] == [(1000, 1000), (1000, 8500), (0, 0)]
-    # Only what comes first is a warm-up.
+    # A warm-up can only be the first phase.
     assert not any(one.is_warmup for one in found)
     assert str(found[1]) == "1000..8500/s"
 

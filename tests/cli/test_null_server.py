@@ -29,7 +29,7 @@ Open = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def open_server(tmp_path: Path) -> Iterator[Open]:
-    """Starts the command with options; what still runs behind the test is ended."""
+    """Starts the command with options; ends servers that are still running after the test."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> subprocess.Popen[str]:
@@ -48,7 +48,7 @@ def open_server(tmp_path: Path) -> Iterator[Open]:
 
 
 def place(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """The line of JSON at the start."""
+    """The line of JSON that the command prints first."""
     assert process.stdout is not None
     said: dict[str, Any] = json.loads(process.stdout.readline())
     return said
@@ -99,7 +99,7 @@ def test_the_line_to_copy_works_and_the_table_follows(open_server: Open, tmp_pat
     assert (process.returncode, err) == (0, "")
     figures = dict(re.findall(r"^(.+?) {2,}(\S.*?)\s*$", out, re.MULTILINE))
     assert figures["statements"] == figures["answered"] != "0"
-    # Four users, and those who looked at the server before.
+    # Four users, and the connections that looked at the server before.
     assert int(figures["encrypted"]) == int(figures["connections"]) > 4
 
 
@@ -177,7 +177,7 @@ def test_a_reader_that_has_gone_is_no_bug() -> None:
 
 
 def test_it_answers_soon_after_it_is_asked_to_begin(open_server: Open) -> None:
-    """By what it takes of a core: how long it waits for one is the machine's business."""
+    """Judged by CPU time: waiting for a core is the machine's affair."""
     used = psutil.Process(place(open_server("--json"))["pid"]).cpu_times()
     assert used.user + used.system < 2
 

@@ -1,4 +1,4 @@
-"""watch, check, probe and ceilings as a person starts them, against a real throwaway server."""
+"""watch, check, probe and ceilings as a user starts them, against a real throwaway server."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox
 
 UNFAIR = ("innodb_flush_log_at_trx_commit", "sync_binlog")
-"""What the pool's servers are set to, so that commits cost nothing."""
+"""Settings of the pool's servers, with which commits cost nothing."""
 
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Person:
-    """Somebody without a server."""
+    """A user without a server."""
     return Person(tmp_path, careful=False)
 
 
@@ -31,7 +31,7 @@ def person(own_schema: Sandbox, tmp_path: Path) -> Person:
 
 
 def observed(person: Person) -> int:
-    """How many readings of the server and its host were written down."""
+    """How many readings of the server and its host were recorded."""
     journals = person.folder.glob("runs/*/journal.jsonl")
     return sum(journal.read_text().count('"kind":"observed",') for journal in journals)
 

@@ -1,4 +1,4 @@
-"""Runs that are ended, or held back, before they do harm: on real servers, with real neighbours."""
+"""Runs that are ended, or held back, before they do harm: real servers, real other clients."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ USERS = 12
 def somebody(
     request: pytest.FixtureRequest, pool: Pool, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Person]:
-    """Somebody with tables on a server, which to them is none of Loadstone's own."""
+    """A user with tables on a server that Loadstone has not started."""
     with pool.schema(request.param) as server:
         person = Person(tmp_path_factory.mktemp("person"), server)
         person.loadstone("prepare", *person.target, *SIZES)
@@ -52,12 +52,12 @@ def somebody(
 
 @pytest.fixture
 def person(somebody: Person, tmp_path: Path) -> Person:
-    """The same, with runs of each test's own."""
+    """The same user, with runs of each test's own."""
     return Person(tmp_path, somebody.server)
 
 
 class Neighbours:
-    """Other clients, who do one statement after the other."""
+    """Other clients, which execute one statement after the other."""
 
     def __init__(self, server: Sandbox, number: int, statement: str) -> None:
         self.statement = statement
@@ -170,7 +170,7 @@ def test_two_loads_of_one_account_do_not_take_each_other_for_others(
 
 
 def test_connections_to_one_server_under_two_addresses_are_added_up(person: Person) -> None:
-    """Each of them is shown all connections, and has but half of the load."""
+    """Each generator sees all connections, and makes only half of the load."""
     assert person.server is not None
     again = person.url.replace("127.0.0.1", "localhost")
     assert again != person.url
@@ -183,7 +183,7 @@ def test_connections_to_one_server_under_two_addresses_are_added_up(person: Pers
 
 @contextmanager
 def watchers_locked_out(server: Sandbox) -> Iterator[None]:
-    """The server has room for nobody of the load's account but for those who are there."""
+    """Fill the server, so that the load's account has no connection left."""
     with server.connect() as admin, admin.cursor() as cursor:
         cursor.execute("SELECT CURRENT_USER(), CONNECTION_ID()")
         ((account, own),) = cursor.fetchall()
@@ -262,7 +262,7 @@ def test_any_row_of_the_status_can_end_a_run(person: Person) -> None:
 
 
 def test_the_servers_disk_is_seen_and_ends_a_run_before_it_begins(person: Person) -> None:
-    """What is asked for is true of every disk: nothing has to be filled."""
+    """The condition is true of every disk: nothing has to be filled."""
     assert person.server is not None
     words = (*RUN, *person.target, "--duration", "1s")
     person.loadstone(*words, "--abort-if", "disk_free<1MB", "--name", "fine")
@@ -290,7 +290,7 @@ def test_a_full_disk_ends_a_run_that_nobody_asked_to_watch_it(
 
 
 def test_others_whose_statements_slow_down_end_a_run_that_nobody_told_so(person: Person) -> None:
-    """Of MySQL; MariaDB has no sums of statements unless it was started with them."""
+    """MySQL only; MariaDB has no sums of statements unless it was started with them."""
     assert person.server is not None
     asked = ("--abort-if", "others_slowdown>3")
     if person.server.flavour == "mariadb":
@@ -313,7 +313,7 @@ def test_others_whose_statements_slow_down_end_a_run_that_nobody_told_so(person:
 
 @pytest.mark.parametrize("somebody", ["mariadb"], indirect=True)
 def test_others_who_pile_up_end_a_run_that_nobody_asked_to_watch_them(person: Person) -> None:
-    """Judged alike on all servers, and ten seconds are long: on one of them."""
+    """Judged alike on all servers, and it takes ten seconds: so on one of them only."""
     with ExitStack() as stack:
         words = (*ENDLESS, *person.target, "--concurrency", "30")
         running = stack.enter_context(person.starts(*words))
@@ -366,7 +366,7 @@ def _falls_behind_unasked(
     words: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The default itself, which is less patient here."""
+    """A replica that falls behind under the default condition, shortened here."""
     assert FALLS_BEHIND == "replica_lag_growth>30s for 10s"
     falls = FALLS_BEHIND.replace("30s", "2s").replace("10s", "1s")
     monkeypatch.setattr("loadstone.lab.protection.protector.FALLS_BEHIND", falls)

@@ -1,4 +1,4 @@
-"""`diagnose --prove` from the command line to the folder, on the engine's double."""
+"""`diagnose --prove` from the command line to the folder, with the scripted engine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.setattr("loadstone.experiments.servers.described", made_up)
     monkeypatch.setattr("loadstone.experiments.servers.inspect_target", with_tables)
     monkeypatch.setattr("loadstone.runner.prove.inspect_target", with_tables)
-    # Counters of a server that is made up cannot be read.
+    # A made-up server has no counters that can be read.
     monkeypatch.setattr("loadstone.runner.prove.looking", lambda *told: lambda *step: None)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
@@ -82,7 +82,7 @@ def a_run(target: Target = HERE) -> Path:
 
 
 def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -> Diagnosis:
-    """The diagnosis has a finding for each of these, named as what it changes."""
+    """Let the diagnosis find these, each named as what it changes."""
     figure = Evidence(
         counter=plain("x"),
         value=1.0,
@@ -125,7 +125,7 @@ def finds(monkeypatch: pytest.MonkeyPatch, *trials: tuple[str, str, str, str]) -
 
 
 def faster_without(script: Script, is_without: Callable[[dict[str, Any]], bool]) -> None:
-    """1,000 events a second, and 1,450 where a plan is without what costs."""
+    """Rates: 1,000 events a second, and 1,450 where the plan is without the cost in question."""
     now: dict[str, int] = {}
 
     def about_to(plan: dict[str, Any]) -> None:
@@ -192,10 +192,10 @@ def test_proofs_are_kept_and_shown_later(
     (shown,) = json.loads(capsys.readouterr().out)["proofs"]
     assert Proof.model_validate(shown) == kept
     assert json.loads((run / "result.json").read_text())["proofs"] == [shown]
-    # result.json is made anew from the journal; the proofs are not in that.
+    # result.json is rebuilt from the journal, which does not have the proofs.
     (run / "result.json").unlink()
     assert proofs(run) == (kept,)
-    # The steps are a run of their own, that no list of runs has.
+    # The steps form a run of their own, which no list of runs shows.
     assert exit_code_of(["runs", "show", str(run / kept.steps)]) == 0
     assert "trial=changed against trial=before: faster" in capsys.readouterr().out
     assert [each.folder for each in run_folder.list_runs(Path("runs"))] == [run]
@@ -316,7 +316,7 @@ def test_nothing_is_set_for_all_on_a_server_that_is_no_sandbox_without_yes(
         "no sandbox: --yes",
         "hint:  if you mean it: --yes",
     ]
-    # What needs no consent is tried, and the rest told.
+    # What needs no consent is tried, and the rest is reported.
     finds(monkeypatch, LOG, COMPRESSION)
     assert prove() == 0
     assert "not tried  general_log: it would set general_log for all" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Findings of a run on a real server put to the proof, and its variables as they were after it."""
+"""Findings of a run on a real server are put to the proof, and its variables are restored."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ sys.exit(exit_code_of(["diagnose", sys.argv[1], "--prove"]))
 
 @dataclass(frozen=True)
 class Driven:
-    """A server that was driven over TLS while it wrote down each statement, and the run of that."""
+    """A server that had TLS and wrote down each statement, and the run that was made on it."""
 
     server: Sandbox
     run: Path
@@ -89,13 +89,13 @@ def password(driven: Driven, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def short(monkeypatch: pytest.MonkeyPatch, units: int = 2) -> None:
-    """Trials of so many rounds of half a second: what they say is not what is tested here."""
+    """Shorten trials to so many rounds of half a second: their verdicts are not under test here."""
     spent = Timing(units, 0.6, 0.2, 10.0, 100.0)
     monkeypatch.setattr("loadstone.runner.prove.timing", lambda trial, seconds: spent)
 
 
 def findings(monkeypatch: pytest.MonkeyPatch, *causes: str, more: tuple[Finding, ...] = ()) -> None:
-    """Of all that the rules find, only these; and some that they would never find."""
+    """Only these of the rules' findings, and some that no rule would report."""
 
     def chosen(path: Path, result: Result, environment: dict[str, Any]) -> list[Diagnosis]:
         (found,) = findings_of(path, result, environment)
@@ -107,7 +107,7 @@ def findings(monkeypatch: pytest.MonkeyPatch, *causes: str, more: tuple[Finding,
 
 
 def made_up(found: Diagnosis, more: tuple[Finding, ...]) -> Iterator[Finding]:
-    """With figures of the run, as all findings have them."""
+    """A finding with figures of the run, as all findings have them."""
     figures = next(each.evidence for each in found.findings if each.evidence)
     for finding in more:
         yield finding.model_copy(update={"evidence": figures})
@@ -144,7 +144,7 @@ def test_findings_are_tried_on_the_run_s_server_and_the_proofs_kept(
     for proof in proofs.values():
         assert proof.verdict in WORDS
         assert proof.sentence in shown
-        # A busy machine may have units left out; all of them would be told as such.
+        # On a busy machine units may be left out, and each would be reported as such.
         assert proof.left_out or (proof.change_low is not None and proof.units == 2)
         assert (
             proof.change_low is None
@@ -215,7 +215,7 @@ def test_after_any_ending_all_variables_can_be_put_back(
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     words = [sys.executable, "-c", ONLY_THE_LOG, str(driven.run)]
     with subprocess.Popen(words, env=environment) as proving:
-        # Its folder is made after the change was tried once and put back.
+        # Its folder is created after the change was tried once and undone.
         wait_until(lambda: set((driven.run / "proofs").glob("*/journal.jsonl")) > kept)
         wait_until(lambda: driven.variables()["general_log"] == "OFF")
         proving.send_signal(number)
@@ -260,13 +260,13 @@ def test_a_kill_amid_restarts_leaves_no_server_and_no_folder(driven: Driven) -> 
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     words = [sys.executable, "-c", RESTARTED, str(driven.run)]
     with subprocess.Popen(words, env=environment) as proving:
-        # Steps of the trial are driven: both servers were up, and one of them is.
+        # The trial's steps are running: both servers were up, and one of them still is.
         wait_until(lambda: set((driven.run / "proofs").glob("*/journal.jsonl")) > journals)
         proving.kill()
         proving.wait(PATIENCE_S)
     left = [each for each in sandboxes.iterdir() if each.is_dir() and each.name not in kept]
     assert len(left) == 2, "each side has a server of its own"
-    # Whoever looks next clears away what there is, a server that was just being started too.
+    # The next command that looks clears away what is left, including a server that was starting.
     assert {each.name for each in list_sandboxes()} == kept
     assert not [each for each in left if each.exists() or is_up(each)]
     assert exit_code_of(["restore"]) == 0
@@ -274,7 +274,7 @@ def test_a_kill_amid_restarts_leaves_no_server_and_no_folder(driven: Driven) -> 
 
 
 def is_up(sandbox: Path) -> bool:
-    """Whether a server still has this data folder."""
+    """Whether a server with this data folder is running."""
     return any(
         str(sandbox / "data") in " ".join(process.info["cmdline"] or ())
         for process in psutil.process_iter(["cmdline"])
@@ -288,7 +288,7 @@ def test_a_server_that_is_no_sandbox_is_not_set_unasked(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # Whoever has another state folder does not know that it is a sandbox, nor whose the run is.
+    # A user with another state folder cannot know that it is a sandbox, nor whose run it is.
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("LOADSTONE_PASSWORD", driven.server.tcp.credentials.reveal())
     before = driven.variables()
@@ -339,7 +339,7 @@ def test_a_full_line_is_found_and_proven_by_going_around_it(
     assert "line-full" not in not_tried, not_tried
     proof = found["line-full"]["proof"]
     assert [each["name"] for each in proof["trial"]["settings"]] == ["connect"]
-    # A busy machine may have too few rounds that agree, and never the contrary.
+    # On a busy machine too few rounds may agree, but the opposite must not be found.
     assert proof["verdict"] != "refuted"
     if proof["left_out"] and proof["cost"] is None:
         pytest.skip(f"not evaluated, rounds were left out: {proof['left_out']}")
@@ -350,7 +350,7 @@ def test_a_full_line_is_found_and_proven_by_going_around_it(
 def diagnosed(
     capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Findings of a run of one ladder, by cause; and of those that were not tried, why."""
+    """Findings of a run of one ladder, by cause; and why the others were not tried."""
     capsys.readouterr()
     assert exit_code_of(["diagnose", *words, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""`loadstone restore` where there is no server to put anything back on."""
+"""`loadstone restore` where there is no server on which to restore anything."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_each_command_mentions_what_a_killed_run_left(folder: Path) -> None:
 
 
 def mentioned(folder: Path) -> list[str]:
-    """By a command that has nothing to do with it, which says something else on stdout alone."""
+    """An unrelated command mentions it, and keeps its stdout for its own output."""
     home = {"XDG_STATE_HOME": str(folder.parents[1]), "HOME": str(folder.parents[1])}
     done = called("sandbox", "list", "--json", folder=folder.parent, environment=home)
     assert done.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""`run` with mixes, phases, idle connections and reconnects: what it refuses, what it asks for."""
+"""`run` with mixes, phases, idle connections and reconnects: what it refuses, what it plans."""
 
 from __future__ import annotations
 

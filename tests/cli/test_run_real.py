@@ -1,4 +1,4 @@
-"""The program as a person starts it, against a real throwaway server."""
+"""The program as a user starts it, against a real throwaway server."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def prepared(person: Person) -> Person:
 
 @dataclass(frozen=True)
 class Story:
-    """What somebody does first, and what the program said to it."""
+    """A new user's first commands, and what the program printed."""
 
     person: Person
     run: Path
@@ -58,7 +58,7 @@ class Story:
 def story(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     with pool.schema() as server:
         person = Person(tmp_path_factory.mktemp("story"), server, careful=False)
-        # Whoever begins has a server, and nothing on it.
+        # A new user has a server, and nothing on it.
         person.rows(f"DROP DATABASE {server.state.database}")
         person.loadstone("prepare", *person.target, *SIZES)
         words = ("run", "oltp_read_write", *person.target)
@@ -118,7 +118,7 @@ def test_ctrl_c_saves_the_run_and_ends_with_130(prepared: Person, number: signal
     with prepared.starts(*words) as running:
         wait_until(lambda: prepared.samples() >= 1, running)
         running.send_signal(number)
-        # Were it not for the signal, this would take twenty minutes.
+        # Without the signal this would take twenty minutes.
         out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130, err
     assert "stopped on request" in out
@@ -179,13 +179,13 @@ def test_a_sandbox_that_stays_needs_no_password_typed(tmp_path: Path) -> None:
     assert facts["sandbox"]["name"] == "stays"
     disk = facts["generator"]["disks"]["sandbox"]
     assert disk["path"].startswith(str(tmp_path))
-    # Under a changed root no line of the mounts holds the folder.
+    # After a chroot no line of the mount table holds the folder.
     assert bool(disk["file_system"]) == bool(disk["mount"])
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A run of two users, as JSON: how they were to talk, and what came of it."""
+    """A run of two users, as JSON: the connection options asked for, and the result."""
 
     tls: bool
     compression: str
@@ -306,7 +306,7 @@ def test_a_server_that_is_killed_is_an_outage_in_the_run(tmp_path: Path) -> None
             wait_until(lambda: person.samples() >= 1, running)
             own.kill()
             own.start_again()
-            # The outage is written down when it is over: all users are served again.
+            # The outage is recorded once it is over: all users are served again.
             journal = person.only_run() / "journal.jsonl"
             wait_until(lambda: '"kind":"outage"' in journal.read_text(), running)
             running.send_signal(signal.SIGINT)
@@ -338,7 +338,7 @@ def test_a_sale_has_three_tables_that_come_and_go_together(person: Person) -> No
     assert "has no table hot_order2" in missing
     assert f"hint:  loadstone prepare hot_row --target {person.url}" in missing
     person.loadstone(*run, "--sale=off", "--skip-trx")
-    # What was ordered is no obstacle to preparing again.
+    # Tables that were ordered do not prevent preparing again.
     person.loadstone(*prepare)
     gone = person.loadstone("cleanup", *person.target).stdout
     assert all(

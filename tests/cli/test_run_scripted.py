@@ -1,4 +1,4 @@
-"""`run` from the command line to the folder, on the engine's double and a made-up server."""
+"""`run` from the command line to the folder, with the scripted engine and a made-up server."""
 
 from __future__ import annotations
 

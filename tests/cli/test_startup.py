@@ -1,4 +1,4 @@
-"""How soon the program answers, and what it must not import for that."""
+"""How soon the program answers, and which imports would delay it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def loadstone(*arguments: str, options: tuple[str, ...] = ()) -> subprocess.Comp
 
 
 def test_the_version_is_there_at_once() -> None:
-    """By what it takes of a core: how long it waits for one is the machine's business."""
+    """Judged by CPU time: waiting for a core is the machine's affair."""
     took_s = []
     for _ in range(5):
         before = cpu_of_children_s()

@@ -1,4 +1,4 @@
-"""Closed and full streams, and signals before anything was begun."""
+"""Closed and full streams, and signals before anything was started."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ sys.exit(errors.exit_code_of(["runs"]))
 @pytest.mark.parametrize(
     ("launcher", "said"),
     [
-        # A terminal that is closed says so twice: what is tidied up is not broken off.
+        # A terminal that is closed sends the signal twice: the second does not interrupt the
+        # clean-up.
         ((), "interrupted 1\ngoes on 2\n"),
         (("nohup",), "goes on 1\ngoes on 2\n"),
     ],

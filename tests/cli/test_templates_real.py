@@ -1,4 +1,4 @@
-"""Templates on a real server: checked, loaded, driven, and refused where they are wrong."""
+"""Templates on a real server: checked, loaded, driven, and refused if they are wrong."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def bench(request: pytest.FixtureRequest, pool: Pool, tmp_path: Path) -> Iterato
     """MariaDB, unless a test asks for another."""
     with pool.schema(getattr(request, "param", "mariadb")) as server:
         for name in bundled():
-            # Enough to see that it is loaded.
+            # Small, but enough to show that it is loaded.
             text = text_of_bundled(name).replace('"50k"', "2_000").replace("100_000", "10_000")
             (tmp_path / f"{name}.toml").write_text(text)
         yield Bench(server, tmp_path)
@@ -109,7 +109,7 @@ def test_a_template_is_loaded_explained_and_driven(bench: Bench, protocol: str) 
 
 def test_those_of_the_oltp_workloads_run_on_the_same_tables(bench: Bench) -> None:
     bench.loadstone("prepare", "insert.toml")
-    # The one that takes rows away comes last: others expect them.
+    # The statement that deletes rows comes last: others expect the rows.
     for name in sorted(OF_OLTP, key=lambda name: (name == "delete", name)):
         assert bench.step(f"{name}.toml", may_deadlock=True)["events"] > 0, name
     bench.loadstone("cleanup")
@@ -255,7 +255,7 @@ def test_values_that_the_server_changes_end_the_load(bench: Bench) -> None:
         "state = { type = \"ENUM('new','paid') NOT NULL\", choice = ['new', 'odd'] }\n"
         '[transaction.look]\nstatements = ["SELECT 1 FROM odd"]\n',
     )
-    # The second call takes the table of the first one up.
+    # The second call continues the table of the first one.
     for _ in range(2):
         said = bench.loadstone("prepare", file, code=3).stderr
         assert "odd: the server took other values than were sent for rows 1 to 50" in said

@@ -1,4 +1,4 @@
-"""What may be asked of tpcc on the command line, without a server."""
+"""Which options tpcc accepts on the command line, without a server."""
 
 from __future__ import annotations
 

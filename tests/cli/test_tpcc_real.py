@@ -30,14 +30,15 @@ MAKING = {"mariadb": ("--foreign-keys",), "mysql": ("--partition", "4")}
 """Each way of making the tables is tried on one of the servers."""
 
 OTHER_MAKING = {"mariadb": ("--partition", "4"), "mysql": ("--foreign-keys",)}
-"""The way that the server does not have above is loaded and driven for a moment."""
+"""The other server's way of making tables, loaded and driven for a moment."""
 
 REFUSED_WITH = {("mariadb", "parent"): 1005}
-"""ER_CANT_CREATE_TABLE, with InnoDB's 150 in its text; all others say it outright:"""
+"""ER_CANT_CREATE_TABLE, with InnoDB's 150 in its text; all others have an error of its own:"""
 FOREIGN_KEY_ON_PARTITIONED = 1506
 
 PROTOCOL = {"mariadb": "--prepared", "mysql": "--text"}
-"""And so is each way of sending statements; the run with 64 users is prepared."""
+"""Each way of sending statements is tried on one of the servers; the run of 64 users is prepared.
+"""
 
 SHARES = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
 
@@ -66,7 +67,7 @@ class Shop:
             return list(cursor.fetchall())
 
     def orders(self) -> int:
-        """All that were ever given a number."""
+        """The number of all orders that were ever assigned."""
         return int(self.rows("SELECT SUM(d_next_o_id) FROM tpcc_district")[0][0])
 
     def provoke_deadlocks(self) -> None:
@@ -75,13 +76,13 @@ class Shop:
             connection.begin()
             cursor.execute("SELECT SUM(s_ytd) FROM tpcc_stock FOR UPDATE")
             time.sleep(0.5)
-            # Whoever has done less is the victim, and that may be this one.
+            # The transaction that has done less is the victim, and that may be this one.
             with contextlib.suppress(pymysql.MySQLError):
                 cursor.execute("SELECT SUM(d_ytd) FROM tpcc_district FOR UPDATE")
             connection.rollback()
 
     def broken(self) -> list[int]:
-        """The conditions that do not hold."""
+        """The consistency conditions that are violated."""
         return [each.condition for each in verdicts(self.sandbox.tcp, ALL) if not each.holds]
 
 
@@ -89,7 +90,7 @@ class Shop:
 def shop(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shop]:
-    """A server of its own, as it is killed."""
+    """A server of the test's own, since it is killed."""
     with start_sandbox(SandboxSpec(server=need(request.param), settings=dict(QUICK))) as sandbox:
         yield Shop(sandbox, tmp_path_factory.mktemp("home"))
 
@@ -159,7 +160,7 @@ def test_a_run_has_the_mix_and_leaves_the_tables_consistent(shop: Shop) -> None:
     counts = {kind: found["count"] for kind, found in step["kinds"].items()}
     counts.pop("new_order_rolled_back", None)
     assert sum(counts.values()) == step["events"]
-    # Each user's deck is exact; decks that have only begun differ as draws do, four deviations.
+    # Each user's deck is exact; unfinished decks differ as draws do, by four deviations.
     for kind, share in SHARES.items():
         allowed = 0.5 + 4 * math.sqrt(share * (100 - share) / step["events"])
         assert abs(100 * counts[kind] / step["events"] - share) < allowed, (kind, counts)
@@ -179,7 +180,7 @@ def test_the_conditions_hold_after_deadlocks_of_64_users_and_a_killed_server(sho
         shop.sandbox.kill()
         shop.sandbox.start_again()
         (folder,) = set(person.folder.glob("runs/*")) - runs
-        # The outage is written down when it is over, and orders come again.
+        # The outage is recorded once it is over and orders arrive again.
         wait_until(lambda: '"kind":"outage"' in (folder / "journal.jsonl").read_text(), run)
         run.send_signal(signal.SIGINT)
         stdout, stderr = run.communicate(timeout=PATIENCE_S)
@@ -244,7 +245,7 @@ def test_the_other_way_of_making_them_is_driven_as_well(shop: Shop) -> None:
 
 @pytest.mark.parametrize("partitioned", ["parent", "child"])
 def test_both_at_once_are_refused_by_the_server_itself(shop: Shop, partitioned: str) -> None:
-    """Were they not, `--foreign-keys` and `--partition` could go together."""
+    """Otherwise `--foreign-keys` and `--partition` could be combined."""
     ways = {name: "" for name in ("parent", "child")}
     ways[partitioned] = " PARTITION BY HASH (a) PARTITIONS 2"
     try:

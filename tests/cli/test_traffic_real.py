@@ -1,4 +1,4 @@
-"""The round trip on real servers: what was driven is recorded, made a template of, and driven."""
+"""The round trip on real servers: a load is recorded, turned into a template, and driven."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Bench:
 
     @contextmanager
     def recorded(self, kind: LogKind) -> Iterator[Path]:
-        """Meanwhile the server writes a log of this kind."""
+        """Let the server write a log of this kind during the block."""
         path = self.sandbox.datadir / f"{kind}-{len(self.logs)}.log"
         self.logs.append(path)
         name = "slow_query_log" if kind == "slow" else "general_log"
@@ -156,13 +156,13 @@ def about_its_tables(sql: str) -> str | None:
 
 
 def shapes_in(path: Path, kind: LogKind) -> Counter[str]:
-    """How often each statement about the template's tables came."""
+    """How often each statement on the template's tables was sent."""
     said = (one.text for one in entries_of(path, kind) if one.command == "statement")
     return Counter(key for text in said if (key := about_its_tables(text)))
 
 
 def weights_of(text: str) -> Counter[str]:
-    """How often each statement comes, by the weights of a template."""
+    """The share of each statement, by a template's weights."""
     found: Counter[str] = Counter()
     for one in parse_template(text, "made.toml").spec.transactions:
         for statement in one.statements:

@@ -1,4 +1,4 @@
-"""What is seen while a run goes on."""
+"""What a user sees while a run is under way."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_terminal_that_is_closed_meanwhile_ends_nothing(monkeypatch: pytest.Mo
     master, slave = os.openpty()
     step, *_ = steps_of(PLAN)
     with open(slave, "w") as terminal, monkeypatch.context() as patch:
-        # It goes on drawing: in the moment before the terminal is known to be none any more.
+        # It keeps drawing: for a moment the terminal is not yet known to be closed.
         patch.setenv("TERM", "xterm")
         patch.setenv("FORCE_COLOR", "1")
         patch.setattr(sys, "stderr", terminal)

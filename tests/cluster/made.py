@@ -1,4 +1,4 @@
-"""Records as generators tell them, for tests of what the head makes of them."""
+"""Records as generators send them, for tests of how the head combines them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def a_tally(events: int) -> Tally:
 
 
 def a_sample(second: int, events: int, phase: Phase = "window", so_far: int = 0) -> Sample:
-    """The interval that begins at this second; `so_far` events came before it."""
+    """The interval that starts at this second; `so_far` events came before it."""
     return Sample(
         phase=phase,
         from_s=float(second),
@@ -57,7 +57,7 @@ def an_end(events: int, error: EngineFailure | None = None) -> End:
 
 
 class Heard:
-    """A collector of so many generators, and what it has said."""
+    """A collector of several generators, and what it has returned."""
 
     def __init__(self, generators: int, on_node_loss: OnNodeLoss = "continue") -> None:
         members = [Member(number, f"node-{number}", users=2) for number in range(generators)]
@@ -66,14 +66,14 @@ class Heard:
         self.order = dict.fromkeys(range(generators), 0)
 
     def tell(self, number: int, *records: AnyStepRecord) -> None:
-        """The next records of a generator."""
+        """Add the next records of a generator."""
         for record in records:
             self.order[number] += 1
             assert self.collector.take(number, self.order[number], record, None)
         self.listen()
 
     def again(self, number: int, record: AnyStepRecord) -> bool:
-        """The last record once more; whether it was counted."""
+        """Add the last record again; returns whether it was counted."""
         counted = self.collector.take(number, self.order[number], record, None)
         self.listen()
         return counted

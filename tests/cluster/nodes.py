@@ -1,4 +1,4 @@
-"""A cluster of two nodes on this machine: two loopback addresses, nothing leaves it."""
+"""A Ray cluster of two nodes on this machine: two loopback addresses, no traffic leaves it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from ports import free_port
 
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 HEAD, OTHER, THIRD = (f"127.0.{_WORKER}.{number}" for number in (2, 3, 4))
-"""Each worker's own, so that clusters stand side by side; not 127.0.0.1, for which Ray takes the
-host's own address."""
+"""The host part of each worker's addresses, so that clusters can run side by side; not 127.0.0.1,
+which Ray replaces with the host's own address."""
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120.0
-"""A machine may be busy with other tests; what takes longer hangs."""
+"""Seconds to wait: a machine may be busy with other tests; what takes longer hangs."""
 _STARTED = "Ray runtime started"
 _TOO_LATE = "The current node timed out during startup"
 _STORE_BYTES = str(80 * 1024 * 1024)
-"""Of Ray's object store, which is not used: the least that it takes."""
+"""The least memory that Ray's object store takes; it is not used."""
 
 
 @dataclass
 class Node:
-    """What `ray start --block` began."""
+    """A node that `ray start --block` started."""
 
     address: str
     words: Sequence[str]
@@ -42,7 +42,7 @@ class Node:
 
     @property
     def processes(self) -> list[psutil.Process]:
-        """All of the node: Ray's own, and those of its actors."""
+        """All processes of the node: Ray's own, and those of its actors."""
         try:
             first = psutil.Process(self.process.pid)
             return [*first.children(recursive=True), first]
@@ -54,7 +54,7 @@ class Node:
         return [each for each in self.processes if _title(each).startswith("ray::Generator")]
 
     def kill(self) -> None:
-        """At once, as when the power fails."""
+        """Kill the node at once, as a power failure would."""
         for each in self.processes:
             _send(each, signal.SIGKILL)
         self.process.wait(PATIENCE_S)
@@ -80,7 +80,7 @@ class Nodes:
         )
 
     def another_version(self) -> Path:
-        """A folder that has the same program under another version."""
+        """A copy of the program under another version."""
         folder = self.folder / "another"
         package = folder / "loadstone"
         package.mkdir(parents=True)
@@ -92,7 +92,7 @@ class Nodes:
         return folder
 
     def start(self, address: str, *options: str, source: Path = ROOT / "src") -> None:
-        """Another node, which has the program from there; returns at once."""
+        """Start another node, which has the program from there; returns at once."""
         assert address not in self.nodes
         ray = str(Path(sys.executable).with_name("ray"))
         words = [
@@ -113,10 +113,10 @@ class Nodes:
         self.nodes[node.address] = node
 
     def wait_until_started(self, address: str) -> None:
-        """Until it says so.
+        """Wait until the node reports that it has started.
 
-        Ray gives a node half a minute, fixed in its code, which a busy machine passes: a node that
-        was only too late for that is started once more.
+        Ray gives a node half a minute, fixed in its code, which a busy machine may exceed: a node
+        that was only too late is started once more.
         """
         deadline = time.monotonic() + PATIENCE_S
         while _STARTED not in self._log(address).read_text():
@@ -132,13 +132,13 @@ class Nodes:
 
 
 def environment(source: Path = ROOT / "src") -> dict[str, str]:
-    """What nodes and programs have in common: the program, and no word to anybody outside."""
+    """The environment of nodes and programs: where the program is, and no usage reports."""
     path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
     return os.environ | {
         "PYTHONPATH": path,
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-        # Sooner than after Ray's half a minute: these tests kill nodes.
+        # Below Ray's own half a minute: these tests kill nodes.
         "RAY_health_check_period_ms": "1000",
         "RAY_health_check_failure_threshold": "3",
     }

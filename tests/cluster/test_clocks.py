@@ -1,4 +1,4 @@
-"""A clock on another machine, by questions and answers."""
+"""The offset of another machine's clock, estimated from requests and replies."""
 
 from __future__ import annotations
 

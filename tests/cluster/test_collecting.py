@@ -1,4 +1,4 @@
-"""What the head makes of the records of several generators."""
+"""How the head combines the records of several generators."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_step_goes_on_without_a_generator_that_is_lost_and_says_so() -> None
     assert (lost.number, lost.users, lost.at_s, lost.state) == (1, 2, 1.0, "lost")
     assert [sample.counts.events for sample in heard.samples] == [15, 10]
     assert heard.samples[1].users == 2
-    # What it had told stays in the sum of all events, and nothing is added to it.
+    # What it had reported stays in the sum of all events, and nothing is added to it.
     assert heard.samples[1].tally.succeeded == 25
     heard.tell(0, an_end(20))
     assert (heard.end.reason, heard.end.tally.succeeded) == ("finished", 25)

@@ -1,4 +1,4 @@
-"""Tables that several generators fill: the parts, their sum, and what is told of a loss."""
+"""Tables that several generators fill: the parts, their sum, and what is reported of a loss."""
 
 from __future__ import annotations
 
@@ -131,13 +131,13 @@ def test_a_loss_names_who_which_rows_and_what_to_do() -> None:
 
 @pytest.fixture
 def server(pool: Pool) -> Sandbox:
-    """Whose own schema is always there."""
+    """The pool's server; the schema named as the server's own always exists."""
     return pool.server()
 
 
 @pytest.fixture
 def endpoint(own_schema: Sandbox) -> Endpoint:
-    """The same server, with a schema that nobody has made yet."""
+    """The same server, with a schema that does not exist yet."""
     execute(own_schema, f"DROP DATABASE {schema_of(own_schema.tcp)}")
     return own_schema.tcp
 
@@ -158,7 +158,7 @@ def links() -> Iterator[list[Any]]:
 
 
 class NumberedRecord:
-    """What is told of a load."""
+    """A record that a load sends."""
 
     def __init__(self) -> None:
         self.seen: list[LoadProgress] = []
@@ -178,7 +178,7 @@ def load(
     told: NumberedRecord | None = None,
     interrupts: Interrupts | None = None,
 ) -> LoadEnd:
-    """Two tables, by this process alone or by a cluster of it."""
+    """Load two tables, by this process alone or by a cluster of it."""
     plan = LoadPlan(layout=layout_for("sbtest", 2, size), parallel=4, seed=42)
     loader = Loader(
         endpoint, Consent(yes=True), told or NumberedRecord(), interrupts or Interrupts()
@@ -202,12 +202,12 @@ def test_a_cluster_loads_what_one_machine_loads(
     assert rows_of(server, schema_of(endpoint)) == alone
     assert len(alone) == 2
     assert all(each.rows <= each.rows_total == WHOLE for each in told.seen)
-    # The load is whole: nothing is left for another one, whoever does it.
+    # The load is complete: nothing is left for another generator.
     assert load(endpoint).rows_loaded == load(endpoint, links).rows_loaded == 0
 
 
 class Heard:
-    """A generator that keeps what it was told to load."""
+    """A generator that remembers what it was asked to load."""
 
     def __init__(self, link: InThisProcess) -> None:
         self.node, self._link = link.node, link
@@ -223,7 +223,7 @@ class Heard:
 def test_what_is_missing_is_looked_up_before_anybody_loads(
     server: Sandbox, endpoint: Endpoint, links: list[Any]
 ) -> None:
-    """Counting beside others that add rows to the same table can hang MariaDB."""
+    """Counting rows while others add to the same table can hang MariaDB."""
     load(endpoint)
     before = rows_of(server, schema_of(endpoint))
     execute(server, f"DELETE FROM {schema_of(endpoint)}.sbtest1 WHERE id > {RANGE + 10}")
@@ -249,7 +249,7 @@ def test_other_peoples_tables_are_refused_before_anything_changes(
 
 
 class Breaking:
-    """A generator whose machine is gone, or stands still, once it has been told to load."""
+    """A generator that dies or hangs after it was asked to load."""
 
     def __init__(self, node: str, error: Exception | None) -> None:
         self.node = node

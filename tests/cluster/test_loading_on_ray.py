@@ -35,7 +35,7 @@ WAITING = "Waiting for table metadata lock"
 
 @pytest.fixture(scope="module")
 def server(pool: Pool) -> Iterator[Sandbox]:
-    """The pool's; the schema of these tests goes at the end."""
+    """The pool's server; the schema of these tests is dropped at the end."""
     sandbox = pool.server()
     yield sandbox
     execute(sandbox, "DROP DATABASE IF EXISTS shop")
@@ -66,7 +66,7 @@ def finished(program: subprocess.Popen[str]) -> str:
 
 
 def wait_for_loaders(server: Sandbox, number: int) -> None:
-    """Until so many of them stand before the locked tables."""
+    """Wait until this many loaders wait for the locked tables."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         with server.connect() as connection, connection.cursor() as cursor:
@@ -83,7 +83,7 @@ def wait_for_loaders(server: Sandbox, number: int) -> None:
 
 @pytest.fixture(scope="module")
 def alone(nodes: Nodes, server: Sandbox) -> dict[str, Any]:
-    """What one machine loads; its tables are left to the tests."""
+    """Rows that a single machine loads; its tables are left to the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOADSTONE_PASSWORD", server.tcp.credentials.reveal())
         finished(prepare(nodes, server))
@@ -124,7 +124,7 @@ def test_a_node_that_dies_is_an_error_and_the_same_command_loads_what_is_missing
     assert re.match(r"sbtest[12] where id BETWEEN \d+ AND \d+", lost[2])
     assert "the same command loads what is missing" in err
     assert "Traceback" not in err
-    # What is half there is listed as such, which `run` refuses.
+    # A half-loaded table is listed as such, and `run` refuses it.
     with server.connect() as connection:
         listed = schemas.read_schema(connection, server.tcp.target, "shop").listed
     assert {line.state for line in listed} == {"loading"}

@@ -1,4 +1,4 @@
-"""The manifests of docs/cluster, by the schemas of those who read them."""
+"""The manifests of docs/cluster, checked against the schemas of their consumers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def faults(schema: Any, document: Any) -> list[str]:
 
 
 def of_ray() -> Any:
-    """What `ray up` itself checks a file by."""
+    """The schema by which `ray up` itself checks a file."""
     import ray
 
     text = Path(ray.__file__).with_name("autoscaler").joinpath("ray-schema.json").read_text()
@@ -55,7 +55,7 @@ def test_ray_up_takes_the_manifest() -> None:
     kinds = document["available_node_types"]
     assert kinds[document["head_node_type"]]["resources"] == {"CPU": 0}
     assert kinds["generator"]["min_workers"] == document["max_workers"] == 3
-    # A schema that refuses nothing would show nothing.
+    # A schema that refuses nothing would prove nothing.
     assert faults(of_ray(), document | {"cluster_nam": "x"})
     assert faults(of_ray(), {"cluster_name": "x"})
 

@@ -1,4 +1,4 @@
-"""Real Ray, two nodes on this machine, and what becomes of a load when one of them is gone."""
+"""Real Ray, two nodes on this machine, and a load that goes on or ends when one of them is gone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ pytestmark = [
 
 LOG = "null-server.csv"
 SILENT_BY_S = 60.0
-"""By then nobody drives whose lease of four seconds is over; what does not end lasts for longer."""
+"""Leases of four seconds are over long before; a load that ignores them lasts longer."""
 LONG_S = 250
 USERS = 64
 RATE = 1000
@@ -60,7 +60,7 @@ def server(tmp_path: Path) -> Iterator[engine.NullServer]:
 
 
 def answered(server: engine.NullServer, folder: Path) -> list[dict[str, int | str]]:
-    """What virtual users were answered, by the server's own log; it is stopped for that."""
+    """Statements that the server answered to virtual users, by its own log; stops the server."""
     assert server.stop().log_lost == 0
     with (folder / LOG).open() as log:
         return [
@@ -80,7 +80,7 @@ def words(server: engine.NullServer, duration_s: int, *more: str) -> list[str]:
 
 
 def finished(program: subprocess.Popen[str], watch: Stopwatch | None = None) -> dict[str, Any]:
-    """The one step of its result; `watch` looks meanwhile how long the program has waited."""
+    """The only step of a program's result; `watch` shows how long the program waited for a core."""
     out, err = ended(program, watch)
     assert program.returncode == 0, err
     (step,) = json.loads(out)["steps"]
@@ -89,7 +89,7 @@ def finished(program: subprocess.Popen[str], watch: Stopwatch | None = None) -> 
 
 
 def ended(program: subprocess.Popen[str], watch: Stopwatch | None = None) -> tuple[str, str]:
-    """What a program has said when it ended by itself."""
+    """Output of a program that ended by itself."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -110,7 +110,7 @@ def wait_for_load(server: engine.NullServer, program: subprocess.Popen[str]) -> 
 
 
 def wait_for_silence(server: engine.NullServer) -> None:
-    """Within a minute the last connection is gone, and nothing comes from then on."""
+    """Wait for the last connection to go, within a minute; nothing may be answered after that."""
     deadline = time.monotonic() + SILENT_BY_S
     while server.stats().open:
         assert time.monotonic() < deadline, "somebody still drives"
@@ -150,8 +150,8 @@ def test_two_generators_make_the_load_of_one(nodes: Nodes, server: engine.NullSe
     server.flush()
     alone = finished(nodes.loadstone(*words(server, 4)))
     assert alone["tally"]["succeeded"] == server.stats().executes
-    # Both are the rate that was asked for, but for what was due at the end while the server, which
-    # is in this process, or a generator waited for a core.
+    # Both match the requested rate, except for what was due at the end while the server, which is
+    # in this process, or a generator waited for a core.
     for step in (together, alone):
         assert step["tally"]["due"] == 4 * RATE
         generators_s = 4 * 2 * step["generator"]["run_delay_share"]
@@ -160,7 +160,7 @@ def test_two_generators_make_the_load_of_one(nodes: Nodes, server: engine.NullSe
 
 
 def begun_run(folder: Path, program: subprocess.Popen[str]) -> Path:
-    """The folder of the run that the program has begun."""
+    """The folder of the run that the program has started."""
     deadline = time.monotonic() + PATIENCE_S
     while not (found := list(folder.glob("*/journal.jsonl"))):
         assert program.poll() is None, program.communicate()
@@ -252,7 +252,7 @@ def test_an_experiment_is_driven_from_all_nodes(
 
 
 def driven(nodes: Nodes, *words: str) -> list[dict[str, Any]]:
-    """The steps of an experiment on a server, which both nodes drive by phases."""
+    """The steps of an experiment on a server that both nodes drive in phases."""
     program = nodes.loadstone(*words, "--cluster", nodes.address, "--yes", "--no-observe", "--json")
     text, err = ended(program)
     assert program.returncode == 0, err
@@ -317,7 +317,7 @@ def test_a_search_is_driven_from_all_nodes(nodes: Nodes, server: engine.NullServ
     assert program.returncode == 0, err
     found = json.loads(out)
     assert found["run"]["search"]["complete"]
-    # Two users that wait 5 ms for each answer do 400 a second at most.
+    # Two users that wait 5 ms for each answer do at most 400 events a second.
     assert 0 < found["run"]["search"]["rate"]["value"] <= 1.1 * 400
     assert {len(step["generators"]) for step in found["steps"]} == {2}
 
@@ -346,11 +346,11 @@ def test_a_generator_that_stands_still_is_lost_and_the_step_goes_on(
     first, second = step["generators"]
     assert (step["state"], first["lost"], first["seconds_lost"]) == ("finished", None, 0)
     (silent_s,) = re.findall(r"did not answer for ([\d.]+) s", second["lost"])
-    # It looks ten times a second, and takes off for how long it could not look itself.
+    # It looks ten times a second, and subtracts the time for which it could not look.
     assert SILENCE_S <= float(silent_s) < SILENCE_S + 0.5 + watch.kept_s
     assert second["seconds_lost"] > 0
     assert any(f"generator 1 on {OTHER} was lost" in note for note in step["notes"])
-    # What had waited in the one that stood still is given up: nobody asks for it any more.
+    # Events that waited in the stopped generator are given up: they are no longer needed.
     wait_for_silence(server)
     assert max(int(row["received_ns"]) for row in answered(server, tmp_path)) < continued_ns
 
@@ -365,7 +365,7 @@ def test_without_its_head_no_generator_drives_on(
     program.communicate()
     wait_for_silence(server)
     last_ns = max(int(row["received_ns"]) for row in answered(server, tmp_path))
-    # The load went on behind the head's back, and ended by itself.
+    # The load continued without the head, and ended by itself.
     assert killed_ns < last_ns < killed_ns + 1e9 * SILENT_BY_S
 
 
@@ -409,7 +409,7 @@ def test_a_node_that_dies_ends_the_run_or_not_by_policy(
     assert any(note.startswith("step 1 is measured again: ") for note in found["run"]["notes"])
     (only,) = again["generators"]
     assert (only["node"], only["users"]) == (HEAD, USERS)
-    # Of the dead node's connections nothing came after it died, but what was on its way already.
+    # Nothing came from the dead node's connections after it died, except what was already sent.
     silent_ns = killed_ns + 1_000_000_000
     log = answered(server, tmp_path)
     last_ns = {row["connection"]: int(row["received_ns"]) for row in log}
@@ -435,7 +435,7 @@ def test_a_node_with_another_version_is_refused_before_anything_is_driven(
 def test_without_the_heads_machine_no_generator_drives_on(
     nodes: Nodes, server: engine.NullServer, tmp_path: Path
 ) -> None:
-    # The last one of all: what it kills is the cluster.
+    # The last test of all: its victim is the cluster.
     if THIRD in nodes.nodes:
         nodes.nodes.pop(THIRD).kill()
     if OTHER not in nodes.nodes:

@@ -1,4 +1,4 @@
-"""A step cut into parts, and nodes that do not fit together."""
+"""A step divided into parts, and nodes that do not fit together."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_generator_without_a_user_gets_no_part() -> None:
     assert len(parts_of(json.dumps({"users": 2, "arrival": closed}), 8)) == 2
     mix = {"users": 5, "members": [{"users": 3}, {"users": None}]}
     assert len(parts_of(json.dumps(mix | {"arrival": closed}), 8)) == 5
-    # Those that one workload has for itself take none of the events of an open loop.
+    # Users dedicated to one workload take none of the events of an open loop.
     assert len(parts_of(json.dumps(mix | {"arrival": opened}), 8)) == 2
 
 

@@ -1,4 +1,4 @@
-"""Whole runs that several generators of this process drive, against the null server."""
+"""Whole runs driven by several generators in this process, against the null server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from loadstone.runner.request import steps_for
 from loadstone.runs import control_requests
 
 SERVICE_US = 2000
-"""Of each statement: so few users are not limited by this machine."""
+"""Microseconds a statement: so few users are not limited by this machine."""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def a_plan(server: engine.NullServer, **changes: object) -> Plan:
 
 
 def carried_out(plan: Plan, cluster: Cluster, out: Path, *wanted: AnyWish) -> Outcome:
-    """With what is wanted of the step once its load has begun."""
+    """Execute a plan; `wanted` is sent once the step's load has started."""
     lab, observer = lab_for(out, plan)
     lab.recorder.environment({"version": 1})
     lab.recorder.generators(cluster.facts)
@@ -86,7 +86,7 @@ def carried_out(plan: Plan, cluster: Cluster, out: Path, *wanted: AnyWish) -> Ou
 
     def begins(document: str) -> engine.Steerable:
         job = cluster.start(document)
-        # What lies there when the step begins is found in its first second.
+        # A wish that exists before the step starts is found in its first second.
         for wish in asked:
             control_requests.ask(lab.recorder.folder, wish)
         asked.clear()
@@ -114,7 +114,7 @@ def test_a_search_finds_its_levels_as_with_one_generator(
     result = carried_out(plan, cluster, tmp_path).result
     found = result.run.search
     assert found is not None and found.complete
-    # Twice the users of a server that always needs the same time do twice as much.
+    # With a constant service time, twice the users do twice as much.
     assert found.concurrency and found.concurrency.value == 2
     assert found.rate and 0 < found.rate.value <= 1.1 * 2e6 / SERVICE_US
     assert {(step.concurrency, len(step.generators)) for step in result.steps} == {(1, 1), (2, 2)}
@@ -135,12 +135,12 @@ def test_what_the_live_page_asks_for_is_done_by_all_generators(
     (step,) = outcome.result.steps
     assert [(change.what, change.value) for change in step.changes] == [("rate", 400), ("users", 3)]
     assert any("users: 2 to 4 in this step" in note for note in step.notes)
-    # At the old rate 600 would have been due; how soon the change came is this machine's affair.
+    # At the old rate 600 would have been due; how soon the change applies depends on this machine.
     assert step.tally and step.tally.due > 600
 
 
 class Narrow:
-    """A generator whose interface says that it is nearly full."""
+    """A generator whose network interface reports that it is nearly full."""
 
     def __init__(self, link: InThisProcess) -> None:
         self.node, self._link = link.node, link

@@ -1,4 +1,4 @@
-"""A password that goes to other machines over Ray, looked for in all that Ray keeps and shows."""
+"""A password that goes to other machines over Ray, searched for in all that Ray keeps and shows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECRET = "kV9z-Unique.Secret_73"
 
 @pytest.fixture(autouse=True)
 def counted(record_property: Callable[[str, object], None]) -> Iterator[None]:
-    """What `make trust` tells of a test."""
+    """The test's record for `make trust`."""
     COUNTS.clear()
     yield
     for what, number in COUNTS.items():
@@ -63,7 +63,7 @@ def kept_by_ray(nodes: Nodes) -> Path:
 
 
 def shown(nodes: Nodes) -> Iterator[tuple[str, bytes]]:
-    """What everybody can see of Ray's processes and the generators."""
+    """What every user of the machine can see of Ray's processes and the generators."""
     for node in nodes.nodes.values():
         for process in node.processes:
             for file in ("cmdline", "environ", "comm"):
@@ -78,11 +78,11 @@ LARGE = f"""
 autocommit = true
 statements = ["SELECT 1 /* {MARKER} {"x" * 300_000} */"]
 """
-"""Above what Ray sends along with a call: it goes through the object store."""
+"""Above the size that Ray sends inline with a call: it goes through the object store."""
 
 
 def object_stores(nodes: Nodes) -> Iterator[tuple[str, bytes]]:
-    """What each node keeps for others to map, and would write to disk where it is full."""
+    """Each node's shared memory, which Ray would write to disk if it were full."""
     for node in nodes.nodes.values():
         for process in node.processes:
             for place in Path(f"/proc/{process.pid}/fd").glob("*"):
@@ -112,7 +112,7 @@ def test_the_object_store_has_no_password(
     finally:
         execute(own_schema, "DROP USER keeper@'%'")
     stores = list(object_stores(nodes))
-    # Nothing in there is overwritten before there is no room: the document still is, on each node.
+    # Nothing is overwritten there while there is room: each node still has the document.
     assert sum(MARKER.encode() in data for _, data in stores) >= 2
     assert found_in(SECRET, [*stores, *files_below(kept_by_ray(nodes))]) == []
 

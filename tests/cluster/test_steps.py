@@ -39,7 +39,7 @@ from loadstone.model.target import Endpoint, Target, Tls
 
 USERS = 64
 A_MINUTE = {"kind": "time", "warmup_s": 0.0, "duration_s": 60.0}
-"""What ends sooner was ended, by its lease or by a wish."""
+"""A step that ends sooner was ended, by its lease or by a wish."""
 
 
 def a_plan(port: int, **changes: Any) -> str:
@@ -89,7 +89,7 @@ def is_end(record: AnyStepRecord) -> bool:
 
 
 class Followed:
-    """All records of a step, or those up to one that is looked for."""
+    """All records of a step, or those up to one that matches."""
 
     def __init__(
         self, job: Sending[AnyStepRecord], until: Callable[[AnyStepRecord], bool] = is_end
@@ -132,7 +132,7 @@ def test_two_generators_count_what_the_server_counted(
     assert (said.users, server.stats().logins) == (USERS, USERS)
     joined = [record for record in step.records if isinstance(record, GeneratorState)]
     assert [(state.state, state.users) for state in joined] == [("joined", USERS // 2)] * 2
-    # Both have this machine's clock: the truth is nought, and within the bound.
+    # Both use this machine's clock: the true offset is zero, and within the bound.
     for state in joined:
         assert abs(state.clock_offset_ns or 0) <= (state.clock_bound_ns or 0)
     for sample in step.samples:
@@ -145,7 +145,7 @@ def test_two_generators_count_what_the_server_counted(
 def test_quantiles_are_those_of_all_histograms_together(
     server: engine.NullServer, links: list[InThisProcess]
 ) -> None:
-    """Against the generators' own lines, which are told once more as they came."""
+    """Compared with the generators' own records, which are passed on unchanged."""
     heard: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
 
     class Listening:
@@ -193,8 +193,8 @@ def test_an_open_loops_rate_is_exact_over_all_generators(
     done: Counter[int] = Counter()
     for sample in step.samples:
         done.update({part.number: part.events for part in sample.generators})
-    # What was due in the last moment may be answered after the window, where it counts for nobody,
-    # or begin no more where no user was free.
+    # Events due in the last moment may be answered after the window, where they count in no figure,
+    # or may not start because no user was free.
     tally = step.end.tally
     assert tally.succeeded + tally.skipped == 1001
     missing = 1001 - sum(done.values())
@@ -377,7 +377,7 @@ def test_a_rate_that_is_changed_is_that_of_all_generators_together(
     with pytest.raises(engine.PlanRefused, match="rate"):
         job.set_rate(-1.0)
     step = Followed(job)
-    # Each generator's even row of events is whole or cut at either end of the second.
+    # Each generator's even sequence of events is whole or cut at either end of the second.
     assert abs(last_whole_second(step).counts.due - 777) <= 2
     assert step.end.tally.balances()
     with pytest.raises(engine.PlanRefused, match="the step is over"):
@@ -436,7 +436,7 @@ def test_the_ceiling_of_each_node_is_measured_on_the_spot(
 
 
 class Cut:
-    """A generator that can be cut off from the head: what is asked from then on is not answered."""
+    """A generator that can be disconnected from the head: later calls get no answer."""
 
     def __init__(self, link: InThisProcess) -> None:
         self.node, self._link = link.node, link
@@ -455,7 +455,7 @@ def test_a_generator_that_is_silent_is_lost_soon_and_ends_its_load_by_itself(
     after_its_first_second(job)
     cut.is_cut, since = True, Stopwatch()
     (lost,) = Followed(job, is_lost).lost
-    # What was asked for just before may still be answered; from then on it is silent.
+    # A call made just before may still be answered; after that it is silent.
     assert 2.0 < since.passed_s
     assert since.judged_s < WAIT_S + SILENCE_S + 1.0
     assert (lost.number, lost.users) == (1, USERS // 2)
@@ -465,7 +465,7 @@ def test_a_generator_that_is_silent_is_lost_soon_and_ends_its_load_by_itself(
     job.stop()
     step = Followed(job)
     assert (step.end.reason, step.end.error) == ("stopped", None)
-    # More than what was merged: its last seconds are missing, and are not guessed.
+    # More than what was merged: its last seconds are missing, and are not estimated.
     assert step.end.tally.succeeded < server.stats().queries
     wait_until_open(server, 0)
 
@@ -475,7 +475,7 @@ def is_lost(record: AnyStepRecord) -> bool:
 
 
 def wait_until_open(server: engine.NullServer, most: int) -> int:
-    """How many connections are left when no more are than that.
+    """Wait until at most that many connections are open; returns how many.
 
     Leases run out after four seconds; steps last for a minute.
     """
@@ -489,7 +489,7 @@ def wait_until_open(server: engine.NullServer, most: int) -> int:
 def a_cluster_that_lost_one(
     server: engine.NullServer, links: Sequence[InThisProcess], on_node_loss: OnNodeLoss
 ) -> Cluster:
-    """It has driven a step with all; then one was cut off."""
+    """A cluster that has driven a step with all generators, and then lost one."""
     cut = Cut(links[1])
     cluster = a_cluster([links[0], cut], on_node_loss)
     stop = {"kind": "time", "warmup_s": 0.0, "duration_s": 0.5}

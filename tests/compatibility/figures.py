@@ -1,4 +1,4 @@
-"""The figures of a run that people quote, out of its result.json: what no later version may change.
+"""The figures of a run that users quote, from its result.json: no later version may change them.
 
 Plain JSON in and out, so that it also reads what another version wrote:
 
@@ -17,7 +17,7 @@ QUANTILES = ("p50", "p95", "p99", "max")
 
 
 def figures_of(result: dict[str, Any]) -> dict[str, Any]:
-    """What is quoted of a run, in the order of its steps."""
+    """The quoted figures of a run, in the order of its steps."""
     run = result["run"]
     return {
         "run": {key: run[key] for key in ("id", "state", "steps_planned", "steps_finished")},

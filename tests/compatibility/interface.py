@@ -1,4 +1,4 @@
-"""What scripts hold on to, as a version has it: commands, options, exit codes, Python, result.json.
+"""The interface that scripts rely on: commands, options, exit codes, Python, result.json.
 
 /opt/loadstone/bin/python tests/compatibility/interface.py RUN >interface.json
 """
@@ -20,7 +20,7 @@ FRAMES = ("steps", "load", "findings")
 
 
 def interface_of(run: str) -> dict[str, Any]:
-    """All of it; `run` is a folder whose frames are looked at."""
+    """The whole interface; `run` is a folder whose frames are examined."""
     opened = loadstone.open_run(run)
     return {
         "exit_codes": {code.name: code.value for code in ExitCode},

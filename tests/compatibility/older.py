@@ -1,4 +1,4 @@
-"""The folders of earlier versions, as tests take them."""
+"""The run folders of earlier versions, as fixtures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Older:
 
     @property
     def version(self) -> Path:
-        """The folder of all that this version left."""
+        """The folder with everything that this version left."""
         return self.path.parent
 
     @property
@@ -29,12 +29,12 @@ class Older:
 
     @property
     def expected(self) -> Any:
-        """The figures that the version itself showed of it."""
+        """The figures that the version itself showed for the run."""
         text = (self.version / "expected" / f"{self.path.name}.json").read_text()
         return json.loads(text)
 
     def copied(self, home: Path) -> Path:
-        """The run in the folder `runs` of somebody who was sent it."""
+        """Copy the run into a `runs` folder, as for a user to whom it was sent."""
         copy = home / "runs" / self.path.name
         shutil.copytree(self.path, copy)
         return copy
@@ -48,17 +48,17 @@ RUNS = sorted(
 
 
 def ident(value: Older | Path) -> str:
-    """How a test names it."""
+    """The test id of a run."""
     return f"{value.version.name}-{value.name}" if isinstance(value, Older) else value.name
 
 
 def of_kind(*names: str) -> list[Older]:
-    """The runs of these names, of all versions."""
+    """The runs of these names, from all versions."""
     return [run for run in RUNS if run.name in names]
 
 
 def become_their_maker(version: Path, state: Path) -> None:
-    """Take the secret of the user who made a version's folders: then they are one's own."""
+    """Install the secret of the user who made a version's folders, who then owns them."""
     key = state / "loadstone/seal.key"
     key.parent.mkdir(parents=True)
     key.touch(0o600)

@@ -1,4 +1,4 @@
-"""What scripts hold on to is as it was: what a version had is there, and means what it meant."""
+"""The interface that scripts rely on is unchanged: what a version had still means the same."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ TAKEN_AWAY: dict[str, str] = {
     "steps[].error.errno": _NUMBERS,
     "steps[].timeline.outages[].errors[].errno": _NUMBERS,
 }
-"""What is gone on purpose, with all that was in it, each with the line of CHANGELOG.md that says
-so."""
+"""What was removed on purpose, with all that was in it; each has its line of CHANGELOG.md."""
 
 OWN_PATHS = ("/srv/loadstone-example/", "/usr/", "/dev/")
-"""Paths that folders may have: the place where all were made, Debian's, and devices."""
+"""Paths that the folders may contain: the place where all were made, Debian's, and devices."""
 
 each_version = pytest.mark.parametrize("version", VERSIONS, ids=ident)
 
@@ -86,7 +85,7 @@ def test_frames_have_the_same_columns_of_the_same_types(version: Path, now: dict
 def test_each_field_of_the_result_is_still_there(version: Path, now: dict[str, Any]) -> None:
     before, after = then(version)["result.json"], now["result.json"]
     assert missed(set(before), set(after)) == set()
-    # Whoever reads it is not given a null, say, where there was none.
+    # A reader does not get a null, for example, where there was none before.
     assert {
         path: after[path]
         for path in before.keys() & after.keys()

@@ -1,4 +1,4 @@
-"""Folders that earlier versions wrote are opened, with the figures that those versions showed."""
+"""Folders written by earlier versions are opened, with the figures that those versions showed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ each_version = pytest.mark.parametrize("version", VERSIONS, ids=ident)
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The state folder of a user who has done nothing yet."""
+    """The state folder of a new user."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     yield tmp_path / "state"
 
@@ -55,7 +55,7 @@ def schema() -> dict[str, Any]:
 
 
 def close_to(expected: Any) -> Any:
-    """Equal but for the last digits of a sum in another order."""
+    """Equal except for the last digits, as sums may be taken in another order."""
     match expected:
         case dict():
             return {key: close_to(value) for key, value in expected.items()}
@@ -101,7 +101,7 @@ def test_its_journal_alone_has_the_same_figures(older: Older, state: Path, tmp_p
 
 @each_run
 def test_its_result_is_read_as_it_stands(older: Older) -> None:
-    # Else it would be made anew from the journal each time, and nobody would notice.
+    # Otherwise it would be rebuilt from the journal each time, and nobody would notice.
     written = older.path / "result.json"
     if older.expected["run"]["state"] == "interrupted":
         assert not written.exists()
@@ -153,7 +153,7 @@ def test_its_steps_and_seconds_are_exported(older: Older, state: Path, tmp_path:
 def test_it_is_diagnosed(older: Older, state: Path, tmp_path: Path) -> None:
     run = str(older.copied(tmp_path))
     document = json.loads(loadstone_says(tmp_path, "diagnose", run, "--json").stdout)
-    # What the rules of today find in it is theirs to say; that each ladder was judged is not.
+    # Today's rules may find something else in it; that each ladder was judged does not change.
     judged = {(each["variant"], each["workload"]) for each in document["ladders"]}
     assert judged == {(step["variant"], step["workload"]) for step in older.expected["steps"]}
     assert all(each["answer"] and each["findings"] for each in document["ladders"])

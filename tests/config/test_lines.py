@@ -1,4 +1,4 @@
-"""Lines of keys, in every manner that TOML has of writing them."""
+"""The lines at which keys stand, in each TOML syntax."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def paths(value: object, path: Path = ()) -> Iterator[Path]:
         yield from paths(each, (*path, name))
 
 
-# Documents that are made up, and written in a manner that is made up as well.
+# Generated documents, written in a generated style.
 
 WORD = st.text("abcxyz_-019", min_size=1, max_size=4)
 STRING = st.text("ab #=[]{}.,\"'\\\n", max_size=8)

@@ -1,4 +1,4 @@
-"""Tables as types: what pydantic refuses is told with line, key and what to write."""
+"""Tables as types: what pydantic refuses is reported with line, key and what to write."""
 
 from __future__ import annotations
 

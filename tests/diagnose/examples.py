@@ -1,4 +1,4 @@
-"""For each rule a case that it names, one near it that it must not, and a figure it cannot miss."""
+"""For each rule a case that it reports, a near case that it must not, and a figure it needs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Example:
     lacks: Case
     named: str = ""
     needs: str = ""
-    """The figure that `lacks` has not."""
+    """A figure that the case `lacks` does not have."""
 
     @property
     def cause(self) -> str:
@@ -82,7 +82,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Of:
-    """The changes that make a case of the healthy one."""
+    """Changes to the healthy figures that make a case."""
 
     level: Made = field(default_factory=Made)
     before: tuple[Made, ...] = ()

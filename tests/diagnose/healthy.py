@@ -1,4 +1,4 @@
-"""Figures of servers that nothing is wrong with, as real runs had them, in round numbers.
+"""Figures of healthy servers, as real runs had them, in round numbers.
 
 Four cores of which half are used, 16 users, durable commits that take a quarter of their time.
 """
@@ -175,7 +175,7 @@ GENERATOR = {
 
 @dataclass(frozen=True)
 class Made:
-    """What differs from the healthy figures; a value of `None` takes a figure away."""
+    """Differences from the healthy figures; a value of `None` removes a figure."""
 
     users: int = USERS
     tps: float = 1000.0
@@ -193,7 +193,7 @@ class Made:
     step: dict[str, Any] = field(default_factory=dict)
 
     def but(self, **changes: dict[str, Any] | float) -> Made:
-        """The same with more differences; dictionaries are added to."""
+        """The same with more differences; dictionaries are merged."""
         merged = {
             name: {**getattr(self, name), **value} if isinstance(value, dict) else value
             for name, value in changes.items()
@@ -201,7 +201,7 @@ class Made:
         return replace(self, **merged)  # type: ignore[arg-type]  # by the names of the fields
 
     def as_step(self, number: int = 1) -> StepResult:
-        """The step."""
+        """A step with these figures."""
         qps = float(self.step.get("qps", 20 * self.tps))
         means = _with(SERVER_MEANS, self.means)
         server = ServerFigures(
@@ -259,7 +259,7 @@ def a_case(
     variables: dict[str, str | None] | None = None,
     seconds: dict[tuple[Source, str], Series] | None = None,
 ) -> Case:
-    """A ladder of these steps, looked at from its last; a healthy one without any."""
+    """A ladder of these steps, examined at its last; without any, a healthy one."""
     steps = tuple(made.as_step(at) for at, made in enumerate(levels or (Made(),), 1))
     told = {**VARIABLES, **(variables or {})}
     return Case(
@@ -271,17 +271,17 @@ def a_case(
 
 
 def causes(case: Case) -> list[str]:
-    """What is named, the first one first."""
+    """The causes found, the most important first."""
     return [finding.cause for finding in diagnosis_of(case).findings]
 
 
 def above_notes(found: Diagnosis) -> list[Finding]:
-    """All that a healthy server must not have."""
+    """All findings above notes: a healthy server must not have any."""
     return [finding for finding in found.findings if finding.group != "note"]
 
 
 def per_second(*values: float) -> Series:
-    """A value for each second from the first on."""
+    """A value for each second, starting with the first."""
     return tuple((float(at), value) for at, value in enumerate(values, 1))
 
 

@@ -1,4 +1,4 @@
-"""What is named and what becomes a note, and that a healthy server is left in peace."""
+"""Which causes are named and which become notes, and that a healthy server has no finding."""
 
 from __future__ import annotations
 
@@ -154,7 +154,8 @@ def test_a_pool_that_fills_is_cold_and_not_too_small() -> None:
 
 
 def test_what_a_group_of_threads_queues_is_no_full_line() -> None:
-    """Statements in the pool's queue look like users on the way, at a rate that stays."""
+    """Statements in the pool's queue look like users whose packets are on the way, at a constant
+    rate."""
     resting: dict[str, Any] = {
         "means": {"threads_running": 2.0},
         "host": {"cpu_idle": 0.5, "process_cpu_user": 0.8, "process_cpu_sys": 0.2},
@@ -317,7 +318,7 @@ def test_a_held_lock_is_named_although_nothing_is_done() -> None:
 
 
 def test_a_line_is_told_from_a_long_way() -> None:
-    """Bytes that stay while users grow are a full line; answers that never come fast are not."""
+    """Constant bytes with more users mean a full line; answers that are never fast do not."""
     waiting: dict[str, float | None] = {"threads_running": 2.0}
     line = a_case(Made(users=4, host=IDLE, means=waiting), Made(host=IDLE, means=waiting))
     assert causes(line)[0] == "line-full"
@@ -399,7 +400,7 @@ def test_case_a_is_told_without_its_host_too() -> None:
 
 
 def test_reads_commit_in_no_groups() -> None:
-    """COMMIT of a transaction that only read counts as well, and the log is synced in any case."""
+    """COMMIT of a read-only transaction counts as well, and the log is synced in any case."""
     levels = [
         Made(
             users=users,
@@ -503,7 +504,7 @@ def test_only_levels_from_the_knee_on_are_explained() -> None:
 
 
 def test_a_report_beside_the_load_is_no_missing_index() -> None:
-    """Somebody's one statement reads whole tables, and none of ours does."""
+    """A single statement of another client reads whole tables, and none of ours does."""
     reading: dict[str, float | None] = {
         **NO_SORTS,
         "handler_read_rnd_next": 30e6,
@@ -520,7 +521,7 @@ def test_a_report_beside_the_load_is_no_missing_index() -> None:
 
 
 def test_long_ranges_on_a_server_that_counts_no_rows_sent_are_no_missing_index() -> None:
-    """A run on MySQL 9.7: ranges of 1,384 rows, which come to the client."""
+    """A run on MySQL 9.7: ranges of 1,384 rows, which are sent to the client."""
     ranges = Made(
         tps=30.0,
         rates={
@@ -540,7 +541,7 @@ def test_long_ranges_on_a_server_that_counts_no_rows_sent_are_no_missing_index()
 
 
 def test_a_server_that_was_gone_for_a_while_is_not_shared_with_others() -> None:
-    """Its rates are of the seconds in which it was there, the load's of all."""
+    """The server's rates are of the seconds in which it was up, the load's of all seconds."""
     busy: dict[str, float | None] = {"questions": 6000.0, "connections": 0.1, "bytes_sent": 9e6}
     made = Made(tps=900.0, rates=busy, step={"qps": 2700.0, "errors": {}})
     assert "other-clients" in causes(a_case(made))
@@ -565,7 +566,7 @@ def test_bytes_that_come_to_nobody_of_ours_are_others() -> None:
 
 
 def test_a_core_that_is_shared_with_interrupts_is_used_up_as_well() -> None:
-    """A run on two cores, the server on the first: 0.84 of it, and 0.14 for interrupts."""
+    """A run on two cores with the server on the first: 0.84 of it, and 0.14 for interrupts."""
     rates: dict[str, float | None] = {
         "cpu.0.idle_s": 0.013,
         "cpu.0.iowait_s": 0.0,
@@ -625,7 +626,7 @@ def test_statements_that_the_generator_sends_again_are_lost_packets_too() -> Non
 
 
 def test_packets_that_others_lose_are_not_this_load_s() -> None:
-    """A run whose host sent 13 segments a second again while no statement took 40 ms."""
+    """A run whose host retransmitted 13 segments a second while no statement took 40 ms."""
     quick = Made().as_step().latency.service.model_copy(update={"mean": 4.0, "max": 37.0})
     step = {"latency": LatencyPair(response=quick, service=quick)}
     rates: dict[str, float | None] = {"tcp.retransmits": 40.0, "tcp.segments_out": 5000.0}

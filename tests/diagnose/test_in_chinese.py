@@ -1,4 +1,4 @@
-"""What rules and trials say can be said in Chinese, with the same figures."""
+"""Messages of rules and trials have Chinese, with the same figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from loadstone.report.names import cause_name
 CHINESE = in_language("zh")
 
 NAME = re.compile(r"[\w./]+|state\.[\w ]+")
-"""Of a counter or variable, which is the same in every language."""
+"""Names of counters or variables, which are the same in every language."""
 
 
 def within(value: Any) -> Iterator[Message]:

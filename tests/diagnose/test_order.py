@@ -76,7 +76,7 @@ def test_who_copies_a_table_is_named_before_the_log_that_it_fills() -> None:
 
 
 def test_a_door_with_one_place_is_named_before_the_threads_that_wait_at_it() -> None:
-    """The figures of innodb_thread_concurrency=1 on MySQL 9.7, which spins at the door."""
+    """The figures of innodb_thread_concurrency=1 on MySQL 9.7: threads spin at the entrance."""
     resting = {"cpu_idle": 0.2, "cpu_user": 0.6, "cpu_sys": 0.2}
     used = {"process_cpu_user": 2.0, "process_cpu_sys": 0.8}
     alone = Made(users=4, tps=1019.0, host=resting | used)
@@ -145,7 +145,7 @@ def test_users_in_their_commit_are_told_of_before_it_is_said_that_they_are_few()
 
 
 def test_others_on_the_disk_stand_before_its_syncs_and_behind_a_delay_that_was_set() -> None:
-    """Figures of a run that waited 10 ms for company while others wrote to the disk as well."""
+    """The figures of a run with a commit delay of 10 ms while other processes wrote to the disk."""
     waiting = Made(
         users=4,
         tps=184.0,

@@ -1,4 +1,4 @@
-"""What the steps of a trial show, and what that changes about its finding."""
+"""What the steps of a trial show, and how that changes its finding."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_chances_are_corrected_for_all_trials_together() -> None:
 
 
 def logged(proof: Proof | None = None) -> Finding:
-    """The first finding of a server that logs all statements, whose cores are free."""
+    """The first finding of a server that logs all statements and has idle cores."""
     case = a_case(Made(), variables={"general_log": "ON"})
     proofs = [proof] if proof else []
     return diagnosis_of(case, proofs).findings[0]

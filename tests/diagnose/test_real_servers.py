@@ -1,4 +1,4 @@
-"""What a real server says of itself, and what is made of it."""
+"""The diagnosis of what real servers report."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_commits_go_in_groups_and_the_sentence_has_the_server_s_figures(
     rates = [step.tps or 0.0 for step in steps]
     assert carried[0] is not None
     assert carried[1] is not None
-    # That is what a group is: what one user's commit has for itself, many share.
+    # That is group commit: many users share what a single user's commit has for itself.
     assert carried[1] > carried[0]
     told = [one for one in findings if one.cause == "group-commit"]
     if rates[1] <= rates[0] or carried[0] > 0.8 * carried[1]:

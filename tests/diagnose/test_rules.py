@@ -1,4 +1,4 @@
-"""Each rule names its cause, is silent next to it, and says which figure it lacks."""
+"""Each rule names its cause, is silent in a near case, and says which figure it lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each finding would have changed to prove it: named, from what to what, and safe to try."""
+"""The change that would prove each finding: named, from which value to which, and safe to try."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_finding_says_what_would_prove_it(
 def test_a_finding_has_a_trial_or_says_why_not(cause: str) -> None:
     told = with_reason(found(cause))
     assert (told.trial is None and cause not in NO_CLAIM) == (told.untried is not None)
-    # Where there is none at all, the reason is the cause's own.
+    # Without any change, the reason is the cause's own.
     assert told.untried != NOTHING_TO_CHANGE
 
 
@@ -256,7 +256,7 @@ def test_the_sort_buffer_s_cliff_is_a_suspicion_where_the_version_takes_pieces(
     assert finding is not None and finding.trial is not None
     assert finding.confidence == sure
     assert ("try it first" in finding.sentence) == (sure == 0.3)
-    # New connections take the global value, and each step of a trial connects anew.
+    # New connections take the global value, and each step of a trial opens new ones.
     assert values(finding.trial) == {"sort_buffer_size": "2097152"}
 
 

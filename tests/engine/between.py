@@ -1,4 +1,4 @@
-"""A TCP forwarder that can be awkward: small pieces, delays, cut connections, doors kept shut."""
+"""A TCP forwarder that can misbehave: small pieces, delays, cut or refused connections."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class Way:
 
 @dataclass
 class Between:
-    """Forwards to a port of this machine; a context, gone at the end of the block."""
+    """Forwards to a port of this machine; a context manager, closed at the end of the block."""
 
     server_port: int
     pieces: bool = False
-    """Whether what is sent goes on in pieces of 1 to 7 bytes."""
+    """Whether data is forwarded in pieces of 1 to 7 bytes."""
     hold_s: float = 0.0
     """How long a new connection is held before the server hears of it."""
     free: int = 0
-    """So many of the first connections are not held."""
+    """This many of the first connections are not held."""
     to_server: int = 0
     from_server: int = 0
     accepted: int = 0
     open_at_most: int = 0
-    """The most connections that were held at one time."""
+    """The largest number of connections that were open at one time."""
     _threads: list[threading.Thread] = field(default_factory=list)
     _pairs: list[tuple[socket.socket, socket.socket]] = field(default_factory=list)
     _held: int = 0
@@ -46,7 +46,7 @@ class Between:
     _leave: threading.Event = field(default_factory=threading.Event)
     _over: bool = False
     shut: bool = False
-    """Whether newcomers are dropped as soon as they are in."""
+    """Whether new connections are dropped as soon as they are accepted."""
     before: Callable[[bytes], None] | None = None
     """Called with what a client has sent, before the server gets it."""
 
@@ -74,7 +74,7 @@ class Between:
         return int(self._door.getsockname()[1])
 
     def cut(self, number: int | None = None) -> int:
-        """Drop the oldest connections without a word; all of them, where no number is given."""
+        """Drop the oldest connections without notice; all of them if no number is given."""
         with self._lock:
             chosen = self._pairs[:number]
             self._pairs = self._pairs[len(chosen) :]
@@ -87,7 +87,7 @@ class Between:
         return len(chosen)
 
     def let_in(self) -> None:
-        """Hold nobody any longer."""
+        """Stop holding new connections."""
         self._leave.set()
 
     def _spawn(self, work: object, *arguments: object) -> None:

@@ -1,4 +1,4 @@
-"""The pool's server of each kind for all tests of the engine, with two small tables in a schema."""
+"""The pool's server of each kind, with two small tables, for all tests of the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TABLES = "engine_tables"
 
 @pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest) -> str:
-    """The server's name, where one is installed or fetched."""
+    """The name of each server; skips where it is neither installed nor fetched."""
     return need(str(request.param))
 
 
@@ -56,7 +56,7 @@ def shared(server: str, farm: Farm) -> Sandbox:
 
 @pytest.fixture
 def quiet(shared: Sandbox) -> Sandbox:
-    """The shared server when nobody is connected to it, so that its counters are the test's."""
+    """The shared server once nobody is connected to it, so that its counters are the test's."""
     wait_until_nobody(shared)
     return shared
 

@@ -1,4 +1,4 @@
-"""The seam of these tests: plans as the engine takes them, and what came of them.
+"""Runs plans on the engine for these tests, and collects the outcome.
 
 Everything that a step or a load says is checked here against what docs/engine.md promises of every
 record, so that no test needs to: both laws of the tally, one `end`, and nothing after it.
@@ -91,7 +91,8 @@ def connecting(**changes: Any) -> Document:
 
 
 def once(**changes: Any) -> Document:
-    """A policy whose second try nobody lives to see: who gives up at once never waits for it."""
+    """A policy with a second try that is ten minutes away: a login that must fail at once never
+    waits."""
     return connecting(retries=5, backoff_s=600.0, longest_backoff_s=600.0) | changes
 
 
@@ -149,7 +150,7 @@ class Outcome:
         return self
 
     def total(self, *phases: str) -> Counts:
-        """The counts of these phases together; of all, where none is named."""
+        """The sum of these phases' counts; of all phases if none is named."""
         chosen = [each.counts for each in self.samples if not phases or each.phase in phases]
         names = Counts.model_fields
         return Counts(**{name: sum(getattr(each, name) for each in chosen) for name in names})
@@ -162,7 +163,7 @@ class Outcome:
         return added([*before, *(sample.connect_failures for sample in self.samples)])
 
     def latency(self) -> Mapping[str, Any]:
-        """By what follows the tag's slash: `response`, `read`, `error-1213`."""
+        """A latency by the part of its tag after the slash: `response`, `read`, `error-1213`."""
         merged = engine.merge_hlog(line for sample in self.samples for line in sample.hlog)
         return {tag.partition("/")[2]: latency for tag, latency in merged.items()}
 
@@ -171,7 +172,7 @@ class Outcome:
 
 
 def check_members(sample: Sample) -> None:
-    """Each workload of a mix keeps both laws, and all of them are the whole."""
+    """Check that each workload of a mix keeps both laws, and that they add up to the whole."""
     if not sample.members:
         return
     assert all(member.tally.balances() for member in sample.members), sample
@@ -192,7 +193,7 @@ def added(tables: Iterable[Mapping[str, int]]) -> Counter[str]:
 
 
 class Driving:
-    """A step under way; leaving the block waits for its end."""
+    """A running step; leaving the block waits for its end."""
 
     def __init__(self, plan: Document) -> None:
         self.job = engine.start(json.dumps(plan))
@@ -213,7 +214,7 @@ class Driving:
             self.until(lambda outcome: outcome.end is not None)
 
     def until(self, reached: Callable[[Outcome], bool], patience_s: float = PATIENCE_S) -> Outcome:
-        """Take records until they are what was waited for."""
+        """Take records until they match."""
         deadline = time.monotonic() + patience_s
         while not reached(self.outcome):
             left = deadline - time.monotonic()
@@ -232,7 +233,7 @@ class Driving:
         return self.until(lambda outcome: len(outcome.samples) >= number)
 
     def listen(self, for_s: float) -> Outcome:
-        """Take what comes within so many seconds."""
+        """Take the records of the next seconds."""
         deadline = time.monotonic() + for_s
         while (left := deadline - time.monotonic()) > 0 and self.outcome.end is None:
             record = self.job.next(left)
@@ -245,7 +246,7 @@ class Driving:
 
 
 def drive(plan: Document) -> Outcome:
-    """Carry a whole step out."""
+    """Run a whole step."""
     with Driving(plan) as step:
         pass
     return step.outcome
@@ -297,7 +298,7 @@ class Loaded:
 
 
 class Loading:
-    """A load under way; leaving the block waits for its end."""
+    """A running load; leaving the block waits for its end."""
 
     def __init__(self, plan: Document) -> None:
         self.job = engine.load(json.dumps(plan))
@@ -337,7 +338,7 @@ class Loading:
 
 
 def load(plan: Document) -> Loaded:
-    """Carry a whole load out."""
+    """Run a whole load."""
     with Loading(plan) as loading:
         pass
     return loading.loaded

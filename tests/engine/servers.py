@@ -1,4 +1,4 @@
-"""What the tests ask of a server behind the engine's back, over a connection of their own."""
+"""What the tests ask of a server over a connection of their own, without the engine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def one(sandbox: Sandbox, sql: str, database: str | None = None) -> Any:
 
 
 def counters(sandbox: Sandbox) -> dict[str, int]:
-    """The server's own counters, those that are numbers."""
+    """The server's numeric counters."""
     said = rows(sandbox, "SHOW GLOBAL STATUS")
     return {str(name): int(value) for name, value in said if str(value).isdigit()}
 
@@ -53,13 +53,13 @@ def grown(before: dict[str, int], after: dict[str, int], *names: str) -> dict[st
 
 
 def loaders(sandbox: Sandbox) -> list[tuple[int, str]]:
-    """The engine's connections, by number and state, seen by the server; no SELECT is needed."""
+    """The number and state of the engine's connections, by the server; needs no SELECT."""
     with sandbox.connect() as connection:
         return others(connection)
 
 
 def others(connection: Connection) -> list[tuple[int, str]]:
-    """Everybody else who is connected, but for the server's own threads."""
+    """All other connections, except for the server's own threads."""
     own = ("event_scheduler", "system user")
     asks = "SHOW FULL PROCESSLIST"
     return [
@@ -70,9 +70,9 @@ def others(connection: Connection) -> list[tuple[int, str]]:
 
 
 def wait_until_nobody(sandbox: Sandbox, within_s: float = 60) -> None:
-    """Until the server has forgotten the connections of the step before.
+    """Wait until the server has closed the connections of the step before.
 
-    By one connection that asks seldom: some tests count the bytes that the server hears.
+    It uses one connection that asks seldom: some tests count the bytes that the server receives.
     """
     deadline, pause_s = time.monotonic() + within_s, 0.01
     with sandbox.connect() as connection:
@@ -84,7 +84,7 @@ def wait_until_nobody(sandbox: Sandbox, within_s: float = 60) -> None:
 
 @contextmanager
 def stopped(sandbox: Sandbox) -> Iterator[None]:
-    """The server stands still while the block lasts (SIGSTOP), and goes on after it."""
+    """Stop the server's process for the block (SIGSTOP)."""
     os.kill(sandbox.pid, signal.SIGSTOP)
     try:
         yield
@@ -96,7 +96,7 @@ def stopped(sandbox: Sandbox) -> Iterator[None]:
 def account(
     sandbox: Sandbox, name: str, known_by: str = "IDENTIFIED BY ''", may: str = "ALL ON *.*"
 ) -> Iterator[None]:
-    """Another user of the server's while the block lasts."""
+    """Create an account on the server for the block."""
     execute(sandbox, f"CREATE USER {name}@'%' {known_by}", f"GRANT {may} TO {name}@'%'")
     try:
         yield
@@ -106,7 +106,7 @@ def account(
 
 @contextmanager
 def variables(sandbox: Sandbox, **values: object) -> Iterator[Connection]:
-    """Global variables of the server, put back at the end; the connection that does it."""
+    """Set global variables for the block, and restore them; yields the connection that does it."""
     with connect(sandbox.endpoint(over="socket", tls=Tls())) as connection:
         before = {name: asked(connection, f"SELECT @@GLOBAL.{name}")[0][0] for name in values}
         for name, value in values.items():

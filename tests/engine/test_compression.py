@@ -1,4 +1,4 @@
-"""Compressed conversations with real servers: what was agreed on, and what went over the wire."""
+"""Compressed connections to real servers: what was agreed, and how many bytes were sent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ KINDS = [
 each_kind = pytest.mark.parametrize(("server", "kind"), KINDS, indirect=["server"])
 
 QUIT_PACKED = 7 + 5
-"""The goodbye, which is not the load's: too short to be compressed, with the layer's header."""
+"""Bytes of the quit command, not of the load: too short to be compressed, with the layer's header.
+"""
 
 
 def agreed(outcome: Outcome) -> tuple[int, str | None]:
@@ -49,7 +50,7 @@ def agreed(outcome: Outcome) -> tuple[int, str | None]:
 
 
 def compressions(sandbox: Sandbox) -> set[str]:
-    """What MySQL says of each connection of the engine."""
+    """The compression that MySQL reports for each connection of the engine."""
     numbers = ", ".join(str(number) for number, _ in loaders(sandbox)) or "0"
     said = rows(
         sandbox,
@@ -97,7 +98,7 @@ def test_bytes_are_those_on_the_wire_and_fewer(quiet: Sandbox, kind: str) -> Non
             outcome = drive(a_plan(target, stop=events(20), workload=ranges)).finished()
         counts = outcome.total()
         carried[asked] = (counts.bytes_in, counts.bytes_out)
-        # Between also carried the login, which is not the load's.
+        # Between also forwarded the login, which is not part of the load.
         assert QUIT_PACKED <= between.to_server - counts.bytes_out < 500
         assert 0 < between.from_server - counts.bytes_in < 500
     assert carried[kind][0] < 0.8 * carried["off"][0]

@@ -1,4 +1,4 @@
-"""How connections are opened, seen from the other side."""
+"""How connections are opened, as the server's side sees it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.server
 
 
 GENEROUS_S = 20.0
-"""For what takes a second at most: what it must not wait for takes a minute."""
+"""Seconds for what takes one at most: a test that waits wrongly takes a minute."""
 
 
 def wait_for(there: Callable[[], bool]) -> None:
@@ -136,7 +136,7 @@ def test_a_connection_that_breaks_while_others_log_in_is_not_counted_twice(
             connect=connecting(at_once=2, retries=5, timeout_s=60),
         )  # fmt: skip
         with Driving(plan) as step:
-            # Two wait at the door then: the four are through, and in or nearly so.
+            # Then two wait to be let in: the four are through, and logged in or nearly so.
             wait_for(lambda: between.accepted >= 6)
             cut = between.cut(1)
             between.let_in()
@@ -170,14 +170,14 @@ def test_a_door_that_lets_all_in_and_drops_them_is_not_stormed(quiet: Sandbox) -
             step.until(lambda outcome: outcome.end is not None)
             over.set()
             cutter.join()
-    # Pauses of 0.2, 0.4, 0.8 and 1 s, begun anew where one saw an event through before it was cut.
+    # Pauses of 0.2, 0.4, 0.8 and 1 s, restarted where a user finished an event before it was cut.
     # Without a pause it would be a thousand.
     assert between.accepted < 100
 
 
 @contextmanager
 def full_socket(folder: Path) -> Iterator[Path]:
-    """A unix socket that listens, whose queue is full for good."""
+    """A unix socket that listens, whose queue stays full."""
     path = folder / "full.sock"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
@@ -204,7 +204,7 @@ def test_a_tls_handshake_that_is_cut_is_tried_again(quiet: Sandbox) -> None:
         )
         outcome = drive(plan).finished()
         assert outcome.connect_failures() == {"2013": 2}
-        # More than there are attempts: the goodbye of the first connection may still come.
+        # More than the attempts: the quit of the first connection may still arrive.
         between.left = 10
         assert drive(plan).failure == ("tls_failed", 2013)
 
@@ -224,7 +224,7 @@ class CutAfterTheGreeting(Between):
 
 @on_mariadb
 class TestStopping:
-    """What is under way would take a minute."""
+    """Attempts that are under way would take a minute."""
 
     def test_while_users_connect(self, quiet: Sandbox) -> None:
         with Between(quiet.port, hold_s=60) as between:
@@ -279,7 +279,7 @@ def test_a_way_that_chops_everything_into_crumbs_changes_nothing(
     assert outcome.errors() == {}
     counts = outcome.total()
     if mode == "disabled":
-        # Between also carried the logins, which are not the load's.
+        # Between also forwarded the logins, which are not part of the load.
         assert 0 < between.to_server - counts.bytes_out < 2 * 500
         assert 0 < between.from_server - counts.bytes_in < 2 * 500
 
@@ -308,7 +308,7 @@ def test_what_is_cut_on_the_way_is_an_outage_that_ends(quiet: Sandbox) -> None:
 
 @pytest.fixture
 def plain(shared: Sandbox) -> Iterator[Document]:
-    """A user without the right to the one connection more that administrators have."""
+    """A user without the privilege for the extra connection that administrators have."""
     with account(shared, "plain", may="SELECT ON *.*"):
         yield tcp(shared) | {"user": "plain", "password": ""}
 
@@ -333,7 +333,7 @@ def test_a_full_server_that_gets_room_is_waited_for(shared: Sandbox, plain: Docu
         ((_, before),) = asked(connection, refused)
         with Driving(plan) as step:
             wait_for(lambda: asked(connection, refused)[0][1] != before)
-            # Over the connection that is there: the users may have taken all others.
+            # Over the existing connection: the users may have taken all others.
             asked(connection, "SET GLOBAL max_connections = 200")
             step.until_connected()
             step.until(lambda outcome: outcome.end is not None)

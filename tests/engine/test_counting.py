@@ -1,4 +1,4 @@
-"""What the engine counts, against what the server counted itself."""
+"""What the engine counts, compared with the server's own counters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def by(over: str, sandbox: Sandbox) -> Document:
 
 
 def counted(sandbox: Sandbox, plan: Document) -> tuple[Outcome, dict[str, int]]:
-    """A step, and by how much the server's counters grew with it."""
+    """Run a step; returns it, and by how much the server's counters grew."""
     before = counters(sandbox)
     outcome = drive(plan).finished()
     wait_until_nobody(sandbox)
@@ -47,7 +47,7 @@ def test_statements_and_events_are_as_many_as_the_server_counts(
     plan = a_plan(
         tcp(quiet), protocol=protocol, users=1 if shards == 1 else 3, shards=shards,
         stop=events(30), workload=workload("oltp_read_write"),
-        # An update to what is there already changes no row and counts as other: no seed twice.
+        # An update to the value that is there changes no row and counts as other: no seed twice.
         seed=2 * shards + len(protocol),
     )  # fmt: skip
     outcome, grew = counted(quiet, plan)
@@ -116,7 +116,7 @@ def test_bytes_are_those_that_the_server_sent_and_received(
     plan = a_plan(target, protocol=protocol, users=2, stop=events(1000))
     outcome, grew = counted(quiet, plan)
     counts = outcome.total()
-    # The rest is the login, which is not the load's, and the answer to SHOW STATUS.
+    # The rest is the login, which is not part of the load, and the answer to SHOW STATUS.
     assert 0 <= grew["Bytes_received"] - counts.bytes_out < 4_000
     assert 0 <= grew["Bytes_sent"] - counts.bytes_in < 60_000
     assert counts.bytes_in > 100_000
@@ -146,7 +146,7 @@ def test_a_statement_beyond_what_the_server_takes_is_its_failure(quiet: Sandbox)
 
 
 class TestSession:
-    """What a session was told, asked of that session by itself."""
+    """The session variables that the engine sets, as the session itself reports them."""
 
     @pytest.mark.parametrize(
         ("charset", "expected"),
@@ -189,7 +189,7 @@ class TestSession:
 
 
 def must_be(name: str, value: str, *, user: bool = False, **changes: str) -> Document:
-    """A session that fails with 1242, a subquery of two rows, where the variable is another."""
+    """A query that fails with 1242, a subquery of two rows, unless the variable has this value."""
     variable = name if user else f"@@SESSION.{name}"
     return session(f"SET @ok = IF({variable} = '{value}', 1, (SELECT 1 UNION SELECT 2))", **changes)
 
@@ -203,7 +203,7 @@ def test_a_users_connections_are_there_while_the_step_runs_and_gone_after_it(
         assert len(loaders(quiet)) == 7
         step.stop()
     wait_until_nobody(quiet)
-    # They said goodbye: the server counts none as aborted.
+    # They quit properly: the server counts none as aborted.
     after = counters(quiet)
     assert grown(before, after, "Aborted_clients") == {"Aborted_clients": 0}
     with quiet.connect() as connection:

@@ -1,4 +1,4 @@
-"""What users of a ledger are told, and how long they wait, while the way to the server is cut."""
+"""What a ledger's users have acknowledged, and how long they wait while connections are cut."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sandbox(server: str, pool: Pool) -> Iterator[Sandbox]:
 
 
 def told(outcome: Outcome) -> tuple[Counter[int], set[tuple[int, int]]]:
-    """By user the number up to which its entries are settled, and those in doubt."""
+    """For each user the number up to which its entries are settled, and all entries in doubt."""
     settled: Counter[int] = Counter()
     doubts: set[tuple[int, int]] = set()
     for sample in outcome.samples:
@@ -64,7 +64,7 @@ def told(outcome: Outcome) -> tuple[Counter[int], set[tuple[int, int]]]:
 
 
 def paused(outcome: Outcome, longer_s: float = 0.0) -> set[int]:
-    """Users that had a pause of more than so long, and are back."""
+    """Users that had a pause longer than this, and have resumed."""
     pauses = (pause for sample in outcome.samples for pause in sample.pauses)
     return {each.user for each in pauses if each.to_s and each.to_s - each.from_s > longer_s}
 
@@ -121,7 +121,7 @@ def test_a_pause_is_as_long_as_the_door_is_shut(sandbox: Sandbox) -> None:
     outcome = step.outcome
     assert (outcome.last.reason, outcome.last.error) == ("stopped", None)
     for sample in outcome.samples:
-        # A pause is told in the interval in which it ends.
+        # A pause is reported in the interval in which it ends.
         for pause in sample.pauses:
             assert pause.to_s is not None
             assert sample.from_s <= pause.to_s <= sample.to_s
@@ -143,7 +143,7 @@ def test_a_stall_is_a_pause_of_all_although_no_connection_was_lost(sandbox: Sand
 def test_what_nobody_waits_for_any_more_is_in_doubt_and_its_pause_has_no_end(
     sandbox: Sandbox,
 ) -> None:
-    # Long enough that the server stands still before it ends.
+    # Long enough that the server is stopped before the step ends.
     plan = a_ledger(tcp(sandbox), stop=seconds(5), drain_s=0.2)
     with ExitStack() as after, Driving(plan) as step:
         step.until(lambda outcome: outcome.total().events > 0)

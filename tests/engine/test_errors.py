@@ -1,4 +1,4 @@
-"""Errors of statements: what restarts an event, what fails it, what ends the step, what is left."""
+"""Errors of statements: which restart an event, fail it or end the step, and what they leave."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ pytestmark = pytest.mark.server
 
 CROWD = 32
 SOON_S = 25.0
-"""For what ends a step at once, which would last for a minute."""
+"""Seconds for a step that has to end at once; it would otherwise last a minute."""
 
 
 @pytest.fixture
 def crowded(shared: Sandbox, schema: str) -> Document:
-    """A table of 20 rows, for many users to meet in."""
+    """A table of 20 rows, on which many users collide."""
     target = tcp(shared, database=schema)
     load(a_load(target, layout=a_layout(1, 20))).finished()
     return target
 
 
 def meeting(target: Document, **changes: object) -> Document:
-    """Users that take the same rows in different orders."""
+    """Users that lock the same rows in different orders."""
     mix = workload("oltp_read_write", 1, 20, point_selects=1, index_updates=4, range_selects=False)
     mix["distribution"] = {"kind": "uniform"}
     plan = a_plan(target, workload=mix, users=CROWD, stop=seconds(1.0), shards=2)
@@ -135,11 +135,11 @@ def test_a_lock_that_is_not_given_is_1205_and_rolled_back(
 
 
 class TestPolicies:
-    """What one bad statement does, by `on_error`: a table that is dropped in mid-run."""
+    """What a bad statement does, by `on_error`: a table is dropped in the middle of the run."""
 
     @contextmanager
     def dropped(self, sandbox: Sandbox, target: Document, policy: str) -> Iterator[Driving]:
-        """A step of a minute, whose table is gone after its first second."""
+        """A step of a minute, whose table is dropped after its first second."""
         plan = a_plan(
             target, workload=workload("oltp_read_write", 1, 20), users=4, shards=2,
             stop=seconds(60), on_error=policy,

@@ -1,4 +1,4 @@
-"""Connections that say nothing beside users that do."""
+"""Idle connections alongside users that are at work."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_where_the_server_has_no_room_for_them_the_step_does_not_begin() -> None
 @pytest.mark.server
 def test_those_that_the_server_ends_are_counted_and_opened_again(quiet: Sandbox) -> None:
     idle = 12
-    # Users say something all the time: only idle connections are too quiet for it.
+    # Users send all the time: only idle connections exceed the server's timeout.
     quiet_for = session("SET SESSION wait_timeout = 1")
     plan = beside(tcp(quiet), idle, users=2, session=quiet_for, stop=seconds(60))
     with Driving(plan) as step:
@@ -79,7 +79,7 @@ def test_those_that_the_server_ends_are_counted_and_opened_again(quiet: Sandbox)
     outcome = step.outcome
     wait_until_nobody(quiet)
     seen = [sample.idle for sample in outcome.samples if sample.idle]
-    # What was lost right before the end may not be back.
+    # A connection lost right before the end may not be back.
     missing = idle - seen[-1].open
     assert sum(each.opened for each in seen) == sum(each.lost for each in seen) - missing
     assert (outcome.total().reconnects, outcome.outages) == (0, [])

@@ -1,4 +1,4 @@
-"""A load in stages, as several machines do it: what they make is what one machine makes."""
+"""A load in stages, as several machines run it: the result is what one machine makes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def checksums(sandbox: Sandbox, schema: str) -> list[tuple[object, ...]]:
 
 
 def make(plan: Document) -> Document:
-    """What the stage says of the tables, for those that follow."""
+    """Run the first stage; returns what it says of the tables, for the later stages."""
     end = load(plan | {"stage": "make"}).finished().last
     assert (end.rows, end.rows_loaded, len(end.tables)) == (0, 0, TABLES)
     return {"known": [table.model_dump(mode="json") for table in end.tables]}
@@ -64,7 +64,7 @@ def test_parts_together_make_what_one_load_makes(
     assert load(plan | known | {"stage": "finish"}).finished().last.reason == "finished"
     assert checksums(shared, schema) == alone
     assert rows(shared, "SHOW CREATE TABLE sbtest1", schema) == definition
-    # All of it is taken up by whatever number of machines comes next.
+    # Any number of machines can continue all of it.
     again = make(plan)
     assert not any(table["is_new"] for table in again["known"])
     others = [fill(plan, again, number, of + 1) for number in range(of + 1)]
@@ -89,7 +89,7 @@ def test_a_table_that_was_replaced_between_the_stages_is_left_as_it_is(
     shared: Sandbox, schema: str, plan: Document
 ) -> None:
     known = make(plan)
-    # The server tells the time of making in whole seconds.
+    # The server reports creation times in whole seconds.
     time.sleep(1.1)
     execute(
         shared,

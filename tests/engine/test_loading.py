@@ -1,4 +1,4 @@
-"""Bulk loading: every method, interrupted and taken up, guarded and repaired."""
+"""Bulk loading: every method, interrupted and continued, guarded and repaired."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from loadstone.sandbox import Sandbox
 pytestmark = pytest.mark.server
 
 RANGE = 25_000
-"""How many rows are loaded by one statement."""
+"""How many rows one statement loads."""
 
 
 each_in_its_way = pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_load_that_was_stopped_is_taken_up_where_it_was(
     assert stopped.rows == stopped.rows_loaded
     again = load(plan).finished().last
     assert again.rows == whole
-    # What was given up may still have been finished by the server: at most one range each.
+    # The server may have finished what was given up: at most one range for each.
     missing = whole - stopped.rows_loaded
     assert missing - 2 * RANGE <= again.rows_loaded <= missing
     assert count(shared, schema) == count(shared, schema, "sbtest2") == whole // 2
@@ -205,7 +205,7 @@ def test_a_server_that_dies_in_the_middle_is_waited_for(start: Start, method: st
 def test_a_row_that_comes_between_is_no_loss(
     shared: Sandbox, target: Document, schema: str, method: str
 ) -> None:
-    """A statement of a lost connection may end long after; here another session plays it."""
+    """A statement of a lost connection may end much later; here another session plays it."""
     plan = a_load(target, layout=a_layout(1, 2000), method=method, parallel=1)
     load(plan).finished()
     whole = rows(shared, "CHECKSUM TABLE sbtest1", schema)
@@ -251,7 +251,7 @@ def test_what_stands_in_the_way_is_told_at_once(
     shared: Sandbox, target: Document, changes: Document, kind: str, code: str
 ) -> None:
     watch = Stopwatch(shared.pid)
-    # What a server refuses is not tried again, which would be after ten minutes.
+    # A statement that the server refuses is not retried: the retry would come after ten minutes.
     policy = connecting(retries=2) if kind == "unreachable" else once()
     plan = a_load(target | changes, connect=policy)
     end = load(plan).last
@@ -282,7 +282,7 @@ def test_progress_grows_to_the_whole(shared: Sandbox, target: Document) -> None:
 def test_the_server_cannot_ask_a_driving_connection_for_a_file(
     shared: Sandbox, tmp_path: Path
 ) -> None:
-    """Only the loader's connections say that they give files away."""
+    """Only the loader's connections announce that they can send files."""
     from engine.driving import a_plan, drive, session
 
     secret = tmp_path / "secret"

@@ -1,4 +1,4 @@
-"""Every way to log in, against servers that have it."""
+"""Every login method, against servers that have it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_wrong_password_is_refused_at_once_in_the_servers_words(
 
 @on_mysql
 class TestCachingSha2Password:
-    """What is encrypted with which key, told apart by keys that are not the server's."""
+    """Which key encrypts the password, distinguished by keys that are not the server's."""
 
     @pytest.fixture
     def target(self, shared: Sandbox) -> Document:

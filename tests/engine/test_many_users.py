@@ -16,9 +16,9 @@ from engine.truth import null_target
 MANY, FEW = 4000, 100
 MOST_BYTES_A_CONNECTION = 32 * 1024
 PASSING = 12 * 270_000 / (MANY - FEW)
-"""The histograms of a second are there or not when memory is read, for few users and for many."""
+"""Whether a second's histograms exist when memory is read is chance, for few users and for many."""
 
-# A process of its own: the memory of this one has other reasons to grow.
+# A process of its own: the memory of the tests' process grows for other reasons.
 CHILD = """
 import json, sys
 from loadstone import engine

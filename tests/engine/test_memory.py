@@ -1,4 +1,4 @@
-"""What the engine's work leaves in the C library's hands: a long run may not grow by it."""
+"""Memory that the engine leaves allocated in the C library: it may not grow in a long run."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _SECONDS = 4
 
 
 def in_its_own_process(program: str, fed: str = "") -> str:
-    """What it prints: memory of the tests' own process would blur it."""
+    """The output of code run in another process: memory of the tests' own would interfere."""
     words = [sys.executable, "-c", _OWN_PROCESS + program]
     return subprocess.run(
         words, input=fed, text=True, stdout=subprocess.PIPE, check=True, timeout=100
@@ -73,10 +73,10 @@ def in_its_own_process(program: str, fed: str = "") -> str:
 
 
 def free_in(plan: Document, connects: int = 0) -> list[int]:
-    """Bytes that the step's process had free among its blocks, each second that all were there.
+    """Free bytes among the blocks of the step's process, for each second with all users connected.
 
-    `connects`: so many connections at least have to be opened anew, or nothing was tried.
-    What stays free is the least of them: an answer that is being read is a hole soon after.
+    `connects`: at least this many connections must be reopened, or the test has tried nothing. The
+    minimum is what stays free: an answer that is being read is free space soon after.
     """
     asked = {"plan": plan, "seconds": _SECONDS + 1, "connects": connects}
     told = json.loads(in_its_own_process(_STEP, json.dumps(asked)))
@@ -89,7 +89,7 @@ def free_in(plan: Document, connects: int = 0) -> list[int]:
 
 
 def a_step(target: Document, think_s: float) -> Document:
-    """Of two event loops."""
+    """A step on two event loops."""
     return a_plan(
         target, users=_USERS, shards=2, arrival={"kind": "closed", "think_s": think_s},
         stop=seconds(60), workload=workload("oltp_read_write"),

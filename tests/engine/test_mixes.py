@@ -1,4 +1,4 @@
-"""Several workloads at once: each counted for itself, and all of them together."""
+"""Several workloads at once: each is counted by itself, and together they are the step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def mixed(target: Document, *members: Document, **changes: Any) -> Document:
 
 
 def total_of(outcome: Outcome, name: str, *phases: str) -> MemberCounts:
-    """What a member did in these phases; in all, where none is named."""
+    """A member's counts in these phases; in all of them if none is named."""
     seen = [
         member.counts
         for sample in outcome.samples
@@ -80,7 +80,7 @@ def test_users_of_its_own_do_nothing_else_and_think_as_long_as_they_are_told() -
         plan = mixed(target, READS, thinking, users=3, stop=seconds(1.0))
         outcome = drive(plan).finished()
     report, reads = total_of(outcome, "report"), total_of(outcome, "reads")
-    # Two users, an event each 0.2 s at most; the one user of the others is never at rest.
+    # Two users, at most an event each 0.2 s; the only user of the others never rests.
     assert 2 < report.due <= 12
     assert reads.events > 5 * report.events
     users = {sample.users for sample in outcome.samples if sample.phase == "window"}

@@ -1,4 +1,4 @@
-"""What a step does only where its plan asks for it: counts a user, other restarts, a longer end."""
+"""What a step does only if its plan asks for it: counts by user, other restarts, a longer drain."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_nobody_is_counted_apart_unasked(quiet: Sandbox) -> None:
 
 
 def test_any_error_can_begin_the_event_anew(shared: Sandbox, schema: str) -> None:
-    """Every second key is there already, and its event is tried with another one."""
+    """Every second key exists already, and its event is retried with another one."""
     execute(
         shared,
         "CREATE TABLE sbtest1 (id INT AUTO_INCREMENT PRIMARY KEY, k INT, c CHAR(120), pad CHAR(60))"
@@ -75,7 +75,7 @@ def test_events_in_flight_have_the_time_that_the_plan_gives_them(shared: Sandbox
         plan = a_plan(local(shared), stop=seconds(0.3))
         outcome = drive(plan | {"drain_s": 0.5})
     assert outcome.last.tally.in_flight == 1
-    # Less than the five seconds that it would have unasked.
+    # Less than the default of five seconds.
     assert 0.8 <= outcome.last.seconds < 4.5
 
 

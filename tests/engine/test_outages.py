@@ -1,4 +1,4 @@
-"""Servers that die, stall, shut down and throw users out, while the load goes on."""
+"""Servers that die, stall, shut down and kill connections, while the load goes on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.server
 
 @pytest.fixture(scope="module")
 def graveyard() -> Iterator[Callable[[str], Sandbox]]:
-    """A server of each kind that tests may kill, alive again for the next one."""
+    """A server of each kind that tests may kill; it is restarted for the next one."""
     known: dict[str, Sandbox] = {}
     with ExitStack() as stack:
 
@@ -71,10 +71,10 @@ def test_a_server_killed_and_started_again_is_one_outage(mortal: Sandbox, over: 
     with Driving(plan) as step:
         step.until_samples(1)
         mortal.kill()
-        # Long enough for each user to find nobody there.
+        # Long enough that each user finds no server.
         time.sleep(1)
         mortal.start_again()
-        # How long a server takes to come back is its own matter, and the machine's.
+        # How long a server takes to come back depends on it and on the machine.
         step.until(lambda outcome: bool(outcome.outages))
         step.until_samples(len(step.outcome.samples) + 2)
         step.stop()
@@ -89,7 +89,7 @@ def test_a_server_killed_and_started_again_is_one_outage(mortal: Sandbox, over: 
 
     counts, tally = outcome.total(), outcome.last.tally
     assert counts.reconnects == users
-    # Every user had an event in flight; what failed else are deadlocks, which are restarted.
+    # Every user had an event in flight; the other failures are deadlocks, which are restarted.
     assert outcome.errors()["2013"] == tally.failed == counts.failed == users
     refused = outcome.connect_failures()
     assert refused["2003" if over == "tcp" else "2002"] >= users
@@ -98,7 +98,7 @@ def test_a_server_killed_and_started_again_is_one_outage(mortal: Sandbox, over: 
 
     assert outcome.samples[-1].users == users
     assert any(sample.users == 0 for sample in outcome.samples)
-    # They are at work again; how fast, is the matter of a server that has just begun.
+    # They are at work again; how fast depends on the server, which has just started.
     after = [sample.counts.events for sample in outcome.samples if sample.to_s > outage.to_s]
     assert sum(after) > 0
 
@@ -157,7 +157,7 @@ def test_a_stall_is_latency_and_no_outage(shared: Sandbox) -> None:
     assert outcome.errors() == {}
     assert outcome.total().reconnects == 0
     slowest = max(sample.latency_ns.response.max or 0 for sample in outcome.samples)
-    # An answer may have been on its way when the server stood still, and come behind others.
+    # An answer may have been on its way when the server was stopped, and arrive behind others.
     assert 2e9 < slowest < lasted_ns + 1e9 * (1 + watch.kept_s)
     assert none_in_some(outcome)
 
@@ -172,7 +172,7 @@ class TestStalledForGood:
     """A server that does not answer any more must not keep anything from ending."""
 
     def test_a_step_ends_after_the_longest_drain(self, shared: Sandbox) -> None:
-        # Long enough that the server stands still before it ends.
+        # Long enough that the server is stopped before the step ends.
         plan = a_plan(tcp(shared), users=4, stop=seconds(4))
         watch = Stopwatch()
         with ExitStack() as after, Driving(plan) as step:
@@ -209,7 +209,7 @@ def test_a_shutdown_is_an_outage(mortal: Sandbox) -> None:
     with Driving(a_plan(tcp(mortal), users=6, stop=seconds(60))) as step:
         step.until_samples(1)
         os.kill(mortal.pid, signal.SIGTERM)
-        # It takes its time, and is gone when nobody is let in any more.
+        # It takes a while, and is gone once it accepts no connection any more.
         step.until(lambda outcome: outcome.connect_failures()["2003"] >= 6)
         step.until(lambda outcome: outcome.samples[-1].users == 0)
         step.stop()

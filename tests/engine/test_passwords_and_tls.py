@@ -1,4 +1,4 @@
-"""Which TLS a server has to show before the password itself goes to it, by both of our clients."""
+"""The TLS that a server must have before it gets the password itself, with both of our clients."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from loadstone.servers.errors import TargetError
 
 pytestmark = pytest.mark.server
 
-# What listens there may be a tunnel's end: nobody has looked.
+# A tunnel may listen there: nobody has checked.
 LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True)
 class Way:
-    """The way of an account to a server that is not on loopback, for all that anybody knows."""
+    """How an account reaches a server; nothing shows that it is on this host."""
 
     sandbox: Sandbox
     account: str
     is_known: bool = False
-    """Whether somebody has looked who listens there."""
+    """Whether it was checked who listens there."""
 
     def with_tls(self, tls: Tls, *, clear: bool = False) -> Endpoint:
         endpoint = self.sandbox.endpoint(self.account, tls=tls)
@@ -39,13 +39,13 @@ class Way:
         return Endpoint(target=target, credentials=credentials, server_is_here=is_here)
 
     def driven(self, endpoint: Endpoint) -> str:
-        """How the engine's login ends, where the server has not seen the account yet."""
+        """How the engine's login ends, if the server has not cached the account yet."""
         execute(self.sandbox, "FLUSH PRIVILEGES")
         end = drive(a_plan(described(endpoint), connect=once())).last
         return "logged in" if end.error is None else end.error.kind
 
     def administered(self, endpoint: Endpoint) -> str:
-        """How the other one's does."""
+        """How the login of the connection for administration ends."""
         execute(self.sandbox, "FLUSH PRIVILEGES")
         try:
             connect(endpoint).close()
@@ -94,7 +94,7 @@ def test_what_proves_another_server_ends_it(shared: Sandbox) -> None:
         assert way.both(tls, clear=True) == ("tls_failed", "tls_failed")
 
 
-@on_mariadb  # MySQL 9 has no method that never wants the password itself
+@on_mariadb  # MySQL 9 has no method that always wants the password itself
 def test_a_login_that_sends_no_password_works_in_every_mode(shared: Sandbox) -> None:
     way = Way(shared, "mysql_native_password")
     for tls in (Tls(mode="disabled"), Tls(), Tls(mode="required"), *proofs(shared)):
@@ -105,7 +105,7 @@ def test_a_throwaway_server_elsewhere_is_known_by_its_certificate(shared: Sandbo
     own = fingerprint_of(shared.certificates.cert("server"))
     there = Target(host="10.255.0.2", port=3306)
     assert shared.pinned(there).fingerprint == own
-    assert shared.tcp.target.tls.fingerprint is None  # loopback: as it is
+    assert shared.tcp.target.tls.fingerprint is None  # loopback: allowed as it is
 
 
 def _is_mysql(sandbox: Sandbox) -> bool:
@@ -115,7 +115,7 @@ def _is_mysql(sandbox: Sandbox) -> bool:
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-identity"])
 @pytest.mark.parametrize("fingerprint", [None, "0" * 64])
 def test_no_authority_proves_nothing(mode: TlsMode, fingerprint: str | None) -> None:
-    """The system's own would vouch for anybody's server."""
+    """The system's authorities would accept any server that has one of their certificates."""
     with pytest.raises(TargetError, match=f"--tls {mode} needs the authority") as refused:
         tls_context(Tls(mode=mode, fingerprint=fingerprint))
     assert "--tls-ca" in str(refused.value.hint)

@@ -15,7 +15,7 @@ from loadstone.model.records import Sample
 
 SERVICE_US = 5_000
 SHARDS = 2
-"""More than one, so that a number is shared out; one is what the members below have."""
+"""More than one, so that a number is divided among them; the members below have one."""
 
 
 def phase(length: float, begin: float, end: float | None = None) -> Document:
@@ -41,13 +41,13 @@ def test_so_many_users_are_at_work_as_the_phase_says() -> None:
         outcome = drive(plan).finished()
         counted = server.stats()
     flying = [sample.tally.in_flight for sample in in_window(outcome)]
-    # At the end of a second a user may be between two events, never in one that it may not begin.
+    # At the end of a second a user may be between two events, but not in one that it may not start.
     most = [2, 16, 6, 8, 0, 1]
     assert all(seen <= allowed for seen, allowed in zip(flying, most, strict=True)), flying
     assert all(seen >= allowed - 2 for seen, allowed in zip(flying, most, strict=True)), flying
     events = [sample.counts.events for sample in in_window(outcome)]
     assert events[1] > 3 * events[0]
-    # What was in flight when all were told to rest is finished, and nothing begins.
+    # Once all users have to rest, what is in flight is finished, and nothing starts.
     assert events[4] < events[3] / 2
     assert counted.logins == 16
     assert counted.statements == outcome.total().queries
@@ -64,7 +64,7 @@ def test_so_many_events_are_due_as_the_phase_says() -> None:
         )  # fmt: skip
         outcome = drive(plan).finished()
     due = [sample.counts.due for sample in in_window(outcome)]
-    # 200 t^2 of the ramp have come after t seconds.
+    # After t seconds of the ramp 200 t^2 events were due.
     for seen, wanted in zip(due, [100, 400, 200, 600, 0, 50], strict=True):
         assert abs(seen - wanted) <= SHARDS, due
 

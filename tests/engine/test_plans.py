@@ -1,4 +1,4 @@
-"""What the engine takes as a plan, the end of a step, and several targets in one."""
+"""Which plans the engine accepts, how a step ends, and several targets in one step."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ class TestEnds:
     def test_thinking_users_are_slower(self, shared: Sandbox) -> None:
         arrival = {"kind": "closed", "think_s": 0.1}
         outcome = drive(a_plan(tcp(shared), users=5, stop=seconds(1.05), arrival=arrival))
-        # Eleven each at most, and the second not before it has thought.
+        # Eleven each at most, and the second only after its think time.
         assert 10 <= outcome.finished().last.tally.succeeded <= 55
 
     def test_a_server_of_nobody_ends_it_before_it_began(self) -> None:
@@ -286,7 +286,7 @@ class TestSeveralTargets:
 
 @pytest.mark.server
 class TestCommandLine:
-    """The same through the program: a few that nobody but the whole chain can answer."""
+    """The same from the command line: a few cases that need the whole chain."""
 
     def run(
         self, sandbox: Sandbox, tmp_path: Path, *words: str, code: int = 0

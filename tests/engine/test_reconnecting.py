@@ -1,4 +1,4 @@
-"""A new connection after each so many events: all of them counted, and none of them an outage."""
+"""A new connection after each N events: all of them are counted, and none is an outage."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_user_connects_when_the_event_after_so_many_is_due(after: int) -> None
     assert counts.connects == -(-10 // after) - 1
     assert counted.logins == 1 + counts.connects
     assert (counts.events, counts.reconnects, outcome.outages) == (10, 0, [])
-    # Prepared anew on each; statements are as many as the server answered.
+    # Each connection prepares again; statements are as many as the server answered.
     assert counted.statements == counts.queries == 16 * 10
     assert outcome.latency().get("connect", counts.connects) is not None
 
@@ -55,11 +55,11 @@ def test_connections_are_as_many_as_the_server_took(arrival: Document, shards: i
         counted = server.stats()
     counts, tally = outcome.total(), outcome.last.tally
     assert counts.connects > users
-    # An attempt that the window's end cuts off is in the server's number alone.
+    # The server alone counts an attempt that the end of the window cuts off.
     assert 0 <= counted.logins - users - counts.connects <= users
     assert counted.statements == counts.queries == tally.succeeded
     assert outcome.latency()["connect"].count == counts.connects
-    # Users between two connections are there all the same.
+    # Users between two connections still count as users.
     assert {sample.users for sample in outcome.samples if sample.phase == "window"} == {users}
     assert outcome.outages == []
 
@@ -86,7 +86,7 @@ def test_failures_to_connect_are_counted_and_are_outages_until_it_works() -> Non
     failed = outcome.connect_failures()
     assert failed["1040"] == counted.refused > 0
     assert 0 <= counted.logins - 2 - counts.connects - counts.reconnects <= 2
-    # A user that was refused as it wanted another had none from then on, until it was back.
+    # A user whose reconnect was refused has no connection until it is back.
     assert 1 <= counts.reconnects <= 2
     assert outcome.outages[0].reason.startswith("1040 ")
     assert all(outage.to_s is not None for outage in outcome.outages)
@@ -115,7 +115,7 @@ def test_a_real_server_sees_the_same_logins_and_no_aborted_client(
     counts = outcome.total()
     assert counts.events == 40
     assert 15 <= counts.connects <= 20
-    # Those that look at the counters, and at who is there, connect as well: few, and at the end.
+    # Those that look at the counters, and at the connections, connect as well: few, and at the end.
     grew = after["Connections"] - before["Connections"]
     assert 3 + counts.connects <= grew <= 3 + counts.connects + 40
     assert after["Aborted_clients"] == before["Aborted_clients"]

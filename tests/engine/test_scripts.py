@@ -1,4 +1,4 @@
-"""Scripts written for sysbench, driven by the event loop against real servers."""
+"""Scripts written for sysbench, driven by the engine's event loop against real servers."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_many_scripted_users_share_one_thread(shared: Sandbox, written: Any) -> 
     watch = Stopwatch(shared.pid)
     outcome = drive(a_script(path, local(shared), users=50, stop=events(100))).finished()
     assert outcome.total("window", "drain").events == 100
-    assert watch.judged_s < 10  # one after the other they would take 20 s
+    assert watch.judged_s < 10  # one after the other these would take 20 s
 
 
 @on_mariadb
@@ -175,7 +175,7 @@ def test_a_script_connects_after_the_last_event_has_begun(shared: Sandbox, writt
     outcome = drive(a_script(path, local(shared), users=2, stop=events(2))).finished()
     assert printed(outcome) == ["goodbye", "goodbye", "last"]
     assert outcome.total("window", "drain").events == 2
-    assert watch.judged_s < 10  # and does not wait for the end of its patience
+    assert watch.judged_s < 10  # and does not wait until its timeout
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The same seed: the same keys for each virtual user, and the same rows."""
+"""The same seed gives the same keys for each virtual user, and the same rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pooled import Pool
 pytestmark = pytest.mark.server
 
 USERS = 6
-# Not a number of events: the shard that wakes up first may have done them all.
+# Not a number of events: the shard that wakes up first may do all of them.
 LONG_ENOUGH = seconds(0.5)
 STATEMENTS = 7
 """Of an event."""
@@ -42,7 +42,7 @@ def logged(pool: Pool) -> Iterator[Sandbox]:
 def keys(
     sandbox: Sandbox, shards: int, seed: int, parts: int = 1, **changes: Any
 ) -> list[tuple[str, ...]]:
-    """By user, the statements that it sent; users are not told apart by their connections."""
+    """The statements that each user sent; connections do not identify users."""
     wait_until_nobody(sandbox)
     execute(sandbox, "TRUNCATE mysql.general_log")
     plan = a_plan(
@@ -69,7 +69,7 @@ def keys(
 
 
 def agree(one: list[tuple[str, ...]], other: list[tuple[str, ...]]) -> bool:
-    """Users are not equally fast: of two, the shorter is the beginning of the longer."""
+    """Users differ in speed: of two sequences, the shorter is the beginning of the longer."""
     assert len(one) == len(other) == USERS
     known = {user[:3]: user for user in one}
     assert len(known) == USERS

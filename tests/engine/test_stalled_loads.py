@@ -1,4 +1,4 @@
-"""A load that does not come on says so, and goes on another way or ends with what it waits for."""
+"""A load that makes no progress says so, and then takes another way or ends with its reason."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def target(shared: Sandbox, schema: str) -> Document:
 
 @contextmanager
 def half_loaded(shared: Sandbox, plan: Document, schema: str) -> Iterator[tuple[Connection, int]]:
-    """A table without one of its rows, which another session holds; and that session's number."""
+    """A table without one of its rows, which another session has locked; and that session's id."""
     load(plan | {"stall": {}}).finished()
     execute(shared, "DELETE FROM sbtest1 WHERE id = 1000", database=schema)
     with shared.connect() as other:
@@ -64,13 +64,13 @@ def half_loaded(shared: Sandbox, plan: Document, schema: str) -> Iterator[tuple[
 
 
 def statements_on(shared: Sandbox, schema: str) -> list[str]:
-    """What is at work in a schema, by the server."""
+    """Statements that run in a schema, as the server reports them."""
     sessions = rows(shared, "SHOW FULL PROCESSLIST")
     return [str(row[7]) for row in sessions if row[3] == schema and row[7]]
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
-    """Look until it is so."""
+    """Look repeatedly until it holds."""
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline, "it never came"
@@ -156,7 +156,7 @@ def test_a_table_that_another_session_has_locked_is_told_too(
 
 @contextmanager
 def standing_still(shared: Sandbox, plan: Document, schema: str) -> Iterator[None]:
-    """An empty table whose first row takes a minute, for as long as there is a row in `slow`."""
+    """An empty table whose first row takes a minute, as long as `slow` has a row."""
     load(plan | {"stall": {}}).finished()
     execute(
         shared,
@@ -201,7 +201,7 @@ def test_a_statement_that_stands_still_in_every_way_ends_the_load(
 def test_an_index_that_takes_its_time_is_not_ended(
     shared: Sandbox, target: Document, schema: str
 ) -> None:
-    # Sorting moves no figure for some tenths of a second, and takes longer than these together.
+    # While it sorts, no figure changes for some tenths of a second, longer than these together.
     strict = {"say_s": 1.0, "end_s": 1.0, "fail_s": 6.0}
     plan = a_load(target, layout=a_layout(1, 600_000), parallel=4)
     load(plan | {"layout": a_layout(1, 600_000, secondary_index=False)}).finished()

@@ -1,4 +1,4 @@
-"""Rate and users changed while a step runs, against a server that answers when told to."""
+"""Rate and users changed while a step runs, against a server with scripted delays."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from loadstone.model.null_server import NullServerSettings
 from loadstone.model.records import End, Sample
 
 SERVICE_US = 20_000
-"""Of each statement: a shard is bored."""
+"""Microseconds a statement: a shard is mostly idle."""
 EACH = 50
-"""Events a second that a user does at most."""
+"""The most events a second of one user."""
 
 LUA = """
 function thread_init()
@@ -45,7 +45,7 @@ def target() -> Iterator[dict[str, Any]]:
 
 
 class Steering:
-    """A step of a minute that is told something now and then; leaving the block ends it."""
+    """A step of a minute that can be changed as it runs; leaving the block ends it."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self.job = engine.start(json.dumps(plan | {"stop": seconds(60.0)}))
@@ -67,10 +67,10 @@ class Steering:
         return self._end
 
     def whole_second(self) -> Sample:
-        """One that began when what was said last was known.
+        """The first sample whose interval began after the last change took effect.
 
-        What has been told by now is of before; of the next two the first may have been on its way
-        when it was said, and the other is of both.
+        Samples taken so far are older than the change. Of the next two, the first may have been
+        under way when it was sent, and the second may be of both.
         """
         while self._take(0.0):
             pass
@@ -78,7 +78,7 @@ class Steering:
         return self.until(lambda sample: len(self.samples) >= before + 3)
 
     def until(self, holds: Callable[[Sample], bool]) -> Sample:
-        """The first sample from now on of which it is so."""
+        """The next sample that matches."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             assert time.monotonic() < deadline, self.samples[-3:]
@@ -86,7 +86,7 @@ class Steering:
                 return self.samples[-1]
 
     def _take(self, wait_s: float = 1.0) -> bool:
-        """Whether a sample came; both laws hold in each."""
+        """Take a record; returns whether it is a sample, which keeps both laws."""
         record = self.job.next(wait_s)
         if isinstance(record, Sample):
             assert record.tally.balances()
@@ -97,7 +97,7 @@ class Steering:
         return isinstance(record, Sample)
 
     def least(self, a_second: float, sample: Sample) -> float:
-        """So many of so many events a second, if the engine and the server had their cores."""
+        """The fewest events to expect of `a_second`, less the time in which a core was missing."""
         return a_second * (0.8 * sample.seconds - self.watch.kept_s)
 
 
@@ -126,7 +126,7 @@ def test_users_finish_their_event_and_rest_until_they_may_again(
     assert [each.tally.in_flight for each in (all_of, few, again)] == [8, 3, 8]
     assert few.counts.events <= 3 * (EACH * few.seconds + 1)
     assert again.counts.events >= step.least(8 * EACH, again)
-    # Nobody is disconnected for it.
+    # No connection is closed for it.
     assert {sample.users for sample in step.samples if sample.phase == "window"} == {8}
     assert sum(sample.counts.reconnects for sample in step.samples) == 0
     assert (step.end.reason, step.end.tally.in_flight, step.end.tally.waiting) == ("stopped", 0, 0)
@@ -161,7 +161,7 @@ def test_fewer_users_of_an_open_loop_let_events_wait(target: dict[str, Any]) -> 
     with Steering(a_plan(target, users=16, arrival=arrival)) as step:
         step.until(lambda sample: sample.counts.events > 0)
         step.job.set_users(1)
-        # One user does fifty events a second at most: of two hundred, three in four wait.
+        # A user does at most fifty events a second: of two hundred users, three in four wait.
         alone = step.whole_second()
         step.job.set_users(16)
         step.until(lambda sample: sample.tally.waiting < alone.tally.waiting / 2)
@@ -202,7 +202,7 @@ def test_while_an_open_loop_is_held_what_is_due_is_skipped_and_nothing_bursts(
     assert abs(held.counts.due - 100) <= 2
     assert (held.counts.events, held.counts.skipped) == (0, held.counts.due)
     assert held.tally.waiting == 0
-    # What was due before and not done would come now.
+    # Events that were due before and not done would come now.
     assert abs(again.counts.events - 100) <= 4 + 100 * step.watch.kept_s
     assert step.end.tally.skipped >= held.counts.skipped
 

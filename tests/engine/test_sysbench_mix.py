@@ -1,4 +1,4 @@
-"""The statement mix against the real sysbench: one server, its general log, the same options."""
+"""The statement mix compared with sysbench's: one server, its general log, the same options."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "select_random_points": [{}, {"random_points": 3}],
     "select_random_ranges": [{}, {"number_of_ranges": 3, "delta": 9}],
 }  # fmt: skip
-"""Every OLTP test that Debian's sysbench brings, with options that change its statements."""
+"""Every OLTP test of Debian's sysbench, with options that change its statements."""
 
 CASES = [
     pytest.param(name, options, mode, id=f"{name}-{number}-{mode}")
@@ -67,12 +67,12 @@ WRITE = re.compile(r"(?i)^(insert|update|delete)\b")
 
 @dataclass(frozen=True)
 class Mix:
-    """What one program did."""
+    """What one program sent, and what the server counted."""
 
     shapes: list[str]
-    """Of its statements, in their order."""
+    """The shapes of its statements, in their order."""
     touched: dict[str, float]
-    """What the server's storage engine counted, by event."""
+    """The handler counters of the server's storage engine, by event."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Logged:
     bulk: Sandbox
 
     def of(self, name: str) -> Sandbox:
-        """Where the tables of this test are."""
+        """The URL of the schema with this test's tables."""
         return self.bulk if name == "bulk_insert" else self.oltp
 
 
@@ -149,7 +149,8 @@ def observe(sandbox: Sandbox, work: Callable[[], None]) -> Mix:
         " WHERE command_type <> 'Connect' AND argument LIKE '%sbtest%') ORDER BY event_time",
     )
     executed = [str(text) for kind, text in said if kind in ("Query", "Execute")]
-    # The optimizer reads by a range or the whole table, as keys come: all sorts of reads together.
+    # The optimizer reads by range or the whole table, depending on keys: all kinds of reads are
+    # summed.
     touched = {
         name: sum(after[each] - before[each] for each in after if each.startswith(prefix)) / EVENTS
         for name, prefix in HANDLERS.items()
@@ -158,7 +159,7 @@ def observe(sandbox: Sandbox, work: Callable[[], None]) -> Mix:
 
 
 def shape(text: str) -> str:
-    """The statement without its values; the number of a table and of parameters are of it."""
+    """The statement without its values, its table's number and its number of parameters."""
     text = " ".join(text.split())
     text = re.sub(r"'(?:[^'\\]|\\.)*'", "?", text)
     text = re.sub(r"(?<![A-Za-z_0-9])-?\d+\b", "?", text)
@@ -168,7 +169,7 @@ def shape(text: str) -> str:
 
 
 def in_events(shapes: list[str]) -> list[tuple[str, ...]]:
-    """As many statements an event as the events are long: they all have the same shapes."""
+    """Groups of as many statements as an event has: all have the same shapes."""
     per_event, rest = divmod(len(shapes), EVENTS)
     assert rest == 0, (len(shapes), shapes[:3], shapes[-3:])
     return [tuple(shapes[i : i + per_event]) for i in range(0, len(shapes), per_event)]
@@ -192,12 +193,12 @@ def test_an_event_is_the_one_that_sysbench_has(
     assert set(in_events(ours.shapes)) == set(in_events(theirs.shapes))
     assert by_class(our_event) == by_class(their_event)
     for counter, per_event in theirs.touched.items():
-        # Ranges reach beyond the table's end, and random rows may be gone: means of 60 events.
+        # Ranges extend past the table's end, and random rows may be missing: means of 60 events.
         assert ours.touched[counter] == pytest.approx(per_event, rel=0.25, abs=1.5), counter
 
 
 def test_a_statement_of_bulk_insert_is_as_long_as_sysbenchs(logged: Logged) -> None:
-    """There a row is an event and some 38,000 of them are a statement; here that is an event."""
+    """sysbench counts rows as events, about 38,000 a statement; here a statement is an event."""
     there = logged.bulk
     theirs = observe(
         there, lambda: sysbench(there, "bulk_insert", {"events": 40_000}, "text", "run")

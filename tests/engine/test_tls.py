@@ -1,4 +1,4 @@
-"""Encryption, asked of the server."""
+"""Encryption, as the server reports it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tls(sandbox: Sandbox, mode: str, host: str = "127.0.0.1", **files: Path | No
 
 
 def ciphers(sandbox: Sandbox) -> list[str]:
-    """What the server says of each connection of the engine: its own status, by its thread."""
+    """The cipher of each connection of the engine, as the server's own status by thread has it."""
     if one(sandbox, "SELECT @@version LIKE '%MariaDB%'"):
         return []
     numbers = ", ".join(str(number) for number, _ in loaders(sandbox)) or "0"
@@ -186,7 +186,7 @@ def test_a_certificate_for_another_name_is_refused_by_identity_alone(
 
 
 def certificate_for(folder: Path, name: str) -> Any:
-    """Like the sandbox's own, but the server's is made out for another host."""
+    """A certificate like the sandbox's own, but for another host."""
     from cryptography import x509
 
     from loadstone.sandbox import certificates

@@ -1,4 +1,4 @@
-"""The null server as a target: what it counted is what really happened."""
+"""The null server as a target: its counts are the truth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loadstone.model.null_server import NullServerSettings
 def null_target(
     script: str = "{}", settings: NullServerSettings | None = None
 ) -> Iterator[tuple[NullServer, Document]]:
-    """A server that answers as the script says, and how to reach it; encrypted where it can be."""
+    """A server that answers as the script says, and how to reach it; encrypted if it offers TLS."""
     settings = settings or NullServerSettings()
     server = engine.null_server(settings)
     mode = "required" if settings.tls else "disabled"

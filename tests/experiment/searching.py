@@ -1,4 +1,4 @@
-"""Experiments that search servers whose law is known, without driving anything."""
+"""Experiments that search simulated servers of known capacity, without any load."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def made(search: SearchPlan = RATE, *, restart: bool = False, **changes: object)
 
 
 def answer(step: Step, capacity: float) -> StepResult:
-    """Of a server that holds the objective up to its capacity, and reaches it with 8 users."""
+    """The answer of a server that meets the objective up to its capacity, which 8 users reach."""
     tps = min(capacity, capacity / 8 * step.concurrency)
     late = step.rate is not None and step.rate.rate > tps
     if step.rate is not None:
@@ -49,7 +49,7 @@ def answer(step: Step, capacity: float) -> StepResult:
 
 
 def servers(noise: float = 0.0, seed: int = 1, **capacity: float) -> Server:
-    """One for each level; each step of theirs is faster or slower by at most the noise."""
+    """One server for each level; each of its steps is faster or slower by at most the noise."""
     chance = random.Random(seed)
 
     def drive(step: Step) -> StepResult:
@@ -66,7 +66,7 @@ def carried_out(
     most: int = 10_000,
     more: More | None = None,
 ) -> list[PlannedStep]:
-    """The steps that were driven, `most` at most; `done` grows by their results."""
+    """Run at most `most` steps and return them; `done` grows by their results."""
     going = searching(experiment)
     assert going is not None
     planned: list[PlannedStep] = []

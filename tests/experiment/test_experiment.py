@@ -1,4 +1,4 @@
-"""`experiment` and `resume` from the command line to the folder, on the engine's double."""
+"""`experiment` and `resume` from the command line to the folder, with the scripted engine."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_ctrl_c_ends_it_and_resume_does_the_rest_once(
     assert found["run"]["notes"] == [
         "resumed after 2 steps; step 3, which was not finished, is measured again"
     ]
-    # The third step was begun twice; all else is what it would have been.
+    # The third step was started twice; all else is as in an uninterrupted run.
     del scripted_engine.PLANS[2]
     assert scripted_engine.PLANS == whole
     capsys.readouterr()
@@ -270,7 +270,7 @@ def test_ctrl_c_ends_it_and_resume_does_the_rest_once(
 
 def test_a_run_that_was_killed_in_a_step_is_taken_up(script: Script) -> None:
     class Killed(BaseException):
-        """As sudden as a power cut: nothing more is written."""
+        """As sudden as a power failure: nothing more is written."""
 
     def at_step_two(port: int, step: int, second: int) -> int:
         if (step, second, len(scripted_engine.PLANS)) == (2, 2, 2):
@@ -299,7 +299,7 @@ def test_only_experiments_are_taken_up(capsys: pytest.CaptureFixture[str]) -> No
 def test_units_that_noise_spoiled_are_measured_again(
     script: Script, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # The double's generator takes 100 us of its core for an event.
+    # The scripted engine's generator takes 100 us of its core for an event.
     by_server(script, lambda port, step, second: 9000 if step == 2 else 1000 + step % 2)
     assert carried_out() == 0
     out = capsys.readouterr().out

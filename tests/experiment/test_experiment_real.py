@@ -65,7 +65,7 @@ RESTLESS = ("gtid", "timestamp", "last_", "innodb_buffer_pool_dump", "innodb_buf
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A state folder of the test's own, in which nothing may be left."""
+    """A state folder of the test's own, which must be empty at the end."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     yield tmp_path / "state" / "loadstone"
@@ -75,14 +75,14 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def durable(pool: Pool) -> Iterator[Sandbox]:
-    """The pool's that syncs at each commit."""
+    """The pool's server that syncs at each commit."""
     with pool.schema(settings={}) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def target(durable: Sandbox, state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """The same as a sandbox of the test's own; its variables are at last as they were."""
+    """The same server as a sandbox of the test's own state; its variables must be restored."""
     (state / "sandboxes").mkdir(parents=True)
     (state / "sandboxes" / durable.folder.name).symlink_to(durable.folder)
     monkeypatch.setenv("LOADSTONE_PASSWORD", durable.tcp.credentials.reveal())
@@ -92,7 +92,7 @@ def target(durable: Sandbox, state: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def started(*arguments: str, said: Path) -> subprocess.Popen[bytes]:
-    """Of its own, as it is for a signal."""
+    """Start it as a process of its own, as a signal needs."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with said.open("wb") as out:
         words = [sys.executable, "-m", "loadstone.cli", *arguments]
@@ -195,7 +195,7 @@ def test_what_somebody_else_sets_meanwhile_is_a_note_and_an_exit_code(
 def test_it_is_told_too_where_something_else_ends_the_experiment(
     target: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each variant is tried before the first step; then a condition cannot be watched."""
+    """Each variant is tried before the first step; later a condition cannot be watched."""
     changed = "dynamic = { max_connect_errors = 200 }\n"
     Path("d.toml").write_text(
         against(target).replace(DYNAMIC.splitlines(keepends=True)[-1], changed)
@@ -257,7 +257,7 @@ def test_after_an_error_the_variables_are_as_they_were(target: Sandbox) -> None:
 
 
 def wait_until_relaxed(target: Sandbox, run: subprocess.Popen[bytes]) -> None:
-    """Steps 2 and 3 are of that variant; the second one is at work."""
+    """Wait until that variant's second step, step 3, is at work."""
     deadline = time.monotonic() + 90
     while "step 2 of 4" not in Path("said").read_text() or not is_relaxed(target):
         assert run.poll() is None, Path("said").read_text()
@@ -300,10 +300,10 @@ def test_workloads_that_change_their_rows_find_them_as_they_were(state: Path) ->
     )
     done("experiment", "w.toml", "--no-observe")
     steps = json.loads((only_run() / "result.json").read_text())["steps"]
-    # A busy machine may have units measured again.
+    # On a busy machine units may be measured again.
     assert [step["step"] for step in steps][:12] == list(range(1, 13))
     assert {step["state"] for step in steps} == {"finished"}
-    # No key was there already; deadlocks of eight users in one row are no business of this test.
+    # No key existed before; deadlocks of eight users on a row are not this test's subject.
     assert not [step for step in steps if step["errors"].keys() - {"1213", "1205", "1020"}]
     schemas = {step["workload"]: step["targets"][0]["target"] for step in steps}
     ends = {name: url.rpartition("/")[2] for name, url in schemas.items()}
@@ -331,7 +331,7 @@ def test_a_variable_that_cannot_be_set_is_told_by_line(
 
 
 def own_server(place: Place) -> OwnServer:
-    """A server whose data is put back from a copy."""
+    """A server whose data is restored from a copy."""
     workload = WorkloadSpec(name="oltp_delete", tables=1, table_size=3)
     experiment = Experiment(name="x", workloads=(workload,), ladder=(1,))
 
@@ -402,7 +402,7 @@ def test_an_instance_has_the_size_that_was_asked_for(state: Path) -> None:
 
 
 RATE = 1_000_000
-"""Of the slow line, so few that a busy machine fills it and more."""
+"""Events a second of the slow line, so few that a busy machine exceeds them."""
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -427,7 +427,7 @@ def test_a_line_is_as_slow_as_its_level_says(state: Path) -> None:
         assert step["host"]["process_cpu_user"] is not None, "its process is found over there"
         rate = 8 * step["bytes_in"] / step["seconds"]
         bits[step["variant"]] = max(bits[step["variant"]], rate)
-    # Bytes of the protocol: the line carries the heads of packets as well.
+    # Bytes of the protocol: the line carries packet headers as well.
     assert 0.3 * RATE < bits["line=slow"] < RATE < bits["line=fast"]
     assert not list(Path("/run/netns").glob(f"loadstone-{os.getpid()}-*")), "others may be at work"
 

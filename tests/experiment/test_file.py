@@ -1,4 +1,4 @@
-"""Experiment files: what a good one means, and what is said of bad ones."""
+"""Experiment files: what a valid one means, and which errors invalid ones get."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_limits_of_an_instance() -> None:
 
 @dataclass(frozen=True)
 class Bad:
-    """`was` in the good file becomes `now`; the message names line and key, and what to write."""
+    """`was` in the valid file becomes `now`; the message names line and key, and what to write."""
 
     says: str
     line: int
@@ -246,7 +246,7 @@ BAD = [
     Bad("a share above all", 8, "margin", "not a share", '"2%"', '"5%"', '"500%"'),
     Bad("a warm-up that is none", 3, "warmup", '"warm" is not a time', '"auto"', '"10s"'
         , '"warm"'),
-    Bad("a rate of nought", 4, "rates[1]", "a rate is above 0", "1000", "ladder = [8, 64]",
+    Bad("a rate of zero", 4, "rates[1]", "a rate is above 0", "1000", "ladder = [8, 64]",
         "rates = [0]"),
     Bad("a table of no rows", 17, "workload[1].table_size", "0 is not a number", "1 or more",
         '"10k"', "0"),

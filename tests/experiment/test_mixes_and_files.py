@@ -1,4 +1,4 @@
-"""Experiments whose workloads are mixes and files, by phases, on real servers."""
+"""Experiments whose workloads are mixes and files, in phases, on real servers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_file_says_what_the_command_line_says() -> None:
         Phase(name="busy", seconds=2, users=(4, 4)),
     )
     assert (experiment.duration_s, experiment.drive) == (2.0, Drive(idle=3))
-    # Users of its own come on top of those of the phases.
+    # Dedicated users come on top of those of the phases.
     assert {planned.step.concurrency for planned in schedule(experiment)} == {4 + 2}
 
 
@@ -95,7 +95,7 @@ def test_a_mix_with_a_file_is_driven_by_phases_on_each_variant(
             called("prepare", "oltp_read_only", "--target", url, *sizes, folder=tmp_path)
         said = called("experiment", "both.toml", "--out", "runs", folder=tmp_path).stdout
     steps = found(tmp_path / "runs")["steps"]
-    # More follow where noise has spoiled one.
+    # More units follow if noise has disturbed one.
     assert [step["variant"] for step in steps][:4] == [
         "way=prepared", "way=text", "way=text", "way=prepared",
     ]  # fmt: skip
@@ -103,7 +103,7 @@ def test_a_mix_with_a_file_is_driven_by_phases_on_each_variant(
         assert (step["state"], step["concurrency"]) == ("finished", 6)
         shop, report = step["members"]
         assert (shop["name"], report["name"]) == ("shop", "report")
-        # Two users who think for 50 ms begin at most 40 events a second.
+        # Two users with a think time of 50 ms start at most 40 events a second.
         assert 0 < report["tps"] <= 41 and shop["tps"] > report["tps"]
         warm, busy = step["phases"]
         assert (warm["name"], busy["name"]) == ("warm", "busy")

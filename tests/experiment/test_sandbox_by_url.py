@@ -1,4 +1,4 @@
-"""A throwaway server is all ours, also where a file names it by its address: nobody is asked."""
+"""A throwaway server belongs to us, also if a file names it by its address: no consent is asked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZES = ("--tables", "1", "--table-size", "100")
 
 
 def environment(server: Sandbox, home: Path, *, is_its_owner: bool) -> dict[str, str]:
-    """Of whoever has started the sandbox, or of somebody to whom it is any server."""
+    """The environment of the user who started the sandbox, or of one to whom it is any server."""
     state = server.folder.parents[2] if is_its_owner else home
     password = server.tcp.credentials.reveal()
     return {"HOME": str(home), "XDG_STATE_HOME": str(state), "LOADSTONE_PASSWORD": password}

@@ -1,4 +1,4 @@
-"""The order of steps: balanced whatever is asked for."""
+"""The order of steps: balanced for any number of variants and repeats."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def test_a_script_makes_its_tables_in_a_sandbox_and_is_driven_on_each_variant(
     text = f'restore = "prepare"\n{twice}[sandbox]\n{WORKLOAD}{options}{DYNAMIC}'
     (folder / "visits.toml").write_text(text)
     said = called("experiment", "visits.toml", folder=folder).stderr
-    # Once at first, and anew for the second round.
+    # Once at first, and again for the second round.
     made, dropped = said.count("visits prepare: rows in sbtest for 2"), said.count(": dropped")
     assert made == dropped + 1 >= 2
     steps = found(folder)["steps"]

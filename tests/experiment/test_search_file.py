@@ -1,4 +1,4 @@
-"""`[search]` in an experiment file: what a good one means, and what is said of bad ones."""
+"""`[search]` in an experiment file: what a valid one means, and which errors invalid ones get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiments that search, from the command line to the folder, on the engine's double."""
+"""Experiments that search, from the command line to the folder, with the scripted engine."""
 
 from __future__ import annotations
 

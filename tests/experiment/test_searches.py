@@ -19,7 +19,7 @@ SERVERS = servers(a=1000.0, b=500.0)
 
 
 def runs(planned: list[PlannedStep]) -> list[tuple[str, str, int]]:
-    """The searches in the order in which they were carried out."""
+    """The searches in the order in which they ran."""
     parts = ((each.step.variant[-1], each.step.workload, each.step.repeat) for each in planned)
     return [part for part, _ in groupby(parts)]
 

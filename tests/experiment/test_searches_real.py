@@ -1,4 +1,4 @@
-"""Searches on null servers: one answers after twice the time of the other."""
+"""Searches on null servers, one of which takes twice the other's time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from loadstone.model.null_server import NullServerSettings
 pytestmark = [pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(400)]
 
 MUCH = 0.01
-"""Of the time: where a core was waited for less, no search has a reason to go astray."""
+"""A share of the time: if a core was missing for less, no search has an excuse to be wrong."""
 
 FILE = """\
 duration = "500ms"
@@ -35,7 +35,7 @@ table_size = 100
 
 
 def taking(ms: int) -> engine.NullServer:
-    """Answers after so long, give or take a fifth."""
+    """A server that answers after this time, plus or minus a fifth."""
     service = {"kind": "uniform", "from_us": 800 * ms, "to_us": 1200 * ms}
     server = engine.null_server(NullServerSettings())
     server.set_script(json.dumps({"service": service}))
@@ -57,15 +57,15 @@ def levels() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Carried:
-    """An experiment that was carried out."""
+    """An experiment that was run."""
 
     run: Run
     said: str
     kept: float
-    """Of the time, for which a core was waited for."""
+    """The share of the time in which a core was missing."""
 
     def must(self, be_so: bool) -> None:
-        """Skip the test where it is not, and the machine may be to blame for it."""
+        """Assert it, or skip the test if a lack of cores may be the reason."""
         if not be_so and self.kept > MUCH:
             pytest.skip(f"not evaluated, {self.kept:.0%} of the time without a core")
         assert be_so, self.said
@@ -111,5 +111,5 @@ def test_half_the_rate_is_found_where_answers_take_twice_as_long(
     search = '[search]\nobjective = "p99<500ms"\n'
     carried = carried_out(head + FILE + search + levels, tmp_path)
     assert "oltp_point_select, highest rate with p99<500ms" in carried.said
-    # Whoever waits for a free user waits twice as long as well.
+    # An event that waits for a free user waits twice as long as well.
     carried.must(0.35 < carried.found("b") / carried.found("a") < 0.6)

@@ -1,4 +1,4 @@
-"""Where a window begins, on real servers: judged by what their buffer pool and redo log do."""
+"""Where a window begins, on real servers: judged by their buffer pool and redo log."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ DATA = "--tables 2 --table-size 40k --set innodb_buffer_pool_size=8M --distribut
 
 
 Told = list[tuple[Sequence[float], Sequence[float] | None]]
-"""Events and pages read, of each second, of each step."""
+"""Events and pages read in each second, by step."""
 
 Loaded = Callable[[dict[str, str], str], Sandbox]
 
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    """What the rule is told."""
+    """The series that the rule for the window's begin gets."""
     seen: Told = []
 
     def remembered(series: Sequence[float], reads: Sequence[float] | None) -> Truncation:
@@ -59,7 +59,7 @@ def test_the_rule_is_told_what_the_server_reads_in_the_same_seconds(
     ((series, reads),) = told
     assert reads is not None
     assert len(reads) == len(series) == 4
-    # Half of 17 MB of rows fits at most, and nobody reads a page twice for one row.
+    # At most half of 17 MB of rows fits, and no page is read twice for one row.
     assert all(0.05 * rate < pages < 2 * rate for rate, pages in zip(series, reads, strict=True))
 
 
@@ -89,7 +89,7 @@ def driven(sandbox: Sandbox, words: str, folder: Path) -> tuple[Path, StepResult
 
 
 def by_second(run: Path, file: str, column: str) -> dict[float, float]:
-    """By the second's end since the load began; what was not told is left out."""
+    """Values by the end of each second of the load; seconds without a value are left out."""
     table = polars.read_parquet(run / file)
     pairs = zip(table["second"].to_list(), table[column].to_list(), strict=True)
     return {second: value for second, value in pairs if value is not None}
@@ -102,16 +102,16 @@ def test_a_window_waits_until_a_cold_buffer_pool_of_half_the_data_is_filled(
     told: Told,
 ) -> None:
     tables = "--tables 2 --table-size 75k"
-    # By default so many pages are kept free (1536) that a pool of 1024 would keep none.
+    # The default keeps 1536 pages free, more than the 1024 of this pool.
     settings = {"innodb_buffer_pool_size": "16M", "innodb_lru_scan_depth": "100"}
     with loaded(settings, tables) as sandbox:
         # Few enough that the pool takes seconds to fill; as many in each second, so that the
-        # throughput tells nothing of it.
+        # throughput does not show it.
         words = f"oltp_point_select {tables} --distribution uniform --concurrency 4 --rate 300"
         _, step = driven(sandbox, f"{words} --duration 14s --warmup auto", tmp_path / "runs")
     ((_, reads),) = told
     assert reads is not None and step.window is not None
-    # At first each event reads a page; at the end those whose page is not in the pool do.
+    # At first each event reads a page; at the end those do whose page is not in the pool.
     filled = fmean(reads[-6:])
     assert filled < 0.75 * fmean(reads[:2])
     begin = round(step.window.from_s)
@@ -129,7 +129,7 @@ def test_a_window_has_the_checkpoints_that_a_small_redo_log_forces(
 ) -> None:
     settings = {
         "innodb_log_file_size": "10M",
-        # Nothing is flushed before the log asks for it, and nothing but the log holds it back.
+        # Nothing is flushed before the log requires it, and only the log slows it down.
         "innodb_adaptive_flushing": "OFF",
         "innodb_flush_log_at_trx_commit": "2",
         "sync_binlog": "0",
@@ -146,8 +146,8 @@ def test_a_window_has_the_checkpoints_that_a_small_redo_log_forces(
     rates = by_second(run, "load.parquet", "tps")
     under_checkpoints = [rate for second, rate in rates.items() if second > first]
     assert step.window is not None and step.tps is not None
-    # By what the server does from the first forced checkpoint on, not by what it did before: as
-    # near as the mean of so many seconds is to the mean of all of them.
+    # The mean from the first forced checkpoint on, not of the time before: as close as the mean of
+    # so many seconds is to the mean of all.
     seconds = sum(step.window.from_s < second <= step.window.to_s for second in rates)
     error = stdev(under_checkpoints) / seconds**0.5
     apart = max(2 * error, 0.05 * fmean(under_checkpoints))

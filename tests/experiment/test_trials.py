@@ -1,4 +1,4 @@
-"""Trials as experiments: where they may be carried out, how long, and as what."""
+"""Trials as experiments: where they may run, how long they take, and what they become."""
 
 from __future__ import annotations
 

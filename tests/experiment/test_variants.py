@@ -1,4 +1,4 @@
-"""What a variant asks for, by its levels together."""
+"""What a variant asks for, from all its levels together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_limits_of_a_line_are_those_of_all_levels_together() -> None:
         NetworkLimit(bits_per_s=10**6),
         NetworkLimit(bits_per_s=10**6, delay_s=0.001),
     ]
-    # The same server and the same line for all: only what waits in its queues differs.
+    # The same server and the same line for all: only the queues differ.
     assert len({place_of(asked, variant).key for variant in asked.variants}) == 1
     assert place_of(asked, asked.variants[0]).apart
 

@@ -1,4 +1,4 @@
-"""A real fault in a real server: injected, named, and nothing of it left."""
+"""A real fault in a real server: injected, diagnosed, and removed without a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as right, wrong and void, and that sizes are drawn again from a seed."""
+"""Which diagnoses count as right, wrong and void, and that sizes are repeatable from a seed."""
 
 from __future__ import annotations
 

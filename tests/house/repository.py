@@ -1,4 +1,4 @@
-"""The repository as the house's tests see it: which files are in it, and what they say."""
+"""The repository as these tests see it: its files and their text."""
 
 import functools
 import subprocess
@@ -16,7 +16,7 @@ class Repository:
     names: tuple[str, ...]
 
     def named(self, *suffixes: str, under: str = "") -> list[str]:
-        """Names with one of these suffixes (none given: any), below a folder."""
+        """Names with one of these suffixes (if none is given, any), below a folder."""
         return [
             name
             for name in self.names
@@ -24,7 +24,7 @@ class Repository:
         ]
 
     def text(self, name: str) -> str:
-        """What the file says; bytes that are no text are replaced."""
+        """The file's text; bytes that are not text are replaced."""
         return _text(self.root / name)
 
 
@@ -34,7 +34,7 @@ def _text(path: Path) -> str:
 
 
 def read_repository() -> Repository:
-    """The files of this checkout; what git ignores is not in it."""
+    """The files of this checkout, without those that git ignores."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Which modules of a crate use which: read from the sources, without the compiler."""
+"""Which modules of a crate use which, read from the sources without the compiler."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 Module = tuple[str, ...]
 
-# What looks like a path and is none: texts, characters and comments.
+# Text in which a path does not count: strings, characters and comments.
 _NO_CODE = re.compile(
     r"""r(\#*)".*?"\1 | "(?:\\.|[^"\\])*" | '(?:\\[^']+|[^'\\])' | //[^\n]* | /\*.*?\*/""",
     re.DOTALL | re.VERBOSE,
@@ -22,13 +22,13 @@ class Source:
     """A file of a crate, without its tests."""
 
     children: set[str]
-    # The paths that it names, and those that others may reach by a name in it.
+    # The paths that it names, and the names that it makes available to others.
     paths: set[Module] = field(default_factory=set)
     passed_on: dict[str, Module] = field(default_factory=dict)
 
 
 def module_of(path: str) -> Module:
-    """The module that a file is, by its path below `src`."""
+    """The module of a file, by its path below `src`."""
     parts = path.removesuffix(".rs").split("/")
     if parts[-1] in ("mod", "lib", "main"):
         parts.pop()
@@ -49,7 +49,7 @@ def uses(files: dict[Module, str]) -> dict[Module, set[Module]]:
 
 
 def rooms(graph: dict[Module, set[Module]]) -> dict[Module, set[Module]]:
-    """The same for the modules that the crate's root declares, each with all that is below it."""
+    """The same for the modules that the crate's root declares, each with all modules below it."""
     found: dict[Module, set[Module]] = {}
     for module, used in graph.items():
         others = {target[:1] for target in used if target and target[:1] != module[:1]}
@@ -59,7 +59,7 @@ def rooms(graph: dict[Module, set[Module]]) -> dict[Module, set[Module]]:
 
 
 def circles(graph: dict[Module, set[Module]]) -> list[set[Module]]:
-    """The sets of modules each of which uses all others of its set, directly or by way of them."""
+    """The sets of modules in which each uses all others, directly or indirectly."""
     reach = {module: _reached(graph, module) for module in graph}
     found: list[set[Module]] = []
     for module in graph:
@@ -81,7 +81,7 @@ def _reached(graph: dict[Module, set[Module]], start: Module) -> set[Module]:
 
 
 def _sources(files: dict[Module, str]) -> dict[Module, Source]:
-    """Those that the crate's root declares, directly or by way of others, outside of tests."""
+    """The modules that the crate's root declares, directly or indirectly, without tests."""
     found: dict[Module, Source] = {}
     waiting: list[Module] = [()]
     while waiting:
@@ -118,7 +118,7 @@ def _without_tests(code: str) -> str:
 
 
 def _closed(code: str, brace: int) -> int:
-    """Behind the brace that closes the one at this place."""
+    """The place after the brace that closes the one at this place."""
     depth = 0
     for place in range(brace, len(code)):
         depth += {"{": 1, "}": -1}.get(code[place], 0)
@@ -128,7 +128,7 @@ def _closed(code: str, brace: int) -> int:
 
 
 def _expanded(tree: str) -> Iterator[tuple[Module, str]]:
-    """The paths of a `use`, each with the name that it gets."""
+    """The paths of a `use`, each with the name under which it is imported."""
     head, brace, rest = tree.partition("{")
     if not brace:
         path, _, name = (part.strip() for part in tree.partition(" as "))
@@ -155,7 +155,7 @@ def _branches(text: str) -> Iterable[str]:
 
 
 def _resolved(sources: dict[Module, Source], module: Module, path: Module) -> Module | None:
-    """Where a path that `module` names leads; `None`: to another crate."""
+    """The module to which a path in `module` leads; `None` if that is in another crate."""
     at, rest = module, list(path)
     if rest[0] == "crate":
         at, rest = (), rest[1:]

@@ -18,7 +18,7 @@ from loadstone.model.message import counted, say, say_in
 from tools import catalogue
 
 TEMPLATES = {"say": (0,), "say_in": (0, 1), "counted": (0, 1)}
-"""By function, the arguments that are written out where it is called."""
+"""For each function, the arguments that are literals where it is called."""
 
 POLISH = r"""
 # Polish has three plural forms.
@@ -168,14 +168,14 @@ def placeholders(*templates: str) -> set[str]:
 
 
 def wrong(function: str, call: ast.Call) -> str | None:
-    """What would keep the message from being collected, or from being filled."""
+    """Reasons why the message could not be collected, or not be filled."""
     given = [call.args[place] for place in TEMPLATES[function] if place < len(call.args)]
     texts = [one.value for one in given if isinstance(one, ast.Constant)]
     if len(texts) != len(TEMPLATES[function]) or not all(isinstance(one, str) for one in texts):
         return "is no literal"
     values = {one.arg for one in call.keywords if one.arg}
     if not values or any(one.arg is None for one in call.keywords):
-        return None  # filled later, or with values that are not written out here
+        return None  # filled later, or with values that are not literals here
     automatic = {"number"} if function == "counted" else set()
     templates = [str(one) for one in (texts[1:] if function == "say_in" else texts)]
     if placeholders(*templates) - automatic != values - automatic:

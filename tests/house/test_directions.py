@@ -1,4 +1,4 @@
-"""Dependencies point one way, also where cargo-deny and import-linter cannot say so."""
+"""Dependencies point one way, also where cargo-deny and import-linter cannot check it."""
 
 import ast
 import functools
@@ -14,7 +14,7 @@ import pytest
 from house.repository import Repository
 from house.rust_modules import circles, module_of, rooms, uses
 
-# The house plan: each crate may depend on those before it.
+# The order of crates: each may depend on those before it.
 CRATES = [
     "loadstone-protocol",
     "loadstone-wire",
@@ -28,11 +28,11 @@ CRATES = [
     "loadstone-python",
     "loadstone-floor",
 ]
-# Modules of a crate that use each other in a circle, and why they may: the crate, then the modules.
+# Modules of a crate that use each other in a circle, with the reason: the crate, then the modules.
 CIRCLES: dict[tuple[str, ...], str] = {}
 # Bytes in, messages out: these have no socket, no clock, no thread and no file.
 PURE_CRATES = ["protocol", "wire", "measure", "workload"]
-# Who may name a family's protocol: itself, who speaks it, its SQL, and programs of its own.
+# Users of a family's protocol: the family, who speaks it, its SQL, and programs of its own.
 SPEAKERS = re.compile(
     r"crates/(wire/|workload/src/dialect/mysql/|null-server/"
     r"|drive/src/connection/family/mysql/)"
@@ -73,7 +73,7 @@ def test_pure_crates_know_no_socket_clock_or_thread(repository: Repository, crat
 
 
 def test_only_the_seam_names_the_protocol_of_a_family(repository: Repository) -> None:
-    """Another family is then new files, and not edits all over the engine."""
+    """Another family is then new files, not edits all over the engine."""
     assert not [
         f"{name}:{number}"
         for name in repository.named(".rs")
@@ -87,7 +87,7 @@ def test_only_the_seam_names_the_protocol_of_a_family(repository: Repository) ->
 def test_no_modules_of_a_crate_use_each_other_in_a_circle(
     repository: Repository, crate: str
 ) -> None:
-    """Neither files nor the folders that they are in, but those listed."""
+    """Neither files nor their folders, except for those listed."""
     name = crate.removeprefix("loadstone-")
     source = f"benches/{name}/src/" if name == "floor" else f"crates/{name}/src/"
     names = repository.named(".rs", under=source)
@@ -156,7 +156,7 @@ def imported(source: str) -> tuple[str, ...]:
 def test_packages_do_not_import_what_is_not_theirs(
     repository: Repository, package: str, foreign: str, word: str
 ) -> None:
-    """A source that does not have the word at all need not be parsed."""
+    """A source that does not contain the word need not be parsed."""
     assert not [
         (name, module)
         for name in repository.named(".py", under="src/loadstone/")
@@ -168,7 +168,7 @@ def test_packages_do_not_import_what_is_not_theirs(
 
 
 def at_work(tree: ast.AST) -> Iterator[str]:
-    """What a source imports when it runs, also inside a function; not for types alone."""
+    """The imports of a source at run time, also inside functions; without those for types only."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
@@ -179,7 +179,7 @@ def at_work(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_modules_import_each_other_in_a_circle(repository: Repository) -> None:
-    """Also where an import inside a function hides it."""
+    """An import inside a function does not hide it."""
     names = repository.named(".py", under="src/loadstone/")
     modules = {
         re.sub(r"(/__init__)?\.py$", "", name).removeprefix("src/").replace("/", "."): name
@@ -197,7 +197,7 @@ def test_no_modules_import_each_other_in_a_circle(repository: Repository) -> Non
 
 
 def test_the_map_has_the_packages_in_the_order_that_is_enforced(repository: Repository) -> None:
-    """Each may depend on those above it in the map, which are those below it in the contract."""
+    """A package may use those above it in the map, which are those below it in the contract."""
     contracts = tomllib.loads(repository.text("pyproject.toml"))["tool"]["importlinter"]
     (layers,) = (each["layers"] for each in contracts["contracts"] if each["id"] == "layers")
     block = re.search(

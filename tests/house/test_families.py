@@ -1,4 +1,4 @@
-"""What is one family's of servers stands in its own files; others ask `families` for it."""
+"""Code of one family of servers is in its own files; other code asks `families` for it."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ from house.test_directions import imported
 
 SOURCE = "src/loadstone/"
 OWN = ("mysql/", "analyse/mysql/", "diagnosis/rules/mysql/", "observe/mysql/", "sandbox/mysql/")
-"""Where MySQL's family is itself."""
+"""The packages of MySQL's family."""
 
 MAY_KNOW_MYSQL = {
     "analyse/known_settings.py": "enters what is known of its settings",
@@ -39,7 +39,7 @@ MAY_SAY_ITS_WORDS = {
     "cli/options/observe.py": "the option that bears the name of its exporter",
     "config/values.py": "an example of a variable",
     "diagnosis/rules/swapping.py": "what to make smaller; the cause itself is the host's",
-    "diagnosis/unexplained.py": "what to switch on, so that more can be told",
+    "diagnosis/unexplained.py": "what to switch on, so that more can be seen",
     "model/hot_spots.py": "describes a field of result.json as it has always been",
     "runs/source_figures.py": "which commits count, by the names that observing gives them",
     "sandbox/spec.py": "an example of a variable",
@@ -54,12 +54,12 @@ ITS_WORDS = re.compile(
 """Variables, programs and statements that only MySQL's family has."""
 
 LEAST, MOST = 1005, 1999
-"""Between them are nearly all errors of MySQL's servers, and of our figures one."""
+"""Nearly all error numbers of MySQL's servers are in this range, and one of our figures."""
 NO_ERROR = 1024
 
 
 def others(repository: Repository, excepted: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Sources that are neither the family's nor excepted, and what they say."""
+    """Sources that are neither the family's nor excepted, with their texts."""
     for name in repository.named(".py", under=SOURCE):
         inside = name.removeprefix(SOURCE)
         if not inside.startswith((*OWN, *excepted)):
@@ -82,7 +82,7 @@ def knows_mysql(source: str) -> list[str]:
 
 
 def its_words(source: str) -> list[str]:
-    """Texts of a source, but for its comments and descriptions, that have such a word."""
+    """Texts of a source, without comments and docstrings, that contain such a word."""
     tree = ast.parse(source)
     described = {
         id(node.value)

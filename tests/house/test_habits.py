@@ -1,4 +1,4 @@
-"""Around the code: hooks before a commit, forms for who writes to us, what the package says."""
+"""The repository's surroundings: hooks before a commit, issue forms, the package's metadata."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadstone import __version__
 
 HOOKS = ".pre-commit-config.yaml"
 FORMS = ("bug", "diagnosis", "feature")
-# Top-level classifiers of the index's list, as far as they may be ours.
+# Top-level classifiers of the index's list, as far as they could apply here.
 KINDS = {
     "Development Status",
     "Environment",
@@ -57,7 +57,7 @@ def test_each_hook_calls_a_program_that_is_there(repository: Repository) -> None
 
 def test_each_hook_checks_what_make_lint_checks(repository: Repository) -> None:
     lint = repository.text("Makefile").replace("$(BIN)", ".venv/bin")
-    # What only a hook needs: paths that it is given by name, and tests that make test has.
+    # Needed by a hook only: paths given by name, and tests that `make test` has anyway.
     bare = [re.sub(r" --force-exclude| src tests.*", "", entry) for entry in entries(repository)]
     assert [each for each in bare if each not in lint] == [".venv/bin/pytest -q tests/house"]
     named = next(entry for entry in entries(repository) if "mypy" in entry).split()[1:]
@@ -83,7 +83,7 @@ def test_classifiers_are_some_and_in_order(project: dict[str, Any]) -> None:
     classifiers = project["classifiers"]
     assert classifiers == sorted(set(classifiers))
     assert {each.partition(" :: ")[0] for each in classifiers} == KINDS
-    # PEP 639: a licence is said once, as an expression.
+    # PEP 639: the licence is given once, as an expression.
     assert project["license"] == "Apache-2.0"
 
 
@@ -105,7 +105,7 @@ def test_who_made_it_is_said_as_in_the_notice(
 
 
 def test_what_is_released_has_a_home(repository: Repository, project: dict[str, Any]) -> None:
-    """Addresses are nobody's until there is one, which RELEASING.md says, and no release is."""
+    """The project has no address yet; RELEASING.md says so, and nothing is released before."""
     placeholders = [url for url in project["urls"].values() if PLACEHOLDER.match(url)]
     if RELEASED.search(repository.text("CHANGELOG.md")):
         assert placeholders == []

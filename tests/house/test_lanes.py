@@ -1,4 +1,4 @@
-"""A test that everybody waits for is quick, whatever else the machine does."""
+"""A test for everybody has to be quick, judged without what else the machine does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TOO_LONG = pytest.fail.Exception
 
 
 class Machine:
-    """What the kernel would say."""
+    """A simulated kernel."""
 
     def __init__(self) -> None:
         self.seen = Seen(1000.0, 50.0, 400.0, 30.0)
@@ -18,7 +18,8 @@ class Machine:
     def goes_on(
         self, at_s: float, cpu_s: float = 0.0, others_s: float = 0.0, kept_s: float = 0.0
     ) -> None:
-        """So long, in which the test uses a core for a time, and others do, and it is kept."""
+        """Let time pass: the test uses a core for a part of it, others are busy, and it has to
+        wait."""
         more = Seen(at_s, cpu_s, cpu_s + others_s, kept_s)
         self.seen = Seen(*(map(sum, zip(self.seen, more, strict=True))))
 
@@ -36,9 +37,9 @@ def machine() -> Machine:
     [
         {"at_s": LONGEST_S + 0.1},
         {"at_s": LONGEST_S + 0.1, "cpu_s": LONGEST_S + 0.1},
-        # Kept from a core for a while, and too long even without that.
+        # It had to wait for a core, and took too long even without that.
         {"at_s": 8.0, "kept_s": 5.5},
-        # Others slow a core down by half, and no more.
+        # Others slow a core down by half, and not more.
         {"at_s": 5.0, "cpu_s": 2 * LONGEST_S + 0.1, "others_s": 5.0},
     ],
 )

@@ -1,4 +1,4 @@
-"""What `make recipes` ends with: a line for each recipe, and a failure where one failed."""
+"""The end of `make recipes`: a line for each recipe, and a failure if one failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from house.repository import Repository
 
-# In place of the program: what each recipe prints, and how it ends.
+# A stand-in for the program: what each recipe prints, and its exit code.
 PROGRAM = """#!/bin/sh
 if [ "$2" = list ]; then
     echo 'tls                What encryption costs'
@@ -33,7 +33,7 @@ esac
 def called(
     repository: Repository, path: Path, *words: str, **environment: str
 ) -> tuple[int, list[str]]:
-    """Its exit code, and its last lines: the summary."""
+    """The exit code, and the last lines: the summary."""
     program = path / "program"
     program.write_text(PROGRAM)
     program.chmod(0o755)
@@ -48,7 +48,7 @@ def called(
     (kept,) = (path / "out").iterdir()
     summary = (kept / "summary.txt").read_text()
     assert done.stdout.endswith(f"\n== all, in {kept}\n{summary}")
-    # How long it took is told, and is another time each time.
+    # The time taken is printed, and differs from run to run.
     return done.returncode, re.sub(r"\d+ min \d+ s", "TIME", summary).splitlines()
 
 

@@ -10,7 +10,7 @@ from house.repository import Repository
 
 
 def set_up(repository: Repository, stand_ins: dict[str, str], path: Path, *words: str) -> str:
-    """Run tools/setup on a machine where these programs are replaced; it must fail, and say why."""
+    """Run tools/setup with these programs replaced; it must fail with a message."""
     for name, script in stand_ins.items():
         program = path / name
         program.write_text(f"#!/bin/sh\n{script}\n")

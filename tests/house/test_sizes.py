@@ -1,4 +1,4 @@
-"""Small files and functions: giant files are where admired projects lost their shape in the end."""
+"""Files and functions stay small: large projects lose their structure in giant files."""
 
 import ast
 import re
@@ -10,13 +10,13 @@ from house.repository import Repository
 FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 70  # Rust's are counted by clippy's too_many_lines
 
-# To parse all Python takes seconds.
+# Parsing all Python files takes seconds.
 PARTS = 6
 
 # Files that are longer, each with its reason.
 LONG_FILES: dict[str, str] = {}
 
-# Names under which structure goes missing.
+# Names that collect code without a structure.
 SHAPELESS = re.compile(r"(^|/)(utils?|helpers?|common|misc)(/|\.(py|rs)$)")
 
 

@@ -1,4 +1,4 @@
-"""The repository's texts: no machine's own addresses, no link to nowhere, no list out of date."""
+"""The repository's texts: no machine's own addresses, no broken links, no outdated lists."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ PUBLIC_TARGETS = (
     + ["recipes", "faults", "trust", "soak", "nightly", "docs", "dist", "lock", "clean"]
 )  # fmt: skip
 
-# In pieces, so that this file does not hold them either.
+# In pieces, so that this file itself does not contain them.
 REGISTRY_HOSTS = [
     ("pypi", "org"),
     ("pythonhosted", "org"),

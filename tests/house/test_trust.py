@@ -1,4 +1,4 @@
-"""The table of `make trust`: nothing that is broken or left out looks as if it held."""
+"""The table of `make trust`: what is broken or left out never looks like a promise kept."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_it_counts_again(record_property):
 
 @pytest.fixture(scope="module")
 def held(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Held]:
-    """What came of real tests that pass, fail, are skipped, cannot be read, or are not there."""
+    """The outcome of real tests that pass, fail, are skipped, cannot be read, or do not exist."""
     place = tmp_path_factory.mktemp("project")
     (place / "tests").mkdir()
     settings = '[tool.pytest.ini_options]\njunit_family = "xunit1"\n'
@@ -103,7 +103,7 @@ def test_the_table_has_each_promise_its_tests_and_the_sums_of_their_figures(
     first = below.index("3 tests")
     assert below[first : first + 3] == ["3 tests", "1,200 inputs tried", "0 secrets found"]
     assert any("not evaluated" in line and "tests/b.py" in line for line in lines)
-    # Both promises have the same test: it was carried out once.
+    # Both promises have the same test, which ran once.
     assert any("in all" in line and "1,200 inputs tried" in line for line in lines)
     assert lines[-1] == "2 promises: 1 holds, 1 not evaluated, 0 BROKEN"
 
@@ -118,7 +118,7 @@ def test_programs_read_the_same(found: list[Promise]) -> None:
 
 
 def keep(folder: Path, soaked: Soaked, stamp: str = "1", **there: str) -> None:
-    """As a bench keeps what it has measured."""
+    """Store a measurement as a bench does."""
     kept: dict[str, Any] = {
         "conditions": conditions(None) | {"date": f"of {stamp}"} | there,
         "soak": {"title": "Soak", "readings": [asdict(soaked)]},
@@ -163,7 +163,7 @@ def test_a_short_soak_is_told_and_is_not_enough(tmp_path: Path) -> None:
     short = replace(GOOD, minutes=10, faults=GOOD.faults[:10], memory=GOOD.memory[:10])
     account = replace(GOOD.account, seconds=600)
     keep(tmp_path, replace(short, account=account), "2")
-    assert trust.soaked(tmp_path).verdict == HOLDS  # the hour's
+    assert trust.soaked(tmp_path).verdict == HOLDS  # of the hour
     (tmp_path / "1.json").unlink()
     held = trust.soaked(tmp_path)
     assert (held.verdict, held.failed) == (UNKNOWN, 0)
@@ -211,7 +211,7 @@ def test_the_command_line_has_one_option(
 
 
 def test_each_attack_stands_in_the_table() -> None:
-    """A file of tests/trust that no row names would never be run by `make trust`."""
+    """`make trust` would never run a file of tests/trust that no row names."""
     named = {place for _, places in trust.promises_of(trust.PAGE.read_text()) for place in places}
     attacks = {f"tests/trust/{each.name}" for each in (ROOT / "tests/trust").glob("test_*.py")}
     assert attacks and attacks <= named, attacks - named

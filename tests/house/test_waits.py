@@ -1,4 +1,4 @@
-"""A wait that is too long is told by who waits, not by the time that a test may take in all."""
+"""A wait that is too long is reported by its own limit, not by pytest's limit for a whole test."""
 
 from __future__ import annotations
 

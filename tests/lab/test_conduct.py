@@ -1,4 +1,4 @@
-"""Carrying a plan out, on the engine's double."""
+"""Plans that run on the scripted engine."""
 
 from __future__ import annotations
 

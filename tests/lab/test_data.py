@@ -1,4 +1,4 @@
-"""What a run makes of the tables that it finds, on made-up schemas and on a real server."""
+"""How a run treats the tables that it finds, on made-up schemas and on a real server."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def execute(connection: Connection, *statements: str) -> None:
 
 
 def made(connection: Connection, target: Target, rows: int = 5000) -> None:
-    """Table sbtest1 as `prepare` leaves it, with a row less than the list says."""
+    """Table sbtest1 as `prepare` leaves it, with one row less than the list says."""
     listed = line("sbtest1").model_copy(update={"rows": rows})
     schemas.list_tables(connection, target, "shop", [listed])
     execute(connection, CREATE.format("sbtest1"), "CREATE INDEX k_1 ON sbtest1(k)")

@@ -1,4 +1,4 @@
-"""What is said of the generator's host, on made folders in place of /sys and /proc."""
+"""What is reported of the generator's host, on made-up folders in place of /sys and /proc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of this host, carried out by the engine itself."""
+"""Tests of this host, run by the engine itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built: make b
 
 
 class Seen:
-    """All that was told."""
+    """An observer that keeps all that is reported to it."""
 
     def __init__(self) -> None:
         self.threads = 0
@@ -66,7 +66,7 @@ def test_events_seconds_and_latencies_add_up(test: HostTest, events: int) -> Non
     assert sum(thread.busy_ns for thread in end.threads) == pytest.approx(
         end.latency_sum_ns, rel=1e-6
     )
-    # Both threads were at work no longer than the test was long.
+    # Both threads worked no longer than the test lasted.
     assert end.latency_sum_ns <= 2 * end.seconds * 1e9
 
 
@@ -76,7 +76,7 @@ def test_files_are_made_used_and_removed(tmp_path: Path) -> None:
     assert (made.done.events, made.done.bytes_written) == (2, 256 * 1024)
     assert {path.name for path in tmp_path.iterdir()} == {"test_file.0", "test_file.1"}
     _, end = carry_out(HostTestPlan(test=files, stop=HostStop(events=120)))
-    # Ten requests and two fsyncs, ten times over; both files once more at the end.
+    # Ten requests and two fsyncs, ten times; both files once more at the end.
     assert (end.done.reads + end.done.writes, end.done.syncs) == (100, 22)
     assert end.done.reads == 60
     _, removed = carry_out(HostTestPlan(command="cleanup", test=files))

@@ -1,4 +1,4 @@
-"""What is met and for how long, and what the others' statements say: figures in, words out."""
+"""Which conditions hold and for how long, and the other clients' statements: figures to words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A load that somebody wants to end, in each of its phases."""
+"""A load that a user wants to end, in each of its phases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ctrl_c() -> None:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
-    """What happens in a phase, where it is not nothing."""
+    """What happens in each phase, if anything."""
     doing: dict[str, Callable[[], None]] = {}
 
     def phase(name: str, answer: object = None) -> None:

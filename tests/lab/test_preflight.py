@@ -122,7 +122,7 @@ def test_names_are_those_of_the_layout() -> None:
 
 
 class Refusing:
-    """A connection and its cursor in one, to a server that refuses some statements."""
+    """A connection that is its own cursor, to a server that refuses some statements."""
 
     def __init__(self, refused: str) -> None:
         self.refused = refused

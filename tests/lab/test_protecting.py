@@ -1,4 +1,4 @@
-"""A run that is ended, or held back, before it does harm: on the engine's double."""
+"""A run that is ended, or held back, before it does harm: on the scripted engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unreached(target: Target) -> Endpoint:
 
 
 def carried_out(tmp_path: Path, plan: Plan, *conditions: str) -> tuple[Result, list[str], Path]:
-    """A plan with these conditions, all of which the load itself tells."""
+    """Run a plan with these conditions, which the load itself can judge."""
     lab, observer = lab_for(tmp_path, plan)
     asked = Protection(abort_if=tuple(map(condition, conditions)), defaults=False)
     lab = replace(lab, protector=Protector(asked, unreached))
@@ -84,7 +84,7 @@ def test_a_disk_that_nobody_reads_is_told_before_the_load(tmp_path: Path, script
 def test_seconds_in_which_a_load_was_held_back_are_in_no_figure(
     tmp_path: Path, script: Script
 ) -> None:
-    """Seven seconds of the window; of the third to the fifth a part was held back."""
+    """Seven seconds of the window; a part of the third to the fifth was held back."""
     script.tps = lambda users, second: 0 if second in (3, 4) else 5 if second == 5 else 40
     script.latency_ns = lambda users, second: 9_000_000 if second == 5 else 1_000_000
     plan = a_plan(ladder=(4,), duration_s=7.0)

@@ -1,4 +1,4 @@
-"""Who is watched and says nothing: drowned, or gone, or only back later than the load is."""
+"""A source that is watched and silent: overloaded, gone, or back only after the load has ended."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ END_S = 80.0
 
 
 def a_watch(*, holds: str = "") -> Watch:
-    """Of a server, and of a replica: with the default of each."""
+    """A watch on a server, and on a replica, with the default conditions of each."""
     ground = ground_of("db1")
     asked = [(Judge(condition("threads_running>20 for 10s")), True)]
     held = tuple(condition(one) for one in [holds] if one)
@@ -74,7 +74,7 @@ def seen(source: SourceName, at_s: float, **gauges: float) -> Observation:
 
 @dataclass
 class Sampler:
-    """What a sampler of the program does with a source that is gone from one moment to another."""
+    """Behaves as the program's sampler does with a source that fails from one moment to another."""
 
     source: SourceName
     gone_s: float
@@ -140,7 +140,7 @@ def test_nor_does_one_that_the_load_does_not_outlive(outage_s: float) -> None:
 
 @pytest.mark.parametrize("source", [SERVER, REPLICA])
 def test_who_answers_the_load_and_nobody_who_watches_ends_it(source: SourceName) -> None:
-    """After ten seconds of answers, and no sooner."""
+    """After ten seconds with answers, and no sooner."""
     watch = a_watch()
     watch.take_seen([seen(source, 3.2, **{LAG: 0.0, "status.threads_running": 3.0})])
     for second in range(1, 14):
@@ -165,7 +165,7 @@ def test_it_also_ends_one_that_came_back_from_an_outage_only_for_the_load() -> N
 
 
 def test_seconds_in_which_nothing_was_asked_are_no_outage() -> None:
-    """An event each three seconds is answered, and those between are not waited for."""
+    """One event in three seconds is answered, and those between are not waited for."""
     watch = a_watch()
     watch.take_seen([seen(SERVER, 1.0, **{"status.threads_running": 3.0})])
     for second in range(1, 17):

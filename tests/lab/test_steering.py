@@ -1,4 +1,4 @@
-"""A step that somebody changes or ends from outside, on the engine's double."""
+"""A step that is changed or ended from outside, on the scripted engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Steer = Callable[..., tuple[Outcome, Path, Remembers]]
 
 @pytest.fixture
 def steer(tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> Steer:
-    """Carry a plan out with a wish at some users' some second; every record looks for wishes."""
+    """Run a plan with a wish at a second of the step with `users`; each record looks for wishes."""
     monkeypatch.setattr(control, "LOOK_EVERY_S", 0.0)
 
     def carried_out(
@@ -92,7 +92,8 @@ def test_a_stop_ends_the_step_cleanly_and_says_where_it_came_from(steer: Steer) 
 
 
 def test_a_window_ends_before_the_load_is_changed(steer: Steer) -> None:
-    """The row is of 8 users: seconds of 2 users are in no figure of it, and the next is whole."""
+    """The row is for 8 users: seconds with 2 users are in none of its figures, and the next is
+    whole."""
     plan = a_plan(ladder=(8, 16), duration_s=10.0)
     outcome, run, observer = steer(plan, {(8, 5): SetUsers(step=1, users=2)})
     changed, untouched = outcome.result.steps

@@ -1,4 +1,4 @@
-"""A person hears of a statement for administration that is not answered."""
+"""A user is notified of an administrative statement that the server does not answer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_is_not_answered_is_told_once_and_what_is_answered_never(
         connection.asked = (time.monotonic(), "CREATE TABLE\n t")
         deadline = time.monotonic() + 60
         while not told.stalled:
-            assert time.monotonic() < deadline, "nothing was told"
+            assert time.monotonic() < deadline, "nothing was reported"
             time.sleep(0.01)
         time.sleep(0.3)
     (stalled,) = told.stalled

@@ -1,4 +1,4 @@
-"""A lab on the engine's double, and an observer that remembers."""
+"""A lab on the scripted engine, and an observer that records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recorded import SECRET, recorder_for
 
 
 class Remembers:
-    """Everything that it was told."""
+    """An observer that keeps all that is reported to it."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -56,12 +56,12 @@ def lab_for(out: Path, plan: Plan) -> tuple[Lab, Remembers]:
 
 
 def drive(plan: Plan, lab: Lab) -> Outcome:
-    """All steps of a plan's ladder."""
+    """Run all steps of a plan's ladder."""
     return drive_steps(OfPlan(plan, InOrder(steps_of(plan)), lab), lab)
 
 
 def ground_of(host: str) -> Ground:
-    """A server that is somebody's, and says what it is asked."""
+    """A server of a user, as the lab's ground."""
     endpoint = Endpoint(
         target=Target(host=host, user="bench", database="sbtest"),
         credentials=Credentials(password=SecretStr(SECRET)),

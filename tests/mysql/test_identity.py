@@ -18,7 +18,7 @@ MARIADB = Identity(datadir="/d", hostname="h", server_id="1", started_s=100, see
         (MYSQL, {"server_uuid": "u-2"}, "other"),
         (MYSQL, {"started_s": 300}, "restarted"),
         (MYSQL, {"started_s": 200}, "restarted"),
-        # A copy of its data folder, uuid and all, which ran beside it.
+        # A copy of its data folder, with the same uuid, which ran at the same time.
         (MYSQL, {"started_s": 150}, "other"),
         (MARIADB, {}, "same"),
         (MARIADB, {"datadir": "/e"}, "other"),

@@ -1,4 +1,4 @@
-"""The null server, built once and started anew for each test."""
+"""The null server, built once and started for each test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def program() -> Path:
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """For a server that offers TLS, and for clients that look at what it shows."""
+    """Certificates for a server that offers TLS, and for clients that verify them."""
     return make_certificates(tmp_path_factory.mktemp("null_server") / "tls")
 
 

@@ -1,4 +1,4 @@
-"""The engine as the null server's client."""
+"""Runs the engine as the null server's client."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from loadstone.model.records import Connected, End, LatencyNs, Sample
 from null_server.running import Running
 
 PATIENCE_S = 150.0
-"""Ten thousand handshakes take long on a busy machine; what takes longer hangs."""
+"""Seconds to wait: ten thousand handshakes take long on a busy machine; what takes longer hangs."""
 
 
 def tcp_paces() -> bool:
-    """Whether TCP sends by timers of its own (BBR), which wait for a core as threads do.
+    """Whether TCP paces its packets by timers (BBR), which wait for a core as threads do.
 
-    A request then leaves milliseconds after it was written where others want the cores, and the
-    server's stamps begin when it comes.
+    On a busy machine a request then leaves milliseconds after it was written, and the server's
+    stamps start when it arrives.
     """
     chosen = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text()
     return chosen.startswith("bbr")
@@ -30,51 +30,51 @@ def tcp_paces() -> bool:
 
 @dataclass
 class Driven:
-    """What the engine said of a step."""
+    """What the engine reported of a step."""
 
     end: End
     samples: list[Sample] = field(default_factory=list)
     connected: Connected | None = None
     server_waited: float = 0.0
-    """The part of the time in which the server wanted a core and had none."""
+    """The share of the time in which the server needed a core and had none."""
     server_waited_s: float = 0.0
     """The same in seconds."""
 
     @property
     def kept_ns(self) -> float:
-        """How long the machine kept the generator from a core, all in all."""
+        """How long the generator had to wait for a core, in total."""
         delays = [sample.generator.run_delay_us for sample in self.samples]
         return 1e3 * sum(delay or 0 for delay in delays)
 
     @property
     def held_up_s(self) -> float:
-        """How long the machine kept the generator or the server from a core, all in all."""
+        """How long the generator or the server had to wait for a core, in total."""
         return self.kept_ns / 1e9 + self.server_waited_s
 
     def latency(self, tag: str = "service") -> LatencyNs:
-        """Of the whole step, merged from its intervals."""
+        """A latency of the whole step, merged from its intervals."""
         lines = [line for sample in self.samples for line in sample.hlog]
         return engine.merge_hlog(lines)[f"test/{tag}"]
 
     def errors(self) -> Counter[str]:
-        """By number."""
+        """The number of errors by code."""
         counted: Counter[str] = Counter()
         for sample in self.samples:
             counted.update(sample.errors)
         return counted
 
     def total(self, name: str) -> int:
-        """One of the counts, over all intervals."""
+        """One of the counts, summed over all intervals."""
         return sum(int(getattr(sample.counts, name)) for sample in self.samples)
 
 
 def drive(
     server: Running, users: int, seconds: float, *, judged: bool = False, **changes: Any
 ) -> Driven:
-    """Carry out a step of point selects; `changes` are of the plan, `tls` of its target.
+    """Run a step of point selects; `changes` are of the plan, `tls` of its target.
 
-    `judged`: the latencies are held against the server's stamps, so what lies between has to be
-    nothing: by the unix socket where TCP would not send at once.
+    `judged`: the latencies are compared with the server's stamps, so nothing may delay a packet:
+    the step uses the unix socket if TCP would not send at once.
     """
     socket = str(server.socket) if judged and tcp_paces() else None
     target = {

@@ -1,4 +1,4 @@
-"""Whether the engine's quantiles are those of the server's stamps, on a machine maybe busy."""
+"""Decides whether the engine's quantiles match the server's stamps, even on a busy machine."""
 
 from __future__ import annotations
 
@@ -12,46 +12,47 @@ from null_server.driven import Driven
 from null_server.running import Stamp, quantile
 
 TRIES = 5
-"""Steps of which the middle is judged, at most."""
+"""The most steps to run; the middle one is judged."""
 TRIES_MIN = 3
-"""So many that are right are the middle of them all, whatever the others would be."""
+"""With this many right results the median is right, whatever the others would be."""
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 @dataclass(frozen=True)
 class Try:
-    """One quantile of one step: what it was, what the engine said, and whether that counts."""
+    """One quantile of one step: the truth, what the engine said, and whether that counts."""
 
     wanted: float
     truth_ns: int
     said_ns: int
     late_ns: int
-    """By how much the server itself left later than its script wanted, at the same quantile."""
+    """How much later than its script the server itself answered, at the same quantile."""
     held_ns: int
-    """How long the generator kept answers and events to itself, at its own 99th percentile."""
+    """How long the generator delayed answers and events itself, at its own 99th percentile."""
     waited: float
-    """The part of the time in which the generator wanted a core and had none."""
+    """The share of the time in which the generator needed a core and had none."""
     owed: float
-    """The same of the server, which stamps a request when it reads it."""
+    """The same for the server, which stamps a request when it reads it."""
     held_up_ns: float = 0.0
-    """How long both waited for a core, by event: every event is off by that if all wait alike."""
+    """The time that both waited for a core, per event."""
 
     @property
     def off_ns(self) -> int:
-        """By how much the engine said more than the server."""
+        """How much more the engine said than the server."""
         return self.said_ns - self.truth_ns
 
     @property
     def allowed_ns(self) -> float:
-        """Two percent, or 50 µs where that is less than a machine can hold."""
+        """Two percent, or 50 µs if two percent are less than a machine can measure."""
         return max(0.02 * self.truth_ns, 50_000)
 
     @property
     def counts(self) -> bool:
-        """Whether both ends had the processor when they wanted it.
+        """Whether both ends had a core when they needed one.
 
-        The generator cannot see an answer that comes while it waits for a core. About so many
-        answers are off as it waits of the time; to move a quantile takes those that lie beyond it.
+        The generator cannot see an answer that arrives while it waits for a core. The share of
+        answers that are wrong is about the share of time that it waits; a quantile moves only if
+        that is more than what lies beyond the quantile.
         """
         starved = max(self.waited, self.owed) > (1 - self.wanted) / 2
         delays = self.late_ns, self.held_ns, self.held_up_ns
@@ -59,10 +60,10 @@ class Try:
 
 
 def verdict(tries: Sequence[Try]) -> bool | None:
-    """Whether the engine is right in the middle of the tries; `None`: the machine hides it.
+    """Whether the median try is right; `None` if the machine was too busy to tell.
 
-    To be right needs no excuse. To be wrong, most of the tries must count: what other processes do
-    to a step only ever adds, and an engine that is off is so on an idle machine too.
+    A right result needs no excuse. For a wrong one most of the tries must count: what other
+    processes do to a step only ever adds, and a wrong engine is wrong on an idle machine too.
     """
     if right(tries):
         return True
@@ -71,18 +72,18 @@ def verdict(tries: Sequence[Try]) -> bool | None:
 
 
 def right(tries: Sequence[Try]) -> bool:
-    """Whether the median of what they are off is allowed."""
+    """Whether the median deviation is allowed."""
     off = median(each.off_ns for each in tries)
     return abs(off) <= median(each.allowed_ns for each in tries)
 
 
 def settled(tries: Sequence[Try]) -> bool:
-    """Whether further tries could not make it wrong any more."""
+    """Whether more tries could not make it wrong any more."""
     return sum(abs(each.off_ns) <= each.allowed_ns for each in tries) >= TRIES_MIN
 
 
 def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
-    """Each quantile by the stamps, and by the engine."""
+    """A try of each quantile, by the stamps and by the engine."""
     took = [stamp.took_ns for stamp in stamps]
     late = [stamp.sent_ns - stamp.due_ns for stamp in stamps]
     held = max(driven.latency(tag).p99 or 0 for tag in ("held", "dispatch"))
@@ -103,7 +104,7 @@ def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
 
 
 def part_without_a_core(driven: Driven) -> float:
-    """Of the step; all of it where the kernel does not say."""
+    """The share of the step without a core; 1 if the kernel does not report it."""
     delays = [sample.generator.run_delay_us for sample in driven.samples]
     told = [delay for delay in delays if delay is not None]
     wall = sum(sample.generator.wall_us for sample in driven.samples)
@@ -111,9 +112,9 @@ def part_without_a_core(driven: Driven) -> float:
 
 
 def judge(step: Callable[[int], tuple[Driven, Sequence[Stamp]]], *names: str) -> None:
-    """Judge these quantiles in the middle of some tries; skip the test where too few of them count.
+    """Judge these quantiles by the median of some tries; skip the test if too few of them count.
 
-    `step` carries out the try of that number, and gives what the engine said and the truth.
+    `step` runs the try of that number, and returns what the engine said and the truth.
     """
     tries: dict[str, list[Try]] = {name: [] for name in names}
     for number in range(TRIES):
@@ -132,9 +133,9 @@ def judge(step: Callable[[int], tuple[Driven, Sequence[Stamp]]], *names: str) ->
 
 
 def seen_once(driven: Driven, stamps: Sequence[Stamp]) -> None:
-    """A stall holds one answer of each connection up, and the latency says for how long.
+    """Check that a stall delays one answer of each connection, and that the latency shows how long.
 
-    By the server's stamps: how long else a machine keeps answers waiting is its own matter.
+    The server's stamps are the truth: other delays are the machine's affair.
     """
     assert driven.connected is not None
     users = driven.connected.users
@@ -147,5 +148,5 @@ def seen_once(driven: Driven, stamps: Sequence[Stamp]) -> None:
     assert longest[users] < longest[users - 1] / 2
     seen = driven.latency().max
     assert seen is not None
-    # The client sees an answer behind the server's stamp, and when it has a core.
+    # The client sees an answer later than the server's stamp, and once it has a core.
     assert 0.98 * longest[0] <= seen <= 1.02 * longest[0] + driven.kept_ns

@@ -1,4 +1,4 @@
-"""A null server that runs, what it says of itself, and the log of stamps that it leaves."""
+"""A running null server: its address, its status, and the log of stamps that it writes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stamp:
 
     @property
     def took_ns(self) -> int:
-        """From the command's first byte to the answer's last."""
+        """From the first byte of the command to the last of the answer."""
         return self.sent_ns - self.received_ns
 
 
@@ -44,7 +44,7 @@ class Running:
     log: Path
 
     def connect(self, *, by_socket: bool = False, **more: Any) -> Session:
-        """A session, in clear where nothing else is said; the caller closes it."""
+        """A session, unencrypted unless the options say otherwise; the caller closes it."""
         place = {"unix_socket": str(self.socket)} if by_socket else {"port": self.port}
         in_clear = "ssl_ca" not in more
         return pymysql.connect(
@@ -52,13 +52,13 @@ class Running:
         )
 
     def ask(self, statement: str) -> list[tuple[Any, ...]]:
-        """The rows of one statement, by a session of its own."""
+        """The rows of one statement, in a session of its own."""
         with self.connect() as session, session.cursor() as cursor:
             cursor.execute(statement)
             return list(cursor.fetchall())
 
     def status(self) -> dict[str, int]:
-        """Its counters; they balance, or the test fails."""
+        """The server's counters; the test fails if they do not balance."""
         status = {str(name): int(value) for name, value in self.ask("SHOW NULL STATUS")}
         load = status["executes"] + status["queries"]
         parts = ("answered", "errors", "dropped_answers", "owed")
@@ -66,7 +66,7 @@ class Running:
         return status
 
     def end(self) -> int:
-        """Ends it as a user does, and says with what code it ended."""
+        """End it as a user does; returns its exit code."""
         if self.process.poll() is None:
             self.process.terminate()
         if self.process.stdout is not None:
@@ -74,7 +74,7 @@ class Running:
         return self.process.wait(20)
 
     def stamps(self, *kinds: str) -> list[Stamp]:
-        """The log, after the end: of some kinds, or of all."""
+        """The log after the server's end, of some kinds of answers or of all."""
         assert self.end() == 0
         with self.log.open(newline="") as lines:
             every = [
@@ -110,6 +110,6 @@ def serve(
 
 
 def quantile(values: Sequence[int], wanted: float) -> int:
-    """The smallest value that so many of all do not pass, as HdrHistogram counts."""
+    """The smallest value that this share of all values does not exceed, as HdrHistogram counts."""
     ordered = sorted(values)
     return ordered[max(math.ceil(wanted * len(ordered)), 1) - 1]

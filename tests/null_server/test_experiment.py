@@ -17,7 +17,7 @@ from null_server.running import Running
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 MUCH = 0.01
-"""Of the time: where a core was waited for less, most units have no reason to be left out."""
+"""A share of the time: if a core was missing for less, most units must count."""
 
 HEAD = """\
 duration = "500ms"
@@ -34,14 +34,14 @@ table_size = 100
 
 
 def taking(ms: int) -> dict[str, Any]:
-    """Answers after so long, give or take a fifth: users part, and a busy machine hides nothing."""
+    """Answers after this time, plus or minus a fifth, so that users do not stay in step."""
     return {"service": {"kind": "uniform", "from_us": 800 * ms, "to_us": 1200 * ms}}
 
 
 def told(
     servers: tuple[Running, Running], level: float, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> tuple[str, float, str | None]:
-    """The verdict, the effect by what the servers answered, and why units are in no verdict.
+    """The verdict, the effect by the servers' own counts, and why units are left out.
 
     `level` is the chance of a false verdict.
     """
@@ -82,7 +82,7 @@ def test_a_server_whose_answers_take_a_fifth_longer_is_slower(
     watch = Stopwatch(*(server.process.pid for server in servers))
     said, truth, left_out = told(servers, 0.05, tmp_path, capsys)
     kept = watch.kept_s / watch.passed_s
-    # A sixth, by what the servers answered; those steps have less that were kept from a core.
+    # A sixth, by the servers' own counts; steps that had to wait for a core have done less.
     assert -0.2 - kept < truth < -0.1 + kept
     if left_out and said.startswith("not enough evidence") and kept > MUCH:
         pytest.skip(f"not evaluated, {kept:.0%} of the time without a core: {left_out}")

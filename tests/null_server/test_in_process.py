@@ -1,4 +1,4 @@
-"""The null server on a thread of the engine's, as `loadstone.engine` gives it."""
+"""The null server on a thread of this process, as `loadstone.engine` offers it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_it_counts_and_begins_anew(server: engine.NullServer) -> None:
 
 def test_another_script_is_taken_while_it_runs(server: engine.NullServer) -> None:
     server.set_script('{"errors": [{"errno": 1205, "message": "waited", "every": 1}]}')
-    server.stats()  # the script has come before the question
+    server.stats()  # the script is applied before the question
     with pytest.raises(pymysql.err.OperationalError, match="waited"):
         ask(server, POINT)
     assert server.stop().errors == 1
@@ -75,7 +75,7 @@ def test_a_server_that_was_stopped_says_so(server: engine.NullServer) -> None:
 
 
 def test_a_server_that_is_forgotten_is_gone(tmp_path: Path) -> None:
-    # By its socket: another program may have its port at once.
+    # By its socket: another program may get its port at once.
     place = tmp_path / "null.sock"
     server = engine.null_server(NullServerSettings(socket=place))
     with socket.socket(socket.AF_UNIX) as before:

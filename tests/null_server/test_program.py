@@ -1,4 +1,4 @@
-"""The program: its command line, its end, and the forms of its log."""
+"""The program: its command line, its end, and the formats of its log."""
 
 from __future__ import annotations
 
@@ -99,6 +99,6 @@ def _runs(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    # A process whose parent has not taken note of its end yet runs no more.
+    # A process that has ended but was not waited for is not running any more.
     stat = Path(f"/proc/{process}/stat")
     return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"

@@ -1,4 +1,4 @@
-"""The server as PyMySQL, and Loadstone's own look at a target, see it."""
+"""The server as PyMySQL sees it, and as Loadstone's own check of a target does."""
 
 from __future__ import annotations
 

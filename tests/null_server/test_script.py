@@ -1,4 +1,4 @@
-"""Scripts, by the server's own stamps and by a client that waits."""
+"""Scripts, judged by the server's own stamps and by a client that waits."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_answers_leave_tens_of_microseconds_after_they_are_due(start: Starter) -
     assert {stamp.due_ns - stamp.received_ns for stamp in stamps} == {700_000}
     late = [stamp.sent_ns - stamp.due_ns for stamp in stamps]
     assert min(late) >= 0
-    # Every second answer at least, unless the server stood in line for a core: that may have been
-    # at any of them. A timer that counts in milliseconds would be late by 300 µs each time.
+    # At least every second answer, unless the server waited for a core, which may affect any of
+    # them. A timer of milliseconds would be late by 300 µs each time.
     assert quantile(late, 0.5) < 100_000 + 2e9 * kept_s / ANSWERS, sorted(late)[::30]
     assert quantile(late, 0.1) < 100_000, sorted(late)[::30]
 
@@ -57,7 +57,7 @@ def test_a_stall_holds_back_everything(start: Starter) -> None:
         server.ask("SELECT 1")  # a login too
         waited = time.monotonic() - before
         cursor.execute(POINT)
-    # Nine tenths of a second, if nobody kept us asleep for longer.
+    # Nine tenths of a second, unless this process slept longer.
     assert waited > 0.3
     first, last = server.stamps("query")
     assert last.received_ns - first.received_ns > 1.19e9 and last.took_ns < 0.5e9

@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the program may hav
 
 MANY, FEWEST = 10_000, 2000
 MANY_ENCRYPTED = MANY if os.environ.get("LOADSTONE_NIGHTLY") == "1" else 3000
-"""A handshake costs a core a millisecond and more: `make nightly` has as many as without."""
-# What a process has open besides.
+"""A handshake takes a core a millisecond and more: only `make nightly` has as many with TLS."""
+# Files that a process has open in addition.
 OTHERS = 300
 
 
@@ -58,6 +58,6 @@ def test_thousands_of_users_see_no_error(
 
 
 def memory(process: int) -> int:
-    """The most that a process had resident, in bytes: VmHWM of proc_pid_status(5)."""
+    """The largest resident size of a process, in bytes: VmHWM of proc_pid_status(5)."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))

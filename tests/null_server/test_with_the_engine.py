@@ -1,4 +1,4 @@
-"""What the engine reports against what the server did. The server's stamps are the truth."""
+"""What the engine reports compared with what the server did; the server's stamps are the truth."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
 def test_quantiles_are_those_of_the_stamps(start: Starter, service: dict[str, Any]) -> None:
     def step(seed: int) -> tuple[Driven, Sequence[Stamp]]:
         server = start({"seed": seed, "service": service})
-        # A constant service answers all at once: few users, so that none waits for the rest.
+        # With a constant service time all answers come at once: few users, so that none waits for
+        # others.
         driven = drive(server, users=6, seconds=1.5, judged=True)
         assert driven.end.reason == "finished"
         assert driven.end.tally.succeeded == server.status()["answered"]
@@ -84,7 +85,7 @@ def test_errors_are_counted_one_by_one(start: Starter) -> None:
     status, errors = server.status(), driven.errors()
     assert errors["1213"] == status["executes"] // 100 > 0
     assert errors.total() == status["errors"]
-    # Drawn for each that is no deadlock: six standard deviations.
+    # Drawn for each answer that is no deadlock: six standard deviations.
     wanted = status["executes"] * 0.99 * 0.01
     assert errors["1205"] == pytest.approx(wanted, abs=6 * wanted**0.5)
     assert driven.end.tally.succeeded == status["answered"]
@@ -98,7 +99,7 @@ def test_dropped_connections_are_opened_again(start: Starter) -> None:
     status = server.status()
     assert driven.end.reason == "finished"
     assert status["dropped"] > 8
-    # One more connection asks for the status; each user may have come back when the end was told.
+    # The status takes one more connection; each user may have reconnected as the step ended.
     assert 0 <= status["connections"] - (8 + driven.total("reconnects") + 1) <= 8
     assert driven.end.tally.succeeded == status["answered"]
 

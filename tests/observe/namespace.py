@@ -1,4 +1,4 @@
-"""A network namespace of its own: another host, as far as its interfaces go."""
+"""A network namespace that acts as another host, as far as its interfaces go."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from loadstone.sandbox import Sandbox, SandboxError, find_sandbox, find_server
 from loadstone.sandbox.network import Namespace, make_namespace, remove_namespace
 
-# Other processes' tests make hosts as well: each process has addresses of its own.
+# Other processes' tests create hosts as well: each process has addresses of its own.
 _NET = f"10.254.{os.getpid() >> 6 & 255}"
 _FIRST = (os.getpid() & 63) * 4
 HERE, THERE = f"{_NET}.{_FIRST + 1}", f"{_NET}.{_FIRST + 2}"
@@ -33,7 +33,7 @@ PORT = 4711
 
 @contextmanager
 def another_host() -> Iterator[Namespace]:
-    """Make it; skips where the machine does not let us."""
+    """Create the host; skips if the machine does not allow it."""
     try:
         made = make_namespace((HERE, THERE))
     except SandboxError as error:
@@ -46,7 +46,7 @@ def another_host() -> Iterator[Namespace]:
 
 @contextmanager
 def cut(line: Namespace) -> Iterator[None]:
-    """Nothing gets through, and nobody is told."""
+    """Drop all packets, without an error to either side."""
     _set(line, "down")
     try:
         yield
@@ -60,7 +60,7 @@ def _set(line: Namespace, state: str) -> None:
 
 
 def receive(line: Namespace, size: int) -> None:
-    """Send so many bytes to a program over there."""
+    """Send this many bytes to a program in the namespace."""
     script = RECEIVE.format(there=THERE, port=PORT)
     with subprocess.Popen(
         [*line.launcher, sys.executable, "-c", script], stdout=subprocess.PIPE
@@ -76,7 +76,7 @@ def receive(line: Namespace, size: int) -> None:
 def a_server_in(
     namespace: Namespace, server: str, state: Path
 ) -> Iterator[tuple[Sandbox, dict[str, str]]]:
-    """A sandbox that was started over there, and the server's variables."""
+    """A sandbox that was started in the namespace, and the server's variables."""
     try:
         find_server(server)
     except SandboxError as error:
@@ -93,7 +93,8 @@ def a_server_in(
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(state))
-        # Ended here: a server that a test starts again is a child of ours, and ours to reap.
+        # Ended here: a server that a test restarts is a child of this process, which has to reap
+        # it.
         with find_sandbox(name) as sandbox:
             with sandbox.connect() as connection, connection.cursor() as cursor:
                 cursor.execute("SHOW GLOBAL VARIABLES")

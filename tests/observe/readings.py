@@ -1,4 +1,4 @@
-"""When a run's sources were read, seen from outside, and how long we waited for a core."""
+"""When a run's sources were read, as seen from outside, and how long this process lacked a core."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class Seen:
     role: str
     began_s: float
     at_s: float
-    """What it says of itself."""
+    """The time that the reading itself reports."""
     ended_s: float
     kept_s: float
-    """How long threads of ours were kept from a core since this source was read before."""
+    """How long this process's threads waited for a core since the last reading of this source."""
 
 
 @dataclass
 class Readings:
-    """All of a run, in the order in which they ended."""
+    """All readings of a run, in the order in which they ended."""
 
     seen: list[Seen] = field(default_factory=list)
     _waited: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def of(self, role: str) -> list[Seen]:
-        """Those of one source."""
+        """The readings of one source."""
         return [one for one in self.seen if one.role == role]
 
     def watch(self, patch: pytest.MonkeyPatch, kind: type[ServerSource | LocalHost]) -> None:
-        """Look when sources of that kind are read."""
+        """Record when sources of this kind are read."""
         read = kind.read
 
         def watched(source: Any) -> Reading:
@@ -57,7 +57,7 @@ class Readings:
 
 @contextmanager
 def watched() -> Iterator[Readings]:
-    """What servers and this host are asked meanwhile."""
+    """Record the readings of servers and of this host during the block."""
     readings = Readings()
     with pytest.MonkeyPatch.context() as patch:
         for source in (ServerSource, LocalHost):

@@ -1,4 +1,4 @@
-"""Groups of both versions, in the layouts that are met: a plain host, a container, side by side."""
+"""Control groups of both versions, in usual layouts: a plain host, a container, both at once."""
 
 import pytest
 from hypothesis import given

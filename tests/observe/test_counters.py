@@ -1,4 +1,4 @@
-"""The table of names: what each server calls a counter, and that nothing is made up."""
+"""The table of names: what each server calls a counter; nothing is invented."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from loadstone.observe.mysql.server import derived
 
 
 def told(**raw: float) -> Reading:
-    """What a source said, names with dots for double underscores."""
+    """The reading of a source after renaming; double underscores in names stand for dots."""
     gauges = {name.replace("__", "."): value for name, value in raw.items()}
     return canonical(Reading(at_s=1.0, gauges=gauges))
 

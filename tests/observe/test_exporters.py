@@ -1,4 +1,4 @@
-"""Real exporters beside our own sources, and exporters that are none."""
+"""Real exporters compared with our own sources, and servers that are no exporters."""
 
 import http.server
 import math
@@ -20,7 +20,7 @@ from loadstone.observe.scrape import Exporter
 from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
 from loadstone.sandbox import Sandbox
-from observe.beside import (
+from observe.other_tools import (
     SERVER,
     SERVER_HOST,
     agree,
@@ -37,7 +37,7 @@ from ports import free_port
 
 @contextmanager
 def exporter(name: str, *options: str, **variables: str) -> Iterator[str]:
-    """One of Debian's, on loopback; its URL."""
+    """Starts one of Debian's exporters on loopback; returns its URL."""
     port = free_port()
     command = [program(name), f"--web.listen-address=127.0.0.1:{port}", *options]
     with ended(
@@ -57,7 +57,7 @@ def test_a_node_exporter_has_the_names_of_proc_and_their_values(node: str) -> No
     theirs, ours = NodeExporter(SERVER_HOST, node), LocalHost(SERVER_HOST)
     theirs.read()
     before, exported, after = ours.read(), theirs.read(), ours.read()
-    # Debian 12's gets its interfaces over netlink, and leaves loopback out.
+    # Debian 12's reads its interfaces over netlink, and leaves loopback out.
     missing = {name for name in before.counters if not name.startswith("nic.lo.")}
     missing -= exported.counters.keys()
     assert not missing, sorted(missing)
@@ -65,7 +65,7 @@ def test_a_node_exporter_has_the_names_of_proc_and_their_values(node: str) -> No
     outside = {
         name: (before.counters[name], value, after.counters[name])
         for name, value in exported.counters.items()
-        # The kernel's own figures of idle time go back now and then.
+        # The kernel's own idle times sometimes decrease.
         if "idle" not in name and "iowait" not in name
         if not before.counters[name] - 0.011 <= value <= after.counters[name] + 0.011
     }
@@ -149,7 +149,7 @@ def mysqld_exporter(sandbox: Sandbox) -> Iterator[str]:
 
 
 def status(sandbox: Sandbox) -> dict[str, float]:
-    """SHOW GLOBAL STATUS, what of it is a number."""
+    """The numeric part of SHOW GLOBAL STATUS."""
     with sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SHOW GLOBAL STATUS")
         found = {}
@@ -181,7 +181,7 @@ def test_a_mysqld_exporter_has_the_servers_own_names_and_values(sandbox: Sandbox
         source.close()
     exported = reading.gauges
     missing = before.keys() - exported.keys() - {"status.innodb_buffer_pool_pages_total"}
-    # MySQL 9 counts uses of options under names that are none for Prometheus.
+    # MySQL 9 counts uses of options under names that Prometheus does not allow.
     missing = {name for name in missing if ":" not in name}
     assert not missing, sorted(missing)
     wrong = {
@@ -189,7 +189,7 @@ def test_a_mysqld_exporter_has_the_servers_own_names_and_values(sandbox: Sandbox
         for name in before.keys() & exported.keys() & after.keys()
         if before[name] <= after[name] and not before[name] <= exported[name] <= after[name]
     }
-    # What goes up and down with who is connected at the moment.
+    # Values that go up and down with the current connections.
     moving = ("threads_", "memory_used", "open_", "innodb_buffer_pool_pages_")
     assert not {
         k: v for k, v in wrong.items() if not k.startswith(tuple(f"status.{m}" for m in moving))
@@ -206,7 +206,7 @@ def test_a_mysqld_exporter_counts_what_was_done(sandbox: Sandbox) -> None:
         source.close()
     names = {"com_commit", "com_insert", "com_begin", "handler_write", "innodb_rows_inserted"}
     for name in names:
-        if f"status.{name}" not in shown_after:  # MariaDB has given up counting rows here
+        if f"status.{name}" not in shown_after:  # MariaDB no longer counts rows here
             assert f"status.{name}" not in after
             continue
         theirs = after[f"status.{name}"] - before[f"status.{name}"]
@@ -282,13 +282,13 @@ Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
 
 @contextmanager
 def answering(answer: Answer) -> Iterator[str]:
-    """Somebody who is no exporter; the URL."""
+    """Starts a server that is no exporter; returns its URL."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             try:
                 answer(self)
-            except OSError:  # who asked has gone
+            except OSError:  # the client has gone
                 self.close_connection = True
 
         def log_message(self, format: str, *args: object) -> None:

@@ -18,11 +18,11 @@ import pytest
 
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.local import LocalHost
-from observe.beside import SERVER_HOST, as_root, between, ended, environment, program, writing
+from observe.other_tools import SERVER_HOST, as_root, between, ended, environment, program, writing
 
 WINDOW_S = 3
 BUSY = [sys.executable, "-c", "while True: sum(range(10000)); open('/proc/stat').read()"]
-# A third of a core in small portions: the same in any second, whoever else is at work.
+# A third of a core in small portions: the same in any second, however busy the machine is.
 STEADY = """
 import time
 due = time.monotonic()
@@ -54,7 +54,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 @contextmanager
 def busy_process() -> Iterator[subprocess.Popen[bytes]]:
-    """Computes, and calls the kernel, on one core."""
+    """A process that computes and makes system calls, on one core."""
     with ended(subprocess.Popen(BUSY)) as process:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(process.pid, {cores[-1]})
@@ -62,7 +62,7 @@ def busy_process() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def psutils() -> dict[str, float]:
-    """What psutil has, under our names."""
+    """psutil's values, under our names."""
     found: dict[str, float] = {}
     modes = {"user": "user_s", "nice": "nice_s", "system": "system_s", "softirq": "softirq_s"}
     for number, core in enumerate(psutil.cpu_times(percpu=True)):
@@ -110,7 +110,7 @@ def test_each_counter_lies_between_two_looks_of_psutil(tmp_path: Path) -> None:
 
 
 def differences_from_iostat(folder: Path, window_s: int) -> dict[str, tuple[float, float]]:
-    """By figure, ours and iostat's, where they are not the same."""
+    """The figures of which ours and iostat's differ, with both values."""
     with local(datadir=folder) as source:
         disk = source.read().facts.get("data_disk")
         if disk is None:
@@ -144,8 +144,8 @@ def differences_from_iostat(folder: Path, window_s: int) -> dict[str, tuple[floa
 
 @pytest.mark.timing
 def test_disk_figures_are_those_of_iostat(tmp_path: Path) -> None:
-    # Our window is the longer one, by a program's start. What others write just then is in ours
-    # alone; a unit or a formula that is wrong is so in every window.
+    # Our window is longer by a program's start. What others write in that time is only in ours; a
+    # wrong unit or formula is wrong in every window.
     found = [differences_from_iostat(tmp_path, WINDOW_S)]
     while found[-1] and len(found) < 3:
         found.append(differences_from_iostat(tmp_path, WINDOW_S))
@@ -177,7 +177,7 @@ def test_a_processs_time_is_that_of_pidstat() -> None:
     both = ours["cpu_user_s"] + ours["cpu_sys_s"]
     assert both > 5
     assert both == pytest.approx(user + system, rel=0.02, abs=2 * ticks)
-    # The kernel divides the sum by whom the clock's interrupts meet, here a few hundred.
+    # The kernel shares the sum by the ticks at which tasks ran, here a few hundred.
     assert ours["cpu_user_s"] == pytest.approx(user, rel=0.05, abs=2 * ticks)
 
 
@@ -192,7 +192,7 @@ def test_a_busy_core_is_the_one_that_works() -> None:
     process_s = between(before, after, "process.cpu_user_s") + between(
         before, after, "process.cpu_sys_s"
     )
-    # A core's time is what the clock's interrupts met, a process's is exact.
+    # A core's time is counted in ticks, a process's is exact.
     assert worked >= process_s * 0.9 > 0
     assert after.gauges["process.cpus_allowed"] == 1
 
@@ -206,7 +206,7 @@ def raw_interfaces() -> dict[str, list[int]]:
 
 
 def send(size: int) -> None:
-    """So many bytes over loopback."""
+    """Send this many bytes over loopback."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def receive() -> None:
@@ -231,7 +231,7 @@ def test_interfaces_are_as_the_kernels_file_has_them() -> None:
         for name, column in (("bytes_in", 0), ("packets_in", 1), ("bytes_out", 8)):
             ours = after.counters[f"nic.{nic}.{name}"] - before.counters[f"nic.{nic}.{name}"]
             theirs = raw_after[nic][column] - first[column]
-            # Ours is the longer time by two reads of the file; lo may be busy with other tests.
+            # Ours is longer by two reads of the file; lo may be busy with other tests.
             assert theirs <= ours <= theirs * 1.02 + 20_000, (nic, name)
     assert after.counters["nic.lo.bytes_out"] - before.counters["nic.lo.bytes_out"] >= 50 << 20
 
@@ -310,7 +310,7 @@ def test_a_process_in_a_namespace_has_its_interfaces() -> None:
 
 @contextmanager
 def limited_to(cores: float, pid: int) -> Iterator[None]:
-    """A group with so many cores' time, for one process."""
+    """Create a control group with a limit of this many cores, for one process."""
     if Path("/sys/fs/cgroup/cgroup.controllers").exists():
         group = Path("/sys/fs/cgroup") / f"loadstone-test-{os.getpid()}"
         limits = {"cpu.max": f"{int(cores * 100_000)} 100000"}
@@ -340,7 +340,7 @@ def limited_to(cores: float, pid: int) -> Iterator[None]:
 def test_a_limit_that_is_set_while_we_look_is_seen_with_what_it_holds_back() -> None:
     with busy_process() as process, local(process.pid) as source:
         assert "cgroup.cpu_cores" not in source.read().gauges
-        # So little that it would have more however many others want this core.
+        # A limit so low that the process could have more however many others need this core.
         with limited_to(0.1, process.pid):
             source.read()
             before = source.read()
@@ -362,7 +362,7 @@ def test_a_reading_costs_little() -> None:
         for _ in range(200):
             source.read()
         cost_s = (time.thread_time() - began) / 200
-    assert cost_s < 0.005  # 1.5 ms are wanted; others are at work here, too
+    assert cost_s < 0.005  # 1.5 ms are requested; others are at work here, too
 
 
 def test_files_are_closed_and_a_reading_opens_them_again() -> None:

@@ -16,7 +16,7 @@ from loadstone.observe import locate
 from loadstone.observe.locate import find_server_process
 from loadstone.runs import safe_open
 from loadstone.sandbox import Sandbox
-from observe.beside import ended, wait_for_port
+from observe.other_tools import ended, wait_for_port
 from pooled import KINDS, Pool
 
 pytestmark = pytest.mark.server
@@ -32,7 +32,7 @@ def sandbox(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
 
 
 def about(sandbox: Sandbox) -> tuple[dict[str, str], float]:
-    """The server's variables and how long it is up."""
+    """The server's variables, and its uptime."""
     with sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SHOW GLOBAL VARIABLES")
         variables = {str(name): str(value) for name, value in cursor.fetchall()}
@@ -85,7 +85,7 @@ def test_a_relative_pid_file_is_in_the_data_folder(sandbox: Sandbox) -> None:
 def test_a_pid_file_that_a_server_chose_to_do_harm_is_no_pid_file(
     sandbox: Sandbox, tmp_path: Path, kind: str
 ) -> None:
-    """It names what never ends, or what somebody else put there, on the host that it claims."""
+    """The pid file names a file that never ends, or that somebody else wrote."""
     variables, uptime_s = about(sandbox)
     file = tmp_path / "pid"
     match kind:
@@ -126,7 +126,7 @@ def test_no_file_is_opened_for_a_server_of_another_host(
 
 
 def within_seconds(asked: Callable[[], int | None]) -> int | None:
-    """What it gives; what waits for ever fails rather than hangs."""
+    """The result, within some seconds: a call that would wait for ever fails instead of hanging."""
     given: list[int | None] = []
     thread = threading.Thread(target=lambda: given.append(asked()), daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Observed runs against real servers: the counters are those of the load, and looking is cheap."""
+"""Observed runs on real servers: the counters are those of the load, and observing is cheap."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from loadstone.servers.connection import Connection
 from observe.readings import Readings, Seen, watched
 from pooled import KINDS, Pool, need
 
-# A recalculation of statistics writes rows of its own, some time after tables have changed.
+# Recalculating statistics writes rows of its own, some time after tables have changed.
 STILL = {"innodb_stats_auto_recalc": "OFF"}
 SCHEMA_ON = {"performance_schema": "ON", **STILL}
 SCHEMA_OFF = {"performance_schema": "OFF", **STILL}
@@ -52,7 +52,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 @dataclass(frozen=True)
 class Ran:
-    """A run of one step, its folder, and what was seen beside it."""
+    """A run of one step, its folder, and what other tools saw at the same time."""
 
     folder: Path
     step: StepResult
@@ -70,7 +70,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 @pytest.fixture(scope="module", params=OBSERVED)
 def server(request: pytest.FixtureRequest, state_of_its_own: None, home: Home) -> Iterator[Sandbox]:
-    """Syncs at each commit, and has no users but ours."""
+    """A server that syncs at each commit, and has only our users."""
     kind, settings = request.param
     with start_sandbox(SandboxSpec(server=need(kind), settings=settings)) as sandbox:
         loadstone(sandbox, home("home"), "prepare --tables 2 --table-size 1000")
@@ -79,7 +79,7 @@ def server(request: pytest.FixtureRequest, state_of_its_own: None, home: Home) -
 
 @pytest.fixture(params=KINDS)
 def shared(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
-    """The pool's, for what settings do not change."""
+    """The pool's server, for what does not depend on settings."""
     with pool.schema(request.param) as sandbox:
         yield sandbox
 
@@ -133,7 +133,7 @@ def traced(server: Sandbox, home: Home) -> Traced:
 
 @pytest.fixture(scope="module")
 def mixed(server: Sandbox, home: Home) -> Ran:
-    """Reads and writes over the socket as text, so few that there are cores left."""
+    """Reads and writes over the socket as text, few enough to leave cores idle."""
     words = "--duration 3s --warmup 0s --concurrency 4 --on-error restart --rate 40 --text"
     return driven(server, home("mixed"), f"run oltp_read_write {words}", over="socket")
 
@@ -152,16 +152,16 @@ def test_commits_and_rows_are_exactly_what_the_generator_did(traced: Traced, mix
         totals, events = step.server.totals, step.tally.succeeded
         assert events > 50
         assert step.failed == 0
-        # An event that was begun anew ends with a ROLLBACK and no COMMIT.
+        # An event that was restarted ends with a ROLLBACK and no COMMIT.
         assert totals["com_commit"] == events
         # One row inserted and one deleted by event; what was rolled back was done too. A table's
         # statistics are a row of mysql.innodb_table_stats and seven of innodb_index_stats (three of
-        # the primary key, four of `k`), which MySQL writes anew when it likes.
+        # the primary key, four of `k`), which MySQL rewrites when it likes.
         assert totals["rows_inserted"] >= events
         beside = 4 * step.restarts + 4 + 8 * 2
         assert totals["rows_inserted"] - events <= beside
-        # MySQL counts what was begun anew as well, where it had changed something before, and a
-        # few transactions of its own.
+        # MySQL counts restarted events as well, if they had changed something before, and a few
+        # transactions of its own.
         again = sum(step.errors.values()) + sum(step.errors_outside.values())
         assert totals["binlog_commits"] - events in range(0, again + 12)
 
@@ -174,7 +174,7 @@ def test_reads_are_counted_by_the_server_as_they_were_sent(read: Ran) -> None:
     assert totals["com_select"] - step.tally.succeeded in range(0, 60), (
         "no more than the statements of the connection that asks"
     )
-    # Beside them there are logins, and what the connection that asks says and is told.
+    # In addition there are logins, and the traffic of the connection that observes.
     asked = len(read.readings.of("server"))
     for name, bytes_of_load, most in (
         ("bytes_received", step.bytes_out, 4_000 * asked),
@@ -182,7 +182,7 @@ def test_reads_are_counted_by_the_server_as_they_were_sent(read: Ran) -> None:
     ):
         beside = totals[name] - bytes_of_load
         assert 0 <= beside <= most, (name, beside, bytes_of_load, asked)
-        # The first interval may have begun long before the load, whose part of it is then small.
+        # The first interval may have started long before the load, whose part of it is then small.
         in_window = step.server.rates[name] * step.server.seconds
         assert 0.25 * bytes_of_load < in_window <= totals[name]
 
@@ -204,13 +204,13 @@ def test_syncs_are_those_that_strace_sees(server: Sandbox, traced: Traced) -> No
 
 
 def _file_of(line: str) -> str:
-    """The name of the file that a line of `strace -y` is about; those resumed are counted once."""
+    """The file of a line of `strace -y`; resumed calls are counted once."""
     found = re.search(r"sync\(\d+<([^>]*)>", line)
     return Path(found[1]).name if found else ""
 
 
 def _strace_of(server: Sandbox, place: Path) -> subprocess.Popen[bytes] | None:
-    """One that traces all of its threads; `None` where that cannot be."""
+    """Start an strace of all of the server's threads; `None` if that is not possible."""
     try:
         strace = subprocess.Popen(
             ["strace", "-f", "-y", "-qq", "-e", "trace=fsync,fdatasync", "-p", str(server.pid)]
@@ -252,7 +252,7 @@ def test_the_host_of_a_sandbox_is_this_machine(traced: Traced) -> None:
 
 @pytest.mark.timing
 def test_looking_takes_little_of_a_core_on_either_side(server: Sandbox, tmp_path: Path) -> None:
-    """A hundredth is wanted; where others use the machine each instruction is dearer."""
+    """The goal is 1 %; on a shared machine each instruction takes longer."""
     before, began = _cpu_s(server), time.monotonic()
     run = driven(server, tmp_path, "watch --duration 3s")
     of_server = (_cpu_s(server) - before) / (time.monotonic() - began)
@@ -262,19 +262,20 @@ def test_looking_takes_little_of_a_core_on_either_side(server: Sandbox, tmp_path
 
 
 def _cpu_s(server: Sandbox) -> float:
-    """Of the server's process until now (proc(5))."""
+    """CPU time of the server's process so far (proc(5))."""
     fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_looking_is_a_few_statements_a_second(server: Sandbox, tmp_path: Path) -> None:
-    """Counted, since a busy machine makes each dearer: the bench `observing` has what they cost."""
+    """Statements are counted: on a busy machine each takes longer; the bench `observing` has their
+    cost."""
     before = _questions(server)
     run = driven(server, tmp_path, "watch --duration 3s")
     asked = _questions(server) - before
     looks = len(run.readings.of("server"))
     assert looks >= 3
-    # With the performance schema a look is six statements; what the server is, is asked once.
+    # With the performance schema a reading is six statements; the server's identity is read once.
     assert asked <= 30 + 6 * looks
 
 
@@ -310,7 +311,7 @@ def test_a_user_without_rights_sees_less_and_is_told_what_is_missing(shared: San
 
 @contextlib.contextmanager
 def user_without_rights(server: Sandbox) -> Iterator[Target]:
-    """It may log in; the password is `plain-words`."""
+    """A user that may log in and nothing else; the password is `plain-words`."""
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("CREATE USER plain@'%' IDENTIFIED BY 'plain-words'")
         try:
@@ -329,7 +330,7 @@ def test_an_observer_that_is_cut_off_costs_no_second_of_load(
         ran = driven(shared, tmp_path, f"run oltp_point_select {words}")
         killing.result()
     step = ran.step
-    # The engine measures so long, whoever asks the server.
+    # The engine measures this long, however long the observer waits for the server.
     assert step.seconds == pytest.approx(6.0, abs=0.5)
     load = polars.read_parquet(ran.folder / "load.parquet")
     assert all(rate > 0 for rate in load["tps"].to_list()[:6])
@@ -338,7 +339,8 @@ def test_an_observer_that_is_cut_off_costs_no_second_of_load(
 
 
 def _kill_those_that_ask(server: Sandbox, users: int) -> None:
-    """Once all users are connected: whoever holds a lock or watches, too, in no schema."""
+    """Once all users are connected, kill the connections of the program itself: those that hold a
+    lock or observe, also those without a schema."""
     deadline = time.monotonic() + 60
     with connect(server.local) as connection, connection.cursor() as cursor:
         while time.monotonic() < deadline:
@@ -388,7 +390,7 @@ def _readings_of(seconds: Sequence[float], readings: Sequence[Seen]) -> list[See
 
 
 def test_a_statement_at_work_is_timed_and_one_that_sleeps_is_not(shared: Sandbox) -> None:
-    # Told in whole seconds: the one that sleeps is ahead by more than one of them.
+    # Reported in whole seconds: the sleeping session is ahead by more than one of them.
     texts = {"SELECT SLEEP(600)": 3, "SELECT BENCHMARK(2000000000, SHA2('a', 256))": 1}
     with contextlib.ExitStack() as stack:
         sessions = [stack.enter_context(shared.connect()) for _ in texts]

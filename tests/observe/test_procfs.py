@@ -1,4 +1,4 @@
-"""Texts of the kernel, written down with the answers that they have, and texts that are hostile."""
+"""The kernel's texts, recorded together with the right answers, and hostile texts."""
 
 import math
 from collections.abc import Callable
@@ -252,7 +252,7 @@ def test_a_processs_input_and_output_and_where_it_may_run() -> None:
 
 @st.composite
 def mangled(draw: st.DrawFn, text: str) -> str:
-    """A text of the kernel with pieces cut out and others put in."""
+    """A text of the kernel with pieces removed and others inserted."""
     for _ in range(draw(st.integers(1, 4))):
         first = draw(st.integers(0, len(text)))
         last = draw(st.integers(first, min(len(text), first + 40)))

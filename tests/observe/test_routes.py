@@ -1,4 +1,4 @@
-"""Which interface carries the traffic, and who listens: the kernel's tables as texts."""
+"""Which interface carries the traffic, and who listens, from the kernel's tables as texts."""
 
 import subprocess
 from ipaddress import ip_address
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from loadstone.observe.listeners import listening_inodes
 from loadstone.observe.routes import FILES, gateway_towards, interface_towards
-from observe.beside import program
+from observe.other_tools import program
 
 ROUTE = """\
 Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT

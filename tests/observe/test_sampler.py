@@ -1,4 +1,4 @@
-"""Samplers: in step with the load, and never in its way."""
+"""Samplers: synchronous with the load, and never in its way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONG_S = 60.0
 
 
 class Counting:
-    """A source whose counter grows by one a reading, and that does what it is told to."""
+    """A source whose counter grows by one a reading, with delays and errors by script."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ def observations(sampling: Sampling) -> list[Observation]:
 
 
 class Clock:
-    """Time that goes on when the test says so."""
+    """A clock that the test moves."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
@@ -60,7 +60,7 @@ class Clock:
 
 
 class Impatient(threading.Condition):
-    """Looks at the clock again and again."""
+    """Reads the clock all the time."""
 
     def wait(self, timeout: float | None = None) -> bool:
         return super().wait(0.001)
@@ -74,7 +74,7 @@ def test_readings_fall_on_whole_seconds_after_the_begin_of_the_load(
     sampling = Sampling([Watched(source)], clock.now)
     sampling.mark()
     sampling.align(100.7)
-    # Each time a moment before it is due, and when it is due; the second one comes late.
+    # Each time shortly before it is due, and when it is due; the second reading is late.
     for number, (early, at) in enumerate([(101.6, 101.7), (102.6, 103.0), (103.6, 103.75)]):
         clock.now = early
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""A host over ssh: a real sshd in a network namespace of its own, and a real server beside it."""
+"""A host over ssh: a real sshd in its own network namespace, with a real server on it."""
 
 import os
 import shutil
@@ -22,8 +22,8 @@ from loadstone.observe.source import SourceError
 from loadstone.observe.source_spec import PlaceError
 from loadstone.observe.ssh import SshHost, texts_of
 from loadstone.sandbox.network import Namespace
-from observe.beside import SERVER_HOST, agree, ended, environment, program, writing
 from observe.namespace import HERE, THERE, a_server_in, another_host, cut, receive
+from observe.other_tools import SERVER_HOST, agree, ended, environment, program, writing
 
 CONFIG = """\
 Port 2222
@@ -39,8 +39,8 @@ UsePAM no
 NOBODY = {"port": "9"}  # /proc shows servers of this side, too: none of them is meant
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nsshd:x:105:65534::/run/sshd:/usr/sbin/nologin\n"
 SHADOW = "root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n"
-# In mounts of its own: sshd wants an account, an unlocked root and a folder in /run. A folder is
-# put over /etc and not a file over a file, as that would go when somebody replaces the one below.
+# In its own mount namespace: sshd wants an account, an unlocked root and a folder in /run. It is
+# /etc that is mounted over, not a file: a file's mount would go when somebody replaces the file.
 START = """
 mount --bind {folder}/etc /etc && mount -t tmpfs none /run && mkdir /run/sshd &&
 exec {sshd} -D -e -f {folder}/config
@@ -174,12 +174,12 @@ def test_the_servers_process_is_found_by_its_pid_file(
             assert reading.facts["process.pid"] == str(sandbox.pid)
             assert reading.counters["process.cpu_user_s"] > 0
             assert reading.gauges["process.threads"] > 1
-        # By the port it is found, too: where the program has its own name, not its loader's.
+        # It is found by its port, too, if the process has the program's name, not its loader's.
         no_file = {**variables, "pid_file": "/none"}
         by_port = str(sandbox.pid) if server == "mariadb" else None
         with source(remote, variables=no_file) as far:
             assert far.read().facts.get("process.pid") == by_port
-        # The server names the file: what is no plain one is not read, and holds nobody up.
+        # The server names the file: a file that is not plain is not read, and blocks nobody.
         os.mkfifo(fifo := state / "fifo")
         with source(remote, variables={**variables, "pid_file": str(fifo)}) as far:
             assert far.read().facts.get("process.pid") == by_port
@@ -189,8 +189,8 @@ def test_the_servers_process_is_found_by_its_pid_file(
             reading = far.read()
             near = LocalHost(SERVER_HOST, sandbox.pid, sandbox.datadir, peer=THERE)
             here = near.read()
-            # What surrounds it is read there as it is read here, the libc of its process included;
-            # the speed of an interface over there is seen there alone.
+            # Its surroundings are read there as here, including the libc of its process; only there
+            # is the speed of an interface known.
             theirs, ours = far.surroundings().known, near.surroundings().known
             near.close()
             assert theirs.pop("nic_speed").endswith("of a virtual interface")
@@ -198,10 +198,10 @@ def test_the_servers_process_is_found_by_its_pid_file(
             assert "libc" in ours
         assert here.facts["traffic_nic"] == remote.namespace.inner
         assert reading.facts.get("data_disk") == here.facts.get("data_disk")
-        # Seen from this side of the namespace, its interfaces are those over there.
+        # Seen from this side of the namespace, its interfaces are those of the other side.
         nics = {name.split(".")[1] for name in here.counters if name.startswith("nic.")}
         assert nics == {"lo", remote.namespace.inner}
-        # Nothing listens on this side; the pid file, the host's name and the uptime tell.
+        # Nothing listens on this side; the pid file, the host's name and the uptime show that.
         uptime_s = time.time() - psutil.Process(sandbox.pid).create_time()
         found = find_server_process(Target(host=THERE, port=sandbox.port), variables, uptime_s)
         assert found is not None

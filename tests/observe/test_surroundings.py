@@ -1,4 +1,5 @@
-"""What surrounds a server: from texts of known machines, and of this one beside other tools."""
+"""A server's surroundings: from texts of known machines, and this machine's compared with other
+tools."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from loadstone.observe.host_environment import (
 )
 from loadstone.observe.latest import Figures
 from loadstone.observe.local import LocalHost, data_device
-from observe.beside import SERVER_HOST
+from observe.other_tools import SERVER_HOST
 
 MAPS = """\
 55d0c000-55d0d000 r--p 00000000 fe:00 11 /usr/sbin/mariadbd
@@ -123,7 +124,7 @@ def test_hostile_texts_give_facts_or_reasons(texts: dict[str, str]) -> None:
 
 
 def wait_for_libc(pid: int) -> None:
-    """A process that was just begun has its program before it has its libraries."""
+    """Wait for a process that was just started: it has its program before it has its libraries."""
     give_up = time.monotonic() + 20
     while "libc" not in Path(f"/proc/{pid}/maps").read_text():
         assert time.monotonic() < give_up

@@ -27,7 +27,7 @@ def filled_of(name: str, *given: str, is_root: bool = True) -> Filled:
 
 
 def answered(filled: Filled, make: Make, seconds: Seconds | None = None) -> list[str]:
-    """What is said `here` of each thing that the field saw, in one line."""
+    """The line `here` for each observation of the field."""
     machine = Machine(is_root=True, cores=64)
     experiment = parse_experiment(filled.text, filled.name, machine).experiment
     steps = [made(planned, make) for planned in schedule(experiment)]
@@ -53,7 +53,7 @@ def made(planned: PlannedStep, make: Make) -> StepResult:
 
 
 def wobble(planned: PlannedStep) -> float:
-    """A tenth of a percent to and fro, so that there is a spread to judge by."""
+    """A tenth of a percent up and down, so that there is a spread to judge by."""
     return 1 + 0.001 * (planned.step.number % 3)
 
 

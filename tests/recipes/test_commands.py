@@ -1,4 +1,4 @@
-"""`recipes list`, `show` and `run` from the command line, on the engine's double."""
+"""`recipes list`, `show` and `run` from the command line, on the scripted engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
     monkeypatch.setattr("loadstone.experiments.servers.described", made_up)
     monkeypatch.setattr("loadstone.experiments.servers.inspect_target", with_tables)
     monkeypatch.setattr("loadstone.experiments.servers.confirm_tables", lambda *_: None)
-    # Nobody loads tables into servers that are not there.
+    # No tables are loaded into servers that do not exist.
     monkeypatch.setattr("loadstone.experiments.hosts.Loads.reload", lambda *_: None)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
@@ -88,7 +88,7 @@ def test_a_recipe_is_carried_out_and_answers(
     (run,) = Path("runs").iterdir()
     assert run.name.startswith("thread-pool-")
     assert exit_code_of(["runs", "show"]) == 0
-    assert capsys.readouterr().out == out, "it is told again"
+    assert capsys.readouterr().out == out, "show prints what run printed"
 
 
 @pytest.mark.parametrize(

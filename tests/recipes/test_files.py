@@ -1,4 +1,4 @@
-"""The recipes themselves: each is an experiment, small enough to be quick, and hangs together."""
+"""The recipes themselves: each is a valid experiment, consistent and short enough."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ URL = "mysql://bench@db1:3306/sbtest"
 
 QUICK_S = 300.0
 AGAIN = 1.5
-"""Units that the generator, steal or a limit spoiled are measured again: half as many at most."""
+"""Units disturbed by the generator, steal or a limit are measured again: at most half as many."""
 LONGEST = "three-databases"
 """Three servers and three workloads take all the time, unless units have to be measured again."""
 
 START_S = 5.0
-"""A start of either server on two cores, with its data copied back, and a margin. The plan's own
-figure, which is told to people, is no more."""
+"""The time to start either server on two cores, with its data copied back, and a margin. The plan's
+own figure, which users see, is not larger."""
 BETWEEN_S = 1.0
-"""Connecting and the counters before and after a step."""
+"""Time for connecting, and for the counters before and after a step."""
 
 
 def experiment_of(filled: Filled) -> Experiment:
@@ -45,7 +45,7 @@ def looked_at(name: str, *given: str, quick: bool) -> Experiment:
 def test_each_recipe_is_an_experiment_in_both_sizes(name: str, quick: bool) -> None:
     asked = looked_at(name, quick=quick)
     assert asked.name == name
-    assert asked.columns, "what answers the question stands beside the rates"
+    assert asked.columns, "the rates alone do not answer the question"
     if not quick:
         assert asked.duration_s >= 60
 
@@ -100,7 +100,7 @@ def test_every_parameter_is_used(name: str) -> None:
     for each in found.parameter.values():
         text += "".join(part for parts in each.choices.values() for part in parts.values())
     used = set(re.findall(r"\$\{(\w+)\}", text))
-    # A choice may be used by what it puts in alone.
+    # A choice may use only what it inserts.
     puts_in = {
         name
         for name, each in found.parameter.items()

@@ -1,4 +1,4 @@
-"""What may be set: values, targets, and what only root can do. One clear line for all else."""
+"""Parameters of recipes: values, targets, what only root can do; one clear line for all else."""
 
 from __future__ import annotations
 

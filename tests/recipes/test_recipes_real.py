@@ -1,4 +1,4 @@
-"""Two recipes as a person runs them, shortened, against real throwaway servers."""
+"""Two recipes as a user runs them, shortened, against real throwaway servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHORT = ("duration=1s", "warmup=0s", "tables=1", "rows=1k", "buffer_pool=64M")
 
 
 def run(name: str, home: Path, *given: str) -> tuple[str, list[dict[str, Any]]]:
-    """What it prints, and the steps of its folder."""
+    """Run a recipe; returns what it prints, and the steps of its folder."""
     need("mariadb")
     words = [word for each in (*SHORT, *given) for word in ("--set", each)]
     done = called("recipes", "run", name, "--quick", *words, folder=home)

@@ -1,4 +1,4 @@
-"""A run of a day: six steps of four hours, a sample a second of load, server and host."""
+"""A run of a day: six steps of four hours, with one sample a second of load, server and host."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ HOSTILE = "<script>alert('mine')</script></script>&\"\u2028"
 
 
 def a_day(path: Path, steps: int = len(LADDER)) -> Path:
-    """The run's folder; its server and its errors are hostile. `steps`: only the first of them."""
+    """Write the run; returns its folder. Its server and errors are hostile. `steps`: only the first
+    ones."""
     run = path / "day-20260101T000000Z"
     run.mkdir(parents=True)
     (run / "journal.jsonl").write_bytes(to_line(_begin(run.name)))
@@ -55,7 +56,7 @@ def a_day(path: Path, steps: int = len(LADDER)) -> Path:
 
 
 def _begin(run_id: str) -> RunBegin:
-    """The only line of its journal: whose tables they are."""
+    """The only line of the journal: it names the run to which the tables belong."""
     return RunBegin(
         unix_s=1_767_225_600.0,
         id=run_id,
@@ -210,7 +211,7 @@ def _observed(
 
 
 def _latencies(chance: np.random.Generator, path: Path, steps: int) -> None:
-    """Some events of each ten seconds; the double's histograms are the values themselves."""
+    """Some events in each ten seconds; the scripted engine's histograms are lists of values."""
     with path.open("w") as log:
         for number in range(1, steps + 1):
             began = (number - 1) * (STEP_S + 1.0)

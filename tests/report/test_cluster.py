@@ -1,4 +1,4 @@
-"""What `loadstone cluster check` says of the nodes."""
+"""The text of `loadstone cluster check`."""
 
 from __future__ import annotations
 

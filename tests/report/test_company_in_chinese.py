@@ -1,4 +1,4 @@
-"""Who else uses a server is said in Chinese as well, whoever it is."""
+"""Who else uses a server is said in Chinese as well, for every kind of client."""
 
 from __future__ import annotations
 

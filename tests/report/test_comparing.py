@@ -1,4 +1,4 @@
-"""What a comparison says, and that names stay text in each of its forms."""
+"""The text of a comparison; names stay text in each of its forms."""
 
 from __future__ import annotations
 

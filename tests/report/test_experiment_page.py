@@ -20,7 +20,7 @@ __all__ = ["undisturbed"]
 
 @pytest.fixture
 def run(script: Script) -> Run:
-    """Server b does a tenth more; each step has its own noise."""
+    """A run in which server b does a tenth more; each step has its own noise."""
     by_server(script, lambda port, step, second: 100 + step % 3 + (10 if port == 3302 else 0))
     assert carried_out(FILE.replace("repeats = 4", "repeats = 8")) == 0
     (path,) = Path("runs").iterdir()

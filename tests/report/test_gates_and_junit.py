@@ -17,8 +17,8 @@ from loadstone.model.message import plain, say
 from loadstone.report.gates import lines, sentence
 from loadstone.report.junit import as_junit
 
-# What the JUnit schema of the Jenkins plugin xUnit (junit-10.xsd) lets each element have:
-# attributes that must be there, those that may, and the elements within it, in any order.
+# What the JUnit schema of the Jenkins plugin xUnit (junit-10.xsd) allows in each element: required
+# attributes, optional ones, and the elements within it, in any order.
 SCHEMA = {
     "testsuites": ("", "name time tests failures errors", "testsuite"),
     "testsuite": (
@@ -34,12 +34,12 @@ SCHEMA = {
 
 
 def check_schema(element: ElementTree.Element) -> None:
-    """Fails where the schema would refuse it."""
+    """Fails if the schema would refuse the element."""
     must, may, within = (set(names.split()) for names in SCHEMA[element.tag])
     assert must <= element.attrib.keys() <= must | may, element.tag
     assert {each.tag for each in element} <= within, element.tag
     if element.tag in ("testsuites", "testsuite", "testcase"):
-        assert not (element.text or "").strip(), "no text beside elements"
+        assert not (element.text or "").strip(), "no text between elements"
     for each in element:
         assert not (each.tail or "").strip()
         check_schema(each)

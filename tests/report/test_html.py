@@ -26,7 +26,7 @@ from scripted_engine import Script
 SECTIONS = ["answer", "ladder", "ceilings", "findings", "steps", "settings", "method"]
 
 STEPS = 2
-"""Enough of a day for what is the same in each step."""
+"""Steps of the day that suffice for what is the same in each step."""
 
 
 class Seen(HTMLParser):
@@ -69,7 +69,7 @@ def run(tmp_path: Path, script: Script) -> Run:
 
 
 def page_of(runs: Path, steps: int) -> str:
-    """Of a day's first steps, which have four hours each."""
+    """The page of a day's first steps, which have four hours each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "loadstone._engine", scripted_engine)
         return as_html(Run(a_day(runs, steps)))
@@ -215,7 +215,7 @@ def test_a_disagreement_of_client_and_server_is_said(day: str) -> None:
         (1.0, 2, "client and server disagree by 100 %"),
         # Events without BEGIN and COMMIT are no commits.
         (1.0, 1, "Client and server agree to within 5 %."),
-        # Its rates are of the seconds in which it was there, the client's of all.
+        # The server's rates are of the seconds in which it was up, the client's of all.
         (0.5, 2, "counters could be read in 2.00 of the window's 4.00 s"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The report in the system's Chromium: charts are drawn, zoom links them, nothing complains."""
+"""The report in the system's Chromium: charts are drawn, zoom is linked, there is no error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATIENCE_MS = 60_000
 """A machine may be busy with other tests; what takes longer hangs."""
 
 STEPS = 2
-"""Zooming one of them leaves the other alone."""
+"""Steps in the report; zooming the charts of one leaves those of the other alone."""
 
 PIXELS = """(place) => {
   const canvas = place.querySelector("canvas");
@@ -40,7 +40,7 @@ PIXELS = """(place) => {
   for (let at = 3; at < drawn.length; at += 4) { if (drawn[at]) { found += 1; } }
   return found;
 }"""
-"""Pixels of a canvas that are not transparent; paths, where a figure is drawn in those."""
+"""The opaque pixels of a canvas; the paths of a figure drawn as SVG."""
 
 ZOOMS = """(group) => Array.from(document.querySelectorAll(".figure"))
   .map((place) => echarts.getInstanceByDom(place))
@@ -73,7 +73,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """Offline; whatever it complains of fails the test."""
+    """An offline page; any error in its console fails the test."""
     context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900})
     found = context.new_page()
     found.set_default_timeout(PATIENCE_MS)
@@ -90,7 +90,7 @@ def test_charts_are_drawn_and_zoom_together_and_nothing_complains(
 ) -> None:
     page.goto(report.as_uri())
     page.locator(".figure[data-drawn]").first.wait_for()
-    # Said, and not judged: it is the machine's business too.
+    # Logged, not judged: it depends on the machine too.
     record_property("opened_ms", round(page.evaluate("performance.now()")))
     figures = page.locator(".figure")
     assert figures.count() == len(unpacked(report.read_text())["figures"])

@@ -1,4 +1,4 @@
-"""The Python API: a run that was opened, its frames and figures."""
+"""The Python API for a run that was opened: its frames and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was proved of a finding is shown with it, in each form of the report."""
+"""The proof of a finding is shown with it, in each form of the report."""
 
 from __future__ import annotations
 

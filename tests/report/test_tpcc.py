@@ -1,4 +1,4 @@
-"""What the text of a run says of TPC-C's transactions."""
+"""The text of a run about TPC-C's transactions."""
 
 from __future__ import annotations
 

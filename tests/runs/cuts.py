@@ -1,4 +1,4 @@
-"""Where a journal may be cut: all over a line of each kind, else where lines begin and end."""
+"""Where to cut a journal: densely in the first line of each kind, sparsely in the others."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 
 _CUTS = 50
-"""Of the first line of its kind."""
+"""The number of cuts in the first line of each kind."""
 
 
 def cuts(journal: bytes) -> Iterator[int]:
-    """How many of its bytes reached the disk, growing."""
+    """Numbers of bytes that reached the disk, in ascending order."""
     seen: set[str] = set()
     begin = 0
     for line in journal.splitlines(keepends=True):

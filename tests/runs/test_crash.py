@@ -102,7 +102,7 @@ def test_the_disk_being_full_is_said_with_its_path(
 
 @contextlib.contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
-    """The kernel takes a file's first bytes, and refuses the others."""
+    """Let the kernel write a file's first bytes, and refuse the rest."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

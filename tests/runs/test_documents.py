@@ -1,4 +1,4 @@
-"""docs/result.md names what there is."""
+"""docs/result.md names all that exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ledger.jsonl: what a generator was told, also of one that was killed while it wrote."""
+"""ledger.jsonl: what a server acknowledged to a generator, also to one killed while it wrote."""
 
 from __future__ import annotations
 

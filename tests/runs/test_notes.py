@@ -1,4 +1,4 @@
-"""Notes keep what they were made from, so that a run can be read in another language later."""
+"""Notes keep their templates and values, so that a run can be read in another language later."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _replayed(run: Path) -> Result:
 
 
 def test_a_note_of_an_earlier_version_is_the_text_that_it_was(tmp_path: Path) -> None:
-    text = "step 1 is measured anew: generator 1 on b was lost"
+    text = "step 1 is repeated: generator 1 on b was lost"
     line = json.dumps({"kind": "note", "at_s": 1.5, "step": None, "text": text}).encode()
     entry = parse(line + b"\n", "here", 0)
     assert isinstance(entry, Note)

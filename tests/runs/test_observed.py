@@ -1,4 +1,4 @@
-"""What sources said: in the journal, in the result, in the Parquet files."""
+"""What sources reported: in the journal, in the result, in the Parquet files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Seen = Observation | SourceState
 
 
 def second(source: SourceName, at: float, gauges: dict[str, float], **deltas: float) -> Observation:
-    """The second that ends `at` seconds after the load's begin."""
+    """The second that ends `at` seconds after the load's start."""
     named = {name.replace("__", "."): value for name, value in deltas.items()}
     return Observation(source=source, from_s=at - 1, to_s=at, deltas=named, gauges=gauges)
 
@@ -41,7 +41,7 @@ def a_run(
     facts: dict[str, dict[str, str]] | None = None,
     plan: Plan | None = None,
 ) -> Path:
-    """One step whose sources said this; with a second of warm-up its window is from 1 to 5 s."""
+    """One step with these reports; after a second of warm-up its window is from 1 to 5 s."""
     plan = plan or a_plan(ladder=(4,))
     recorder = recorder_for(out, plan)
     (step,) = steps_of(plan)

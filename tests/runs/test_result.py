@@ -1,4 +1,4 @@
-"""result.json: what it says, and that its schema says so too."""
+"""result.json: its content, and that its schema describes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real servers: the worker's own that tests share, and a state folder where one is started."""
+"""Real servers: the worker's shared ones, and a state folder for tests that start one."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from pooled import KINDS, Pool, need
 
 @pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest) -> str:
-    """The server's name, where one is installed or fetched."""
+    """The name of each server; skips where it is neither installed nor fetched."""
     return need(str(request.param))
 
 
 @pytest.fixture(scope="session")
 def mariadb() -> str:
-    """For what is the same with each server, and is looked at with the one that starts faster."""
+    """MariaDB, for what is the same with each server: it starts faster."""
     return need("mariadb")
 
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder of sandboxes; at the end nothing may be left in it, nor running from it."""
+    """An empty folder of sandboxes; at the end it must be empty, and no process of it be left."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     folder = tmp_path / "loadstone" / "sandboxes"
     yield folder
@@ -39,7 +39,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def shared(pool: Pool, server: str) -> Sandbox:
-    """A server as it is when nobody sets anything, for tests that only look at it."""
+    """A server with default settings, for tests that only read."""
     return pool.server(server, {})
 
 

@@ -31,7 +31,7 @@ def refused(endpoint: Endpoint) -> TargetError:
 
 @contextmanager
 def a_user(sandbox: Sandbox, definition: str) -> Iterator[None]:
-    """Somebody who is let in for a while."""
+    """An account that exists for the block."""
     with sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE USER {definition}")
     try:
@@ -79,7 +79,7 @@ def test_every_login_method_lets_its_user_in(shared: Sandbox, over: str) -> None
         if account.method == "ed25519":
             pytest.importorskip("nacl", reason="PyMySQL needs PyNaCl for ed25519")
         if account.method == "sha256_password" and over == "socket":
-            continue  # the server wants TLS or its public key there; PyMySQL knows neither
+            continue  # the server needs TLS or its public key there; PyMySQL supports neither
         endpoint = shared.endpoint(over=over).model_copy(
             update={"credentials": Credentials(password=account.password)}
         )
@@ -168,7 +168,7 @@ def test_a_full_server_is_told_apart(shared: Sandbox) -> None:
 
 @contextmanager
 def few_connections(sandbox: Sandbox) -> Iterator[None]:
-    """No more than ten at a time, which this one is of."""
+    """A limit of ten connections, of which this is one."""
     with sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SET GLOBAL max_connections = 10")
         try:
@@ -204,7 +204,7 @@ def test_its_option_file_is_understood_by_ourselves(shared: Sandbox) -> None:
 
 
 def test_temporary_tables_are_in_a_folder_that_no_other_server_clears(shared: Sandbox) -> None:
-    """MariaDB clears its folder of temporary tables when it starts, whoever's they are."""
+    """MariaDB clears its folder of temporary tables at the start, also of other servers'."""
     with shared.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT @@tmpdir")
         ((folder,),) = cursor.fetchall()

@@ -1,4 +1,4 @@
-"""The guard over real schemas: what is listed, found, dropped and left alone."""
+"""The guard on real schemas: what it lists, finds, drops and leaves alone."""
 
 import pytest
 
@@ -21,7 +21,7 @@ HOT = "CREATE TABLE hot_row1 (product INT PRIMARY KEY, stock BIGINT, sold BIGINT
 
 
 def placed(schema: Sandbox) -> tuple[Target, str]:
-    """Where it is, and what it is called."""
+    """The target and the schema of the guarded tables."""
     target = schema.local.target
     assert target.database
     return target, target.database

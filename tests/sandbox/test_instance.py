@@ -80,7 +80,7 @@ def test_a_kernel_that_refuses_leaves_no_group(tmp_path: Path) -> None:
 def test_groups_of_killed_ones_are_cleared(tmp_path: Path) -> None:
     root = version_2(tmp_path, "cpu\n")
     gone, ours = root / "loadstone-a-4194305", root / f"loadstone-b-{os.getpid()}"
-    gone.mkdir()  # above the highest process id there can be
+    gone.mkdir()  # above the largest possible process id
     ours.mkdir()
     make_instance("x", CgroupLimit(cores=1), tmp_path, root)
     assert (gone.exists(), ours.exists()) == (False, True)

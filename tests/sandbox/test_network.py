@@ -1,4 +1,4 @@
-"""A server in a network namespace of its own, and the line that leads there."""
+"""A server in its own network namespace, and the line that leads there."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def line() -> Iterator[Namespace]:
 
 
 def both_ways_s(line: Namespace, size: int) -> tuple[float, float]:
-    """How long so many bytes take to get there, and as many to come back."""
+    """The time in which this many bytes get there, and as many come back."""
     import socket
 
     words = [*line.launcher, sys.executable, "-c", RECEIVE, line.there]
@@ -85,7 +85,7 @@ def both_ways_s(line: Namespace, size: int) -> tuple[float, float]:
 def test_a_rate_holds_in_both_directions(line: Namespace) -> None:
     assert passed(line) == Passed(bytes_sent=0, held_back=0), "nothing is limited yet"
     limit_line(line, FEW)
-    # Above what a queue lets pass at once: 64 KiB.
+    # More than a queue lets pass at once: 64 KiB.
     for took_s in both_ways_s(line, 2_000_000):
         assert took_s > 0.3, "2 MB at 40 Mbit/s take 0.4 s"
     seen = passed(line)
@@ -95,7 +95,7 @@ def test_a_rate_holds_in_both_directions(line: Namespace) -> None:
 
 
 def queues_of(line: Namespace) -> list[str]:
-    """What the kernel says of both ends."""
+    """The queues at both ends, as the kernel shows them."""
     return [
         subprocess.run(
             [*tc, "qdisc", "show", "dev", interface], capture_output=True, text=True, check=True
@@ -120,7 +120,8 @@ def test_what_a_killed_one_left_is_cleared_by_the_next(line: Namespace) -> None:
     ) as child:  # fmt: skip
         assert child.stdout is not None
         left = Path("/run/netns", child.stdout.readline().strip())
-        # While it lives nobody takes it away; later any other test's next one may.
+        # Nobody removes it while its owner lives; later the next test's may be removed by any
+        # other.
         assert left.exists()
         child.kill()
     with namespace():
@@ -144,7 +145,7 @@ def test_a_server_lives_in_there_and_is_reached_by_both_ways(
     server: str, state: Path, line: Namespace
 ) -> None:
     with start_sandbox(SandboxSpec(server=server, namespace=line)) as sandbox:
-        # Not loopback: the password goes to this certificate alone, also where it is sent itself.
+        # Not loopback: the password goes only to this certificate, even if it is sent itself.
         assert sandbox.tcp.target.tls.fingerprint is not None
         for again in (False, True):
             if again:

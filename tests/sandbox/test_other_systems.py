@@ -14,7 +14,7 @@ from loadstone.sandbox.foreign import within
 
 
 def copied(program: Path, root: Path) -> None:
-    """A program of this system with all that it needs, as a system of its own."""
+    """Copy a program of this system with all that it needs, as if into another system."""
     said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     for found in re.findall(r"(/\S+) \(0x", said):
         is_loader = "ld-linux" in found
@@ -27,7 +27,7 @@ def copied(program: Path, root: Path) -> None:
         if Path("/usr/share", name).is_dir():
             shutil.copytree(Path("/usr/share", name), root / "usr/share" / name)
     (root / "lib64").symlink_to("usr/lib64")
-    (root / "sbin").symlink_to("/usr/sbin")  # of this root, not of ours
+    (root / "sbin").symlink_to("/usr/sbin")  # of this root, not of the host's
 
 
 @pytest.mark.server

@@ -31,7 +31,7 @@ def write(primary: Sandbox, row: int) -> None:
 
 
 def acknowledged(primary: Sandbox) -> int:
-    """Transactions that the primary has not told of before the replica had them."""
+    """Transactions that the primary acknowledged only after the replica had received them."""
     status = rows_of(primary, "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_%_yes_tx'")
     return sum(int(str(value)) for _, value in status)
 

@@ -1,4 +1,4 @@
-"""Settings where a server is not alone, or is not the one that it was: nobody's are harmed."""
+"""Settings of a server with other users, or of a replaced server: nobody's settings are harmed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WANTED = {NAME: "200"}
 
 @dataclass(frozen=True)
 class Home:
-    """A person's, where old settings are kept."""
+    """A user's state folder, where the journals of old settings are."""
 
     folder: Path
 
@@ -54,7 +54,7 @@ class Home:
         return called("restore", *words, folder=self.folder, environment=environment, code=code)
 
     def killed_while_set(self, endpoint: Endpoint, wanted: Mapping[str, str] = WANTED) -> None:
-        """As kill -9 leaves it: what the process held is gone, what it wrote down is there."""
+        """Set variables and end as by kill -9: locks are gone, what is on disk remains."""
         lock = SettingsLock.take(endpoint)
         apply(endpoint, wanted, self.settings, lock).close(done=False)
         lock.close()
@@ -71,7 +71,7 @@ def other_home(tmp_path: Path) -> Home:
 
 
 def with_account(server: Sandbox) -> Sandbox:
-    """Somebody who may set variables, with the same password on all servers."""
+    """The server with an account that may set variables, with the same password on all servers."""
     execute(
         server,
         "DROP USER IF EXISTS setter@'%'",
@@ -95,7 +95,7 @@ def another(pool: Pool, server: str) -> Iterator[Sandbox]:
 
 def at(port: int) -> Endpoint:
     target = Target(host="127.0.0.1", port=port, user="setter")
-    # Through a forwarder as well, which is no server that anybody could know.
+    # Through a forwarder as well, which cannot be recognised as a server.
     credentials = Credentials(password=SecretStr(PASSWORD), may_go_in_clear=True)
     return Endpoint(target=target, credentials=credentials)
 
@@ -119,7 +119,7 @@ def test_an_address_that_leads_to_another_server_by_now_restores_nothing_there(
             )
             assert "--yes" in said.stderr
         assert (now(one_server), now(another), len(home.journals)) == (200, 200, 1)
-        # The server itself is found where it is now.
+        # The server itself is found at its new place.
         url = at(one_server.port).target.url
         assert f"would restore: {NAME} = 100 (now 200)" in (
             home.restore("--target", url, "--dry-run").stdout
@@ -135,7 +135,7 @@ def test_with_yes_another_server_is_given_what_the_journal_says_and_nothing_else
     with Between(one_server.port) as between:
         home.killed_while_set(at(between.port))
         (journal,) = home.journals
-        # Cut short: on the server itself whatever differs would be put back as well.
+        # The line was cut: on the server itself any difference would be restored as well.
         *lines, last = journal.read_text().splitlines(keepends=True)
         assert '"new": 200' in last
         journal.write_text("".join(lines))
@@ -194,7 +194,7 @@ def test_what_somebody_has_made_outlive_a_restart_is_told(home: Home) -> None:
 
 
 def restarted(server: Sandbox) -> None:
-    """With an empty option file: MySQL passes over what was persisted where it is to have none."""
+    """Restart with an empty option file: MySQL ignores persisted variables if it has none."""
     empty = server.folder / "empty.cnf"
     empty.touch()
     words = (

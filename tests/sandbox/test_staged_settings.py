@@ -1,4 +1,4 @@
-"""Settings on a real server: as they were, however the run ends."""
+"""Settings of a real server are restored, however the run ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.server
 
 @pytest.fixture(scope="module")
 def shared(pool: Pool, server: str) -> Sandbox:
-    """Only settings are touched, and put back."""
+    """Tests only change settings, and restore them."""
     return pool.server(server)
 
 
@@ -41,9 +41,9 @@ WANTED = {
     "max_connections": "777",
 }
 
-# Each line asks for a run that ends itself as kill -9 would, before or after the n-th thing that
-# it writes to disk or server; what came of it is a line as well. One program, which forks, as its
-# start takes far longer than a run.
+# Each line asks for a run that ends as by kill -9, before or after the n-th thing that it writes to
+# disk or server; the result is a line as well. One program that forks, as its start takes far
+# longer than a run.
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -102,7 +102,7 @@ class Killed:
         return self._program.stdout.readline().split()
 
     def acts(self) -> int:
-        """How much a run does that nobody kills."""
+        """How many writes a run makes that is not killed."""
         what, number = self._told(0, "never")
         assert what == "acts"
         assert self._program.stdout is not None
@@ -110,30 +110,30 @@ class Killed:
         return int(number)
 
     def at(self, moment: int, when: str) -> None:
-        """Kill one before or after its n-th act."""
+        """Kill a run before or after its n-th write."""
         assert self._told(moment, when) == [f"{-signal.SIGKILL:d}"]
 
     def end(self) -> None:
-        """Give back what it holds."""
+        """End the program."""
         self._program.communicate(timeout=60)
 
 
 @pytest.fixture
 def killed(shared: Sandbox, tmp_path: Path) -> Iterator[Killed]:
-    """Their journals are in the test's folder."""
+    """Starts runs whose journals are in the test's folder."""
     made = Killed(shared.endpoint(), tmp_path, few_of(shared))
     yield made
     made.end()
 
 
 def wanted_of(sandbox: Sandbox) -> dict[str, str]:
-    """MySQL clips the maximum instead, so the capacity has to go before it."""
+    """Values to set. MySQL clips the maximum, so the capacity has to be set before it."""
     first = {"innodb_io_capacity": "150"} if sandbox.state.flavour == "mysql" else {}
     return first | WANTED
 
 
 def few_of(sandbox: Sandbox) -> dict[str, str]:
-    """What is noted in ways of its own: a number, a fraction, and what moves another with it."""
+    """Those noted in ways of their own: a number, a fraction, and one that moves another."""
     few = ("sync_binlog", "long_query_time", "innodb_io_capacity", "innodb_io_capacity_max")
     return {name: text for name, text in wanted_of(sandbox).items() if name in few}
 
@@ -217,7 +217,7 @@ def test_they_are_put_back_after_a_kill_at_any_moment(
     acts = killed.acts()
     assert acts >= 3 * len(few_of(shared))
     assert variables(shared) == before
-    # After one and before the next it has only read.
+    # After one write and before the next the run only reads.
     for moment, when in (*((each, "before") for each in range(1, acts + 1)), (acts, "after")):
         killed.at(moment, when)
         restored(tmp_path, shared.endpoint())

@@ -110,19 +110,19 @@ def test_an_owner_killed_while_it_starts_a_server_leaves_nothing_after_the_next_
 
 @pytest.fixture
 def ctrl_c() -> Iterator[None]:
-    """Ctrl-C as in a terminal: where a shell started us in the background, it is ignored."""
+    """Handle Ctrl-C as in a terminal: a process started in the background may ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-# The interrupt may fall between the opening of a file and the `with` that closes it.
+# The interrupt may come between the opening of a file and the `with` that closes it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupted_start_leaves_nothing(
     server: str, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The start goes on for as long as the interrupt may take to come.
+    # The start goes on for the time that the interrupt may take to arrive.
     monkeypatch.setattr(starting, "answers", lambda state: False)
 
     def interrupt() -> None:
@@ -184,7 +184,7 @@ def test_an_unknown_variable_is_told_at_once_in_the_servers_words(server: str, s
 
 @pytest.fixture(scope="module")
 def odd(server: str, state_of_its_own: None) -> Iterator[Sandbox]:
-    """One with variables of its own, an empty password, and no TLS."""
+    """A server with variables of its own, an empty password, and no TLS."""
     off = {"skip_ssl": "1"} if server == "mariadb" else {"tls_version": ""}
     settings = {
         "sync_binlog": "0",

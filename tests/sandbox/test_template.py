@@ -1,4 +1,4 @@
-"""Data folders in the making, of servers that are started for the first time at once."""
+"""Data folders as they are created, for servers that are started for the first time at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known vulnerabilities fail; where nobody could look, that is said, and is not "none"."""
+"""Known vulnerabilities fail; an audit that could not run says so, and does not report "none"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADVISORY = {"id": "PYSEC-2026-1", "fix_versions": ["8.5.2"], "aliases": [], "des
 
 
 def audit(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """`tools/audit` with a stand-in for pip-audit, which finds where to write in $report."""
+    """`tools/audit` with a stand-in for pip-audit, which has the path of its report in $report."""
     program = folder / "pip-audit"
     find = 'while [ "$1" != --output ]; do shift; done; report="$2"'
     program.write_text(f"#!/bin/sh\n{find}\n{script}\n")

@@ -1,4 +1,4 @@
-"""The Containerfile: what it copies is made, what it calls is there, and nobody in it is root."""
+"""The Containerfile: what it copies is built, what it calls exists, and it does not run as root."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ KNOWN = {"ARG", "FROM", "RUN", "COPY", "ENV", "USER", "WORKDIR", "ENTRYPOINT", "
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction, with its continued lines joined."""
+    """An instruction, with its continued lines joined."""
 
     instruction: str
     words: str
 
 
 def steps() -> list[Step]:
-    """https://docs.docker.com/reference/dockerfile/#format"""
+    """The steps, by https://docs.docker.com/reference/dockerfile/#format."""
     text = (PROJECT / "Containerfile").read_text()
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
@@ -105,7 +105,7 @@ def test_it_ends_as_a_user_of_its_own() -> None:
 
 
 def container_engine() -> str:
-    """One whose service answers; skips where there is none."""
+    """A container engine whose service answers; skips without one."""
     for name in ("podman", "docker"):
         if (
             shutil.which(name)
@@ -137,7 +137,7 @@ def test_the_image_is_made_and_runs_as_its_own_user() -> None:
 
 
 def in_container(engine: str, *words: str) -> str:
-    """What a command says there; it has no network, and may be somebody's whose rights are few."""
+    """The output of a command in a container without network and capabilities."""
     alone = ("run", "--rm", "--network", "none", "--cap-drop", "ALL")
     done = subprocess.run([engine, *alone, *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

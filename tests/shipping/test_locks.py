@@ -1,4 +1,4 @@
-"""What is built, tested and shipped is named to the byte, in Python as in Rust."""
+"""What is built, tested and shipped is pinned by hash, in Python as in Rust."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PINNED = re.compile(
     r"^[a-z0-9_.-]+(\[[a-z,]+\])?==[\w.!+]+( ; [^\\]+)?( \\\n +--hash=sha256:[0-9a-f]{64})+\n?$"
 )
 NOT_FOR_OLD_SYSTEMS = {"numpy", "scipy"}
-"""Their newest releases have no wheel for glibc 2.17, so that a bundle has older ones."""
+"""Their newest releases have no wheel for glibc 2.17, so a bundle has older ones."""
 
 
 def entries(lock: Path) -> Iterator[str]:
@@ -25,7 +25,7 @@ def entries(lock: Path) -> Iterator[str]:
 
 
 def versions(lock: Path) -> dict[str, str]:
-    """Of a lock for one Python on one platform: each package once."""
+    """The versions in a lock for one Python on one platform: each package once."""
     found = [re.match(r"([a-z0-9_.-]+)==([^ ;\\]+)", entry) for entry in entries(lock)]
     return {match[1]: match[2] for match in found if match}
 

@@ -1,4 +1,4 @@
-"""What a wheel says of itself, as the builder reads it from pyproject.toml."""
+"""A wheel's metadata, as the builder reads it from pyproject.toml."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def metadata(tmp_path_factory: pytest.TempPathFactory) -> Message:
-    """The builder's own words; nothing is compiled for them."""
+    """The metadata as the builder makes it, without compiling anything."""
     place = tmp_path_factory.mktemp("metadata")
     maturin = Path(sys.executable).with_name("maturin")
     words = [str(maturin), "pep517", "write-dist-info", "--metadata-directory", str(place)]

@@ -1,4 +1,4 @@
-"""The bill of materials: what is in it, and that it is a CycloneDX document others can read."""
+"""The bill of materials: its content, and that it is a CycloneDX document that others can read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ uvicorn==0.54.0 \\
 
 
 def package(name: str, *kinds: str, version: str = "1.0.0") -> dict[str, Any]:
-    """As `cargo metadata` describes a package."""
+    """A package as `cargo metadata` describes it."""
     return {
         "id": name,
         "name": name,
@@ -53,7 +53,7 @@ def package(name: str, *kinds: str, version: str = "1.0.0") -> dict[str, Any]:
 
 
 def node(name: str, **needed: str | None) -> dict[str, Any]:
-    """What a package needs, and for what: `None` is to be linked with."""
+    """The dependencies of a package, with their kinds; `None` means linked."""
     deps = [
         {"pkg": each.replace("_", "-"), "dep_kinds": [{"kind": kind}]}
         for each, kind in needed.items()
@@ -123,7 +123,7 @@ def document() -> dict[str, Any]:
 
 
 def test_the_bill_is_a_cyclonedx_document(document: dict[str, Any]) -> None:
-    """The essentials; `make dist` asks CycloneDX's own schema as well."""
+    """The essential fields; `make dist` checks CycloneDX's own schema as well."""
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
     assert document["serialNumber"] == f"urn:uuid:{uuid.UUID(document['serialNumber'][9:])}"
     own = document["metadata"]["component"]
@@ -156,7 +156,7 @@ def test_the_bill_names_all_that_is_in_the_wheel(document: dict[str, Any]) -> No
 
 
 def test_no_package_has_a_licence_that_asks_more_than_to_be_named(document: dict[str, Any]) -> None:
-    """As cargo-deny has it for crates (deny.toml)."""
+    """The same as cargo-deny has it for crates (deny.toml)."""
     for part in document["components"]:
         if not part["purl"].startswith("pkg:cargo/"):
             (said,) = part["licenses"]

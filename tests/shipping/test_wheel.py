@@ -1,4 +1,4 @@
-"""What `make dist` made: for old systems, complete, installed with neither Rust nor a network."""
+"""The output of `make dist`: for old systems, complete, installed without Rust and network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ SYSTEM_LIBRARIES = {
     "libpthread.so.0",
     "librt.so.1",
 }
-"""Of those that manylinux2014 allows: https://peps.python.org/pep-0599/#the-manylinux2014-policy"""
+"""Libraries that manylinux2014 allows: https://peps.python.org/pep-0599/#the-manylinux2014-policy
+"""
 
 pytestmark = pytest.mark.timeout(600)  # an installation writes half a gigabyte
 
@@ -45,7 +46,7 @@ def wheel() -> zipfile.ZipFile:
 
 @pytest.fixture(scope="module")
 def engine(wheel: zipfile.ZipFile, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The one compiled file in it."""
+    """The only compiled file of the wheel."""
     (name,) = (name for name in wheel.namelist() if name.endswith(".so"))
     return Path(wheel.extract(name, tmp_path_factory.mktemp("wheel")))
 
@@ -120,7 +121,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The program as the lines of INSTALL.txt install it, with no compiler and no Rust on PATH."""
+    """The program installed by the lines of INSTALL.txt, with neither compiler nor Rust on PATH."""
     python = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     home = tmp_path_factory.mktemp("home")
     said = (unpacked / "INSTALL.txt").read_text()
@@ -143,7 +144,7 @@ def installed(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def alone(home: Path) -> dict[str, str]:
-    """The environment of somebody who has nothing but a system: no index is reached, either."""
+    """The environment of a bare system: no package index is reached, either."""
     tools = home / "tools"
     if not tools.exists():
         tools.mkdir()
@@ -180,7 +181,7 @@ def test_the_installed_program_drives_a_load_and_reports_it(installed: Path) -> 
 
 
 def told(home: Path, *arguments: str) -> str:
-    """What a command says on stdout; it must end well."""
+    """The stdout of a command, which must succeed."""
     done = subprocess.run(
         [home / "loadstone" / "bin" / "loadstone", *arguments],
         cwd=home,
@@ -194,7 +195,7 @@ def told(home: Path, *arguments: str) -> str:
 
 
 def test_the_installed_program_runs_lua(installed: Path) -> None:
-    """What zig made of LuaJIT: errors are thrown through C and caught, and FFI finds the engine."""
+    """LuaJIT, compiled by zig: errors are thrown through C and caught, and FFI finds the engine."""
     script = installed / "thrown.lua"
     script.write_text(
         'local ffi = require("ffi")\n'
@@ -224,7 +225,7 @@ def test_the_installed_program_runs_lua(installed: Path) -> None:
 def test_a_file_that_was_changed_on_the_way_is_not_installed(
     unpacked: Path, tmp_path: Path
 ) -> None:
-    """One byte more at the end of the wheel, which a zip file would let pass."""
+    """One more byte at the end of the wheel, which a zip file tolerates."""
     (ours,) = unpacked.glob("loadstone-*.whl")
     (tmp_path / ours.name).write_bytes(ours.read_bytes() + b"\n")
     locked = (unpacked / "requirements.txt").read_text().splitlines()

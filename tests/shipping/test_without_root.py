@@ -1,4 +1,4 @@
-"""Each line of docs/install.md's table, as a user who may do nothing more than others."""
+"""Each line of docs/install.md's table, run by a user without privileges."""
 
 from __future__ import annotations
 
@@ -70,14 +70,15 @@ WORDS = {
     "`recipes run instance-size`": "recipes run instance-size --quick --dry-run",
 }
 OTHERWISE = {"`null-server`", "`run`", "`serve`", "`sandbox start`", "`sandbox stop`"}
-"""Rows with a test of their own, as they go on until they are ended, or need something first."""
+"""Rows with a test of their own: these commands run until they are ended, or need something first.
+"""
 
 
 class Nobody:
-    """A user without rights, in a folder of its own.
+    """A user without privileges, with a folder of its own.
 
-    Who is root becomes user 65534 of a user namespace: without any capability, but still allowed
-    into folders that are root's alone, as this interpreter's may be.
+    Root becomes user 65534 of a user namespace: without any capability, but still allowed into
+    folders of root, where this interpreter may be.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -104,7 +105,7 @@ class Nobody:
         )
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
-        """Its exit code, and what it says on both ways."""
+        """Run the program; returns its exit code, stdout and stderr."""
         process = self.open(*arguments)
         out, err = process.communicate(timeout=100)
         return process.returncode, out, err
@@ -123,7 +124,7 @@ def nobody(tmp_path_factory: pytest.TempPathFactory) -> Nobody:
 
 @pytest.fixture(scope="module")
 def ran(nobody: Nobody) -> Iterator[None]:
-    """Two runs against a null server, which ends well too."""
+    """Two runs against a null server, which must end properly too."""
     server = nobody.open("null-server", "--json")
     try:
         assert server.stdout is not None

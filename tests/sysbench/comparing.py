@@ -1,4 +1,4 @@
-"""What two programs print, set side by side: only numbers may differ."""
+"""Compares the output of two programs: only numbers may differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIMED = ("--time=", "--max-time=", "--rate=", "--tx-rate=")
 
 
 def compare(ours: Program, theirs: Program, words: tuple[str, ...], tries: int = 3) -> None:
-    """Ours must be something that theirs prints, which differs from itself at times."""
+    """Ours must be an output that sysbench also produces; sysbench's varies at times."""
     got, wanted = both(ours, theirs, words)
     if tries > 1 and _shown(got) != _shown(wanted):
         return compare(ours, theirs, words, tries - 1)
@@ -24,7 +24,7 @@ def compare(ours: Program, theirs: Program, words: tuple[str, ...], tries: int =
 
 
 def both(ours: Program, theirs: Program, words: tuple[str, ...]) -> tuple[Done, Done]:
-    """What each says; side by side where a line has a time that it takes."""
+    """The output of each program; both run at once if the command line lasts for some time."""
     if not any(word.startswith(TIMED) for word in words):
         return ours(*words), theirs(*words)
     with ThreadPoolExecutor(1) as beside:
@@ -37,8 +37,8 @@ def _shown(done: Done) -> tuple[list[str], list[str], int]:
 
 
 def masked(text: str) -> list[str]:
-    """The text without what differs from run to run, and without the places in Lua's files."""
-    # Theirs are the statement as it was sent; ours have question marks for what was drawn.
+    """The text without what differs from run to run, and without positions in Lua files."""
+    # sysbench's has the statement as it was sent; ours has question marks for drawn values.
     text = re.sub(r" for query '.*?'(?=\n|$)", " for query", text, flags=re.DOTALL)
     # Lua's print writes a line and its end apart, so lines of two threads can run together.
     text = re.sub(rf"(?<=[^\n])(?={'|'.join(BY_THREAD)})", "\n", text)
@@ -56,10 +56,10 @@ def _masked(line: str) -> str:
 
 
 def _intervals_once(lines: list[str]) -> list[str]:
-    """Those of intervals in one place, and each once.
+    """The interval reports in one place, and each once.
 
-    Theirs are written beside checkpoints by another thread, in any order; whether the last second
-    still gets one is a matter of chance as well.
+    sysbench writes them from another thread than checkpoints, in any order; whether the last second
+    still gets one is also a matter of chance.
     """
     timed = [place for place, line in enumerate(lines) if line.startswith("[ #s ]")]
     if not timed:
@@ -74,7 +74,7 @@ def _is_of_interval(line: str) -> bool:
 
 
 def _sorted_threads(lines: list[str]) -> list[str]:
-    """Lines that several threads write side by side, in an order that is always the same."""
+    """Lines that several threads write at once, in a fixed order."""
     pieces = groupby(lines, key=lambda line: not line or line.startswith(BY_THREAD))
     return [line for mixed, piece in pieces for line in (_one_order(piece) if mixed else piece)]
 

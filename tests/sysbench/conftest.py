@@ -1,4 +1,4 @@
-"""One server for all tests here, and both programs against it."""
+"""One server for all tests here, and both programs to run against it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Program = Callable[..., Done]
 
 @pytest.fixture(scope="module")
 def server(pool: Pool) -> Iterator[Sandbox]:
-    """With a schema for the tests of a module, which make their tables and remove them."""
+    """A server with a schema for the tests of a module, which create and remove their tables."""
     pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
     with pool.schema() as own:
         yield own
@@ -28,7 +28,7 @@ def server(pool: Pool) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def connection(server: Sandbox) -> tuple[str, ...]:
-    """The options that name the server, as a person writes them."""
+    """The options that name the server, as a user writes them."""
     target = server.tcp.target
     return (
         f"--mysql-host={target.host}",
@@ -66,7 +66,7 @@ def ours(tmp_path: Path) -> Program:
 def ours_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Program:
-    """The same within this process: starting another takes longer than most lines do."""
+    """Ours within this process: starting another takes longer than most command lines do."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str) -> Done:

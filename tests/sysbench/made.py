@@ -1,4 +1,4 @@
-"""Samples of the engine with figures that a test can add up in its head."""
+"""Samples of the engine with figures that are easy to add up."""
 
 from __future__ import annotations
 

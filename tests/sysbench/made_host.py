@@ -1,4 +1,4 @@
-"""Records of host tests with figures that a test can add up in its head, and a job of them."""
+"""Records of host tests with figures that are easy to add up, and a job that returns them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sample(
     waiting: int | None = None,
     shares: Sequence[Share] = (),
 ) -> HostSample:
-    """An interval of two threads in which half of the events read and half wrote a MiB."""
+    """An interval of two threads; half of the events read a MiB and half wrote one."""
     half = len(latencies_ms) // 2
     done = Done(
         events=len(latencies_ms),
@@ -81,7 +81,7 @@ def figures(
 
 
 class Job:
-    """Gives records as the engine would; then nothing more, unless it is stopped."""
+    """Returns records as the engine would; then nothing more, unless it is stopped."""
 
     def __init__(self, *records: Record) -> None:
         self._records = list(records)

@@ -1,4 +1,4 @@
-"""A command line that takes all connections of a server works, though others are told of it."""
+"""A command line that takes all connections of a server works, with none left to announce it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fileio --validate` with Debian's sysbench and with ours: each checks what the other wrote."""
+"""`fileio --validate` with Debian's sysbench and with ours: each verifies what the other wrote."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_each_finds_what_the_other_wrote_in_order(ours_here: Program, theirs: Pr
 @pytest.mark.parametrize("more", [(), ("--file-merged-requests=4",), ("--file-io-mode=mmap",)])
 def test_a_run_is_told_of_alike(more: tuple[str, ...], ours_here: Program, theirs: Program) -> None:
     assert theirs(*FILES, "prepare").returncode == 0
-    # Merged requests have one checksum each, so what they read they have to have written.
+    # Each merged request has one checksum, so whole requests are read as they were written.
     for mode in ("seqrewr", "seqrd"):
         compare(ours_here, theirs, (*FILES, *more, f"--file-test-mode={mode}", "--events=4", "run"))
 

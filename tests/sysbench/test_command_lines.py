@@ -1,4 +1,4 @@
-"""Command lines of both dialects: what is taken, what it means, and what is refused how."""
+"""Command lines of both dialects: what is accepted, what it means, and how others are refused."""
 
 from __future__ import annotations
 

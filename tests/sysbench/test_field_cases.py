@@ -1,4 +1,4 @@
-"""Command lines of published studies, as they were printed: they run, and their figures fit."""
+"""Command lines of published studies, verbatim: they run, and their figures are consistent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sysbench.conftest import Program
 
 pytestmark = pytest.mark.server
 
-# Host, port, user, password, schema and socket are put in; a shorter time and fewer rows follow.
+# Host, port, user, password, schema and socket are inserted; a shorter time and fewer rows follow.
 A_PREPARE = (
     "--db-driver=mysql --mysql-host=HOST --mysql-port=PORT --mysql-user=U --mysql-password=P "
     "--mysql-db=D --table_size=100000 --tables=80 --events=0 --time=120 oltp_read_write prepare"
@@ -63,7 +63,7 @@ PREPARE_0_5 = D_OLTP.replace("oltp.lua", "parallel_prepare.lua")
 
 @dataclass(frozen=True)
 class Figures:
-    """What the report says."""
+    """Figures of the report."""
 
     text: str
 
@@ -141,7 +141,7 @@ def test_a_run_line_tells_figures_that_fit(
     events, restarted = figures.number("total number of events"), figures.number("ignored errors")
     for name, of_event in event[1].items():
         counted = after[name] - before[name]
-        # An event that a deadlock began anew has sent some of its statements twice.
+        # An event that was restarted after a deadlock has sent some of its statements twice.
         assert 0 <= counted - of_event * events <= of_event * restarted, name
 
 
@@ -156,7 +156,7 @@ def check_sums(figures: Figures, *, statements: int) -> None:
     seconds = figures.number("total time")
     assert figures.rate("transactions") * seconds == pytest.approx(events, rel=0.01)
     assert figures.rate("queries") * seconds == pytest.approx(total, rel=0.01)
-    # In a closed loop somebody is waiting at any time, but for the last event of each thread.
+    # In a closed loop some user is always waiting, except for the last event of each thread.
     busy_s = figures.number("sum") / 1000
     assert 0.7 * 8 <= busy_s / seconds <= 8 * 1.01
     assert figures.number("avg") == pytest.approx(1000 * busy_s / events, rel=0.01, abs=0.01)
@@ -171,8 +171,8 @@ def test_an_open_loop_keeps_its_rate(
     assert done.returncode == 0, done.stdout + done.stderr
     (run,) = (tmp_path / "runs").iterdir()
     (step,) = run_folder.load(run).steps
-    # Of Poisson's 400 events four standard deviations; how soon each is carried out, the server
-    # and the machine decide.
+    # Four standard deviations of 400 Poisson events; how soon each is executed depends on the
+    # server and the machine.
     assert step.tally is not None
     assert step.tally.due == pytest.approx(400, abs=80)
     assert 0 < Figures(done.stdout).number("total number of events") <= step.tally.due
@@ -187,7 +187,7 @@ def test_a_limit_of_events_is_kept(server: Sandbox, prepared: None, ours_here: P
 def test_ssl_off_is_off_and_ssl_on_is_on(
     server: Sandbox, prepared: None, ours_here: Program
 ) -> None:
-    # One more looks who else is there.
+    # One more connection looks for other users.
     for switch, started in (("off", 0), ("on", 8 + 1)):
         wait_until_nobody(server)
         before = counters(server)
@@ -211,7 +211,7 @@ def test_compression_is_on_where_that_is_asked(
         assert done.returncode == 0, done.stdout
         if switch == "off":
             plain = sent
-    # Rows of ranges are digits, which take half of their room.
+    # Rows of ranges are digits, which take half of their space.
     assert sent < 0.8 * plain
 
 
@@ -236,7 +236,7 @@ def test_the_folder_of_a_run_is_kept_where_that_is_asked(
     assert server.tcp.credentials.reveal() not in (kept / "run.json").read_text()
     (target,) = run_folder.read_environment(kept)["targets"]
     assert target["variables"]["version"].startswith(server.version)
-    # Two such runs can be compared by their hosts, as those of `loadstone run`.
+    # Two such runs can be compared by their hosts, as those of `loadstone run` can.
     assert target["host"]["known"]["kernel"] == platform.release()
     assert target["host"]["known"]["libc"].startswith("glibc ")
 
@@ -269,7 +269,7 @@ def test_a_script_is_looked_at_and_diagnosed_as_other_loads_are(
     assert step.server.rates["questions"] > 0
     assert step.host is not None
     (found,) = diagnose(result, Known(environment_of(kept), RunSeconds(kept)))
-    # How long they wait for the row depends on the machine; that they do is seen.
+    # How long they wait for the row depends on the machine; that they wait is visible.
     assert step.server.rates["row_lock_waits"] > 0
     assert NOT_OBSERVED not in [finding.cause for finding in found.findings], found.answer
     assert "row-locks" not in [missed.cause for missed in found.not_evaluated]

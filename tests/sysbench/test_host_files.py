@@ -1,4 +1,4 @@
-"""The files of `fileio`: what is made, what is left alone, and what is told of trouble."""
+"""The files of `fileio`: what is created, what is left alone, and which errors are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of the tests of the host, letter by letter, from figures that are known."""
+"""The text of the host tests, letter by letter, from known figures."""
 
 from __future__ import annotations
 

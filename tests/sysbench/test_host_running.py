@@ -1,4 +1,4 @@
-"""What is printed while the engine's records come, whenever they do."""
+"""What is printed while the engine's records arrive, at any time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Drive = Callable[..., tuple[int, list[str]]]
 
 @pytest.fixture
 def drive(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Drive:
-    """The exit code and the lines of a test in which the engine says just this."""
+    """The exit code and the output of a test in which the engine sends just these records."""
 
     def run(*records: Record, test: HostTest | None = None, **given: str) -> tuple[int, list[str]]:
         monkeypatch.setattr(engine, "host_test", lambda plan: Job(*records))
@@ -61,7 +61,7 @@ def test_a_sample_that_comes_late_has_the_seconds_of_two(drive: Drive) -> None:
 
 
 def test_with_a_rate_the_time_is_over_when_it_is_over(drive: Drive) -> None:
-    """The engine ends before, when no event is due any more."""
+    """The engine ends earlier if no event is due any more."""
     records = (BEGUN, sample([10], 0.0, 1.0, 0), sample([10], 1.0, 1.7, 0), end(1.7))
     _, lines = drive(*records, report_interval="1", rate="1")
     assert "[ 2s ] thds: 2 eps: 1.00 lat (ms,0%): 0.00" in lines

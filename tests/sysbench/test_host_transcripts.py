@@ -1,4 +1,4 @@
-"""The tests of the host with Debian's sysbench and with ours: only numbers may differ."""
+"""The host tests with Debian's sysbench and with ours: only numbers may differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if not shutil.which("sysbench"):
     pytest.skip("Debian's sysbench is not installed", allow_module_level=True)
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
-# Small files, where a complaint should ever be missing.
+# Small files, in case an expected error is missing.
 OF_A_MB = "--file-num=2 --file-total-size=1M"
 FILEIO = f"fileio {OF_A_MB}"
 
@@ -139,7 +139,7 @@ def test_asynchronous_requests_where_the_system_has_them(
     compare(ours_here, theirs, (*words, "--events=7", "run"))
 
 
-# Nothing is there, all of it, a part of it, more than it; 100 KiB are no whole blocks a file.
+# No files, all, some, too many; 100 KiB are not a whole number of blocks for each file.
 LIFE_OF_FILES = [
     "--file-num=3 --file-total-size=100K prepare",
     "--file-num=3 --file-total-size=100K prepare",

@@ -1,4 +1,4 @@
-"""The programs as they are started: directly, as a link, and until somebody stops them."""
+"""The programs as they are started: directly, through a link, and until they are stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts that use what few do, beside Debian's sysbench."""
+"""Scripts that use rare features, compared with Debian's sysbench."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_a_script_from_the_standard_input(line: str, tmp_path: Path) -> None:
 
 
 def test_a_pipe_gives_its_script_to_all_threads(tmp_path: Path) -> None:
-    """To sysbench it gives it once, and the threads have nothing to run."""
+    """sysbench calls it once, and its threads have nothing to run."""
     done = subprocess.run(
         [sys.executable, "-m", "loadstone.cli", "sysbench"]
         + ["/dev/stdin", "--threads=3", "--events=5", "run"],
@@ -277,5 +277,5 @@ def test_a_thread_that_fails_is_not_waited_for(
     took_s = watch.judged_s
     assert done.returncode == 1
     assert "failing.lua:4: no luck" in done.stdout
-    # The others say goodbye within a moment; a drain would take five seconds.
+    # The others quit within a moment; a drain would take five seconds.
     assert took_s < 4.5

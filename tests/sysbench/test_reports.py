@@ -1,4 +1,4 @@
-"""The report's text, letter by letter, from figures that are known."""
+"""The report's text, letter by letter, from known figures."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_histogram_has_a_bar_for_each_step_and_the_longest_is_forty() -> None:
     bars = [line.partition("|")[2] for line in lines[2:-1]]
     assert bars == [f"{'*' * 40} 4", f"{'*' * 20:<40} 2", f"{'*' * 10:<40} 1"]
     edges = [float(line.partition("|")[0]) for line in lines[2:-1]]
-    # A step is 1.8 % wide, and its upper edge is shown.
+    # A bucket is 1.8 % wide, and its upper edge is shown.
     for edge, value in zip(edges, [10, 20, 40], strict=True):
         assert value <= edge < value * 1.02
     assert lines[-1] == " "

@@ -1,4 +1,4 @@
-"""Scripts in Lua beside Debian's sysbench: the same files, the same words, the same output."""
+"""Lua scripts compared with Debian's sysbench: the same files, command lines and output."""
 
 from __future__ import annotations
 
@@ -160,11 +160,11 @@ def test_a_line_that_needs_no_server(
 
 
 def test_the_report_as_json(ours_here: Program, theirs: Program, written: Path) -> None:
-    """Whether the last second still gets its object is a matter of chance with theirs."""
+    """Whether the last second still gets its object is a matter of chance in sysbench."""
     words = ("json.lua", "--rate=9", "--time=3", "--report-interval=1", "run")
     done, wanted = both(ours_here, theirs, words)
     mine, other, text = masked(done.stdout), masked(wanted.stdout), done.stdout
-    last = {" }"}  # of an object that no other follows: without it theirs lacks the last one
+    last = {" }"}  # ends an object that no other follows: absent if theirs lacks the last one
     assert set(mine) - last == set(other) - last
     assert mine[-1] == other[-1]
     objects = json.loads(text[text.index("[\n") : text.index("\n]\n") + 2])
@@ -345,7 +345,7 @@ function event()
   end
 end
 """
-"""Each user waits for all others: those who wait in turn never meet."""
+"""Each user waits for all others: users that ran one after the other would never meet."""
 
 MEET = ("meeting.lua", "--threads=10", "--events=10", "--time=100", "run")
 
@@ -362,7 +362,7 @@ def test_users_with_threads_of_their_own_wait_side_by_side(
 ) -> None:
     script = MEETING.replace("{sleep}", "os.execute('sleep 0.01; true')")
     (tmp_path / "meeting.lua").write_text(script.replace("{patience}", "20"))
-    done = ours_here(*MEET)  # so few users share a thread
+    done = ours_here(*MEET)  # so few users share a thread and wait in turn
     assert done.returncode == 1
     assert "nobody came" in done.stdout
     for left in tmp_path.glob("here-*"):

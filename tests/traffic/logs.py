@@ -1,4 +1,4 @@
-"""Logs as servers write them, made for tests: what is in them is known."""
+"""Logs in the servers' formats, made for tests: their content is known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Did = tuple[int, str, str]
 
 
 def iso(us: int) -> str:
-    """So many microseconds behind ten o'clock."""
+    """The time so many microseconds after ten o'clock."""
     return f"2026-11-22T10:{us // 60_000_000:02}:{us // 1_000_000 % 60:02}.{us % 1_000_000:06}Z"
 
 
@@ -26,7 +26,7 @@ def general_of_mysql(did: Iterable[Did], step_us: int = 1_000) -> bytes:
 
 
 def general_of_mariadb(did: Iterable[Did], a_second: int = 10) -> bytes:
-    """So many entries a second; only the first of a second has a time."""
+    """MariaDB's general log; of the entries in a second only the first has a time."""
     lines = ["/usr/sbin/mariadbd, Version: 10.11.14-MariaDB-log (Debian). started with:"]
     lines.append("Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock")
     lines.append("Time\t\t    Id Command\tArgument")

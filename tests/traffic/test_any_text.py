@@ -1,4 +1,4 @@
-"""Whatever stands in a log: it is taken apart or refused, and nothing else happens."""
+"""Any text in a log is parsed or refused, and has no other effect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_any_text_is_taken_apart_or_refused(text: str) -> None:
     except NotSql:
         return
     assert len(found.values) == len(found.shape.holes)
-    # With its literals put back it is the same statement.
+    # With its literals restored it is the same statement.
     again = sentence_of(filled(text))
     assert again.shape.key == found.shape.key and again.values == found.values
 

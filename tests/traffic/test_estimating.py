@@ -1,4 +1,4 @@
-"""What is drawn in place of values is what they were like."""
+"""Values that are drawn resemble those that were recorded."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ EVEN = [str(RANDOM.randint(1, 5_000)) for _ in range(500)]
         (["'new'", "'paid'", "'paid'", "'sent'"] * 20, {"choice": ["new", "paid", "paid", "sent"]}),
         (["5", "700", "700", "NULL"] * 20, {"choice": [5, 700, 700, "NULL"]}),
         (["1.25", "-3.5", *[f"{n}.01" for n in range(90)]], {"decimal": ["-3.50", "89.01"]}),
-        # As prepared statements send a decimal, or a text protocol what was read before.
+        # Decimals as prepared statements send them, or as they were read as text before.
         ([f"'{n}.50'" for n in range(7, 300)], {"decimal": ["7.50", "299.50"]}),
         ([f"'2026-01-{n:02}'" for n in range(1, 32)] * 3, {"date": ["2026-01-01", "2026-01-31"]}),
         (
             [f"'2026-01-01 10:00:{n:02}.5'" for n in range(60)] * 2,
             {"datetime": ["2026-01-01 10:00:00", "2026-01-01 10:00:59"]},
         ),
-        # Days that servers take and no calendar has.
+        # Dates that servers accept and no calendar has.
         ([f"'2026-02-{n}'" for n in range(10, 40)], {"pattern": "2026-02-##"}),
         (
             [f"'{n:03}-X{'YZ'[n % 2]}-{n % 7}'" for n in range(300)],

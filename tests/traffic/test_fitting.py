@@ -1,4 +1,4 @@
-"""The law that numbers were drawn by is found again."""
+"""The distribution by which numbers were drawn is recovered."""
 
 from __future__ import annotations
 

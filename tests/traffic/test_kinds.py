@@ -1,4 +1,4 @@
-"""What a statement is for: passwords are never kept, and a replay reads only."""
+"""The purpose of a statement: passwords are never kept, and a replay only reads."""
 
 from __future__ import annotations
 

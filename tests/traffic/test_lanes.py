@@ -1,4 +1,4 @@
-"""A log is dealt out to connections: sessions stay apart, and only what reads is sent."""
+"""A log is distributed to connections: sessions stay separate, and only reads are sent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dealt(
 
 
 def read_lane(path: Path) -> list[Record]:
-    """As replay.lua reads it: what a record's length says is all that ends it."""
+    """Read a lane as replay.lua does: a record ends only where its length says."""
     content = path.read_bytes()
     found = []
     while content:
@@ -64,7 +64,7 @@ def test_each_session_has_a_lane_and_ends_where_it_ended(tmp_path: Path) -> None
             ("S", 0, "SELECT 1"),
             ("S", 500_000, "SELECT 2"),
             ("Q", 1_000_000, ""),
-            # The next session's connection is another one.
+            # The next session gets another connection.
             ("C", 2_000_000, ""),
             ("S", 2_000_000, "SELECT '\udcff'"),
         ],
@@ -138,7 +138,7 @@ def test_what_users_have_told_is_put_together(tmp_path: Path) -> None:
         cycles=0,
         silent=1,
     )
-    # Of the bucket's upper end: 2 ** (8 / 8) microseconds.
+    # The bucket's upper end: 2 ** (8 / 8) microseconds.
     assert found.quantile_us(0.5) == 2.0
     assert found.quantile_us(1.0) is not None and found.quantile_us(1.0) <= 900  # type: ignore[operator]
     first, second, third, fourth = sentences(found)

@@ -1,4 +1,4 @@
-"""Logs of both servers are read entry by entry; what is none is named with file and line."""
+"""Logs of both servers are read entry by entry; an invalid entry is reported with file and line."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_gzip_is_read_and_a_damaged_one_is_named(tmp_path: Path) -> None:
 
 
 def test_other_character_sets_are_read_as_what_they_are(tmp_path: Path) -> None:
-    # The second byte of this sign is a backslash, which would hide the quote behind it.
+    # The second byte of this character is a backslash, which would escape the quote after it.
     text = "SELECT a FROM t WHERE b = '誠'"
     content = general_of_mysql([(1, "Query", "X")]).replace(b"X", text.encode("gbk"))
     (entry,), _ = read(written(tmp_path, "x.log", content), "general", "gbk")

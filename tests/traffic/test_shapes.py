@@ -1,4 +1,4 @@
-"""Statements that differ in literals have one shape, and others have another."""
+"""Statements that differ only in literals have one shape; others have different ones."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def test_bytes_that_are_no_text_are_values_of_their_own() -> None:
     assert (value.kind, value.value) == ("bytes", 3)
     (value,) = sentence_of("SELECT 0xfff").values[0]
     assert value.value == 2
-    # A backslash may be the second byte of a sign of GBK: as a text of its set it is none.
+    # A backslash may be the second byte of a GBK character: in a text of that set it escapes
+    # nothing.
     gbk = b"SELECT a FROM t WHERE b = '\xd5\x5c'".decode("gbk", "surrogateescape")
     assert len(sentence_of(gbk).values) == 1
 

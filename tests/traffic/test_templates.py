@@ -1,4 +1,4 @@
-"""A log becomes a template: the same statements as often, and nothing that is nobody's business."""
+"""A log becomes a template: the same statements as often, and no confidential values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def made_of(
 
 
 def sql_of(template: Template) -> dict[str, list[str]]:
-    """By transaction: its statements, with names of parameters."""
+    """The statements of each transaction, with named parameters."""
     found: dict[str, list[str]] = {}
     for one in template.spec.transactions:
         names = [parameter.name for parameter in one.parameters]
@@ -47,7 +47,7 @@ def sql_of(template: Template) -> dict[str, list[str]]:
 
 
 def shop(orders: int, seed: int = 1) -> list[Did]:
-    """Two sessions that buy and look, statement by statement beside each other."""
+    """Two sessions that buy and look, with interleaved statements."""
     random = Random(seed)
     buying: list[Did] = []
     looking: list[Did] = []

@@ -1,4 +1,4 @@
-"""What `make trust` shows of a test beside whether it passed."""
+"""What `make trust` shows of a test in addition to whether it passed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trust import tally
 
 @pytest.fixture(autouse=True)
 def counted(record_property: Callable[[str, object], None]) -> Iterator[None]:
-    """Keeps what the test has counted in its record."""
+    """Stores the test's counts in its record."""
     tally.COUNTS.clear()
     yield
     for what, number in tally.COUNTS.items():
@@ -24,12 +24,12 @@ def counted(record_property: Callable[[str, object], None]) -> Iterator[None]:
 
 @pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
-    """Each of the pool's, with a schema of the test's own."""
+    """Each of the pool's servers, with a schema of the test's own."""
     with pool.schema(str(request.param)) as found:
         yield found
 
 
 @pytest.fixture
 def person(server: Sandbox, tmp_path: Path) -> Person:
-    """To whom it is somebody's server."""
+    """A user to whom it is an ordinary server."""
     return Person(tmp_path, server, careful=False)

@@ -1,4 +1,4 @@
-"""A file of an experiment on a target of somebody's."""
+"""An experiment file for an ordinary server."""
 
 from __future__ import annotations
 

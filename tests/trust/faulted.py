@@ -1,4 +1,4 @@
-"""A `loadstone run` that something happens to, and what must not be left of it."""
+"""A `loadstone run` with an injected fault, and checks that it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, find_server, s
 from trust.tally import COUNTS
 
 NIGHTLY = os.environ.get("LOADSTONE_NIGHTLY") == "1"
-"""Whether the long forms are wanted: `make nightly`."""
+"""Whether to run the long forms: `make nightly`."""
 
 PASSWORD = "of-a-server-that-fails"
 PATIENCE_S = 120.0
 LAST_LONG_S = 60.0
-"""So long a server may take to be rid of a client that was killed."""
+"""How long a server may take to notice that a client was killed."""
 
 LIGHT = ("--warmup", "0s", "--shards", "1", "--think-time", "100ms", "--duration", "300s")
-"""Several victims share the machine, and none needs its load to be heavy. All of them are ended
-when what was to happen has happened, however long that took."""
+"""Several victims share the machine, and none needs a heavy load. Each is ended once its fault has
+happened, however long that takes."""
 
 FILES = re.compile(
     r"(run|environment|result)\.json|(load|server|host)\.parquet|journal\.jsonl|latency\.hlog"
     r"|wishes|seals"
 )
-"""All that may be in a run's folder once its process is gone."""
+"""The only files that may be in a run's folder once its process is gone."""
 
 
 @dataclass(frozen=True)
@@ -51,26 +51,26 @@ class Ended:
     """What is known of a victim after its end."""
 
     code: int
-    """As `subprocess` has it: negative for a signal."""
+    """The exit code as `subprocess` has it: negative for a signal."""
     out: str
     err: str
     result: Result | None
-    """`None` where there is no run any more."""
+    """`None` if there is no run any more."""
     accounts: tuple[Account, ...] = ()
-    """Of its steps."""
+    """The accounts of its steps."""
     rates: tuple[int, ...] = ()
     """Events in each second of its first step."""
     marks: tuple[int, ...] = ()
-    """Seconds that the test looks at."""
+    """Seconds that the test noted."""
 
     @property
     def run(self) -> Result:
-        """Where there must be one."""
+        """The run, which must exist."""
         assert self.result, self.err
         return self.result
 
     def has_lost_nothing(self, at_least: int = 1) -> None:
-        """All events came to a known end, and each of so many seconds or more has its record."""
+        """Check that all events have a known outcome, and that enough seconds were recorded."""
         (account,) = self.accounts
         (step,) = self.run.steps
         COUNTS["faults injected"] += 1
@@ -84,23 +84,23 @@ class Ended:
 
 @dataclass(frozen=True)
 class Home:
-    """A folder of a victim's own, whose name nothing else has in its environment."""
+    """A victim's own folder; no other process has its name in the environment."""
 
     folder: Path
 
     @property
     def runs(self) -> Path:
-        """Where its runs are."""
+        """The folder of its runs."""
         return self.folder / "runs"
 
     @property
     def state(self) -> Path:
-        """Where it keeps what outlives a run: old settings, throwaway servers."""
+        """The folder of what outlives a run: old settings, throwaway servers."""
         return self.folder / "state" / "loadstone"
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of whatever is started here. Templates of servers are everybody's."""
+        """The environment of processes started here. Templates of servers are shared."""
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
         return kept | {
@@ -112,7 +112,7 @@ class Home:
         }
 
     def processes(self) -> list[str]:
-        """Everything that was started from here and is still there."""
+        """All processes that were started from here and still exist."""
         found = []
         for process in psutil.process_iter(["pid", "cmdline", "environ", "status"]):
             said = process.info
@@ -126,13 +126,13 @@ class Home:
         return [journal.parent for journal in run_folder.journals(self.runs)]
 
     def loadstone(self, *words: str, within_s: float = PATIENCE_S) -> Ended:
-        """Carry a command out to its end."""
+        """Run a command up to its end."""
         return Victim(self, words).ended(within_s)
 
 
 @dataclass
 class Victim:
-    """A command under way; it lives in a session of its own."""
+    """A running command, in a session of its own."""
 
     home: Home
     words: Sequence[str]
@@ -154,31 +154,31 @@ class Victim:
 
     @property
     def pid(self) -> int:
-        """Also behind a launcher, which is replaced."""
+        """The process id, also of a command whose launcher was replaced by it."""
         return self.process.pid
 
     @property
     def folder(self) -> Path:
-        """Of the only run."""
+        """The folder of its only run."""
         (run,) = self.home.found()
         return run
 
     def until_seconds(self, number: int) -> None:
-        """Until the journal has a record of so many seconds of load."""
+        """Wait until the journal has records of this many seconds of load."""
         self.until('"record":{"kind":"sample"', number)
 
     def seconds_more(self, number: int) -> int:
-        """Until so many seconds more have gone by; how many there are now."""
+        """Wait for this many more seconds; returns how many there are then."""
         wanted = len(self.samples()) + number
         self.until_seconds(wanted)
         return wanted
 
     def samples(self) -> list[Sample]:
-        """Of the step under way, as far as they are written."""
+        """The recorded samples of the current step."""
         return list(read_log(self.folder).steps[-1].samples())
 
     def until_all_are_back(self, users: int) -> None:
-        """Until an outage is over, all users are connected, and events succeed again."""
+        """Wait until an outage is over: all users are connected, and events succeed again."""
         self.until('"record":{"kind":"outage"')
 
         def are_back() -> bool:
@@ -188,7 +188,7 @@ class Victim:
         wait_until(are_back, f"{users} users")
 
     def until(self, text: str, times: int = 1) -> None:
-        """Until the journal has a text so many times."""
+        """Wait until the journal contains a text this many times."""
 
         def has_it() -> bool:
             runs = self.home.found()
@@ -199,16 +199,16 @@ class Victim:
             raise AssertionError(f"it ended before: {self.process.communicate()}")
 
     def signal(self, number: signal.Signals) -> None:
-        """As a person or the kernel does."""
+        """Send a signal, as a user or the kernel does."""
         self.process.send_signal(number)
 
     def stopped(self) -> Ended:
-        """End it as a person does who has seen enough."""
+        """Stop it with Ctrl-C, as a user does."""
         self.signal(signal.SIGINT)
         return self.ended()
 
     def ended_soon(self, judged_s: float) -> Ended:
-        """Its end, for which it may take so long beside what it waits for a core."""
+        """Wait for its end, for at most `judged_s` plus the time that it waits for a core."""
         since = Stopwatch(self.pid)
         wait_until(lambda: self.process.poll() is not None or since.judged_s > judged_s, "its end")
         took = f"{since.passed_s:.1f} s, of which {since.kept_s:.1f} s without a core"
@@ -218,7 +218,7 @@ class Victim:
         return self.ended()
 
     def ended(self, within_s: float = PATIENCE_S) -> Ended:
-        """Wait for its end; whatever it left running would be told by `nothing_is_left`."""
+        """Wait for its end; `nothing_is_left` would report anything that it left running."""
         try:
             out, err = self.process.communicate(timeout=within_s)
         except BaseException:
@@ -242,7 +242,7 @@ def drive(
     workload: str = "oltp_read_write",
     **how: Sequence[str],
 ) -> Victim:
-    """Begin a run against a server; `how`: launcher and program."""
+    """Start a run against a server; `how`: launcher and program."""
     target = ("--target", server.tcp.target.url)
     given = dict(zip(words[::2], words[1::2], strict=True))
     options = {"--concurrency": "8", **dict(zip(LIGHT[::2], LIGHT[1::2], strict=True)), **given}
@@ -252,7 +252,7 @@ def drive(
 
 @contextmanager
 def a_server(kind: str = "mariadb", **spec: object) -> Iterator[Sandbox]:
-    """A server with two small tables; skips where there is none of that kind."""
+    """A server with two small tables; skips if there is none of that kind."""
     try:
         find_server(kind)
     except SandboxError as error:
@@ -264,9 +264,9 @@ def a_server(kind: str = "mariadb", **spec: object) -> Iterator[Sandbox]:
 
 
 def nothing_is_left(home: Home, server: Sandbox | None = None, *, was_killed: bool = False) -> None:
-    """No process, connection, lock, transaction, temporary table or file of a victim's.
+    """No process, connection, lock, transaction, temporary table or file of a victim's is left.
 
-    `was_killed`: the file that was being written then lies beside the others, under its own name.
+    `was_killed`: the file that was being written may then remain in the folder, under its own name.
     """
     wait_until(lambda: not home.processes(), "no process of it")
     expected = re.compile(rf"{FILES.pattern}|\..+\.[0-9a-f]+" if was_killed else FILES.pattern)
@@ -283,7 +283,7 @@ def nothing_is_left(home: Home, server: Sandbox | None = None, *, was_killed: bo
 
 
 def held_at(server: Sandbox) -> tuple[int, int]:
-    """Transactions that are open, and tables that somebody uses or holds."""
+    """Open transactions, and tables that are in use or locked."""
     with server.connect() as connection:
         ((open_ones,),) = asked(connection, "SELECT COUNT(*) FROM information_schema.innodb_trx")
         used = asked(connection, "SHOW OPEN TABLES FROM sbtest WHERE In_use > 0")

@@ -1,4 +1,4 @@
-"""Servers that mean harm: a script answers each connection, and all that is heard is kept."""
+"""Hostile servers: a script answers each connection, and all that it receives is kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NONCE = b"12345678", b"901234567890"
 
 
 class Peer:
-    """The server's end of one connection: packets with their numbers."""
+    """The server's end of a connection: packets with their sequence numbers."""
 
     def __init__(
         self, connection: socket.socket, heard: list[bytes], tls: ssl.SSLContext | None = None
@@ -36,7 +36,7 @@ class Peer:
         self.sequence = 0
 
     def greet(self, plugin: bytes = b"mysql_native_password") -> None:
-        """Say hello and hear who logs in, within TLS where that is offered and wanted."""
+        """Send the greeting and receive the login, over TLS if that is offered and requested."""
         self.send(greeting(plugin, tls=self.tls is not None))
         said = self.receive()
         if self.tls is not None and len(said) == SSL_REQUEST:
@@ -73,13 +73,13 @@ Script = Callable[[Peer], None]
 
 @dataclass
 class Hostile:
-    """Listens on a port of this machine; a context, gone at the end of the block."""
+    """Listens on a port of this machine; a context manager, closed at the end of the block."""
 
     script: Script
     tls: ssl.SSLContext | None = None
-    """With which it offers TLS."""
+    """The TLS context, if it offers TLS."""
     heard: list[bytes] = field(default_factory=list)
-    """The packets of all connections, and what came after the scripts' ends."""
+    """The packets of all connections, and what arrived after the scripts' ends."""
     connections: int = 0
     _over: bool = False
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -124,8 +124,8 @@ class Hostile:
         with contextlib.suppress(OSError):
             try:
                 self.script(peer)
-                # What the client still has to say belongs to what was heard. TLS cannot be ended
-                # one way: there it is told that it is refused, and goes by itself.
+                # What the client still has to say is recorded as well. TLS cannot be ended one way:
+                # there the client gets an error, and closes the connection by itself.
                 if isinstance(peer.connection, ssl.SSLSocket):
                     peer.send(REFUSED)
                 else:
@@ -142,7 +142,7 @@ def greeting(
     *,
     tls: bool = False,
 ) -> bytes:
-    """The greeting of a server, which has no TLS unless that is said."""
+    """A server's greeting, without TLS unless asked for."""
     capabilities = struct.pack("<I", CAPABILITIES | SSL if tls else CAPABILITIES)
     low, high = capabilities[:2], capabilities[2:]
     head = b"\x0a" + version + b"\0" + struct.pack("<I", 7) + NONCE[0] + b"\0" + low
@@ -151,7 +151,7 @@ def greeting(
 
 
 def logs_in(peer: Peer) -> None:
-    """Lets everybody in."""
+    """Accepts any login."""
     peer.send(greeting())
     peer.receive()
     peer.send(OK)
@@ -170,7 +170,7 @@ def asks_in_a_dialog(peer: Peer) -> None:
 
 
 def sends_a_key_of_its_own(peer: Peer) -> None:
-    """For caching_sha2_password: whoever holds the other half of the key reads the password."""
+    """For caching_sha2_password: the owner of the private key could read the password."""
     peer.greet(b"caching_sha2_password")
     peer.send(b"\x01\x04")
     peer.receive()
@@ -200,7 +200,7 @@ def never_decides(peer: Peer) -> None:
 
 
 def asks_for_a_file(peer: Peer) -> None:
-    """In answer to the first statement that asks for anything."""
+    """Answers the first query with a request for a local file."""
     logs_in(peer)
     while True:
         said = peer.receive()
@@ -230,7 +230,7 @@ def sends_rows_without_end(peer: Peer) -> None:
 
 
 def drips(peer: Peer) -> None:
-    """One byte now and then, of a packet that says it has a megabyte."""
+    """Sends a byte now and then, of a packet that announces a megabyte."""
     logs_in(peer)
     while b"SET" in peer.receive()[:5].upper():
         peer.send(OK)
@@ -250,4 +250,4 @@ eG6iAmPUjPb+ENA+tvkPyBxDsICGei03VfcKUQ6ZsAGB7jMXO0y+y7L4zzczbSbj
 qQIDAQAB
 -----END PUBLIC KEY-----
 """
-"""A real one, whose other half was thrown away."""
+"""A real public key, whose private key was thrown away."""

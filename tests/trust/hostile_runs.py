@@ -1,4 +1,4 @@
-"""Run folders as somebody makes them who means harm: real ones, changed where it hurts."""
+"""Run folders made by an attacker: real ones, changed where it hurts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MADE_FROM_JOURNAL = ("result.json", "load.parquet", "server.parquet", "host.parq
 SCRIPT = "<script>alert('mine')</script>"
 TERMINAL = "\x1b]0;mine\x07\x1b[2J\x9b31m"
 
-# As they stand in a file: not all of them are JSON.
+# Values as they stand in a file: not all of them are JSON.
 VALUES = (
     "0", "-1", "1", "2", "0.5", "true", "null", '""', "[]", "{}", '[[]]', "[null]", '{"a": {}}',
     "2147483648", "4503599627370496", "-9223372036854775809", "18446744073709551616",
@@ -30,7 +30,7 @@ Change = Callable[[Any], object]
 
 
 def changed(document: bytes, chance: random.Random) -> bytes:
-    """A JSON document with one value of it in another's place, gone, or twice."""
+    """A JSON document with one value moved, removed, or duplicated."""
     found = json.loads(document)
     places = list(_places(found))
     if not places:
@@ -59,7 +59,7 @@ def _places(found: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def changed_bytes(content: bytes, chance: random.Random) -> bytes:
-    """A file that was cut off, or in which some bytes are others."""
+    """A file that was truncated, or has some bytes changed."""
     if not content or chance.random() < 0.3:
         return content[: chance.randrange(len(content) + 1)]
     changed = bytearray(content)
@@ -69,7 +69,7 @@ def changed_bytes(content: bytes, chance: random.Random) -> bytes:
 
 
 def changed_lines(journal: bytes, chance: random.Random) -> bytes:
-    """A journal with some lines changed; steps still begin where they say."""
+    """A journal with some lines changed; the offsets of its steps stay right."""
     lines = journal.splitlines()
     for _ in range(chance.choice((1, 1, 2, 5))):
         at = _a_line(lines, chance)
@@ -83,7 +83,7 @@ def changed_lines(journal: bytes, chance: random.Random) -> bytes:
         else:
             try:
                 lines[at] = changed(lines[at], chance)
-            except ValueError:  # it was changed before
+            except ValueError:  # a document that was changed before
                 continue
         if not lines:
             break
@@ -91,7 +91,7 @@ def changed_lines(journal: bytes, chance: random.Random) -> bytes:
 
 
 def _a_line(lines: list[bytes], chance: random.Random) -> int:
-    """Of a kind of line, and of those one: most lines are seconds."""
+    """A line of a random kind: most lines are seconds."""
     kinds: dict[bytes, list[int]] = {}
     for number, line in enumerate(lines):
         kinds.setdefault(_kind(line), []).append(number)
@@ -104,7 +104,7 @@ def _kind(line: bytes) -> bytes:
 
 
 def placed(lines: list[bytes]) -> bytes:
-    """The lines as a journal, in which each step says the byte at which its line stands."""
+    """The lines as a journal, in which each step has the byte offset of its own line."""
     made = b""
     for line in lines:
         made += _placed(line, len(made)) + b"\n"
@@ -131,7 +131,7 @@ def change_a_file(run: Path, chance: random.Random) -> None:
     content = path.read_bytes()
     if name == JOURNAL:
         path.write_bytes(changed_lines(content, chance))
-        # Else nobody would read what was changed.
+        # Otherwise nobody would read the changed file.
         for made in MADE_FROM_JOURNAL:
             (run / made).unlink(missing_ok=True)
     elif name.endswith(".json"):

@@ -1,4 +1,4 @@
-"""Somebody else who sets variables of a server between our statements, and what each is to be."""
+"""Another client that sets a server's variables between our statements, and the expected values."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SETS = b"SET GLOBAL"
 
 @dataclass
 class Meddler:
-    """Each value that anybody sets is another one, so that it is known whose it is.
+    """Sets each variable to a new value each time, so that it is known who has set it.
 
-    `right` has what each variable may be once all of ours is over: what it would be without us.
+    `right` has the values that each variable may have after our run: what it would be without us.
     """
 
     server: Sandbox
@@ -29,29 +29,29 @@ class Meddler:
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1001))
     right: dict[str, list[int]] = field(default_factory=dict)
     before: dict[str, list[int]] = field(default_factory=dict)
-    """All that each was to be since we began."""
+    """All values that each variable should have had since we started."""
     deeds: list[str] = field(default_factory=list)
     is_ours_for_all_they_know: bool = False
-    """A change of ours was cut short: whatever differs is taken for its doing, and put back."""
+    """A change of ours was interrupted: any difference is taken for its effect, and restored."""
 
     def begins(self) -> None:
-        """All variables are somebody's, and nobody is at work."""
+        """Set all variables as the other client; nobody is at work."""
         for name in self.names:
             self._set(name, amid=False)
 
     def sets_some(self, *, amid: bool = False) -> str:
-        """Sets one; `amid`: where nobody could tell from outside whether we or they did."""
+        """Set one; `amid`: from outside it is undecidable whether we or they did it."""
         COUNTS["deeds of a stranger"] += 1
         name = self.chance.choice(self.names)
         self._set(name, amid=amid)
         return name
 
     def may_be_as_before(self) -> None:
-        """Each may be anything that it was to be since we began."""
+        """Allow each variable any value that it should have had since we started."""
         self.right = {name: list(values) for name, values in self.before.items()}
 
     def found(self) -> dict[str, int]:
-        """What each is now."""
+        """The current value of each."""
         asked = ", ".join(f"@@GLOBAL.{name}" for name in self.names)
         (row,) = rows(self.server, f"SELECT {asked}")
         return dict(zip(self.names, row, strict=True))
@@ -68,11 +68,11 @@ class Meddler:
 
 @dataclass
 class Moments:
-    """Between our statements and the server: when somebody sets a variable, when the line is cut.
+    """Acts between our statements and the server: a variable is set, or the connection is cut.
 
-    No server sets a variable on condition of what it is. So a stranger who comes between our look
-    at it and our SET, or between that and the look at what came of it, cannot be told from us:
-    that alone is `amid`.
+    No server sets a variable on condition of what it is. So a change by somebody else between our
+    look at it and our SET, or between the SET and the look at its result, cannot be distinguished
+    from ours: that alone is `amid`.
     """
 
     between: Between

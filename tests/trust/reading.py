@@ -1,8 +1,8 @@
-"""A program that reads folders of runs with all that reads them, and tells what came of it.
+"""A program that reads run folders with all that reads them, and prints the outcome.
 
-Its own, so that what it holds at the most is known, and what hangs can be ended: a line of JSON a
-folder on stdout, then one of all. `python -m trust.reading GOOD`, with a line a folder on stdin:
-`page PATH` where its report is wanted, `text PATH` where not.
+It is a process of its own, so that its memory can be limited and a hang be ended: it prints a line
+of JSON for each folder, then one for all. `python -m trust.reading GOOD`, with a line for each
+folder on stdin: `page PATH` with its report, `text PATH` without.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from loadstone.web.metrics import RunCounts, exposition
 from loadstone.web.stream import encode
 
 OWN_LIMIT_KB = 2 * 1024 * 1024
-"""Of what this program may hold: the imports and a report of a good run take a seventh of it."""
+"""The memory limit of this program; the imports and a report of a good run take a seventh of it."""
 
 
 class Output(io.TextIOWrapper):
-    """What a command prints, as bytes as well."""
+    """Collects a command's output, also as bytes."""
 
     def __init__(self) -> None:
         super().__init__(io.BytesIO(), "utf-8", write_through=True)
@@ -45,7 +45,7 @@ class Output(io.TextIOWrapper):
 
 
 def commands(run: Path, good: Path, *, page: bool) -> Iterator[list[str]]:
-    """What reads a folder without a server; a page takes as long as all the others."""
+    """Commands that read a folder without a server; a page takes as long as all the others."""
     yield ["runs", "show", str(run)]
     yield ["runs", "show", str(run), "--json"]
     yield ["runs", "list", "--out", str(run.parent)]
@@ -59,7 +59,7 @@ def commands(run: Path, good: Path, *, page: bool) -> Iterator[list[str]]:
 
 
 def asked(run: Path, words: list[str]) -> dict[str, Any]:
-    """One command: its exit code and what it showed."""
+    """Run one command; returns its exit code and output."""
     out, err, began = Output(), Output(), time.monotonic()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = exit_code_of(words)
@@ -76,7 +76,7 @@ def asked(run: Path, words: list[str]) -> dict[str, Any]:
 
 
 def looked_at(run: Path, good: Path) -> dict[str, Any]:
-    """What the live page does with it."""
+    """Read the folder as the live page does."""
     began = time.monotonic()
     said: dict[str, Any] = {"what": "live page", "err": "", "drives": False, "script": False}
     try:
@@ -94,7 +94,7 @@ def looked_at(run: Path, good: Path) -> dict[str, Any]:
 
 
 def follow(run: Path) -> None:
-    """As a viewer's stream and a scrape have it."""
+    """Follow the run as a viewer's stream and a scrape do."""
 
     def row_of(step: Any) -> Any:
         begin = live.begin
@@ -125,7 +125,7 @@ def main() -> None:
 
 
 def tell(line: dict[str, Any]) -> None:
-    """For the test that has started this."""
+    """Print a line for the test that has started this program."""
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Looks for a secret in all that a program writes, shows and hands on to others."""
+"""Searches for a secret in all that a program writes, shows and passes on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trust.tally import COUNTS
 
 
 def forms_of(secret: str) -> set[bytes]:
-    """The ways in which it could stand somewhere: as it is, escaped, quoted, encoded."""
+    """Forms in which the secret may appear: as it is, escaped, quoted, encoded."""
     raw = secret.encode()
     texts = {secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1], repr(secret)}
     return {
@@ -33,7 +33,7 @@ def forms_of(secret: str) -> set[bytes]:
 
 
 def found_in(secret: str, parts: Iterable[tuple[str, bytes]]) -> list[str]:
-    """The names of the parts that have it."""
+    """The names of the parts that contain the secret."""
     forms = forms_of(secret)
     found = []
     for name, data in parts:
@@ -45,7 +45,7 @@ def found_in(secret: str, parts: Iterable[tuple[str, bytes]]) -> list[str]:
 
 
 def files_below(folder: Path) -> Iterable[tuple[str, bytes]]:
-    """Each file's name and content, and what is in those that are packed."""
+    """The name and content of each file, and the content of packed ones."""
     for path in sorted(folder.rglob("*")):
         yield f"the name of {path}", str(path).encode()
         if not path.is_file():
@@ -59,7 +59,7 @@ def files_below(folder: Path) -> Iterable[tuple[str, bytes]]:
 
 
 def _unpacked(hlog: bytes) -> Sequence[bytes]:
-    """The histograms of an interval log: base64 of zlib."""
+    """The histograms of an interval log, unpacked: base64 of zlib."""
     found = []
     for line in hlog.splitlines():
         with contextlib.suppress(ValueError, zlib.error):
@@ -69,11 +69,11 @@ def _unpacked(hlog: bytes) -> Sequence[bytes]:
 
 @dataclass
 class _Shown:
-    """What one file of a process had, each content once."""
+    """The contents of one file of a process, each once."""
 
     first: bytes
     since: list[bytes] = field(default_factory=list)
-    """All from the first change on; what it began with is among them only where it came again."""
+    """All from the first change on; the initial content only if it came back."""
 
     def note(self, data: bytes) -> None:
         if (self.since or data != self.first) and data not in self.since:
@@ -81,7 +81,7 @@ class _Shown:
 
 
 class Watching:
-    """What everybody can see of a process and those that it starts, looked at again and again."""
+    """Repeatedly reads what every user can see of a process and its children."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -104,10 +104,10 @@ class Watching:
 
     @property
     def seen(self) -> list[tuple[str, bytes]]:
-        """Whatever was shown at any look, each content once.
+        """Everything that was visible at any look, each content once.
 
-        But for what the program itself began with, where that was changed: its own arguments and
-        environment it has to read before it can blank them (docs/reliability.md).
+        The program's own initial arguments and environment are left out if they were changed: it
+        has to read them before it can blank them (docs/reliability.md).
         """
         found = []
         for (file, pid), shown in self._shown.items():
@@ -123,7 +123,7 @@ class Watching:
                 self._note(pid)
 
     def _note(self, pid: int) -> None:
-        # A core file is named after what `comm` says.
+        # A core file is named after `comm`.
         for file in ("cmdline", "environ", "comm"):
             # A process that has ended has neither.
             with contextlib.suppress(OSError):
@@ -132,7 +132,7 @@ class Watching:
 
 
 def _children(pid: int) -> list[int]:
-    """Those of all its threads, and theirs."""
+    """The children of all its threads, and their children."""
     found: list[int] = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Somebody else at work in the schema: makes, renames and swaps tables between our statements."""
+"""Another client in the schema: creates, renames and swaps tables between our statements."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from trust.tally import COUNTS
 
 _COM_QUERY = 3
 _OURS = "loadstone ________________"
-"""The comment of a table of ours, for LIKE: its mark has 16 digits."""
+"""The LIKE pattern for the comment of our tables: their mark has 16 digits."""
 
 _PATIENCE_S = 0.02
-"""What waits for our locks goes on beside us."""
+"""Statements that wait for our locks run in parallel to ours."""
 
 
 def begins_statement(sent: bytes) -> bool:
@@ -30,7 +30,7 @@ def begins_statement(sent: bytes) -> bool:
 
 @dataclass
 class Stranger:
-    """Tables of their own, each known by its comment; `names`: those that we want as well."""
+    """Creates tables of its own, each known by its comment; `names`: those that we use as well."""
 
     server: Sandbox
     schema: str
@@ -38,27 +38,27 @@ class Stranger:
     columns: str
     chance: random.Random
     copied: Sequence[str] = ()
-    """Those of them that are copied with LIKE, which copies the comment as well: not those in
-    sysbench's layout, which are sysbench's whoever made them."""
+    """Those tables that are copied with LIKE, which copies the comment as well: not those in
+    sysbench's layout, which count as sysbench's, no matter who made them."""
     owned: dict[str, tuple[Any, ...]] = field(default_factory=dict)
-    """By comment, of copies by row: the definition without the name, and the sum of the rows."""
+    """By comment, for copies by row: the definition without the name, and the sum of the rows."""
     acted: int = 0
     _aside: int = 0
     _threads: list[threading.Thread] = field(default_factory=list)
     _one_deed: threading.Lock = field(default_factory=threading.Lock)
-    """Deeds that wait for us come in their order: one takes no table from under another's hands."""
+    """Deeds that wait for us run one after the other: none takes a table that another is using."""
 
     def makes_some(self, count: int) -> None:
-        """Tables under names that nobody wants."""
+        """Create tables under names that nobody else uses."""
         for _ in range(count):
             self._make(f"theirs{len(self.owned) + 1}")
 
     def acts(self) -> None:
-        """Does one thing; where it has to wait for us, we go on meanwhile."""
+        """Do one thing; if it has to wait for us, we continue in the meantime."""
         self._does(self.chance.choice(self._deeds()))
 
     def swaps_for_a_copy(self) -> None:
-        """The one that counts where a table of ours was not finished."""
+        """Do the swap that matters if a table of ours was not finished."""
         self._does(self._swap_for_a_copy)
 
     def _does(self, deed: Callable[[Connection], None]) -> None:
@@ -70,13 +70,13 @@ class Stranger:
         self._threads.append(thread)
 
     def ends(self) -> None:
-        """All that was begun is done, or was refused."""
+        """Wait until all deeds are done, or were refused."""
         for thread in self._threads:
             thread.join()
         self._threads.clear()
 
     def found(self) -> dict[str, tuple[Any, ...]]:
-        """What is there of them now, whatever it is called."""
+        """Its tables as they are now, under any name."""
         with self.server.connect() as connection:
             found = {
                 comment: _sum(connection, self.schema, name)
@@ -90,7 +90,7 @@ class Stranger:
     def _deeds(self) -> list[Callable[[Connection], None]]:
         often = [self._swap, self._take, self._make_under_a_wanted_name, self._give_back]
         deeds: list[Callable[[Connection], None]] = [*often, *often, *often]
-        # A copy has to wait for a second.
+        # Making a copy waits for a second.
         return [*deeds, self._swap_for_a_copy] if self.copied else deeds
 
     def _act(self, deed: Callable[[Connection], None]) -> None:
@@ -99,7 +99,7 @@ class Stranger:
                 deed(connection)
                 COUNTS[f"deeds done: {deed.__name__.strip('_').replace('_', ' ')}"] += 1
             except pymysql.MySQLError as error:
-                # The name is taken or gone: nothing of it was done.
+                # The name is taken or gone: the deed had no effect.
                 assert error.args[0] in (1017, 1050, 1051, 1146, 1205), error
 
     def _swap(self, connection: Connection) -> None:
@@ -122,7 +122,7 @@ class Stranger:
         _do(connection, f"RENAME TABLE {self._at(theirs)} TO {self._at(f'other{self._aside}')}")
 
     def _swap_for_a_copy(self, connection: Connection) -> None:
-        """Made later by a second than the table: that alone tells a finished one from its copy."""
+        """Swap in a copy, created a second later: nothing else tells it from a finished table."""
         wanted = self.chance.choice(self.copied)
         self._aside += 1
         copy, number = f"copy{self._aside}", 1_000 + self._aside
@@ -136,7 +136,7 @@ class Stranger:
                         f" {self._at(copy)} TO {self._at(wanted)}")  # fmt: skip
 
     def _is_ours_and_older(self, connection: Connection, name: str) -> bool:
-        """Wait until it is not of this second any more; `False`: there is no such table of ours."""
+        """Wait until the table is older than a second; `False`: there is no such table of ours."""
         while True:
             found = _asked(
                 connection,
@@ -152,7 +152,7 @@ class Stranger:
         comment = f"theirs {len(self.owned) + 1}"
         with self.server.connect() as connection:
             _do(connection, f"CREATE TABLE {self._at(name)} ({self.columns}) COMMENT '{comment}'")
-            # Noted before it has rows: whoever deletes them is caught as well.
+            # Noted before it has rows, so that a delete of them is noticed as well.
             row = f"({len(self.owned) + 1}, 7, 'dear', 'dear')"
             self.owned[comment] = ()
             _do(connection, f"INSERT INTO {self._at(name)} VALUES {row}")
@@ -171,7 +171,7 @@ class Stranger:
 
 
 def ours_in(connection: Connection, schema: str) -> dict[str, str]:
-    """By their marks, what our tables are called now: copies of somebody's are not among them."""
+    """The current names of our tables, by their marks, without another client's copies."""
     return {
         comment: name
         for name, comment in _commented(connection, schema, _OURS)
@@ -191,7 +191,7 @@ def _commented(connection: Connection, schema: str, like: str) -> list[tuple[str
 
 
 def _rows_of_theirs(connection: Connection, schema: str, name: str) -> list[int]:
-    """None in a table that is ours, or gone meanwhile."""
+    """The keys of the other client's rows; none in a table that is ours, or was dropped."""
     try:
         found = _asked(connection, f"SELECT id FROM `{schema}`.`{name}` WHERE c = 'dear'")
     except pymysql.MySQLError as error:

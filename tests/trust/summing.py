@@ -1,4 +1,4 @@
-"""All that a schema is, as values to compare: what somebody owns must be the same after us."""
+"""A schema's whole content, as values to compare: other people's data must not change."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from loadstone.servers.connection import Connection
 from trust.tally import COUNTS
 
 Sums = dict[str, tuple[Any, ...]]
-"""By table: how it is made, when, and the sum of its rows."""
+"""By table: its definition, its creation time, and the sum of its rows."""
 
 _MARK = re.compile(r" COMMENT='loadstone [0-9a-f]{16}'")
 
 
 def execute(server: Sandbox, *statements: str) -> None:
-    """As somebody else would, over a connection of their own."""
+    """Execute a statement as another client would, over a connection of its own."""
     with server.connect() as connection, connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
 
 
 def sums_of(server: Sandbox, schema: str) -> Sums:
-    """Every table and view of a schema; a schema that is not there has none."""
+    """The sums of every table and view of a schema; empty if the schema does not exist."""
     with server.connect() as connection:
         found = _asked(
             connection,
@@ -36,7 +36,7 @@ def sums_of(server: Sandbox, schema: str) -> Sums:
 
 
 def rows_of(server: Sandbox, schema: str) -> dict[str, tuple[str, int]]:
-    """How the tables of sbtest are made, without the mark that each making draws; sums of rows."""
+    """The definitions of the tables of sbtest without their random marks, and sums of rows."""
     return {
         name: (_MARK.sub("", each[1]), each[3])
         for name, each in sums_of(server, schema).items()

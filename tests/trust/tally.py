@@ -1,8 +1,8 @@
-"""How much was tried, in a test that is under way; tests/trust/conftest.py keeps it."""
+"""Counts what a running test has tried; tests/trust/conftest.py stores it."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 COUNTS: Counter[str] = Counter()
-"""By what was counted, in the words in which it is shown."""
+"""Counts by the words under which they are shown."""

@@ -1,4 +1,4 @@
-"""What is said and asked before a load, or before tables go: where a server is, whom it serves."""
+"""What is reported and asked before a load, or before tables go: the server's place and users."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ APP = "of-the-application"
 
 @contextlib.contextmanager
 def application(server: Sandbox, connections: int = 2) -> Iterator[list[Connection]]:
-    """Somebody else's connections, from this host."""
+    """Connections of another client, from this host."""
     execute(
         server,
         "DROP USER IF EXISTS app@'%'",
@@ -50,7 +50,7 @@ def application(server: Sandbox, connections: int = 2) -> Iterator[list[Connecti
             ]
         finally:
             stack.close()
-            # Whom a server has not forgotten yet would be seen by what comes next.
+            # Connections that a server has not dropped yet would be seen by the next check.
             wait_until(lambda: "app" not in {row[1] for row in rows(server, "SHOW PROCESSLIST")})
             execute(server, "DROP USER app@'%'")
 
@@ -66,7 +66,7 @@ def test_what_leads_elsewhere_is_not_this_machine(
     before = sums_of(server, schema_of(server))
     with Between(server.port) as between:
         tunnel = ("--target", person.url.replace(f":{server.port}", f":{between.port}"))
-        # A tunnel that leads back here is known by what the server says of itself.
+        # A tunnel that leads back here is recognised by the server's own variables.
         assert "refuses" not in person.loadstone("cleanup", *tunnel, "--dry-run").stderr
         monkeypatch.setattr(socket, "gethostname", lambda: "another-machine")
         for words in (("cleanup",), ("prepare", *SMALL)):
@@ -175,7 +175,7 @@ def test_what_somebody_made_since_a_run_was_stopped_is_not_dropped_unasked(
         wait_until(lambda: person.samples() >= 1, running)
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=PATIENCE_S)
-    # Its own are taken up unasked, and stopped again.
+    # The program's own are stopped without asking.
     with person.starts("resume", "last", "--no-observe") as running:
         before = person.samples()
         wait_until(lambda: person.samples() > before, running)

@@ -1,4 +1,4 @@
-"""What stands between Loadstone and a server, and numbers connections by a count of its own."""
+"""A proxy between Loadstone and a server, with connection ids of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.server
 
 
 class Proxy:
-    """Forwards to a server, and puts numbers of its own into the server's greetings."""
+    """Forwards to a server, and replaces the connection ids in its greetings."""
 
     def __init__(self, server_port: int) -> None:
         self._server_port = server_port
@@ -67,7 +67,7 @@ def _passed(source: socket.socket, sink: socket.socket) -> None:
 
 @pytest.fixture
 def url(person: Person, server: Sandbox) -> Iterator[str]:
-    """The server's, by way of the proxy."""
+    """The server's URL through the proxy."""
     with contextlib.closing(Proxy(server.port)) as proxy:
         yield person.url.replace(f":{server.port}", f":{proxy.port}")
 

@@ -1,4 +1,4 @@
-"""A terminal that is closed, or an ssh that drops: what was set is put back, the run is kept."""
+"""A terminal that is closed, or an ssh that drops: settings are restored, and the run is kept."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 @dataclass
 class Terminal:
-    """A program whose terminal it is alone."""
+    """A program with a terminal of its own."""
 
     process: subprocess.Popen[bytes]
     master: int
     said: bytes = b""
 
     def until(self, holds: Callable[[], bool]) -> None:
-        """Read what it says, until something is so."""
+        """Read its output until it matches."""
         deadline = time.monotonic() + PATIENCE_S
         while not holds():
             with contextlib.suppress(BlockingIOError, OSError):
@@ -47,7 +47,7 @@ class Terminal:
             time.sleep(0.05)
 
     def close(self) -> int:
-        """As a window that is closed; how the program ended."""
+        """Hang up as a closing window does; returns how the program ended."""
         os.close(self.master)
         self.master = -1
         return self.process.wait(PATIENCE_S)
@@ -55,7 +55,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def in_a_terminal(home: Home, server: Sandbox, *words: str) -> Iterator[Terminal]:
-    """A command, called by nobody but its terminal."""
+    """Start a command that nobody but its terminal watches."""
     master, slave = os.openpty()
     os.set_blocking(master, False)
     process = subprocess.Popen(
@@ -91,13 +91,13 @@ def is_changed(server: Sandbox) -> bool:
 
 
 def records(home: Home) -> int:
-    """Of seconds of the load that is going on, as they are kept."""
+    """The seconds of the current load that are recorded."""
     return sum((run / "journal.jsonl").read_text().count('"window"') for run in home.found())
 
 
 def test_variables_are_put_back_and_the_run_is_kept(home: Home, server: Sandbox) -> None:
     before = one(server, "SELECT @@GLOBAL.max_connect_errors")
-    # From the first step on: the second is a minute away.
+    # From the first step on: the second step is a minute away.
     changed = CHANGED.replace("200", "300")
     (home.folder / "e.toml").write_text(
         experiment(server.tcp.target.url, changed, "60s", first=CHANGED)

@@ -1,7 +1,7 @@
-"""A fault in the middle of a run: counts balance, the run's folder tells of it, nothing is left.
+"""A fault in the middle of a run: counts balance, the run's folder shows it, nothing is left.
 
-Each fault has a real server and a `loadstone run` of its own. Some of them are under way at a time,
-since most of their time is waiting; each test then judges one.
+Each fault has its own real server and `loadstone run`. Several are under way at a time, since they
+mostly wait; each test then judges one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ AS_ROOT = "only root may do that"
 def under_way(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[Scenario], Ended]]:
-    """Begins the scenario of each test that was chosen, and waits for the one that is asked for."""
+    """Starts the scenario of each selected test; returns a function that waits for one of them."""
     wanted = [
         cast(Scenario, item.callspec.params["ended"])
         for item in request.session.items
@@ -76,12 +76,12 @@ def under_way(
 
 @pytest.fixture
 def ended(request: pytest.FixtureRequest, under_way: Callable[[Scenario], Ended]) -> Ended:
-    """What became of the run."""
+    """The outcome of the run."""
     return under_way(request.param)
 
 
 def after(scenario: Scenario) -> pytest.MarkDecorator:
-    """The test judges what this leaves."""
+    """Let the test judge what this scenario leaves."""
     return pytest.mark.parametrize("ended", [scenario], indirect=True, ids=[name_of(scenario)])
 
 
@@ -90,19 +90,19 @@ def name_of(scenario: Scenario) -> str:
 
 
 def end(victim: Victim, server: Sandbox, *, stop: bool = True) -> Ended:
-    """Stop it, or wait for its end, and see that nothing of it is left at a server that is up."""
+    """Stop it, or wait for its end, and check that nothing of it is left on the running server."""
     ended = victim.stopped() if stop else victim.ended()
     nothing_is_left(victim.home, server)
     return ended
 
 
 def was_stopped(ended: Ended) -> bool:
-    """By the test, and by nothing else."""
+    """Whether the test has stopped it, and nothing else has."""
     return ended.code == ExitCode.INTERRUPTED and ended.run.run.state == "stopped"
 
 
 def a_line() -> AbstractContextManager[Namespace]:
-    """To a server with a network of its own."""
+    """A line to a server in its own network namespace."""
     if os.geteuid() != 0:
         pytest.skip(f"not evaluated: networks are made, and {AS_ROOT}")
     if refused := why_no_line(SLOW):
@@ -205,7 +205,7 @@ def server_replaced(home: Home) -> Ended:
         victim = drive(home, first)
         victim.until_seconds(1)
         first.kill()
-        # The other one, with data of its own, where the first one was.
+        # A second server with its own data, in the place of the first.
         command = (*second.state.command, f"--port={first.port}")
         update = {"port": first.port, "command": command}
         second.state = second.state.model_copy(update=update)
@@ -282,7 +282,7 @@ def test_a_run_without_descriptors_waits_until_it_may_have_some(ended: Ended) ->
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """Two megabytes that are nobody else's."""
+    """A file system of two megabytes that nothing else uses."""
     if os.geteuid() != 0:
         pytest.skip(f"not evaluated: a disk of its own is mounted, and {AS_ROOT}")
     folder.mkdir()
@@ -297,7 +297,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> Path:
-    """To the last byte."""
+    """Fill the file system to the last byte."""
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while file.write(bytes(4096)):
@@ -331,7 +331,7 @@ def test_a_run_whose_disk_is_full_ends_and_its_journal_says_why(ended: Ended) ->
     assert ended.run.run.notes[-1].endswith("no space left on device")
 
 
-# Root may write everywhere, and here it may not.
+# Root may write everywhere, but not here.
 _AS_OTHERS = ("setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override", "--")
 
 
@@ -380,7 +380,7 @@ def test_a_run_whose_folder_is_removed_is_not_driven_on_for_nothing(ended: Ended
     assert ended.result is None
 
 
-# As the program, but that the clock on the wall is an hour back as soon as there is that file.
+# The program, except that the wall clock is an hour behind as soon as the file exists.
 CLOCK_SET_BACK = """
 import os, sys, time
 true = time.time
@@ -437,14 +437,14 @@ def out_of_memory(home: Home) -> Ended:
 
 
 def squeeze(group: Instance) -> None:
-    """Leave no room beyond what is in use: the next thing that is wanted is too much."""
+    """Leave no room beyond what is in use: the next allocation fails."""
     (folder,) = group.groups
     v2 = folder / "memory.max"
     if v2.exists():
         v2.write_text(str(1 << 20))
         return
     used = int((folder / "memory.usage_in_bytes").read_text())
-    with contextlib.suppress(OSError):  # the kernel refuses what it cannot free
+    with contextlib.suppress(OSError):  # the kernel refuses the part that it cannot free
         for limit in range(used, 0, -(1 << 20)):
             (folder / "memory.limit_in_bytes").write_text(str(limit))
 
@@ -453,7 +453,7 @@ def squeeze(group: Instance) -> None:
 def test_a_run_that_the_kernel_kills_for_memory_is_read_like_any_other(ended: Ended) -> None:
     assert ended.code == -signal.SIGKILL, ended.err
     ended.has_lost_nothing(at_least=2)
-    # It may have been written down as a whole: what comes last takes most memory.
+    # It may have been written completely: the last part takes most memory.
     assert ended.run.run.state in ("interrupted", "stopped")
 
 

@@ -1,4 +1,4 @@
-"""Clients that no browser is: whatever they send, and however slowly, others keep the page."""
+"""Hostile HTTP clients: whatever they send, and however slowly, others can still use the page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEYS = Keys(TOKEN)
 OUTSIDE = "what lies outside"
 
 NO_ANSWER_S = 3.0
-"""How long a request is waited for that the server itself still waits for the end of."""
+"""Seconds to wait while the server itself waits for the end of a request."""
 
 ROUTES = (
     "/", "/static/live.js", "/static/{}", "/api/events?run={}", "/api/runs", "/api/runs/{}",
@@ -43,7 +43,7 @@ ROUTES = (
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A run that goes on, in a folder beside which lies something that looks like another."""
+    """A run under way; next to its folder lies another one that looks similar."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "loadstone._engine", scripted_engine)
         place = tmp_path_factory.mktemp("hostile")
@@ -66,7 +66,7 @@ def connected(page: Served) -> socket.socket:
 
 
 def answer_to(page: Served, request: bytes) -> bytes:
-    """The begin of what comes back: headers and some of the body; nothing where it was cut off."""
+    """The start of the answer: headers and some of the body; empty if the connection was cut."""
     found = b""
     COUNTS["inputs tried"] += 1
     with connected(page) as client, suppress(OSError):
@@ -146,7 +146,7 @@ def test_no_request_breaks_anything(
     assert status < 500, answer
     assert OUTSIDE.encode() not in answer
     assert b"Traceback" not in answer
-    # What is no HTTP is refused before anybody looks at it.
+    # A request that is not HTTP is refused before it is examined.
     if status not in (0, 400):
         for name in HEADERS:
             assert name.encode() in answer.lower(), answer
@@ -174,7 +174,7 @@ def test_nothing_is_served_with_a_wrong_token(
 @example("evil.example#127.0.0.1")
 @example("0x7f.0.0.1")
 def test_no_other_host_is_answered(page: Served, host: str) -> None:
-    """DNS rebinding: a browser sends the name that it believes in."""
+    """DNS rebinding: a browser sends the host name that it believes in."""
     answer = answer_to(page, request("GET", b"/", {"Host": host.encode()}))
     if status_of(answer) == 200:
         name = host.rpartition(":")[0] if ":" in host else host

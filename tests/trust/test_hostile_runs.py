@@ -1,4 +1,4 @@
-"""Run folders that somebody else has made: opened safely, or refused in one line."""
+"""Run folders that somebody else has made are opened safely, or refused in one line."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ pytestmark = pytest.mark.timeout(900)
 SEED = int(os.environ.get("LOADSTONE_FUZZ_SEED", "1"))
 MUTANTS = int(os.environ.get("LOADSTONE_FUZZ_MUTANTS", "16"))
 ERRORS = ("error: ", "错误：")
-"""How the line of a refusal starts, in either language."""
+"""The start of a refusal's line, in either language."""
 
 HUGE = 200 * 1024**3
-"""Bytes of a file that has none on the disk."""
+"""The size of a sparse file."""
 
 FILES = (JOURNAL, "latency.hlog", "result.json", "run.json", "environment.json", "load.parquet")
 
@@ -91,7 +91,7 @@ def instead(name: str, put: Callable[[Path], object]) -> Damage:
 
 
 def linked(name: str, to: str) -> Damage:
-    """`to` is counted from the folder in which the runs lie."""
+    """A link; `to` is relative to the folder that holds the runs."""
     return instead(name, lambda path: path.symlink_to(path.parents[2] / to))
 
 
@@ -101,7 +101,7 @@ def sparse(path: Path) -> None:
 
 
 def listening(path: Path) -> None:
-    """A socket; its name may not be long."""
+    """A socket; its path must be short."""
     with socket.socket(socket.AF_UNIX) as bound:
         before = Path.cwd()
         os.chdir(path.parent)
@@ -112,7 +112,7 @@ def listening(path: Path) -> None:
 
 
 def from_journal(change: Callable[[list[bytes]], list[bytes]]) -> Damage:
-    """Change the journal's lines; nothing that was made from them before is there."""
+    """Change the journal's lines, and remove what was made from them before."""
 
     def damage(run: Path) -> None:
         for name in MADE_FROM_JOURNAL:
@@ -140,7 +140,7 @@ def everywhere(text: str) -> Damage:
 
 
 def as_line(document: Any) -> bytes:
-    """As a journal has it."""
+    """A line of a journal."""
     return json.dumps(document, separators=(",", ":")).encode()
 
 
@@ -160,7 +160,7 @@ def _with_text(found: Any, text: str, key: str = "") -> Any:
 
 
 def bomb() -> bytes:
-    """A line of the latency log whose histogram says that it has four gigabytes."""
+    """A line of the latency log whose histogram claims to have four gigabytes."""
     head = [0x1C849313, 0xFFFFFFFF, 0, 3, 0, 1, 0x346, 0x30B8A000]
     inner = b"".join(word.to_bytes(4, "big") for word in head) + b"\x3f\xf0" + bytes(6)
     packed = zlib.compress(inner + bytes(100_000_000), 9)
@@ -175,7 +175,7 @@ def with_bomb(run: Path) -> None:
 
 
 def many_steps(lines: list[bytes]) -> list[bytes]:
-    """Steps that all say that the samples of the first are theirs."""
+    """Steps that all claim the samples of the first."""
     begin = next(line for line in lines if line.startswith(b'{"kind":"step_begin"'))
     document = json.loads(begin)
     steps = []
@@ -186,7 +186,7 @@ def many_steps(lines: list[bytes]) -> list[bytes]:
 
 
 def many_names(lines: list[bytes]) -> list[bytes]:
-    """Counters without end, each of which was read once."""
+    """Very many counters, each of which was read once."""
     names = next(line for line in lines if line.startswith(b'{"kind":"observed_names"'))
     seen = next(line for line in lines if line.startswith(b'{"kind":"observed",'))
     at = lines.index(names)
@@ -203,7 +203,7 @@ def as_first(line: bytes) -> Callable[[list[bytes]], list[bytes]]:
 
 
 def other_rows(run: Path) -> None:
-    """A table of ours in all but what it says; it could as well stand for gigabytes."""
+    """A table like ours, except for its content; it may claim to have gigabytes."""
     table = polars.read_parquet(run / "load.parquet")
     told = table.with_columns(polars.lit(TERMINAL).alias("workload"))
     told.write_parquet(run / "load.parquet", compression="zstd")
@@ -226,7 +226,7 @@ def other_columns(run: Path) -> None:
 
 
 def unpacked_links(run: Path) -> None:
-    """An archive that somebody has sent, in which each file is a link out of the folder."""
+    """An archive as somebody may send it, in which each file is a link out of the folder."""
     names = [path.name for path in run.iterdir()]
     shutil.rmtree(run)
     sent = run.parent / "sent.tar"
@@ -241,7 +241,7 @@ def unpacked_links(run: Path) -> None:
 
 
 def named(name: str) -> Damage:
-    """A second folder beside it, whose name is not one that Loadstone gives."""
+    """A second folder next to it, whose name Loadstone would not give."""
 
     def damage(run: Path) -> None:
         (run.parent / name).mkdir()
@@ -308,12 +308,12 @@ ONLY_SHOWN = {
     "a table of other rows",
     "an experiment of a million million variants",
 }
-"""There is nothing to refuse."""
+"""There is no reason to refuse it."""
 
 
 @pytest.fixture(scope="module")
 def told(good: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """What came of each folder, from one program that read them all and changed nothing else."""
+    """The outcome of each folder, from one program that read them all and changed nothing else."""
     place = tmp_path_factory.mktemp("hostile")
     folders = {}
     for number, (name, damage) in enumerate(HOSTILE.items()):
@@ -330,7 +330,7 @@ def told(good: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list
 
 
 def a_copy(good: Path, place: Path) -> Path:
-    """A folder of runs with one in it, and beside it what nobody may touch."""
+    """A folder of runs with one in it, and next to it files that nobody may touch."""
     run = place / "runs" / "sent-20260101T000000Z"
     shutil.copytree(good, run)
     (place / "secret").write_text("somebody else's\n")
@@ -339,7 +339,7 @@ def a_copy(good: Path, place: Path) -> Path:
 
 
 def outside(place: Path) -> dict[str, bytes]:
-    """All that lies beside the folders of runs."""
+    """All that lies next to the folders of runs."""
     return {
         str(path): path.read_bytes()
         for path in place.rglob("*")
@@ -348,7 +348,7 @@ def outside(place: Path) -> dict[str, bytes]:
 
 
 def read(good: Path, home: Path, folders: dict[str, Path]) -> dict[str, list[dict[str, Any]]]:
-    """By name what came of each; two programs share them."""
+    """The outcomes by name; two programs share the work."""
     named = list(folders.items())
     with ThreadPoolExecutor(2) as pool:
         halves = pool.map(lambda half: read_some(good, home, dict(half)), (named[::2], named[1::2]))
@@ -373,7 +373,7 @@ def read_some(good: Path, home: Path, folders: dict[str, Path]) -> dict[str, lis
 
 
 def has_page(name: str) -> bool:
-    """What differs in what is shown, and each fourth of the others."""
+    """Whether to make a page: for cases that change the display, and for a fourth of the others."""
     return "text" in name or "name" in name or zlib.crc32(name.encode()) % 4 == 0
 
 
@@ -436,7 +436,7 @@ client = { prepared = false }
 
 @pytest.fixture
 def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An experiment that was killed before its first step, begun by this user."""
+    """An experiment that was killed before its first step, started by this user."""
     from loadstone.experiments.schedule import schedule
     from loadstone.runner.experiment import checked_text
     from loadstone.runs.recorder import Asked, Recorder
@@ -468,7 +468,7 @@ def resumed(run: Path, *more: str) -> tuple[int, str]:
 
 
 def test_what_somebody_else_asked_for_is_not_carried_out(left: Path) -> None:
-    """A target, a program to start, statements: all of it stands in run.json."""
+    """A target, a program to start, and statements are all in run.json."""
     unreached = (3, "nothing listens on 127.0.0.1:1")
     code, said = resumed(left)
     assert (code, unreached[1] in said) == (3, True), said
@@ -495,7 +495,7 @@ def test_a_secret_that_others_can_read_vouches_for_nothing(left: Path) -> None:
 
 
 def test_what_was_sealed_for_another_run_is_not_carried_out(left: Path, good: Path) -> None:
-    """Its maker needs no secret: this user's own files and seals, put together anew."""
+    """The attacker needs no secret: this user's own files and seals, recombined."""
     other = left.with_name("other-20260101T000000Z")
     shutil.copytree(left, other)
     first, rest = (other / JOURNAL).read_text().split("\n", 1)
@@ -510,7 +510,7 @@ def test_what_was_sealed_for_another_run_is_not_carried_out(left: Path, good: Pa
 
 
 def test_a_seal_of_before_is_named_with_the_way_out(left: Path) -> None:
-    """Until 2026-11 it was of a file's name and content, whatever the run."""
+    """Until 2026-11 the seal covered a file's name and content, whatever the run."""
     key = (left.parents[1] / "state" / "loadstone" / "seal.key").read_bytes()
     seals = [
         hmac.digest(key, name.encode() + b"\0" + (left / name).read_bytes(), "sha256").hex()
@@ -526,7 +526,7 @@ def test_a_seal_of_before_is_named_with_the_way_out(left: Path) -> None:
 def test_the_seal_is_looked_at_over_the_bytes_that_are_parsed(
     is_ours_first: bool, left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody puts another file there as soon as the first was read."""
+    """The file is replaced as soon as it was read for the first time."""
     from loadstone.runs import safe_open, signature, vouched
 
     ours = (left / "run.json").read_bytes()
@@ -553,7 +553,7 @@ def test_the_seal_is_looked_at_over_the_bytes_that_are_parsed(
 
 
 def test_what_somebody_puts_into_a_run_that_goes_on_is_not_sealed(left: Path) -> None:
-    """What surrounds a variant is added to what this process has written, not to what is there."""
+    """The environment of a variant is added to what this process wrote, not to what is on disk."""
     from loadstone.runs import vouched
     from loadstone.runs.rebuild import read_log
     from loadstone.runs.recorder import Recorder
@@ -599,7 +599,7 @@ def test_what_is_taken_up_is_written_in_its_own_folder(left: Path, name: str) ->
 
 
 def settings(home: Path, *lines: object) -> Path:
-    """A journal of settings as `restore` looks for it."""
+    """A journal of settings where `restore` looks for it."""
     folder = home / "state" / "loadstone" / "settings"
     folder.mkdir(parents=True)
     path = folder / "db1:3306-1-1.jsonl"

@@ -1,4 +1,4 @@
-"""Servers that mean harm, met by both of Loadstone's clients: the engine's and PyMySQL's."""
+"""Hostile servers, and both of Loadstone's clients: the engine's and PyMySQL."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from trust.hostile import OK, Hostile, Peer, Script, greeting, logs_in
 SECRET = "unique-Kz8qW3-secret"
 PATIENT = Timeouts(connect_s=60, statement_s=60)
 HURRIED = Timeouts(connect_s=60, statement_s=0.3)
-"""For what would go on for ever."""
+"""Seconds for a step that would otherwise last for ever."""
 
 
-# What listens there is no server that is known to be one: a tunnel leads to such as well.
+# Not known as a server of this host: a tunnel may lead to such a port as well.
 LOOPBACK = "127.0.0.1"
 
 
@@ -53,7 +53,7 @@ def administered(
     *,
     clear: bool = False,
 ) -> TargetError:
-    """What the connection for administration makes of it."""
+    """The outcome of the connection for administration."""
     place = endpoint(server, tls, clear)
     with (
         pytest.raises(TargetError) as refused,
@@ -66,7 +66,7 @@ def administered(
 
 
 def driven(server: Hostile, tls: TlsMode | Tls = "preferred", *, clear: bool = False) -> str:
-    """What the engine makes of it: the words that end the step."""
+    """The engine's outcome: the error that ends the step."""
     return engine_error(server, tls, clear=clear).message
 
 
@@ -83,7 +83,7 @@ def engine_error(
 
 
 def told(server: Hostile, text: str) -> bool:
-    """Whether the server has heard it."""
+    """Whether the server has received it."""
     return text.encode() in b"".join(server.heard)
 
 
@@ -110,7 +110,7 @@ def test_a_password_is_not_given_away_over_an_open_line(script: Script) -> None:
     assert any(word in said for word in words), said
     assert any(b"bench" in packet for packet in server.heard)  # it was spoken to
     assert not told(server, SECRET)
-    # What goes under a key of 2048 bits has 256 bytes.
+    # A value encrypted with a key of 2048 bits has 256 bytes.
     assert 256 not in map(len, server.heard)
 
 
@@ -122,7 +122,7 @@ def heard_of(certificates: Certificates) -> ssl.SSLContext:
 
 @pytest.fixture(scope="module")
 def strangers(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """What somebody made for himself: for this host, and signed by nobody that anybody knows."""
+    """A self-made certificate: for this host, but signed by no known authority."""
     return make_certificates(tmp_path_factory.mktemp("hostile") / "tls")
 
 
@@ -194,7 +194,7 @@ def test_a_password_goes_to_the_server_that_is_meant_and_where_that_is_said(
             with Hostile(script, heard_of(strangers)) as server:
                 ask(server, tls, clear=clear)
             assert told(server, SECRET), (tls, ask)
-    # In no mode does it go over a line that anybody reads.
+    # No mode sends it over an unencrypted line.
     with Hostile(script) as server:
         administered(server, clear=True)
         driven(server, clear=True)
@@ -213,7 +213,7 @@ def test_the_command_line_says_what_to_do_and_takes_it(
         assert "mysql_clear_password" in said
         assert "--enable-cleartext-plugin" in said
         assert not told(server, SECRET)
-        assert exit_code_of([*check, "--enable-cleartext-plugin"]) == 3  # it refuses whoever comes
+        assert exit_code_of([*check, "--enable-cleartext-plugin"]) == 3  # it refuses every client
         assert told(server, SECRET)
         server.heard.clear()
         monkeypatch.setenv("LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN", "1")
@@ -236,7 +236,7 @@ def test_a_file_that_nobody_offered_is_refused_and_reported() -> None:
 
 
 def test_a_load_gives_away_its_rows_and_no_file(tmp_path: Path) -> None:
-    """The loader offers a file: the rows that it makes, whatever name the server says."""
+    """The loader offers a file: the rows that it makes, whatever name the server asks for."""
     secret = tmp_path / "secret"
     secret.write_text("the content of a file\n")
     asked: list[bytes] = []
@@ -286,7 +286,7 @@ def test_an_answer_has_a_limit_in_bytes_and_in_time(
 
 
 def _garbage() -> list[bytes]:
-    """Greetings that are cut off and damaged, other protocols, and noise of a seed."""
+    """Greetings that are truncated or damaged, other protocols, and noise, from a seed."""
     whole = Recorded.of(lambda peer: peer.send(greeting()))
     noise = random.Random(20)
     damaged = []
@@ -301,7 +301,7 @@ def _garbage() -> list[bytes]:
 
 
 class Recorded(Peer):
-    """What a script would send."""
+    """Records what a script would send."""
 
     @classmethod
     def of(cls, script: Callable[[Peer], None]) -> bytes:
@@ -315,11 +315,11 @@ def test_bytes_that_are_no_protocol_are_an_error_and_no_bug() -> None:
     waiting = iter(garbage := _garbage())
     with Hostile(lambda peer: peer.raw(next(waiting, b""))) as server:
         for number in range(len(garbage)):
-            # To be ready for TLS takes far longer than all else: the system's authorities are read.
+            # Preparing TLS takes far longer than all else: the system's authorities are read.
             tls: TlsMode = "disabled" if number % 4 else "preferred"
             assert administered(server, tls).exit_code == 3
     assert not told(server, SECRET)
-    # The engine's reading is fuzzed by itself; here is seen that a step ends with its error.
+    # The engine's parser has its own fuzzing; here only the end of a step with an error is tested.
     waiting = iter(some := garbage[::8])
     with Hostile(lambda peer: peer.raw(next(waiting, b""))) as server:
         for _ in some:

@@ -1,6 +1,6 @@
 """Orders of our statements and somebody else's, drawn by chance: nothing of theirs changes.
 
-Theirs are definitions of tables beside our loads, and variables beside those that we set.
+Theirs are definitions of tables during our loads, and variables in addition to those that we set.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 IS_NIGHTLY = bool(os.environ.get("LOADSTONE_NIGHTLY"))
 ORDERS = int(os.environ.get("LOADSTONE_ORDERS", "1500" if IS_NIGHTLY else "40"))
-# Each night others: what a failure says, and what is printed, has them all again.
+# Each night has another seed; a failure names it, and it is printed.
 SEED = int(os.environ.get("LOADSTONE_SEED", secrets.randbelow(1_000_000) if IS_NIGHTLY else "1"))
 YES = Consent(yes=True)
 # The very columns of the template, and of sysbench's tables all but one: rows of either fit in.
@@ -67,13 +67,13 @@ THEIR_COLUMNS = "id INT NOT NULL PRIMARY KEY, k INT, c CHAR(121), pad CHAR(60)"
 
 
 def seeds() -> range:
-    """Of all orders of a test."""
+    """The seeds of all orders of a test."""
     sys.stderr.write(f"LOADSTONE_SEED={SEED} LOADSTONE_ORDERS={ORDERS}\n")
     return range(SEED * 1_000_000, SEED * 1_000_000 + ORDERS)
 
 
 class Unseen:
-    """Nobody looks."""
+    """An observer that ignores everything."""
 
     def on_progress(self, progress: LoadProgress) -> None:
         pass
@@ -110,7 +110,7 @@ class Work:
 
 
 def works(endpoint: Endpoint, chance: random.Random) -> Work:
-    """One of them by chance."""
+    """A random command."""
     layout = chance.choice(layouts())
     plan = LoadPlan(layout=layout, parallel=2, connect=ConnectPolicy(retries=0))
     loader = Loader(endpoint, YES, Unseen(), Interrupts())
@@ -136,7 +136,7 @@ def test_whatever_the_order_nothing_of_a_stranger_s_changes_and_nothing_of_ours_
     for seed in seeds():
         _one_order(server, random.Random(seed), seed)
         COUNTS["orders of statements"] += 1
-    # All of it has happened, so that what is told above was put to the test.
+    # Each outcome has occurred, so what is asserted above was put to the test.
     assert len([name for name in COUNTS if name.startswith("deeds done: ")]) == 5, COUNTS
     assert COUNTS["commands done amid deeds"] > ORDERS / 20, COUNTS
     assert COUNTS["lines cut amid tables"] > ORDERS / 20, COUNTS
@@ -162,7 +162,7 @@ def _one_order(server: Sandbox, chance: random.Random, seed: int) -> None:
 
 
 def a_stranger(server: Sandbox, seed: int) -> Stranger:
-    """At work in the schema, with two tables."""
+    """A client at work in the schema, with two tables."""
     names = [name for layout in layouts() for name in names_of(layout)]
     chance = random.Random(seed + 1)
     schema = server.state.database
@@ -173,7 +173,7 @@ def a_stranger(server: Sandbox, seed: int) -> Stranger:
 
 @dataclass
 class Amid:
-    """Between our statements and the server: when somebody acts, and when the line is cut."""
+    """Acts between our statements and the server: lets somebody act, or cuts the connection."""
 
     between: Between
     stranger: Stranger
@@ -183,7 +183,7 @@ class Amid:
     acted: int = 0
     was_cut: bool = False
     also: Callable[[bytes], None] | None = None
-    """Somebody else beside."""
+    """The stranger, who works on tables at the same time."""
 
     def __call__(self, sent: bytes) -> None:
         if self.also:
@@ -201,8 +201,8 @@ class Amid:
             self.between.cut()
 
 
-def _carried_out(server: Sandbox, work: Work, amid: Amid, told: str) -> str:
-    """Carry a command out amid all that; what stands there afterwards is as it must be."""
+def _carried_out(server: Sandbox, work: Work, amid: Amid, history: str) -> str:
+    """Run a command with these disturbances; afterwards everything must be as it has to be."""
     schema = server.state.database
     with server.connect() as connection:
         before = ours_in(connection, schema)
@@ -215,33 +215,33 @@ def _carried_out(server: Sandbox, work: Work, amid: Amid, told: str) -> str:
     finally:
         amid.between.before, amid.between.shut = None, False
     amid.stranger.ends()
-    told = f"{told}: {ended}, after {amid.acted} deeds{', cut' if amid.was_cut else ''}"
-    assert amid.stranger.found() == amid.stranger.owned, told
+    history = f"{history}: {ended}, after {amid.acted} deeds{', cut' if amid.was_cut else ''}"
+    assert amid.stranger.found() == amid.stranger.owned, history
     if ended == "done" and amid.acted:
         COUNTS["commands done amid deeds"] += 1
     with server.connect() as connection:
         after = ours_in(connection, schema)
         state = schemas.read_schema(connection, server.tcp.target, schema)
     lost = {before[mark] for mark in before.keys() - after.keys()}
-    # What somebody has put aside is under no name of ours any more.
-    assert lost <= work.drops, f"{told}: {lost} is lost"
-    _ours_are_whole(server, state, told)
+    # A table that somebody has renamed does not have a name of ours any more.
+    assert lost <= work.drops, f"{history}: {lost} is lost"
+    _ours_are_whole(server, state, history)
     if ended == "done" and not amid.acted and not amid.was_cut:
         is_ready = {line.name for line in state.listed if line.state == "ready"}
-        assert work.makes <= is_ready & {*state.of("ours")}, f"{told}: {state}"
+        assert work.makes <= is_ready & {*state.of("ours")}, f"{history}: {state}"
         left = {*after.values()} & work.drops
-        assert not left & {*state.of("ours")}, f"{told}: {left} is left"
+        assert not left & {*state.of("ours")}, f"{history}: {left} is left"
     return ended
 
 
-def _ours_are_whole(server: Sandbox, state: SchemaState, told: str) -> None:
-    """A table that is told to be complete has all its rows."""
+def _ours_are_whole(server: Sandbox, state: SchemaState, history: str) -> None:
+    """A table that is reported as complete has all its rows."""
     with server.connect() as connection:
         for line in state.listed:
             if line.state == "ready" and line.name in state.of("ours"):
                 place = f"`{state.schema_name}`.`{line.name}`"
                 ((rows,),) = _asked(connection, f"SELECT COUNT(*) FROM {place}")
-                assert rows == line.rows, told
+                assert rows == line.rows, history
 
 
 def _empty(server: Sandbox, schema: str) -> None:
@@ -257,10 +257,10 @@ def _asked(connection: Any, statement: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-# Independent of each other, and felt by nobody within seconds.
+# Variables that are independent of each other, and without effect within seconds.
 VARIABLES = ("max_connect_errors", "net_retry_count", "slow_launch_time", "max_error_count")
 SECOND_OF_OURS = 0.05
-"""It waits a second for the lock."""
+"""Statements wait a second for the lock."""
 
 
 def test_whatever_the_order_variables_are_as_if_we_had_not_been_there(
@@ -311,7 +311,7 @@ def _amid(ours: Ours, between: Between, moments: Moments, work: Callable[[], Non
         work()
     except LoadstoneError as error:
         ours.meddler.deeds.append(f"{work.__name__}: {error.message}")
-        # A line that is there is no reason to fail, but for what an earlier one has left.
+        # With an intact line nothing may fail, except because of what an earlier one has left.
         assert between.shut or isinstance(error, SettingsError), ours.meddler.deeds
     finally:
         between.before, between.shut = None, False
@@ -324,7 +324,7 @@ def _amid(ours: Ours, between: Between, moments: Moments, work: Callable[[], Non
 
 @dataclass
 class Ours:
-    """Who sets variables for a while, and puts back what was left of it."""
+    """Sets variables for a while, and restores what was left of an earlier time."""
 
     endpoint: Endpoint
     direct: Endpoint
@@ -344,7 +344,7 @@ class Ours:
             if chance.random() < SECOND_OF_OURS:
                 self.is_refused_beside_ourselves(texts)
             deeds.append("we end")
-        # Whoever set it while it was set by us is told of, whatever else there is to tell.
+        # A change by somebody else while the variable was ours is reported, in any case.
         untold = {name for name in theirs.intersection(wanted) if name not in "".join(told.left)}
         assert not untold, f"{untold}: {deeds}"
 
@@ -365,7 +365,7 @@ class Ours:
 def test_whatever_the_order_tables_and_variables_at_once_are_as_each_alone(
     server: Sandbox, tmp_path: Path
 ) -> None:
-    """As in an experiment: tables are made and dropped while variables are set."""
+    """As in an experiment: tables are created and dropped while variables are set."""
     with server.connect() as connection:
         ((*before,),) = _asked(connection, f"SELECT {_globals()}")
     try:
@@ -400,11 +400,11 @@ def _one_order_of_both(server: Sandbox, folder: Path, seed: int) -> None:
             told = f"LOADSTONE_SEED: order {seed}: {work.name} amid {meddler.deeds}"
             try:
                 with staged(endpoint, wanted, folder, SettingsReport()):
-                    # A line that is cut takes the lock on the settings with it.
+                    # A line that is cut loses the lock on the settings.
                     _carried_out(server, work, amid, told)
                     between.before = moments
             except SettingsError:
-                # Who comes between our SET and the look at it is taken for what became of it.
+                # A change between our SET and the look at it is taken for the result of our SET.
                 assert any("(amid)" in deed for deed in meddler.deeds), told
             between.before = None
     behind = left_behind(folder)

@@ -1,4 +1,4 @@
-"""Loadstone killed at moments that nobody chose: what every command says afterwards."""
+"""Loadstone killed at random moments: what every command reports afterwards."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Said = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """Commands that are called here look where the victims left what they left."""
+    """The victims' home, in which commands that are called here look for what is left."""
     made = Home(tmp_path / "home")
     made.folder.mkdir()
     for name, value in made.environment.items():
@@ -76,7 +76,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Sandbox]:
-    """One that is no sandbox for those whose state is elsewhere."""
+    """A server that is no sandbox to users with another state folder."""
     with ExitStack() as stack:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_STATE_HOME", str(tmp_path / "servers"))
@@ -86,7 +86,7 @@ def server(tmp_path: Path) -> Iterator[Sandbox]:
 
 
 def moments(number: int, from_s: float, to_s: float) -> list[float]:
-    """One at random within each of as many equal parts, in any order: no phase is left out."""
+    """A random moment within each of `number` equal parts, in any order: no phase is left out."""
     seed = random.SystemRandom().randrange(2**32)
     logging.getLogger(__name__).warning("seed %s", seed)
     chance = random.Random(seed)
@@ -97,7 +97,7 @@ def moments(number: int, from_s: float, to_s: float) -> list[float]:
 
 
 def kill(home: Home, when: Callable[[], bool], *words: str) -> None:
-    """Begin a command, and kill it at a moment, unless it has ended by then."""
+    """Start a command, and kill it at a moment, unless it has ended by then."""
     victim = Victim(home, words)
     while not when() and victim.process.poll() is None:
         time.sleep(0.01)
@@ -109,13 +109,13 @@ def kill(home: Home, when: Callable[[], bool], *words: str) -> None:
 
 
 def after(seconds: float) -> Callable[[], bool]:
-    """Whether so many have gone by since now."""
+    """Whether this many seconds have passed since the call."""
     until = time.monotonic() + seconds
     return lambda: time.monotonic() >= until
 
 
 def is_changed(server: Sandbox) -> bool:
-    """Whether the experiment's variable is as it sets it."""
+    """Whether the variable has the experiment's value."""
     return bool(one(server, "SELECT @@GLOBAL.max_connections") == 777)
 
 
@@ -126,7 +126,7 @@ def variables(server: Sandbox) -> dict[str, str]:
 
 
 def answers_are_sane(home: Home, said: Said) -> Result | None:
-    """`runs` and `sandbox list` of whatever was left; the last run, if there is one."""
+    """Check `runs` and `sandbox list` on what is left; returns the last run, if there is one."""
     assert exit_code_of(["runs", "list"]) == 0
     said.readouterr()
     assert exit_code_of(["sandbox", "list", "--json"]) == 0
@@ -158,7 +158,7 @@ def test_an_experiment_that_is_killed_again_and_again_comes_to_its_end(
     words: tuple[str, ...] = anew
     amid = 0
     for moment in (*moments(KILLS, 0.5, 6.0), None):
-        # The last is killed when a variable is changed, which chance alone may never come to.
+        # The last one is killed when a variable is changed, which chance alone may never hit.
         kill(home, (lambda: is_changed(server)) if moment is None else after(moment), *words)
         amid += is_changed(server)
         assert exit_code_of(["restore"]) == 0
@@ -193,7 +193,7 @@ def test_a_run_that_is_killed_leaves_nothing_of_its_throwaway_server(
 
 
 def servers_in(home: Home) -> list[int]:
-    """Servers whose data are in a folder of its."""
+    """Servers whose data folders are below this home."""
     return [
         process.pid
         for process in psutil.process_iter(["cmdline"])

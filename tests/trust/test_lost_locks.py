@@ -1,4 +1,4 @@
-"""A schema's lock goes with its connection, and is taken again before the next step."""
+"""A schema's lock is lost with its connection, and is taken again before the next step."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ LOST = "was lost with its connection, and taken again"
 
 
 def at_work(server: Sandbox) -> list[int]:
-    """The connections that tell others of what is done in the schema."""
+    """The connections that announce the work in the schema."""
     with server.connect() as admin:
         there = presence.at_work(admin, server.tcp.target, server.state.database)
     return [one.holder.connection for one in there]
 
 
 def cut_amid_each_step(server: Sandbox, monkeypatch: pytest.MonkeyPatch, module: str) -> list[int]:
-    """Whoever tells others of it loses that connection; gives how many did so at each begin."""
+    """Cut each connection that announces our work; returns how many were cut at each begin."""
     seen: list[int] = []
 
     def driven(*given: Any) -> Any:

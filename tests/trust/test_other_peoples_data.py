@@ -1,4 +1,4 @@
-"""Each command that writes, let loose on tables of others: what these are, before and after."""
+"""Each command that writes, run next to other people's tables: their content before and after."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SBTEST = (
     "CREATE TABLE shop.{} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL DEFAULT 0,"
     " c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '')"
 )
-# What a workload could write to, if it went by the names of the columns alone.
+# Tables that a workload could write to, if it only checked the names of columns.
 ALIKE = (
     "CREATE TABLE shop.{} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL DEFAULT 0,"
     " c VARCHAR(200) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '')"
@@ -71,7 +71,7 @@ k = { type = "INT NOT NULL", integer = [1, 9] }
 statements = ["UPDATE mine SET k = k + 1 WHERE id = :id"]
 parameters.id = { row = "mine" }
 """
-# To the log's server the schema was whatever it was; here `orders` is somebody's.
+# The log's schema does not matter to its server; here `orders` belongs to somebody.
 LOG = """\
 mysqld, Version: 8.4.3 (x). started with:
 2026-11-22T10:00:00.000001Z\t    7 Query\tINSERT INTO {} (id, k) VALUES (1000, 1)
@@ -87,7 +87,7 @@ def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def url(server: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The way to somebody's schema; the commands are not told that the server is a throwaway."""
+    """The URL of somebody's schema; the commands do not know that the server is a throwaway."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
@@ -97,7 +97,7 @@ def url(server: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def endpoint(server: Sandbox, port: int | None = None) -> Endpoint:
-    """The same for what is called here rather than on a command line."""
+    """The same as an endpoint, for functions that are called directly."""
     known = server.endpoint(tls=Tls(mode="disabled"))
     update = {"database": "shop", "port": port or known.target.port}
     credentials = known.credentials.model_copy(update={"source": "the test"})
@@ -126,7 +126,7 @@ client = {{ prepared = false }}
 
 
 def a_proof(server: Sandbox) -> list[str]:
-    """Of a run that somebody made here before the other tables came."""
+    """A proof for a run that was made here before the other tables came."""
     workload = WorkloadSpec(name="oltp_read_write", tables=2, table_size=100)
     target = endpoint(server).target
     run = recorded_run(Path("runs"), a_plan(targets=(target,), workload=workload, ladder=(2,)))
@@ -134,7 +134,7 @@ def a_proof(server: Sandbox) -> list[str]:
 
 
 def words_of(command: str, url: str) -> list[str]:
-    """A command line; files that it names are written first."""
+    """A command line; the files that it names are written first."""
     first, _, rest = command.partition(" ")
     at = ["--target", url]
     if rest.endswith(".toml"):
@@ -152,7 +152,7 @@ def words_of(command: str, url: str) -> list[str]:
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str], *names: str) -> None:
-    """It ends with the guard's own code, a line that names the tables, and no traceback."""
+    """Check that it ends with the guard's code, a line that names the tables, and no traceback."""
     assert exit_code_of(words) == 7
     said = capsys.readouterr().err
     assert "Traceback" not in said
@@ -192,7 +192,7 @@ def test_a_schema_with_tables_of_others_is_left_as_it_is(
     execute(server, *THEIRS, *SYSBENCHS)
     before = sums_of(server, "shop")
     if command == "prove":
-        request.getfixturevalue("script")  # the run of before is recorded from a double
+        request.getfixturevalue("script")  # the earlier run is recorded from the scripted engine
         words = a_proof(server)
     else:
         words = words_of(command, url)
@@ -323,7 +323,7 @@ def test_a_stranger_s_table_with_a_template_s_columns_is_not_taken_for_ours(
 
 
 def before_that(monkeypatch: pytest.MonkeyPatch, place: str, does: Callable[[], None]) -> None:
-    """Somebody else is at work in the moment before a function is called."""
+    """Let another client act right before a function is called."""
     module, name = place.rsplit(".", 1)
     function = getattr(import_module(module), name)
 
@@ -335,7 +335,7 @@ def before_that(monkeypatch: pytest.MonkeyPatch, place: str, does: Callable[[], 
 
 
 def swapped(server: Sandbox, table: str = "sbtest1") -> Callable[[], None]:
-    """Somebody puts their own table in the place of a table."""
+    """Another client replaces a table by its own."""
 
     def swap() -> None:
         execute(server, f"RENAME TABLE shop.{table} TO shop.aside, shop.orders TO shop.{table}")
@@ -344,7 +344,7 @@ def swapped(server: Sandbox, table: str = "sbtest1") -> Callable[[], None]:
 
 
 def renamed(before: Sums, **names: str) -> Sums:
-    """The rows that somebody owns must be the same under their new names; their definitions too."""
+    """Another client's rows must be the same under their new names; their definitions too."""
     found = {}
     for new, old in names.items():
         kind, definition, _, checksum = before[old]
@@ -353,7 +353,7 @@ def renamed(before: Sums, **names: str) -> Sums:
 
 
 def without_time(sums: Sums, *names: str) -> Sums:
-    """A rename counts as making a table."""
+    """A rename changes the creation time of a table."""
     return {name: (sums[name][0], sums[name][1], sums[name][3]) for name in names}
 
 
@@ -411,7 +411,7 @@ def test_a_name_that_is_taken_after_the_look_is_not_loaded_into(
 
 
 class OnceRowsAreThere:
-    """Does something once the first rows of a load are there."""
+    """Acts once the first rows of a load are there."""
 
     def __init__(self, does: Callable[[], None]) -> None:
         self.does = [does]
@@ -437,7 +437,7 @@ def test_a_table_that_is_renamed_while_it_is_loaded_gets_no_row_and_loses_none(
             between.shut = lost
             if lost:
                 between.cut()
-                wait_until_nobody(server, 60)  # it has let go of what the lost ones held
+                wait_until_nobody(server, 60)  # it has released what the lost ones held
             swapped(server)()
             between.shut = False
 
@@ -450,7 +450,7 @@ def test_a_table_that_is_renamed_while_it_is_loaded_gets_no_row_and_loses_none(
             load.prepare(plan, loader)
     after = sums_of(server, "shop")
     assert without_time(after, "sbtest1") == renamed(before, sbtest1="orders")
-    # What the load made stands aside; nothing in the list takes the other for ours.
+    # The load's table was renamed; nothing in the list takes the other one for ours.
     with server.connect() as connection:
         state = schemas.read_schema(connection, endpoint(server).target, "shop")
     assert "sbtest1" in state.of("foreign")

@@ -1,4 +1,4 @@
-"""Each command with an account that has only the rights of its line in docs/privileges.md."""
+"""Each command with an account that has only the privileges of its line in docs/privileges.md."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RIGHTS = {
     )
 }
 ON_MYSQL = {"SUPER": "SYSTEM_VARIABLES_ADMIN"}
-"""What takes the place of a right of the table there."""
+"""On MySQL, what replaces a privilege of the table in docs/privileges.md."""
 
 SHORT = ("--concurrency", "2", "--duration", "500ms", "--warmup", "0s")
 SIZES = ("--tables", "2", "--table-size", "100")
@@ -65,7 +65,7 @@ def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def url(server: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The way in of an account that has no rights yet."""
+    """The URL for an account that has no privileges yet."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
@@ -81,7 +81,7 @@ def url(server: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def words(command: str, server: Sandbox, url: str) -> list[str]:
-    """The command line that a line of the table is about."""
+    """The command line for a line of the table."""
     first, _, second = command.partition(" ")
     match first:
         case "experiment":
@@ -102,7 +102,7 @@ def words(command: str, server: Sandbox, url: str) -> list[str]:
 
 
 def rights_of(server: Sandbox, command: str) -> list[str]:
-    """Of a line of the table, as this server calls them."""
+    """The privileges of a line, under this server's names."""
     if server.flavour == "mariadb":
         return RIGHTS[command]
 
@@ -117,14 +117,14 @@ def grant(server: Sandbox, rights: list[str]) -> None:
 
 
 def prepared(server: Sandbox, url: str) -> None:
-    """Tables that somebody with more rights has made."""
+    """Tables that an account with more privileges has created."""
     grant(server, ["ALL ON shop.*"])
     assert exit_code_of(["prepare", "--target", url, *SIZES]) == 0
     execute(server, "REVOKE ALL ON shop.* FROM least@'%'")
 
 
 def left_changed(server: Sandbox) -> None:
-    """As a run that was killed leaves a variable."""
+    """A changed variable, as a killed run leaves it."""
     endpoint = server.tcp
     lock = SettingsLock.take(endpoint)
     apply(endpoint, {"innodb_io_capacity": "300"}, settings_folder(), lock).close(done=False)

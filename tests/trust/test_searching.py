@@ -1,4 +1,4 @@
-"""The search for secrets finds what was there for a moment only."""
+"""The search for secrets finds what was visible for a moment only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SHOWS_FOR_A_WHILE = 'exec sh -c "sleep 0.3; exec sleep 0.3" "$s"'
 
 
 def seen_of(script: str, *arguments: str) -> list[str]:
-    """Where the secret was shown by a shell that reads it as `s`."""
-    # What it began with has to be seen before anything changes.
+    """Where a secret was found that a shell reads as `s` and shows."""
+    # Its initial state has to be seen before anything changes.
     words = ["sh", "-c", f"read s; sleep 0.2; {script}", *arguments]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as program:
         with Watching(program.pid) as watching:
@@ -36,7 +36,7 @@ def test_what_is_shown_only_for_a_while_is_found(script: str, where: list[str]) 
 
 
 def seen_of_the_program(script: str, *arguments: str) -> list[str]:
-    """But for its children: just forked, they have their parent's arguments for a moment."""
+    """Without its children: right after the fork they have their parent's arguments."""
     return [where for where in seen_of(script, *arguments) if where != "cmdline of its"]
 
 

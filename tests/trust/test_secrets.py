@@ -1,4 +1,4 @@
-"""A password given by each way in, and afterwards looked for in all that was written or shown."""
+"""A password given in each way, and then searched for in all that was written or shown."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from trust.summing import execute
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(600)]
 
-# With what URLs, option files and shells give a meaning to.
+# Characters that are special in URLs, option files and shells.
 SECRET = "kV9z-Unique&Secret#73é"
 WRONG = "qX4w-Wrong:Secret@88"
 RUN = ("oltp_read_write", "--concurrency", "2", "--duration", "1s", "--warmup", "0s")
@@ -43,7 +43,7 @@ SHORT = ("--tables=1", "--table-size=100", "--threads=2", "--time=1")
 
 @dataclass(frozen=True)
 class Place:
-    """A server with a user whose password it is, and a folder for all that is written."""
+    """A server with a user that has the password, and a folder for all that is written."""
 
     server: Sandbox
     home: Path
@@ -53,7 +53,7 @@ class Place:
         return f"keeper@127.0.0.1:{self.server.port}/shop"
 
     def url(self, secret: str | None = None) -> str:
-        """With a password as people paste it into a URL: quoted."""
+        """A URL with the password quoted, as users paste it."""
         user, rest = self.target.split("@")
         return f"mysql://{user}{f':{urllib.parse.quote(secret)}' if secret else ''}@{rest}"
 
@@ -91,7 +91,7 @@ def words(*arguments: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Said:
-    """What a program has shown: to who started it, and to all others of the machine."""
+    """What a program has shown: to the user who started it, and to other users of the machine."""
 
     code: int
     shown: bytes
@@ -103,7 +103,7 @@ class Said:
 
 
 def carry_out(place: Place, *arguments: str, typed: str | None = None, **more: str) -> Said:
-    """A command as its own program; `typed` is what is asked for at its terminal."""
+    """Run a command as its own program; `typed` is entered at its terminal."""
     ours, theirs = pty.openpty() if typed is not None else (None, None)
     with subprocess.Popen(
         words(*arguments),
@@ -119,7 +119,7 @@ def carry_out(place: Place, *arguments: str, typed: str | None = None, **more: s
             shown = b""
             if ours is not None and theirs is not None:
                 os.close(theirs)
-                # What is typed before the echo is off would be thrown away.
+                # Input before the echo is off would be discarded.
                 while b"Password of" not in shown:
                     piece = os.read(program.stdout.fileno(), 4096)
                     assert piece, shown
@@ -138,7 +138,7 @@ def option_file(place: Place, secret: str) -> Path:
 
 
 def by(place: Place, way: str, secret: str, command: Sequence[str]) -> Said:
-    """Carry a command out with the password given by a way in."""
+    """Run a command with the password given in one way."""
     target = ("--target", place.url())
     match way:
         case "url":
@@ -159,7 +159,7 @@ def by(place: Place, way: str, secret: str, command: Sequence[str]) -> Said:
 
 
 def searched(place: Place, *said: Said, secret: str = SECRET) -> list[str]:
-    """Where it was found, but for the file that somebody keeps it in."""
+    """Where it was found, except in the file in which the user keeps it."""
     parts = [part for each in said for part in each.parts()]
     kept = {str(place.home / name) for name in ("secret.cnf", ".my.cnf")}
     parts += [part for part in files_below(place.home) if part[0] not in kept]
@@ -177,15 +177,15 @@ WRONG_URLS = (
     "mysql://keeper:{}@127.0.0.1/shop?tls=maybe",
 )
 AT_ONCE = 4
-"""Programs side by side: they wait for most of their time."""
+"""Programs that run at once: they mostly wait."""
 
 Carried = Mapping[str, tuple[Place, Said]]
-"""What came of each, and the folder in which it was carried out."""
+"""The output for each way, and the folder in which it ran."""
 
 
 @pytest.fixture(scope="module")
 def carried(server: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Carried:
-    """Each way in once, with the password and with a wrong one."""
+    """Each way once, with the right password and with a wrong one."""
     asked: dict[str, Callable[[Place], Said]] = {
         **{way: partial(by, way=way, secret=SECRET, command=("run", *RUN)) for way in WAYS},
         **{
@@ -198,7 +198,7 @@ def carried(server: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Carrie
 
 @pytest.fixture(scope="module")
 def misled(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> Carried:
-    """Each URL that leads nowhere, whatever servers there are."""
+    """Each URL that leads to no server, whatever servers are running."""
     asked = {url: partial(run_at, url=url.format(WRONG)) for url in WRONG_URLS}
     return side_by_side(pool.server(), asked, tmp_path_factory)
 
@@ -230,7 +230,7 @@ def test_a_password_is_found_nowhere_after_a_run(way: str, carried: Carried) -> 
 
 
 def test_the_live_page_and_the_metrics_of_a_run_do_not_have_it(place: Place) -> None:
-    """What viewers are sent while it goes on, and what the servers beside it are started with."""
+    """What viewers get during a run, and the arguments of the servers started alongside it."""
     with ThreadPoolExecutor(1) as pool:
         longer = ("run", *RUN[:-3], "3s", *RUN[-2:], "--live", "--metrics", "127.0.0.1:0")
         running = pool.submit(by, place, "url", SECRET, longer)
@@ -245,8 +245,8 @@ def test_the_live_page_and_the_metrics_of_a_run_do_not_have_it(place: Place) -> 
     assert any(b"loadstone.web" in shown for name, shown in said.seen if "child" in name)
     assert searched(place, said) == []
     assert found_in(SECRET, sent) == []
-    # The page's token is shown to whoever has started the run, and to nobody else. The page goes
-    # when the last who looked at it has gone.
+    # Only the user who starts the run sees the page's token. The page ends when its last viewer has
+    # gone.
     wait_for(lambda: gone(place.home / "runs" / ".live.json"))
     assert mark["token"].encode() in said.shown
     assert found_in(mark["token"], [*said.seen, *files_below(place.home)]) == []
@@ -261,7 +261,7 @@ Found = TypeVar("Found")
 
 
 def wait_for(look: Callable[[], Found]) -> Found:
-    """Until it is there and whole."""
+    """Wait until the file exists and is complete."""
     deadline = time.monotonic() + 180
     while True:
         try:
@@ -317,7 +317,7 @@ def test_an_error_never_repeats_the_password_of_a_url(url: str, misled: Carried)
 
 
 def test_programs_that_we_start_do_not_inherit_it(place: Place) -> None:
-    """A throwaway server, and the shell that a script of sysbench's may call."""
+    """A throwaway server, and the shell that a sysbench script may start."""
     script = place.home / "calls.lua"
     script.write_text("function event() os.execute('env; sleep 0.3') end\n")
     known = {"LOADSTONE_PASSWORD": SECRET}

@@ -1,4 +1,4 @@
-"""Templates against somebody else's data: by name, by a procedure, by a function behind a view."""
+"""Templates against other people's data: by name, by procedure, by a function behind a view."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SLY = (
     " DELETE FROM shop.customers; RETURN 1; END"
 )
 FUNCTIONS = (SLY.format("shop"), SLY.format("mine"))
-VIEW = "CREATE VIEW mine.innocent AS SELECT shop.sly() AS told"
+VIEW = "CREATE VIEW mine.innocent AS SELECT shop.sly() AS answer"
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -44,7 +44,7 @@ def server(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
 
 
 class Author:
-    """Somebody with a template, whose schema is `mine`."""
+    """The author of a template, whose schema is `mine`."""
 
     def __init__(self, server: Sandbox, folder: Path) -> None:
         self.server = server
@@ -58,7 +58,8 @@ class Author:
     def runs_beside_writes(
         self, text: str, *words: str, code: int | None = 0
     ) -> CompletedProcess[str]:
-        """A file of which other statements write to tables of its own, made and filled."""
+        """A file in which other statements write to tables of its own, which are created and
+        filled."""
         (self.folder / "written.toml").write_text(text)
         there = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'counted'"
         if not one(self.server, there):
@@ -116,7 +117,7 @@ def test_what_is_not_of_its_file_is_written_to_only_where_that_is_meant(
 
 @pytest.mark.parametrize("statement", ["DELETE FROM shop.customers", "CALL empties()"])
 def test_with_yes_it_is_done(author: Author, statement: str) -> None:
-    """What is left alone above is so because of the guard, and not because nothing was sent."""
+    """Without the guard the statements do write: the tests above depend on it."""
     before = author.theirs()
     author.runs(statement, "--yes")
     assert author.theirs() != before
@@ -146,11 +147,11 @@ def test_what_is_for_the_whole_server_is_refused_whatever_is_said(
 
 
 @pytest.mark.parametrize("words", [(), ("--yes",)], ids=["", "yes"])
-@pytest.mark.parametrize("statement", ["SELECT told FROM innocent", "SELECT sly()", "DO sly()"])
+@pytest.mark.parametrize("statement", ["SELECT answer FROM innocent", "SELECT sly()", "DO sly()"])
 def test_a_template_that_says_it_reads_is_held_to_that_by_the_server(
     author: Author, statement: str, words: tuple[str, ...]
 ) -> None:
-    """No word of the statement tells what the function does, or the one behind the view."""
+    """The statement's text shows neither what the function does, nor that the view calls one."""
     before = author.theirs()
     said = author.runs(statement, *words, code=ExitCode.TARGET)
     assert "Cannot execute statement in a READ ONLY transaction" in said.stderr
@@ -173,7 +174,7 @@ statements = ["UPDATE counted SET k = k + 1 WHERE id = :id"]
 [transaction.count.parameters]
 id = { row = "counted" }
 """
-LOOKS = "SELECT told FROM innocent"
+LOOKS = "SELECT answer FROM innocent"
 
 
 @pytest.mark.parametrize("protocol", ["--prepared", "--text"])
@@ -189,10 +190,10 @@ def test_a_transaction_that_reads_beside_others_that_write_is_held_to_that_too(
 
 @pytest.mark.parametrize("protocol", ["--prepared", "--text"])
 def test_a_transaction_that_is_held_does_what_it_says(author: Author, protocol: str) -> None:
-    """Nothing but what writes is refused: all events of both kinds succeed."""
+    """Only what writes is refused: all events of both kinds succeed."""
     before = sums_of(author.server, "shop")
     text = f'{OWN}[transaction.look]\nstatements = ["SELECT COUNT(*) FROM shop.customers"]\n'
-    # However slow the server is, some of so many users have events of either kind.
+    # However slow the server is, some of so many users have events of each kind.
     many = ("--concurrency", "16", "--duration", "2s")
     done = json.loads(author.runs_beside_writes(text, protocol, "--yes", *many).stdout)
     (step,) = done["steps"]
@@ -204,7 +205,7 @@ def test_a_transaction_that_is_held_does_what_it_says(author: Author, protocol: 
     "text",
     [
         OWN.replace('statements = ["UPDATE', f'statements = ["{LOOKS}", "UPDATE'),
-        OWN.replace('WHERE id = :id"]', 'WHERE id = (SELECT told FROM innocent)"]').partition(
+        OWN.replace('WHERE id = :id"]', 'WHERE id = (SELECT answer FROM innocent)"]').partition(
             "[transaction.count.parameters]"
         )[0],
         f'{OWN}[transaction.look]\nautocommit = true\nstatements = ["{LOOKS}"]\n',

@@ -1,4 +1,4 @@
-"""Nothing is run because it stands in the working folder: a shared one, or one that was sent."""
+"""Nothing is executed because it is in the working folder, which may be shared or downloaded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PATIENCE_S = 60.0
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder of the test, and a home of its own."""
+    """The test's working folder, and its own home."""
     (tmp_path / "home").mkdir()
     (tmp_path / "shared").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine with no server, whose program came as a wheel."""
+    """A machine without a server, on which the program was installed as a wheel."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(programs, "elsewhere", ())
     monkeypatch.setattr(trusted, "__file__", "/usr/lib/python3/loadstone/sandbox/trusted.py")
@@ -45,7 +45,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def trap(program: Path, ran: Path) -> Path:
-    """A server that says who it is, and that it was asked."""
+    """A fake server program that records that it was asked for its version."""
     program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(f"#!/bin/sh\necho $0 >> {ran}\necho mysqld Ver 9.1.0 for Linux\n")
     program.chmod(0o755)
@@ -106,12 +106,12 @@ def test_a_fetched_server_is_started_where_nobody_else_can_have_put_it(
                 find_server("mysql")
             os.chown(place, 0, 0)
     assert not ran.exists()
-    # All of that was mended again.
+    # All of that was fixed again.
     assert find_server("mysql").program == program
 
 
 def _modules_of_the_page() -> list[str]:
-    """Whatever the child could import first: all of the library, and all that is installed."""
+    """All that the child could import first: the standard library, and all that is installed."""
     installed = {path.stem.partition(".")[0] for path in Path(urllib.__path__[0]).parent.glob("*")}
     site = Path(pytest.__file__).parents[1]
     return sorted(
@@ -143,7 +143,7 @@ def _answers(url: str) -> bool:
         with urllib.request.urlopen(url, timeout=_PATIENCE_S):
             return True
     except urllib.error.HTTPError:
-        return True  # it is the page, which wants its token
+        return True  # it is the page, which requires its token
     except OSError:
         return False
 

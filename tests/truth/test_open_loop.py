@@ -1,4 +1,4 @@
-"""Open loop: events are due whatever the server does, and none is forgotten."""
+"""Open loop: events are due whatever the server does, and none is lost."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def in_window(driven: Driven) -> list[int]:
 def waited_at_the_end(driven: Driven) -> int:
     """How many events still waited when the window ended: those are skipped.
 
-    On a machine that wakes us late they are some of its last moment.
+    If the machine wakes us late, they are some of its last moment.
     """
     *_, last = (sample for sample in driven.samples if sample.phase == "window")
     return last.tally.waiting
 
 
 def most_left(driven: Driven, rate: float) -> float:
-    """So many events may wait at the end: those of a moment, and of what the machine took.
+    """How many events may wait at the end: those of a moment, and of what the machine took.
 
-    Whoever was kept from a core has to catch up, and what is due meanwhile waits as well.
+    A process that was kept from a core has to catch up, and what is due in that time waits as well.
     """
     return rate * (0.02 + driven.held_up_s)
 
@@ -69,7 +69,7 @@ def test_poisson_arrivals_have_the_rate_and_its_spread(start: Starter) -> None:
 def test_a_ramp_climbs_with_the_window(start: Starter) -> None:
     arrival = opened(0, ramp={"to": 2000, "over_s": 2.0})
     driven = drive(start(), users=16, seconds=3, arrival=arrival)
-    # 500 t^2 events have come by t.
+    # After t seconds 500 t^2 events were due.
     assert in_window(driven) == [500, 1500, 2000]
 
 
@@ -87,8 +87,8 @@ def test_a_stall_of_a_second_makes_a_thousand_late_events(start: Starter) -> Non
     stamps = server.stamps("execute")
     stalled = max(stamp.took_ns for stamp in stamps)
     assert stalled > 0.9 * SECOND_NS
-    # Those of the stalled second but the few in flight; those that queue behind them, a tenth of a
-    # second at the most; and those that are due while somebody else has the cores.
+    # The events of the stalled second except the few in flight; those that queue behind them, at
+    # most a tenth of a second; and those that are due while others use the cores.
     most = 1000 * (1.15 + 1.2 * driven.held_up_s)
     assert 0.9 * 1000 - users <= driven.total("late") <= most
     response, service = driven.latency("response"), driven.latency("service")
@@ -96,7 +96,7 @@ def test_a_stall_of_a_second_makes_a_thousand_late_events(start: Starter) -> Non
         assert latency.max is not None
         assert 0.98 * stalled <= latency.max
     assert sum(1 for stamp in stamps if stamp.took_ns > SECOND_NS // 2) <= users
-    # A closed loop would have hidden it: nearly all were answered at once when they were sent.
+    # A closed loop would have hidden the stall: nearly all were answered soon after they were sent.
     assert service.p99 is not None
     assert response.p90 is not None
     assert service.p99 < response.p90
@@ -105,21 +105,21 @@ def test_a_stall_of_a_second_makes_a_thousand_late_events(start: Starter) -> Non
 
 def test_overload_is_counted_and_never_grows_beyond_the_backlog(start: Starter) -> None:
     server = start({"service": {"kind": "constant", "us": 10_000}})
-    # 4 users × 100 a second answer 400 of 4,000 at most.
+    # 4 users × 100 a second answer at most 400 of 4,000.
     arrival = opened(4000, max_backlog=100)
     driven = drive(server, users=4, seconds=1, arrival=arrival)
     tally = driven.end.tally
     assert driven.end.reason == "finished"
     assert tally.due == 4000
     assert 0 < tally.succeeded == server.status()["answered"] <= 400 + 4
-    # No user is idle while events wait, but for what the machine takes.
+    # No user is idle while events wait, except for the time that the machine takes.
     assert tally.succeeded >= 400 * (0.9 - driven.held_up_s)
     assert tally.skipped == 4000 - tally.succeeded
     assert tally.waiting == 0
     assert max(sample.tally.waiting for sample in driven.samples) <= 100
     longest = driven.latency("response").max
     assert longest is not None
-    # Who waits behind 100 events at 400 a second waits a quarter of a second.
+    # An event behind 100 others at 400 a second waits a quarter of a second.
     assert 0.25 < longest / SECOND_NS < 0.3 + driven.held_up_s
 
 
@@ -144,7 +144,7 @@ def test_a_stop_by_events_counts_those_that_were_due(start: Starter) -> None:
     driven = drive(start(), users=4, seconds=5, arrival=opened(1000), stop=stop)
     tally = driven.end.tally
     assert (tally.due, tally.succeeded) == (700, 700)
-    # The last is due after 0.7 s; the step may go on for 20.
+    # The last event is due after 0.7 s; the step's limit is 20 s.
     assert 0.69 <= driven.end.seconds < 10
 
 

@@ -1,4 +1,4 @@
-"""A page's server on a free port of loopback, and clients that send what a browser would not."""
+"""A page's server on a free loopback port, and clients that can send what a browser would not."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from loadstone.web.hub import Hub
 from loadstone.web.serving import serve_page
 
 PATIENCE_S = 20.0
-"""How long anything may be awaited: what takes longer hangs."""
+"""Seconds to wait: what takes longer hangs."""
 
 JSON = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """An HTTP answer."""
 
     status: int
     headers: Mapping[str, str]
@@ -42,7 +42,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Event:
-    """One of a stream."""
+    """An event of a stream."""
 
     name: str
     data: Any
@@ -51,14 +51,14 @@ class Event:
 
 @dataclass
 class Stream:
-    """A stream of events, read as it comes."""
+    """A stream of events, parsed as it arrives."""
 
     response: http.client.HTTPResponse
     connection: http.client.HTTPConnection
     events: list[Event] = field(default_factory=list)
 
     def until(self, name: str) -> Event:
-        """The next event of that name; those before it are kept."""
+        """The next event with this name; earlier ones are kept."""
         while (event := self.next()).name != name:
             continue
         return event
@@ -85,7 +85,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Served:
-    """A server that runs."""
+    """A running server."""
 
     address: Address
     keys: Keys
@@ -100,20 +100,20 @@ class Served:
 
     @property
     def link(self) -> str:
-        """What is printed, and opened in a browser."""
+        """The link as it is printed."""
         return self.address.link(self.keys.token)
 
     @property
     def cookie(self) -> str:
-        """What a browser that has the page sends."""
+        """The cookie of a browser that has opened the page."""
         return f"{self.keys.cookie_name}={self.keys.fresh_cookie()}"
 
     def get(self, path: str, **headers: str) -> Answer:
-        """As a browser that has the page; a header that is empty is not sent."""
+        """A GET as from the page; a header that is empty is not sent."""
         return self._ask("GET", path, None, {"Cookie": self.cookie} | headers)
 
     def post(self, path: str, body: object, **headers: str) -> Answer:
-        """As the page's own script does it; a header that is empty is not sent."""
+        """A POST as from the page's script; a header that is empty is not sent."""
         own = {
             "Origin": f"http://{self.host}",
             "Cookie": self.cookie,
@@ -147,7 +147,7 @@ class Served:
 
 @contextmanager
 def served(runs: Path, keys: Keys | None = None, port: int = 0) -> Iterator[Served]:
-    """The page of these runs while it is entered."""
+    """Serve the page of these runs for the block."""
     listening = listen(Address("127.0.0.1", port))
     keys = keys or Keys()
     over = threading.Event()

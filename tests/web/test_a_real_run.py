@@ -29,7 +29,7 @@ if CHROMIUM is None:
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
 
 PATIENCE_S = 90.0
-"""A machine may be busy with other tests; what takes longer hangs."""
+"""Seconds to wait: a machine may be busy with other tests; what takes longer hangs."""
 
 CLI = (sys.executable, "-m", "loadstone.cli")
 SIZES = ("--tables", "1", "--table-size", "100")
@@ -38,7 +38,7 @@ RUN = "run oltp_point_select --concurrency 4 --rate 200 --warmup 0s --duration 6
 
 @contextmanager
 def serving(runs: Path, port: int = 0) -> Iterator[str]:
-    """`loadstone serve` of its own process, and its link; ended by SIGTERM."""
+    """`loadstone serve` as its own process, and its link; ended by SIGTERM."""
     words = [*CLI, "serve", "--runs", str(runs), "--address", f"127.0.0.1:{port}"]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     try:
@@ -54,7 +54,7 @@ def serving(runs: Path, port: int = 0) -> Iterator[str]:
 
 @contextmanager
 def running(runs: Path, target: tuple[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A run, which is stopped at the latest when the test is over."""
+    """A run that is stopped at the end of the test, if it still goes on."""
     run = subprocess.Popen(
         [*CLI, *RUN, *SIZES, *target, "--out", str(runs)],
         stdout=subprocess.DEVNULL,
@@ -89,7 +89,7 @@ def test_a_run_is_followed_through_a_restart_slowed_down_and_stopped(
             page.goto(link)
             expect(page.locator("#no-runs")).to_be_visible()
             run = stack.enter_context(running(runs, target))
-            # Whoever has the page open is shown what begins, without a click.
+            # An open page shows a run that starts, without a click.
             expect(page.locator("#state")).to_have_text("running")
             expect(page.locator("#step")).to_contain_text("200 events/s due")
             expect(page.locator("#numbers")).to_contain_text("window")

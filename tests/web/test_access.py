@@ -1,4 +1,4 @@
-"""Who is let in, and what nobody may do: asked of a server on loopback, header by header."""
+"""Who is let in, and what nobody may do, tested on a loopback server header by header."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from web.served import Served, served
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a run that goes on, as far as its lock says."""
+    """The folder of a run that is under way, as its lock shows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "loadstone._engine", scripted_engine)
         recorder = recorder_for(tmp_path_factory.mktemp("access") / "runs", a_plan())
@@ -90,7 +90,7 @@ WRONG = "wrong-secret-of-many-characters"
 
 @pytest.mark.parametrize("path", EVERYWHERE)
 def test_without_the_token_nothing_is_served(page: Served, path: str) -> None:
-    """Whoever asks: another user of this machine reaches loopback as well."""
+    """No address is trusted: another user of this machine reaches loopback as well."""
     name, _, cookie = page.cookie.partition("=")
     end, _, mac = cookie.partition(".")
     wrong = [
@@ -127,7 +127,7 @@ def test_the_link_gives_a_cookie_and_goes_on_without_the_token(page: Served) -> 
     assert {"HttpOnly", "SameSite=Strict", f"Max-Age={COOKIE_S}"} <= set(more)
     assert page.get("/api/runs", Cookie=cookie).status == 200
     assert page.get("/api/runs", Cookie="", Authorization=f"Bearer {page.keys.token}").status == 200
-    # The link is for the page alone: elsewhere it would stay in logs and histories.
+    # The link is only for the page: elsewhere it would remain in logs and histories.
     assert page.get(f"/api/runs{link[1:]}", Cookie="").status == 401
 
 
@@ -231,7 +231,7 @@ def test_a_run_that_is_over_is_not_asked(tmp_path: Path, script: Script) -> None
     ["..", "%2e%2e", "..%2f..", "%2fetc", ".", ".hidden", "no-such", "a%00b", "x" * 400, "%ff%fe"],
 )
 def test_a_runs_name_is_no_path(page: Served, running: Path, name: str) -> None:
-    # Above the folder of runs lies something that looks like one.
+    # The parent of the folder of runs has something that looks like a run.
     above = running.parent.parent / "journal.jsonl"
     above.write_text("secret\n")
     for path in (f"/api/runs/{name}", f"/runs/{name}/report", f"/api/events?run={name}"):

@@ -1,4 +1,4 @@
-"""`--live` and `--metrics`: children beside real runs against a null server."""
+"""`--live` and `--metrics`: child processes of real runs against a null server."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ client = {{ prepared = false }}
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Of a server that answers everything at once."""
+    """The port of a server that answers everything at once."""
     server = engine.null_server(NullServerSettings(host="127.0.0.1", port=0))
     yield server.port
     server.stop()
@@ -69,7 +69,7 @@ def port() -> Iterator[int]:
 
 @dataclass
 class Run:
-    """A run of its own process."""
+    """A run in its own process."""
 
     process: subprocess.Popen[str]
     runs: Path
@@ -81,13 +81,13 @@ class Run:
         return self.link.partition("?")[0]
 
     def request(self, path: str, body: bytes | None = None) -> urllib.request.Request:
-        """As a script asks."""
+        """Send a request as a script does."""
         (token,) = parse_qs(urlsplit(self.link).query)["token"]
         headers = {"Authorization": f"Bearer {token}", "X-Loadstone": "1"}
         return urllib.request.Request(f"{self.live}{path}", body, headers)
 
     def line(self) -> dict[str, str]:
-        """The page's line of it, once it goes on."""
+        """The page's line about the run, once it goes on."""
         return until(
             lambda: next((one for one in self._lines() if one["state"] == "running"), None)
         )
@@ -99,7 +99,7 @@ class Run:
 
 
 def until(look: Callable[[], Found | None]) -> Found:
-    """What it finds, at last."""
+    """Retry until there is a result."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if (found := look()) is not None:
@@ -138,7 +138,7 @@ def start(start_any: Callable[..., Run], port: int) -> Callable[..., Run]:
 
 
 def _url(stderr: IO[str] | None) -> str:
-    """The page's link, as the run says it; what follows is read away."""
+    """The page's link, as the run prints it; the rest of the output is discarded."""
     assert stderr is not None
     said = ""
     for line in stderr:
@@ -182,7 +182,7 @@ def test_a_real_run_is_changed_and_stopped_from_its_page(start: Callable[..., Ru
     (step,) = result["steps"]
     assert [(one["what"], one["value"]) for one in step["changes"]] == [("users", 2)]
     assert any("stopped from the live page" in note for note in step["notes"])
-    # Nobody looks: the page goes with its run.
+    # Without viewers the page ends with its run.
     until(lambda: None if is_open(run.live) else True)
     until(lambda: None if (run.runs / MARK).exists() else True)
 
@@ -252,7 +252,7 @@ def test_a_second_run_finds_the_page_of_the_first(tmp_path: Path) -> None:
 
 
 def test_a_token_is_not_written_where_others_read(tmp_path: Path) -> None:
-    """Somebody has put the file there before, and reads on what comes into it."""
+    """Another user has created the file before, and keeps reading it."""
     (tmp_path / MARK).touch()
     (tmp_path / MARK).chmod(0o644)
     with marked(tmp_path, Address("127.0.0.1", 4321), "a-token"):
@@ -261,7 +261,7 @@ def test_a_token_is_not_written_where_others_read(tmp_path: Path) -> None:
 
 
 def test_metrics_without_a_host_are_on_loopback_alone() -> None:
-    """They have no token: who wants them read from elsewhere says where."""
+    """Metrics need no token: a user who wants them read from elsewhere gives the address."""
     (metrics,) = (each for each in run.params if each.name == "metrics")
     assert metrics.type.convert(":9109", None, None) == Address("127.0.0.1", 9109)
 

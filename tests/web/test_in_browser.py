@@ -1,4 +1,4 @@
-"""The page in a real browser: drawn, told within time, back after a restart, in two languages."""
+"""The page in a real browser: drawn, updated in time, back after a restart, in two languages."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page of a fresh browser; whatever it complains of fails the test."""
+    """A page in a new browser; any error in its console fails the test."""
     context = browser.new_context(locale="en-US", viewport={"width": 1280, "height": 900})
     found = context.new_page()
     found.set_default_timeout(PATIENCE_MS)
@@ -65,13 +65,13 @@ def page(browser: Browser) -> Iterator[Page]:
     )
     yield found
     context.close()
-    # A server that was ended on purpose is missed by the browser too, and the next wants its link.
+    # The browser reports a server that was ended on purpose, and the next one requires its link.
     missed = ("ERR_CONNECTION", "ERR_INCOMPLETE", "status of 401")
     assert [one for one in complaints if not any(word in one for word in missed)] == []
 
 
 def pixels(page: Page, figure: str) -> int:
-    """How many different colours its canvas shows: one that is empty has one."""
+    """How many different colours its canvas has: an empty one has one."""
     counted: int = page.evaluate(
         """(id) => {
           const canvas = document.querySelector(`#${id} canvas`);
@@ -84,7 +84,7 @@ def pixels(page: Page, figure: str) -> int:
 
 
 def begun(recorder: Recorder, users: int = 8) -> None:
-    """A step that goes on: connected, and two seconds old."""
+    """A step under way: connected, and two seconds old."""
     plan = a_plan(ladder=(users,), duration_s=30.0)
     (step,) = steps_of(plan)
     endpoint = Endpoint(target=plan.targets[0], credentials=Credentials())
@@ -142,7 +142,7 @@ def test_the_page_comes_back_after_its_server_was_started_anew(
         expect(page.locator("#link")).to_contain_text("trying again")
     record_step(recorder, plan, steps_of(plan)[0])
     with served(tmp_path, port=server.address.port) as again:
-        # The cookie of the old server has gone with it.
+        # The old server's cookie is gone with it.
         expect(page.locator("#link")).to_contain_text("needs its link again")
         page.context.new_page().goto(again.link)
         expect(page.locator("#rows tbody tr")).to_have_count(1)
@@ -176,7 +176,7 @@ def test_names_and_errors_of_others_stay_text(page: Page, tmp_path: Path, script
     script.outages = [
         {"kind": "outage", "from_s": 1.0, "to_s": 2.0, "users": 1, "reason": f"2013 {HOSTILE}"}
     ]
-    # Every object of JavaScript has something of that name.
+    # Every JavaScript object has a property of that name.
     plan = a_plan(workload=WorkloadSpec(name="constructor", tables=1, table_size=100))
     recorder = recorder_for(tmp_path, plan, version=HOSTILE)
     record_step(recorder, plan, steps_of(plan)[0])
@@ -206,7 +206,7 @@ def test_language_and_colours_are_switched_and_kept(
         page.locator("#theme").select_option("dark")
         expect(page.locator("#state")).to_have_text("完成")
         expect(page.locator("#ladder-title")).to_have_text("并发阶梯")
-        # Also what rules say, which the run's folder keeps in English.
+        # Including the rules' messages, which the run's folder keeps in English.
         expect(page.locator("#findings article p").first).to_contain_text(
             re.compile("[\u4e00-\u9fff]")
         )
@@ -231,7 +231,7 @@ def test_two_runs_are_picked_and_compared(page: Page, tmp_path: Path, script: Sc
         page.locator("#compare").click()
         rows = page.locator("#comparison tbody").last.locator("tr")
         expect(rows).to_have_count(2)
-        # A step of each, however far they are apart, is none.
+        # One step of each is no evidence, however far they are apart.
         expect(rows.first).to_contain_text("not enough evidence")
         assert pixels(page, "compared-ladders") > 10
 
@@ -246,7 +246,7 @@ def test_the_report_opens_behind_its_link(page: Page, tmp_path: Path, script: Sc
         assert "sandbox" in answer.headers["content-security-policy"]
         expect(page.locator("h1")).to_be_visible()
         assert page.locator("html").get_attribute("lang") == "zh-CN"
-        # It has an origin of its own: it cannot ask this server for anything.
+        # It has its own origin: it cannot ask this server for anything.
         assert page.evaluate("window.origin") == "null"
 
 
@@ -265,7 +265,7 @@ def test_with_a_wrong_token_a_browser_is_given_nothing(
         assert answer.status == 401
         assert run.name not in page.content()
         assert page.locator("script, link, h1").count() == 0
-        # No cookie, and nothing that asked for more.
+        # Neither a cookie, nor any other request.
         assert context.cookies() == []
         assert [one for one in asked if not one.endswith("/favicon.ico")] == [url]
     context.close()
@@ -290,7 +290,7 @@ def test_the_token_leaves_the_address_once_it_was_given(
 def test_the_link_works_from_a_page_of_another_site(
     page: Page, tmp_path: Path, script: Script
 ) -> None:
-    """A terminal in the browser, or a chat: no `Strict` cookie goes along a redirect from there."""
+    """A link in a web terminal or a chat: no `Strict` cookie survives a redirect from there."""
     recorded_run(tmp_path)
     with served(tmp_path) as server:
         other = f'<a href="{server.link}">the page</a>'

@@ -33,7 +33,7 @@ def counts_of(run: Path) -> RunCounts:
 
 
 def values(text: str) -> dict[tuple[str, str], float]:
-    """By a sample's name and what tells it from others of its name."""
+    """The values by a sample's name and labels."""
     return {
         (
             sample.name,
@@ -46,7 +46,7 @@ def values(text: str) -> dict[tuple[str, str], float]:
 
 @pytest.fixture
 def one_step(tmp_path: Path, script: Script) -> Path:
-    """A run after its first step of four: the second one has begun."""
+    """A run after the first of its four steps: the second one has started."""
     script.errors = {"1213": 2}
     plan = a_plan(ladder=(4, 8))
     recorder = recorder_for(tmp_path, plan)
@@ -69,7 +69,7 @@ def test_prometheus_reads_what_a_journal_says(one_step: Path) -> None:
     assert found["loadstone_steps_planned", ""] == 2
     assert found["loadstone_phase", "connecting"] == 1
     assert found["loadstone_phase", "window"] == 0
-    # Between two steps nobody is connected: no figure is better than that of a second long ago.
+    # Between two steps nobody is connected: no value is better than an old one.
     assert ("loadstone_users", "") not in found
 
 
@@ -107,6 +107,6 @@ def test_the_dashboard_asks_only_for_what_is_told() -> None:
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
     asked += [str(one["query"]) for one in dashboard["templating"]["list"] if "query" in one]
     names = {name for text in asked for name in re.findall(r"\bloadstone_\w+", text)}
-    # A label of the state set has the name of its family.
+    # The label of a state set has the name of its family.
     assert names
     assert names <= told

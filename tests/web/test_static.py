@@ -65,7 +65,7 @@ def test_nothing_in_the_page_is_inline() -> None:
 
 
 def texts_of_the_page() -> set[str]:
-    """What stands in the code in English, to be shown in other languages too."""
+    """Texts in the page's code, in English, which are shown in other languages too."""
     said = set(re.findall(r'data-text="([^"]+)"', text(PAGE)))
     for script in SCRIPTS:
         said |= set(re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)+)"', text(script)))
@@ -85,13 +85,13 @@ def test_the_page_is_given_each_of_its_texts_with_the_same_places_to_fill(
     assert len(wanted) > 80
     assert wanted - given.keys() == set()
     for english in wanted:
-        # A text about one thing may say its number in a language that has a single form.
+        # A text about one thing may contain the number in a language that has a single plural form.
         places = set(re.findall(r"\{\w+\}", english)) ^ set(re.findall(r"\{\w+\}", given[english]))
         assert places <= ({"{number}"} if english.startswith("1 ") else set()), english
 
 
 def run_by_node(code: str) -> Any:
-    """What the page's script of texts answers in Chinese, with the texts as the page has them."""
+    """Run the page's text script in Chinese; returns its answer."""
     if NODE is None:
         pytest.skip("not evaluated: there is no node to run the page's scripts")
     source = re.sub(r"^(import .*|export (?=function))", "", text("words.js"), flags=re.MULTILINE)
@@ -130,13 +130,13 @@ def test_the_script_joins_as_the_language_does() -> None:
 
 
 def test_the_script_says_what_it_hears_in_the_chosen_language() -> None:
-    told = json.dumps(translations([say("{run} has no such level", run="r1")]))
-    heard = f'(hear({told}), ["r1 has no such level", "x"].map((one) => speech("p", one)))'
+    known = json.dumps(translations([say("{run} has no such level", run="r1")]))
+    heard = f'(hear({known}), ["r1 has no such level", "x"].map((one) => speech("p", one)))'
     assert run_by_node(heard) == [
         ["p", {"lang": None}, "r1 没有该场景"],
         ["p", {"lang": "en"}, "x"],
     ]
-    assert run_by_node(f'(hear({told}), spoken("r1 has no such level"))') == "r1 没有该场景"
+    assert run_by_node(f'(hear({known}), spoken("r1 has no such level"))') == "r1 没有该场景"
 
 
 def test_what_is_shown_by_its_name_has_one_in_each_language() -> None:

@@ -1,4 +1,4 @@
-"""What viewers are told, while a run is written and after it was."""
+"""What viewers are sent, while a run is written and afterwards."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_one_who_comes_back_is_told_the_rest_and_nothing_twice(
         second = page.stream(name, **{"Last-Event-ID": str(last)})
         second.until("row")
         second.close()
-    # The server is another one now, and has read the journal anew.
+    # This is another server, which has read the journal again.
     with served(tmp_path) as page:
         third = page.stream(name, **{"Last-Event-ID": str(last)})
         third.until("row")
@@ -217,11 +217,11 @@ def test_two_runs_are_compared_with_what_differs_on_top(tmp_path: Path, script: 
     assert sorted(levels) == [1, 4, 8]
     (against,) = levels[4]["against_first"]
     assert against["changes"]["tps"]["relative"] == pytest.approx(1.0)
-    # A step of each side is no evidence, however far they are apart.
+    # One step of each side is no evidence, however far they are apart.
     assert (against["word"], against["margin"]) == ("not enough evidence", Rules().margin)
     assert (levels[1]["against_first"], levels[8]["against_first"]) == ([], [])
     assert len(found["ladder"]["series"]) == 2
-    # To hand on: a document with an origin of its own, as the report has.
+    # For download: a document with its own origin, as the report is.
     assert whole.status == 200
     assert "sandbox" in whole.headers["content-security-policy"]
     assert "innodb_flush_log_at_trx_commit" in whole.text

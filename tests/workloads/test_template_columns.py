@@ -1,4 +1,4 @@
-"""Values that fit their columns, and tables that fit a disk."""
+"""Values that fit their columns, and tables that fit the disk."""
 
 from __future__ import annotations
 

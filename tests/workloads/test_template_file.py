@@ -1,4 +1,4 @@
-"""Template files: what is read from good ones, and what is said of bad ones."""
+"""Template files: what a valid one means, and which errors invalid ones get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of others that observing is compared with, and what a machine must have for a test."""
+"""Other programs with which observing is compared, and what a machine needs for a test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="not evaluated: only root
 
 
 def program(name: str) -> str:
-    """A program on this machine or of those that tools/get-observers fetched, else a skip."""
+    """A program of this machine, or of those that tools/get-observers fetched; skips without it."""
     fetched = next(
         (place for part in ("usr/sbin", "usr/bin") if (place := OBSERVERS / part / name).exists()),
         None,
@@ -37,14 +37,14 @@ def program(name: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """For fetched programs: their libraries are looked for beside them, after the system's."""
+    """The environment of fetched programs: their libraries are searched after the system's."""
     libraries = [str(path) for path in sorted(OBSERVERS.glob("usr/lib/*-linux-*"))]
     return {**os.environ, "LC_ALL": "C", "LD_LIBRARY_PATH": ":".join(libraries)}
 
 
 @contextmanager
 def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of ours, ended at the end."""
+    """Ends a process with the block."""
     try:
         yield process
     finally:
@@ -54,7 +54,7 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Writes of 16 KB, each of them synced, one after another."""
+    """Writes of 16 KB in a loop, each of them synced."""
     command = ["dd", "if=/dev/zero", f"of={folder / 'written'}", "bs=16k", "oflag=dsync"]
     quiet = subprocess.DEVNULL
     with ended(subprocess.Popen([*command, "count=1000000"], stdout=quiet, stderr=quiet)):
@@ -64,7 +64,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def between(before: Reading, after: Reading, name: str) -> float:
-    """How much a counter grew a second."""
+    """The growth of a counter a second."""
     grown = after.counters[name] - before.counters[name]
     return grown / (after.at_s - before.at_s)
 
@@ -83,7 +83,7 @@ def wait_for_port(port: int, process: subprocess.Popen[bytes], host: str = "127.
 
 @dataclass(frozen=True)
 class Look:
-    """A reading of another source with one of ours right before and right after it."""
+    """A reading of another source, with one of ours right before and right after it."""
 
     before: Reading
     theirs: Reading
@@ -95,11 +95,11 @@ class Look:
 
 
 def agree(ours: Source, theirs: Source, disk: str | None, tries: int = 3) -> Look:
-    """Two sources say the same of a host that computes and writes, over the same seconds.
+    """Check that two sources agree on a host that computes and writes, over the same seconds.
 
-    On a busy machine much may happen between two readings that follow each other: what the other
-    source saw lies between the least and the most that ours did, or 2 % beside it. The kernel adds
-    up its cores one after the other while they go on counting, so the best of some tries is judged.
+    On a busy machine much may happen between consecutive readings: the other source's value has to
+    lie between the least and the most of ours, or within 2 % of them. The kernel adds up its cores
+    one after the other while they go on counting, so the best of some tries is judged.
     """
     begin = Look.at(ours, theirs)
     time.sleep(2)
@@ -120,7 +120,7 @@ def _apart(begin: Look, end: Look, disk: str | None) -> list[tuple[str, float, f
         least = end.before.counters[name] - begin.after.counters[name]
         most = end.after.counters[name] - begin.before.counters[name]
         theirs = end.theirs.counters[name] - begin.theirs.counters[name]
-        # The kernel folds faults of a core into the sum once a second, or later on a quiet machine.
+        # The kernel adds a core's faults to the sum once a second, or later on a quiet machine.
         assert least >= 0, name
         if not least * 0.98 - 0.02 <= theirs <= most * 1.02 + 0.02:
             apart.append((name, least, theirs, most))
