@@ -89,7 +89,7 @@ def plan_of(
         "lanes": str(folder),
         "lead_s": repr(LEAD_S),
         "speed": repr(asked.speed),
-        # The first statement of a pass must not be due together with the last one of the pass before.
+        # The first statement of a pass must not be due together with the previous pass's last one.
         "length_s": repr(dealt.length_s + _mean_gap_s(dealt)),
         "duration_s": repr(asked.duration_s or LONGEST_S),
         "loop": "yes" if asked.loop else "no",
