@@ -83,7 +83,7 @@ impl Client {
         Self::connect_with(endpoint, plan, stop, &Arc::default())
     }
 
-    /// Connects like [`Self::connect`], and shows in `pulse` what it is waiting for.
+    /// Connects, trying again as the plan says, and shows in `pulse` what it is waiting for.
     pub fn connect_with(
         endpoint: &Arc<Endpoint>,
         plan: &ConnectPlan,
