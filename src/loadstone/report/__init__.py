@@ -1,1 +1,1 @@
-"""What a person reads of a run: pure functions from the result to text."""
+"""The reports of a run: pure functions from the result to text."""

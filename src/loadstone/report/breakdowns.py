@@ -34,14 +34,14 @@ def titled(
 
 @dataclass(frozen=True)
 class _Label:
-    """What tells the steps of a table apart."""
+    """What distinguishes the steps of a table."""
 
     head: str
     of: Callable[[StepResult], str]
 
 
 def breakdowns(ladder: Sequence[Level], words: Language) -> Iterator[Table]:
-    """Tables that a ladder has anything for; of a level's repeats the middle one is shown."""
+    """The tables for which a ladder has data; of a level's repeats the middle one is shown."""
     steps = [middle_step(level.steps) for level in ladder]
     users = _Label(words(say("users")), lambda step: count(step.concurrency))
     if any(step.members for step in steps):
@@ -54,7 +54,7 @@ def breakdowns(ladder: Sequence[Level], words: Language) -> Iterator[Table]:
 
 
 def breakdowns_of_variants(rows: Sequence[Row], words: Language) -> Iterator[Table]:
-    """The same for the variants of an experiment; of a variant's steps the middle one is shown."""
+    """The tables of an experiment's variants; of a variant's steps the middle one is shown."""
     steps = [middle_step(row.steps) for row in rows if row.steps]
     variant = _Label(words(say("variant")), lambda step: step.variant)
     if any(step.members for step in steps):

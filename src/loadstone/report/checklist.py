@@ -1,4 +1,4 @@
-"""The checklist of fair benchmarking: what of it this run meets, misses, or cannot know.
+"""The checklist of fair benchmarking: which items this run meets, misses or cannot evaluate.
 
 M. Raasveldt, P. Holanda, T. Gubner, H. Mühleisen, "Fair Benchmarking Considered Difficult: Common
 Pitfalls In Database Performance Testing", DBTest 2018, end with such a list: reproducible, hot or
@@ -40,23 +40,23 @@ Item = Literal[
     "undisturbed",
     "open-loop",
 ]
-"""What is looked at; the words for each are in the catalogue of a language."""
+"""The items of the list; each language's catalogue has the words for them."""
 
 FEWEST_REPEATS = 3
-"""[P] fewer show no spread that deserves the name."""
+"""[P] fewer repeats do not show a meaningful spread."""
 
 SHORTEST_S = 30.0
-"""[P] a window that holds some of what a server does now and then: flushes, purges."""
+"""[P] long enough to include some of a server's periodic work: flushes, purges."""
 
 MOST_ERRORS = 0.01
 """[P] of the events that started."""
 
 STEAL_SHARE = 0.02
-"""[P] of all cores: as experiments leave out units above it."""
+"""[P] of all cores: experiments leave out units above this share too."""
 
 
 By = str | Figure | Joined
-"""For a person: `Language.value` writes it."""
+"""A value for people: `Language.value` writes it."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Checked:
     item: Item
     state: State
     figure: By = ""
-    """What it was judged by."""
+    """The figure on which the item was judged."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def checklist(
 
 
 _Judged = tuple[bool | None, By]
-"""Whether it is met (`None`: not evaluated), and by what."""
+"""Whether an item is met (`None`: not evaluated), and the figure on which it was judged."""
 
 
 def _checked(item: Item, judged: _Judged) -> Checked:
@@ -175,7 +175,7 @@ def _repeated(known: _Known) -> _Judged:
 
 
 def _interleaved(known: _Known) -> _Judged:
-    """The lab makes no other order; a run that was cut off may have half a round."""
+    """Whether repeats alternated. The lab has no other order; an aborted run may end mid-round."""
     return known.result.run.state == "finished", "ABBA"
 
 

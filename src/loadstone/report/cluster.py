@@ -57,7 +57,7 @@ def _line(line: Line) -> Joined:
 
 
 def _versions(found: ClusterCheck) -> Message:
-    """What carries the load on each node, and where nodes differ in it."""
+    """The software versions that drive the load on the nodes, and where nodes differ."""
     known = [
         _version("engine", {node.node: node.versions.engine for node in found.nodes}),
         _version("Ray", {node.node: node.ray for node in found.nodes}),

@@ -1,4 +1,4 @@
-"""The figures that an experiment asked to see with its rates, a table for each workload."""
+"""The extra figures that an experiment asked for, in a table for each workload."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ HEADS: dict[Figure, Message] = {
     "waiting": say("waiting\nfor rows"),
     "write_ms": say("write\nms"),
 }
-"""With their units; what is by event says so."""
+"""Heads with their units; figures by event say so."""
 
 
 def columns_tables(
     wanted: Sequence[Figure], cells: Sequence[CellTable], words: Language = ENGLISH
 ) -> Iterator[Padding | Text]:
-    """A row for each variant in each cell; what is the same in all rows has no column."""
+    """A row for each variant in each cell; a value that all rows share has no column."""
     for workload in dict.fromkeys(found.cell[0] for found in cells):
         title = say("what server and host did meanwhile: {workload}", workload=workload)
         yield Text(words(title), style="bold")
@@ -104,5 +104,5 @@ def _figures(wanted: Sequence[Figure], row: Row) -> list[str]:
 
 
 def good_steps(steps: Sequence[StepResult]) -> Sequence[StepResult]:
-    """Steps that may be quoted; where there are none, all, as their rate is a dash."""
+    """The steps that may be quoted; all steps where there are none, since their rate is a dash."""
     return [step for step in steps if quotable(step)] or steps

@@ -31,10 +31,10 @@ _LONG_NAME = 14
 
 _SHOWN_VALUE = 60
 SWINGS_MORE = 2.0
-"""A side whose seconds vary by this many times as much as another's is said to swing."""
+"""A side swings if its seconds vary this many times as much as another's."""
 
 SWINGS = 0.1
-"""A side swings only where its seconds vary by at least this share of their mean."""
+"""A side swings only if its seconds vary by at least this share of their mean."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Names:
 
     @classmethod
     def of(cls, sides: Sequence[Side]) -> Names:
-        """Their own names, or letters where one of those is long."""
+        """The sides' own names, or letters where a name is long."""
         names = [side.name for side in sides]
         if all(len(name) <= _LONG_NAME for name in names):
             return cls({name: name for name in names})
@@ -62,7 +62,7 @@ def _letter(number: int) -> str:
 
 
 def sections(found: Matrix, differing: Differences, words: Language = ENGLISH) -> list[Section]:
-    """All of it, in the order in which it should be read."""
+    """All sections of the comparison, in reading order."""
     names = Names.of(found.sides)
     made = [
         Section("", tuple(words(line) for line in _who(found.sides, names))),
@@ -155,7 +155,7 @@ def _differing(found: Differences, names: Names, words: Language) -> Section:
 
 
 def _is_unexplained(row: Difference) -> bool:
-    """A setting that the table does not know: all of them share a paragraph."""
+    """Whether the setting has no explanation in the table: all of these share a paragraph."""
     return row.group == "setting" and row.meaning is None and not row.followers
 
 
@@ -176,7 +176,7 @@ class _Paragraphs:
     words: Language
 
     def of(self, rows: Sequence[Difference]) -> Iterator[str]:
-        """A paragraph a difference; settings that nobody explains share one."""
+        """A paragraph for each difference; unexplained settings share one."""
         for row in rows:
             if not _is_unexplained(row):
                 yield from self._paragraph(row)
@@ -188,7 +188,7 @@ class _Paragraphs:
             yield from self._wrapped(say("other settings: {settings}", settings=others), "note")
 
     def _paragraph(self, row: Difference) -> Iterator[str]:
-        """The values, then a line for each thing that they mean."""
+        """The values, then a line for each consequence."""
         values = self._values(row.values)
         label = say_in("joined", "{first}: {second}", first=row.label, second=values)
         yield from self._wrapped(label, row.weight)
@@ -227,7 +227,7 @@ def _short(value: str | None) -> str:
 
 
 def _unknown(found: Differences, names: Names, words: Language) -> Iterator[Section]:
-    """One line a reason: a host that could not be seen has the same for all its facts."""
+    """A line for each reason: a host that was not visible has one reason for all its facts."""
     by_reason: dict[tuple[tuple[str, Message], ...], list[Message]] = {}
     for label, reasons in found.not_evaluated:
         by_reason.setdefault(reasons, []).append(label)
@@ -251,7 +251,7 @@ def _unknown(found: Differences, names: Names, words: Language) -> Iterator[Sect
 
 
 def tables_of(found: Matrix) -> Iterator[tuple[str, list[MatrixCell]]]:
-    """By context and workload."""
+    """The cells of each table, by context and workload."""
     tables: dict[str, list[MatrixCell]] = {}
     for cell in found.cells:
         workload = cell.place.cell[0]
@@ -306,7 +306,7 @@ def _place_cells(cell: MatrixCell, cells: Sequence[MatrixCell], side: str) -> tu
 
 
 def _tps(side_result: SideResult) -> str:
-    """The mean of what counts; where nothing does, of all, with a mark."""
+    """The mean of the valid steps; without any, that of all steps, with a mark."""
     if side_result.tps:
         return digits(side_result.tps.value)
     value = side_result.figure(METRICS["tps"])
@@ -350,7 +350,7 @@ def _share(metric: Metric) -> Cell:
 
 
 _Columns = Sequence[tuple[Message, Cell]]
-"""Heads, and what stands below them."""
+"""Heads, each with the function that gives its cells."""
 
 COSTS: _Columns = (
     (say("server\nCPU µs"), _figure(METRICS["server_cpu"], 1000)),
@@ -364,7 +364,7 @@ COSTS: _Columns = (
     (say("network\nbytes"), _figure(METRICS["network_bytes"])),
     (say("memory\nMiB"), _figure(METRICS["server_memory"], 1 / 1024**2)),
 )
-"""By event, but for the kernel's share, commits by sync, and the memory of the server's process."""
+"""Costs per event, except the kernel's share, commits per sync and the server's memory."""
 
 
 def _classes() -> _Columns:
@@ -379,7 +379,7 @@ def _classes() -> _Columns:
 
 
 def _if_any(title: str, shown: _Shown, columns: _Columns) -> Iterator[Section]:
-    """A table of the columns that some side has a value in; none where there is no column."""
+    """A table of the columns in which some side has a value; nothing without such columns."""
     cells, words = shown.cells, shown.words
     side_results = [side_result for cell in cells for side_result in cell.side_results]
     known = [
@@ -416,7 +416,7 @@ def _swings(title: str, shown: _Shown) -> Section:
 
 
 def _swinging(cells: Sequence[MatrixCell], names: Names) -> Iterator[Message]:
-    """Which side swings much more than another, by the median over all levels."""
+    """Sentences on sides that swing much more than another, by the median over all levels."""
     by_side: dict[str, list[float]] = {}
     for cell in cells:
         for side_result in cell.side_results:
@@ -439,7 +439,7 @@ def _swinging(cells: Sequence[MatrixCell], names: Names) -> Iterator[Message]:
 
 
 def notes(found: Matrix, names: Names) -> Iterator[Message]:
-    """What the figures stand on."""
+    """Notes on what the figures are based on."""
     yield say("ratios are to {side}, of geometric means", side=names[found.sides[0].name])
     if found.single:
         yield say(

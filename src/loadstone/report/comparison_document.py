@@ -17,13 +17,13 @@ from loadstone.analyse.metrics import METRICS
 VERSION = 1
 
 _OF_CHANGES = ("tps", "qps", "p95", "p99")
-"""The figures whose ratios stand in the document; a gate may ask for any other."""
+"""The figures whose ratios are in the document; a gate may use any other."""
 
 
 def comparison_document(
     found: Matrix, differing: Differences, checks: Sequence[Check]
 ) -> dict[str, Any]:
-    """Everything that the text says, and the figures of each side in full."""
+    """All content of the text, and the figures of each side in full."""
     return {
         "version": VERSION,
         "sides": [
@@ -138,7 +138,7 @@ def check_document(check: Check) -> dict[str, Any]:
 
 
 def change_document(point: ChangePoint, runs: Sequence[str]) -> Mapping[str, Any]:
-    """A change point, with the run that it begins with."""
+    """A change point, with the first run after it."""
     return {
         "at": point.at,
         "run": runs[point.at],
@@ -150,5 +150,5 @@ def change_document(point: ChangePoint, runs: Sequence[str]) -> Mapping[str, Any
 
 
 def finite(value: float | None) -> float | None:
-    """JSON has no number beyond all numbers."""
+    """The value, or `None` where it is infinite or no number: JSON has neither."""
     return value if value is not None and math.isfinite(value) else None

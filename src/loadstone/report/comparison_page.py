@@ -36,7 +36,7 @@ def _part(section: Section, pictures: Mapping[str, Option], words: Language) -> 
 
 
 def _pictures(found: Matrix, words: Language) -> dict[str, Option]:
-    """By the title of the table whose rates they show."""
+    """The figures, by the title of the table whose rates they show."""
     sides = [side.name for side in found.sides]
     return {title: comparison_figure(cells, sides, words) for title, cells in tables_of(found)}
 

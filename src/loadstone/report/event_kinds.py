@@ -21,14 +21,13 @@ TPCC_NAMES: Mapping[str, str] = {
     "delivery": "Delivery",
     "stock_level": "Stock-Level",
 }
-"""What the report calls the transactions."""
+"""The names of the transactions in the report."""
 
 
 def event_kinds(ladder: Sequence[Level], words: Language) -> Iterator[Table]:
-    """How many of each, which share of all, and how long they took; nothing where there is one.
+    """The number, share and latency of each kind of event; nothing where there is only one kind.
 
-    Of TPC-C's transactions those of the step with the most New-Orders a minute; else of the step
-    with the highest rate.
+    For TPC-C the step with the most New-Orders a minute is shown, else that with the highest rate.
     """
     if orders := fastest_tpcc(ladder):
         title = words(

@@ -1,4 +1,4 @@
-"""An experiment as text: a table of variants for each cell, and what may be said of each factor."""
+"""An experiment as text: a table of variants for each cell, and the verdict on each factor."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def outcome(
     warnings: Sequence[str] = (),
     words: Language = ENGLISH,
 ) -> RenderableType:
-    """The outcome; `warnings` are what makes a comparison unfair, and stand before it."""
+    """The outcome, preceded by the `warnings` about what makes the comparison unfair."""
     unfair = (words(say("warning  {warning}", warning=line)) for line in warnings)
     parts: list[RenderableType] = [Text(line, style="bold") for line in unfair]
     parts += [Text(line) for line in head(experiment, words)]
@@ -140,14 +140,14 @@ def cell_name(cell: Cell, search: SearchPlan | None = None, words: Language = EN
 
 
 def _goal(search: SearchPlan) -> Message:
-    """What a search compares variants by."""
+    """The goal by which a search compares variants."""
     if search.objective:
         return say("highest rate with {objective}", objective=str(search.objective))
     return say("peak")
 
 
 def missed(found: CellTable, words: Language = ENGLISH) -> Iterator[str]:
-    """Searches that ended without a rate that holds the objective."""
+    """Sentences on searches that found no rate within the objective."""
     for row in found.rows:
         if row.missed and found.search:
             said = say(
@@ -174,7 +174,7 @@ def _table(found: CellTable, words: Language) -> Table:
 
 
 def users_at_peak(row: Row) -> str:
-    """The fewest of them, as the searches of a variant found."""
+    """The fewest users at the peak, over the searches of a variant."""
     return NOTHING if row.users is None else count(row.users)
 
 
@@ -196,7 +196,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def sentences(found: Compared, words: Language = ENGLISH) -> Iterator[str]:
-    """`durability=relaxed against durability=full: faster` and what that stands on."""
+    """`durability=relaxed against durability=full: faster`, and the figures behind it."""
     verdict = found.verdict
     against = words(say("{b} against {a}", b=found.contrast.b, a=found.contrast.a))
     yield words.pair(against, words(verdict.said))
@@ -244,7 +244,7 @@ def _chance(verdict: Verdict) -> Iterator[Message]:
 
 
 _SMALLEST_P = 1e-4
-"""Below it a p-value of a small sample does not say how small it is."""
+"""Below this, the exact p-value of a small sample means nothing."""
 
 
 def _notes(
@@ -285,7 +285,7 @@ def _of_figures(experiment: Experiment, found: Comparison) -> Iterator[Message]:
 
 
 def _of_steps(steps: Sequence[StepResult], words: Language) -> Iterator[str]:
-    """What steps have in common but for its numbers is shown once, with how many share it."""
+    """The steps' notes; notes that differ only in numbers are shown once, with their count."""
     yield from of_the_cores(steps, words)
     told: dict[str, list[tuple[int, str]]] = {}
     for step in steps:
@@ -309,7 +309,7 @@ def plan_of(
     time: PlanTime,
     words: Language = ENGLISH,
 ) -> RenderableType:
-    """What would be done, in which order, and how long it takes."""
+    """The planned steps, in order, and how long they take."""
     lines = [*head(experiment, words), ""]
     lines += _order(experiment, steps, words)
     return Text("\n".join([*lines, "", *time_lines(experiment, steps, time, words)]))

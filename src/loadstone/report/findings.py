@@ -23,7 +23,7 @@ def as_text(
     not_tried: Sequence[NotTried] = (),
     words: Language = ENGLISH,
 ) -> str:
-    """All diagnoses of a run, with proofs of what the rules of today do not find any more, too.
+    """All diagnoses of a run, and proofs of findings that the current rules no longer make.
 
     `not_tried`: findings whose trial was not run this time.
     """
@@ -110,7 +110,7 @@ def _name(finding: Finding, words: Language) -> str:
 
 
 def trial_text(trial: Trial, words: Language = ENGLISH) -> str:
-    """What to change, as a person writes it."""
+    """What to change, as people write it."""
     first = trial.settings[0]
     each = ", ".join(f"{one.name}={one.value}" for one in trial.settings)
     match trial.kind:
@@ -167,7 +167,7 @@ def _evidence(one: Evidence, words: Language) -> str:
 
 
 def _not_evaluated(found: Diagnosis, words: Language) -> Iterator[str]:
-    """By what is missing, the causes that need it."""
+    """The causes that were not evaluated, grouped by the missing data."""
     needed: dict[str, list[str]] = {}
     for one in found.not_evaluated:
         needed.setdefault(one.needs, []).append(one.cause)

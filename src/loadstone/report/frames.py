@@ -1,4 +1,4 @@
-"""A run as frames of fixed columns: what scripts and notebooks compute with."""
+"""A run as data frames of fixed columns, for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def load(path: Path) -> polars.DataFrame:
 
 
 def server(path: Path) -> polars.DataFrame:
-    """server.parquet, likewise."""
+    """server.parquet, or the same rebuilt from the journal."""
     return _observed(path, "server")
 
 
 def host(path: Path) -> polars.DataFrame:
-    """host.parquet, likewise."""
+    """host.parquet, or the same rebuilt from the journal."""
     return _observed(path, "host")
 
 

@@ -58,7 +58,7 @@ def _value(check: Check, value: float) -> Message:
 
 
 def lines(checks: Sequence[Check], words: Language = ENGLISH) -> Iterator[str]:
-    """What held in one line a gate, all else a line each; failures are for stderr, not here."""
+    """One line for each gate that held and one for each other outcome; failures go to stderr."""
     for gate in dict.fromkeys(check.gate for check in checks):
         mine = [check for check in checks if check.gate == gate]
         held = [check for check in mine if check.state == "held"]

@@ -1,4 +1,4 @@
-"""What a test of a host found, as text: one line of figures under their heads."""
+"""The result of a host test as text: one line of figures under their heads."""
 
 from __future__ import annotations
 

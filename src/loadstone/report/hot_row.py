@@ -1,4 +1,4 @@
-"""What the events of `hot_row` wait for, a row a level: the lock, the flush and the CPU."""
+"""What the events of `hot_row` wait for at each level: the lock, the flush and the CPU."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def hot_row_table(ladder: Sequence[Level], words: Language = ENGLISH) -> Table | None:
-    """`None` where the workload is another, or no server was seen."""
+    """The table; `None` for other workloads, or where no server was observed."""
     seen = [level for level in ladder if any(step.server for step in level.steps)]
     if not seen or seen[0].workload != WORKLOAD:
         return None

@@ -16,7 +16,7 @@ _TEXT = 64
 
 
 def hottest_step(steps: Sequence[StepResult]) -> StepResult | None:
-    """The one with the highest rate among those whose server reported something."""
+    """The step with the highest rate among those whose server reported hot spots."""
     told = [step for step in steps if step.hot_spots and _tells(step.hot_spots)]
     return max(told, key=lambda step: step.tps or 0.0, default=None)
 
@@ -57,7 +57,7 @@ def _rows(spots: HotSpots) -> Iterator[tuple[Message, str, str, str]]:
 
 
 def _one_line(text: str) -> str:
-    """A server's text in one line, without what a terminal would obey."""
+    """A server's text in one line, without terminal control sequences."""
     return "".join(mark if mark.isprintable() else " " for mark in text)
 
 

@@ -1,4 +1,4 @@
-"""A run as one HTML file: the answer first, then what it stands on.
+"""A run as one HTML file: the answer first, then its evidence.
 
 The same run, language and version of Loadstone give the same bytes.
 """

@@ -16,12 +16,12 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def as_junit(name: str, checks: Sequence[Check]) -> bytes:
     """A suite with a case a gate and place.
 
-    A failed gate is a failure, one that is left open is skipped.
+    A failed gate is a failure; an undecided one is skipped.
     """
     failed = [check for check in checks if check.fails]
     opened = [check for check in checks if check.state == "not decided"]
     counts = {"tests": str(len(checks)), "failures": str(len(failed)), "errors": "0"}
-    # The schema lets a suite count what was skipped, and its root not.
+    # The schema allows a count of skipped cases in a suite, but not in the root.
     root = Element("testsuites", counts)
     skipped = {"skipped": str(len(opened))}
     suite = SubElement(root, "testsuite", {"name": _plain(name), **counts, **skipped})
@@ -44,5 +44,5 @@ def as_junit(name: str, checks: Sequence[Check]) -> bytes:
 
 
 def _plain(text: str) -> str:
-    """Forbidden characters as their number, so that nothing is lost in silence."""
+    """The text with forbidden characters replaced by their number, so that none is lost."""
     return _FORBIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,6 +1,6 @@
-"""The latencies of a run's steps from its interval log: by time for a heat map, in all for a curve.
+"""Latencies of a run's steps, from its interval log: by time for a heat map, merged for a curve.
 
-Histograms are merged, never averaged. A step of a day is read a piece at a time.
+Histograms are merged, never averaged. A step that lasts a day is read in pieces.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ COLUMNS = 90
 _KINDS = ("response", "service")
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _PIECE = 500
-"""Lines that are merged at once: some hundred kilobytes."""
+"""The number of lines merged at once: a few hundred kilobytes."""
 
 
 class Span(NamedTuple):
-    """What is needed of one step, in seconds since its load started."""
+    """The times needed of one step, in seconds since its load started."""
 
     began_s: float
-    """When that was, since the run's start."""
+    """When the load started, in seconds since the run's start."""
     length_s: float
     window_from_s: float
     window_to_s: float
@@ -44,7 +44,7 @@ class Span(NamedTuple):
 
 @dataclass
 class StepLatencies:
-    """Nanoseconds and how often each came."""
+    """Histograms that count events by nanoseconds."""
 
     column_s: float
     by_time: list[Counter[int]]
@@ -54,7 +54,7 @@ class StepLatencies:
 
 
 def spans_of(load: polars.DataFrame, steps: Iterable[StepResult]) -> dict[int, Span]:
-    """By number of step, where its intervals stand in the log."""
+    """Each step's span in the log, by the step's number."""
     found: dict[int, Span] = {}
     for step in steps:
         rows = load.filter(load["step"] == step.step).select("second", "run_s").rows()
@@ -69,7 +69,7 @@ def spans_of(load: polars.DataFrame, steps: Iterable[StepResult]) -> dict[int, S
 def latencies_of(
     path: Path, spans: Mapping[int, Span], columns: int = COLUMNS
 ) -> dict[int, StepLatencies]:
-    """By number of step, in at most that many columns; steps that recorded nothing are left out.
+    """Latencies by step number, in at most `columns` columns; steps without records are left out.
 
     Raises:
         StoreError: the log cannot be read.
@@ -96,7 +96,7 @@ def latencies_of(
 
 
 class _Place(NamedTuple):
-    """Where the values of a line are counted."""
+    """The counter to which the values of a line belong."""
 
     kind: str
     column: int
@@ -104,7 +104,7 @@ class _Place(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """Neighbouring lines of one place."""
+    """Neighbouring lines for the same counter."""
 
     place: _Place
     lines: list[str]

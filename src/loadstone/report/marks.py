@@ -1,4 +1,4 @@
-"""What the marks of the tables mean, where they are used."""
+"""Explanations of the marks that the tables use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML made of elements: whatever is text stays text, so nobody has to remember to escape it."""
+"""HTML built from elements. Text is always escaped, so callers need not remember to do it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Markup(str):
 
 
 def text(value: str) -> Markup:
-    """The value as text: its `<`, `&` and quotes mean themselves.
+    """The value escaped, so that `<`, `&` and quotes are shown as they are.
 
-    What no document may hold (control characters, halves of surrogate pairs) becomes U+FFFD.
+    Characters that HTML forbids (control characters, lone surrogates) become U+FFFD.
     """
     if isinstance(value, Markup):
         return value
@@ -26,8 +26,8 @@ def text(value: str) -> Markup:
 def element(name: str, *inside: str, **attributes: str | bool | None) -> Markup:
     """`element("p", "a < b", class_="note")`.
 
-    An attribute's trailing underscore goes, its others become hyphens; `None` and `False` leave the
-    attribute out, `True` gives it no value.
+    An attribute's trailing underscore is removed and its others become hyphens. `None` and `False`
+    omit the attribute; `True` writes it without a value.
     """
     words = [name]
     for key, value in attributes.items():
@@ -39,17 +39,17 @@ def element(name: str, *inside: str, **attributes: str | bool | None) -> Markup:
 
 
 def joined(parts: Iterable[Markup]) -> Markup:
-    """One after the other, a line each."""
+    """The parts joined by line breaks."""
     return Markup("\n".join(parts))
 
 
 def cell(*inside: str, **attributes: str | bool | None) -> Markup:
-    """What stands in a table's cell and is more than text."""
+    """A table cell that holds more than text."""
     return element("span", *inside, **attributes)
 
 
 def folded(summary: str, *inside: str, is_open: bool = False) -> Markup:
-    """What is there for whoever wants it: opened with a click or the keyboard."""
+    """Details that are folded until the reader opens them by mouse or keyboard."""
     return element("details", element("summary", summary), *inside, open=is_open)
 
 

@@ -1,4 +1,4 @@
-"""What things are called that have a name of their own in the data."""
+"""Names for people of the identifiers in the data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN_STATES: Mapping[str, Message] = {
     "running": say_in("state", "running"),
     "damaged": say("damaged"),
 }
-"""Where a run has come to; `damaged`: its folder cannot be read."""
+"""The states of a run; `damaged`: its folder cannot be read."""
 
 NOT_FINISHED: Mapping[str, Message] = {
     "stopped": say("The run was stopped before its end."),
@@ -120,7 +120,7 @@ ADVICE_WEIGHTS: Mapping[Weight, Message] = {
     "slow": say_in("weight", "slow"),
     "note": say_in("weight", "note"),
 }
-"""Before a line of a terminal, where a word must do."""
+"""Words before a line of a terminal."""
 
 CHECKED: Mapping[State, Message] = {
     "met": say("met"),
@@ -177,17 +177,17 @@ DIFFERENCE_GROUPS: Mapping[DifferenceGroup, Message] = {
 
 
 def resource_name(name: str) -> Message:
-    """A resource that has a ceiling; one that a later version knows is shown as it calls it."""
+    """The name of a resource; one from a later version is shown by its identifier."""
     return {str(key): said for key, said in RESOURCES.items()}.get(name, plain(name))
 
 
 def cause_name(name: str) -> Message:
-    """A cause of a finding; one that a later version has is shown as it calls it."""
+    """The name of a finding's cause; one from a later version is shown by its identifier."""
     return TITLES.get(name, plain(name))
 
 
 def yes_no(*, answer: bool) -> Message:
-    """Whether something is so."""
+    """`yes` or `no`."""
     return say("yes") if answer else say("no")
 
 
@@ -222,7 +222,7 @@ def cause_count(number: int) -> Message:
 
 
 def method_name(name: str) -> Message:
-    """How an interval was made; a method of a later version is shown as it calls it."""
+    """How an interval was computed; a later version's method is shown by its identifier."""
     return METHODS.get(name, plain(name))
 
 

@@ -27,7 +27,7 @@ def notes_of(steps: Iterable[StepResult], words: Language = ENGLISH) -> Iterator
 
 
 def of_the_cores(steps: Iterable[StepResult], words: Language = ENGLISH) -> Iterator[str]:
-    """One line for all steps: it is the machine that is short of cores, not a step."""
+    """One line for all steps, since a lack of cores concerns the machine, not a step."""
     delays = [(step.generator.run_delay_share or 0.0, step) for step in steps]
     worst, step = max(delays, key=lambda pair: pair[0], default=(0.0, None))
     if step and worst > _DELAYED_SHARE:
@@ -42,7 +42,7 @@ def of_the_cores(steps: Iterable[StepResult], words: Language = ENGLISH) -> Iter
 
 
 def step_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
-    """What the client disturbed comes first, then what went wrong, then what is only unusual."""
+    """Notes on disturbance by the client first, then on errors, then on what is only unusual."""
     yield from (words(note) for note in step.notes)
     yield from _of_the_client(step, words)
     yield from _of_its_end(step, words)
@@ -190,7 +190,7 @@ def _bound_by(step: StepResult) -> Message:
 
 
 def _of_the_queue(step: StepResult, words: Language) -> Iterator[str]:
-    """Open loop: what did not start at all, or not within the window."""
+    """Notes on events of an open loop that started late or not at all."""
     if step.waiting > WAITING_SHARE * step.due:
         yield words(
             say(
@@ -276,7 +276,7 @@ def _of_errors(step: StepResult, words: Language) -> Iterator[str]:
 
 
 def _of_idle(step: StepResult, words: Language) -> Iterator[str]:
-    """Idle connections are there for a reason: they are always reported."""
+    """Notes on idle connections, which are always reported."""
     if step.idle is None:
         return
     yield words(

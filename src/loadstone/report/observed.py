@@ -41,14 +41,14 @@ _CPU = {
     "steal": say("steal\n%"),
     "idle": say("idle\n%"),
 }
-"""In iostat's words. Interrupts are in sys, as the host's record has them."""
+"""The states of a core, named as in iostat. Interrupts are part of sys, as in the host's record."""
 
 _MAY_BE_ABSENT = ("iowait", "steal")
-"""Left out where no level has any."""
+"""States that are left out where no level has any."""
 
 
 def observed_table(ladder: Sequence[Level], words: Language = ENGLISH) -> Table | None:
-    """The levels of a ladder; `None` where neither server nor host was seen."""
+    """The levels of a ladder; `None` where neither server nor host was observed."""
     seen = [level for level in ladder if _is_seen(middle_step(level.steps))]
     if not seen:
         return None
@@ -81,9 +81,9 @@ def _row(level: Level, *, rates: bool) -> tuple[str, ...]:
 
 
 def _cpu(host: HostFigures | None) -> tuple[str, ...]:
-    """What the cores' time went to, in whole percents that add up to 100 (largest remainders)."""
+    """The cores' time in whole percents that add up to 100 (largest remainder method)."""
     shares = [getattr(host, f"cpu_{name}", None) for name in _CPU]
-    # Rates of counters that are read one after the other add up to 1 only nearly.
+    # Counters are read one after the other, so their rates add up to 1 only approximately.
     total = sum(share or 0.0 for share in shares)
     if not total:
         return (NOTHING,) * len(_CPU)
@@ -103,7 +103,7 @@ def _is_seen(step: StepResult) -> bool:
 
 
 def observed_notes(steps: Sequence[StepResult], words: Language = ENGLISH) -> Iterator[str]:
-    """What was not evaluated, each once, and what observing cost."""
+    """Notes on what was not evaluated, each once, and on the cost of observing."""
     missing: dict[str, str] = {}
     for step in steps:
         missing |= step.server.not_evaluated if step.server else {}

@@ -1,7 +1,7 @@
-"""A run that was opened to be read: its result, its frames and what is made of them.
+"""A run opened for reading: its result, its frames and what is computed from them.
 
-This is the Python API (`loadstone.open_run`) and what the report is made from. Everything is read
-when it is first asked for, and nothing of the folder is changed.
+This is the Python API (`loadstone.open_run`) and the source of the report. Everything is read on
+first use, and nothing in the folder is changed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Run:
 
     @cached_property
     def result(self) -> Result:
-        """result.json, or as much of it as a killed run has."""
+        """result.json, or as much of it as a killed run left."""
         return run_folder.load(self.path)
 
     @cached_property
@@ -82,7 +82,7 @@ class Run:
 
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:
-        """Why each ladder is not faster, by the rules of today."""
+        """Why each ladder is not faster, by the current rules."""
         return findings_of(self.path, self.result, self.environment)
 
     @cached_property
@@ -97,7 +97,7 @@ class Run:
 
     @cached_property
     def comparison(self) -> Comparison | None:
-        """What may be said of an experiment's variants; `None` for any other run."""
+        """The comparison of an experiment's variants; `None` for any other run."""
         experiment = self.asked.experiment if self.asked else None
         if experiment is None:
             return None
@@ -117,9 +117,9 @@ class Run:
 
 
 def open_run(path: str | Path) -> Run:
-    """The run in a folder, or the one in `./runs` whose name begins so; `last` is the latest.
+    """The run in a folder, or the one in `./runs` whose name has this prefix; `last`: the latest.
 
     Raises:
-        StoreError: there is none, or more than one.
+        StoreError: there is no such run, or more than one.
     """
     return Run(run_folder.find(Path("runs"), str(path)))

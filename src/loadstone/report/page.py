@@ -1,9 +1,8 @@
 """One self-contained HTML document of text, tables and figures; it needs no network.
 
-The library that draws and the figures' data stand in it compressed, and are unpacked by the
-reader's browser. The document may do nothing but that: its policy names the two scripts that may
-run by their hashes (W3C, "Content Security Policy Level 3"), so that even text that was taken for
-markup by mistake could not run; and there is nothing that it may fetch.
+The chart library and the figures' data are embedded compressed, and the reader's browser unpacks
+them. The document may do nothing else: its policy allows two scripts by their hashes (W3C, "Content
+Security Policy Level 3") and no requests, so even text that was mistaken for markup could not run.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Figures:
     placed: list[Figure] = field(default_factory=list)
 
     def place(self, figure: Figure) -> Markup:
-        """Where the figure will be drawn."""
+        """Add a figure, and return the element in which it will be drawn."""
         number = len(self.placed)
         self.placed.append(figure)
         zooms = "dataZoom" in figure.option
@@ -117,7 +116,7 @@ def _framed(title: str, body: Markup, figures: Figures, kind: str | None = None)
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Nothing is fetched; styles of elements are set by the library that draws tooltips."""
+    """The security policy: no requests; inline styles are allowed for the library's tooltips."""
     hashes = " ".join(f"'sha256-{_base64(sha256(one.encode()).digest())}'" for one in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
@@ -126,7 +125,7 @@ def _policy(scripts: Sequence[str]) -> str:
 
 
 def _block(name: str, packed: str) -> Markup:
-    """Data that no browser takes for a script: base64 has no `<`."""
+    """A block of data that no browser parses as a script: base64 has no `<`."""
     return element("script", Markup(packed), type="application/gzip+base64", id=name)
 
 
@@ -147,7 +146,7 @@ def unpacked(page: str) -> dict[str, Any]:
 
 
 def _packed(data: bytes) -> str:
-    """Compressed without a time of day: the same data gives the same text."""
+    """The data compressed without a timestamp, so that the same data gives the same text."""
     return _base64(gzip.compress(data, compresslevel=9, mtime=0))
 
 
@@ -162,7 +161,7 @@ def _library() -> str:
 
 @lru_cache(maxsize=4)
 def _text_of(name: str) -> str:
-    # As bytes: a hash is of the text as it stands, whatever ends its lines.
+    # Read as bytes, because the hash covers the exact text, line endings included.
     return files("loadstone.report").joinpath(name).read_bytes().decode()
 
 

@@ -12,7 +12,7 @@ from loadstone.report.page import Figures, document
 from loadstone.report.table import Table
 
 _PART_PX = 416
-"""How high a part's figure is."""
+"""The height of a part's figure, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Part:
     title: str
     figure: Option | None = None
     about: str = ""
-    """What the figure shows; read aloud in its place as well."""
+    """What the figure shows; also the text for screen readers."""
     table: Table | None = None
     warnings: tuple[str, ...] = ()
     """What must be read before anything else here."""

@@ -27,7 +27,7 @@ def runs_table(runs: Iterable[Known], words: Language = ENGLISH) -> Table:
 
 def _row(known: Known, words: Language) -> tuple[str, ...]:
     folder, result, problem = known
-    # Anybody may name a folder.
+    # A folder's name is untrusted text.
     name = visible(folder)
     if result is None:
         state = words(RUN_STATES["damaged"])

@@ -20,7 +20,7 @@ from loadstone.model.search import SearchOutcome
 from loadstone.report.names import cause_name, resource_name, step_count
 
 HELD = 0.8
-"""From this part of a ceiling on it may be said to hold the step back."""
+"""A ceiling limits a step whose rate is at least this share of it."""
 
 
 def verdict(ladder: Sequence[Level], words: Language) -> str | None:
@@ -32,7 +32,7 @@ def verdict(ladder: Sequence[Level], words: Language) -> str | None:
 
 
 def held_sentence(rates: Held, words: Language) -> str:
-    """Which rate the server kept up with, and what happened at the lowest it did not."""
+    """The highest rate the server kept up with, and what happened at the lowest it did not."""
     kept = rates.kept
     said = (
         words(say("Kept up with {rate} events/s.", rate=_asked(kept)))

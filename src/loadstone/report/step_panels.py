@@ -1,4 +1,4 @@
-"""The seconds of one step from load, server and host, as panels that stand below each other."""
+"""The seconds of one step from load, server and host, as panels one below the other."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Panel:
     times: Array
     """Seconds since the load started, the interval's end."""
     lines: Mapping[str, Array]
-    """By name; what is not a number was not seen."""
+    """Values by the line's name; NaN where nothing was observed."""
     bars: bool = False
     """Counts that are mostly zero."""
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """The frames of a run, and what a step's panels are called."""
+    """The frames of a run, from which the panels of its steps are made."""
 
     load: polars.DataFrame
     server: polars.DataFrame
@@ -111,7 +111,7 @@ class Seconds:
 
 
 LEAST_S = 0.5
-"""A step ends within a second: a rate over what is left of it would look like a burst."""
+"""A shorter last second is dropped: its rate would look like a burst."""
 
 
 class _Rows:
@@ -150,7 +150,7 @@ class _Rows:
         return None if found is None or cores is None else found / cores
 
     def panel(self, title: str, lines: Mapping[str, Array | None], *, bars: bool = False) -> Panel:
-        """The lines that there are."""
+        """A panel of the lines that have data."""
         times = self.column("second")
         assert times is not None  # each row has its time
         known = {name: line for name, line in lines.items() if line is not None}

@@ -16,7 +16,7 @@ from loadstone.report.table import Column
 
 @dataclass(frozen=True)
 class Figure:
-    """A head with its unit, and what of a step stands below it."""
+    """A head with its unit, and the figure of a step below it."""
 
     head: Message
     cell: Callable[[StepResult], str]
@@ -51,7 +51,7 @@ FIGURES: tuple[Figure, ...] = (
 def step_columns(
     *, repeats: bool, rates: bool = False, words: Language = ENGLISH
 ) -> tuple[Column, ...]:
-    """The heads; `repeats` adds the interval of the mean, `rates` what an open loop asks for."""
+    """The heads; `repeats` adds the interval of the mean, `rates` the requested rate."""
     heads = [say("users")]
     heads += [DUE] if rates else []
     heads.append(say("tps"))
@@ -61,7 +61,7 @@ def step_columns(
 
 
 def due_cells(wanted: Rate | None, *, rates: bool) -> list[str]:
-    """What an open loop asks for, in a table that has the column."""
+    """The requested rate of an open loop, in a table with that column."""
     if not rates:
         return []
     return [asked(wanted) if wanted else NOTHING]

@@ -23,19 +23,19 @@ _FOLDED = 24
 
 @dataclass(frozen=True)
 class Column:
-    """A head, and how the cells below it are set: numbers at the right, text at the left."""
+    """A head, and how the cells below it are aligned: numbers to the right, text to the left."""
 
     head: str
-    """With its unit; only a terminal breaks the line where it has a break."""
+    """The head with its unit; only a terminal keeps its line breaks."""
     is_text: bool = False
     narrow: str = ""
-    """The head for a terminal, where that is another."""
+    """The head for a terminal, where it differs."""
     least: int | None = None
     """The fewest characters that a terminal gives it."""
     most: int | None = None
     """The most characters that a terminal gives it."""
     folds: bool = True
-    """Whether text that is too long for a terminal goes on below, or else is cut off."""
+    """Whether text that is too long for a terminal is wrapped rather than cut off."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class Table:
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
-    """A cell that is `Markup` is for a page alone."""
+    """The rows' cells; a cell of `Markup` is only for HTML."""
     title: str = ""
     styles: Mapping[int, Literal["bold", "dim"]] = field(default_factory=dict)
-    """Rows that stand out, or step back, by their place."""
+    """Rows that are emphasized or dimmed, by index."""
     gap: int = 1
     """How far a terminal sets columns apart, beyond the one character that there always is."""
     top: bool = False
-    """Whether cells next to a folded one are at its first line, or else at its last."""
+    """Whether cells next to a folded one align with its first line rather than its last."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Grid | Text]:
-        """For a terminal. Where it is too narrow for all numbers, some stand in a table below."""
+        """The table for a terminal; where that is too narrow, more tables follow below."""
         for number, places in enumerate(self._parts(options.max_width)):
             if number:
                 yield Text()
@@ -67,7 +67,7 @@ class Table:
         """
         apart = 1 + self.gap
         widths = [self._least(at) + apart for at in range(len(self.columns))]
-        # Behind the last column there is nothing to be set apart from.
+        # There is no gap after the last column.
         room, wanted = width + apart - widths[0], sum(widths[1:])
         if wanted <= room or len(widths) < 3:
             return [list(range(len(widths)))]
@@ -94,7 +94,7 @@ class Table:
         return max(widest, column.least or 0)
 
     def _grid(self, places: Sequence[int]) -> Grid:
-        """Some columns. What would steer a terminal is shown as a mark; markup means itself."""
+        """A grid of some columns, with control characters made visible and markup shown as text."""
         padding = (0, self.gap, 0, 0)
         grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=padding)
         for column in (self.columns[at] for at in places):
@@ -129,7 +129,7 @@ class Table:
             yield element("td", inside, class_=_class(column))
 
     def markdown(self) -> Iterator[str]:
-        """GitHub's flavour, a line a row; whatever is in the cells stays text."""
+        """The lines in GitHub's flavour, one for each row; the cells are escaped."""
         yield _markdown_row(column.head for column in self.columns)
         yield f"| {' | '.join('---' if each.is_text else '---:' for each in self.columns)} |"
         yield from map(_markdown_row, self.rows)
@@ -157,7 +157,7 @@ def table_of(
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Words from anywhere for a terminal: what would steer it is shown as a mark."""
+    """Untrusted text for a terminal, with control characters shown as marks."""
     shown = (
         mark if mark.isprintable() or mark in keep else "\N{REPLACEMENT CHARACTER}" for mark in text
     )
@@ -165,7 +165,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def markdown_text(text: str) -> str:
-    """One line, with what Markdown and HTML would take for markup escaped."""
+    """The text in one line, with Markdown and HTML markup escaped."""
     return " ".join(text.translate(_MARKDOWN).split())
 
 

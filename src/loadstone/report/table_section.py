@@ -1,4 +1,4 @@
-"""A report as a sequence of sections, and what each form of it makes of them."""
+"""A report as a sequence of sections, and its renderers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Section:
 
 
 def as_text(sections: Sequence[Section], width: int = WIDTH) -> str:
-    """For a terminal, without colour."""
+    """The sections for a terminal, without colour."""
     return as_plain(Group(*(part for section in sections for part in _renderable(section))), width)
 
 
@@ -52,7 +52,7 @@ def _hanging(line: str) -> str:
 
 
 def as_markdown(title: str, sections: Sequence[Section]) -> str:
-    """GitHub's flavour; whatever is in the texts stays text."""
+    """The sections in GitHub's flavour of Markdown; all texts are escaped."""
     lines = [f"# {markdown_text(title)}"]
     for section in sections:
         if section.title:

@@ -83,7 +83,7 @@ def _titled(tables: Iterable[Table], words: Language) -> Iterator[RenderableType
 
 
 def _of_all_steps(result: Result, words: Language) -> Iterator[RenderableType]:
-    """What is shown once: the machines that drove, and what the server was busy with."""
+    """Tables shown once: the load generators, and where the server spent its time."""
     if machines := generators_table(result.steps, words):
         yield Padding(machines, (0, 0, 1, 0))
     if hottest := hottest_step(result.steps):
@@ -153,7 +153,7 @@ def _size(workload: dict[str, Any]) -> Message | None:
     if warehouses := workload.get("warehouses"):
         return counted("1 warehouse", "{number} warehouses", warehouses)
     if workload.get("script") or (workload.get("template") and workload["table_size"] == 1):
-        # The tables of a script, a replay, or a template without tables are not ours to count.
+        # The size of the tables of a script, a replay or a template without tables is unknown.
         return None
     tables = table_count(workload["tables"])
     if workload.get("template") or workload.get("book"):
@@ -162,12 +162,12 @@ def _size(workload: dict[str, Any]) -> Message | None:
 
 
 def watched(result: Result) -> bool:
-    """Whether there was no load of ours."""
+    """Whether the run only watched, without load of its own."""
     return bool(result.run.plan and result.run.plan["workload"]["name"] == WATCHED)
 
 
 def _watched(result: Result, words: Language) -> Iterator[str]:
-    """What was watched without load of ours, and for how long."""
+    """What was watched, and for how long."""
     for step in result.steps:
         window = step.window
         if window:

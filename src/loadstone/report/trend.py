@@ -20,7 +20,7 @@ from loadstone.report.table_section import Section
 _WIDTH = 72
 _HEIGHT = 8
 _NAMED = 6
-"""This many of the things that differ at a change are named, and the rest counted."""
+"""The most differences named at a change; the rest are counted."""
 
 
 def sections(found: Sequence[Series], words: Language = ENGLISH) -> list[Section]:
@@ -107,7 +107,7 @@ def figure(values: Sequence[float], turns: Sequence[int]) -> Iterator[str]:
 
 
 def notes(found: Sequence[Series]) -> Iterator[Message]:
-    """How it was found, and what was not looked at."""
+    """Notes on how changes were found, and on what was not examined."""
     yield say(
         "changes of level by E-divisive means with Student's t test at 0.001, as Apache Otava "
         "finds them: docs/comparing.md"

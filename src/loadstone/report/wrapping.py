@@ -35,7 +35,7 @@ def wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """What stays in one line: a word, a Chinese character, and the punctuation of either."""
+    """The unbreakable pieces: words or Chinese characters, with their punctuation."""
     kept = ""
     for piece in _PIECES.findall(text):
         joins = piece[0] in _NEVER_FIRST or (kept and kept[-1] in _NEVER_LAST)
@@ -48,5 +48,5 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def filled_to(text: str, width: int) -> str:
-    """The text with spaces behind it, as wide as that in a terminal."""
+    """The text padded with spaces to this width in a terminal."""
     return text + " " * (width - cell_len(text))

@@ -1,1 +1,1 @@
-"""What a server was asked: read from its logs and digests, made into templates, and replayed."""
+"""Recorded traffic: read from a server's logs and digests, made into templates, and replayed."""

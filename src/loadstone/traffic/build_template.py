@@ -1,4 +1,4 @@
-"""From the groups of transactions to a template: which there are, and what they draw."""
+"""Builds a template from groups of transactions: its transactions, and the values they draw."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from loadstone.traffic.value_sketches import Sketch
 from loadstone.workloads.templates.sql import CopyOf, Named, Text, parts_of
 
 _MOST_NUMBERS = 256
-"""Numbered tables of a transaction that get a transaction each."""
+"""The most numbered tables for which a transaction is repeated, one copy for each table."""
 
 _SHORTEST_PAIRING = 10
-"""Transactions in which two values must have gone together to be taken for one."""
+"""Two values are treated as one if they agreed in at least this many transactions."""
 
 _HEAVIEST = 1_000_000
 _MOST_LISTED = 1_000
@@ -30,12 +30,12 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9_]+")
 NOT_A_TEMPLATES = say("statements that a template cannot have")
 
 Estimator = Callable[[Sketch, Hole, bool], Estimate]
-"""What stands for the values of a place; the last: they are those of new rows."""
+"""Estimates what to draw in a place; the last argument: the values are those of new rows."""
 
 
 @dataclass(frozen=True)
 class DraftStatement:
-    """A statement of the file."""
+    """A statement of the template file."""
 
     sql: str
     repeat: int = 1
@@ -43,7 +43,7 @@ class DraftStatement:
 
 @dataclass(frozen=True)
 class DraftParameter:
-    """A parameter of the file."""
+    """A parameter of the template file."""
 
     name: str
     keys: dict[str, object]
@@ -52,13 +52,13 @@ class DraftParameter:
 
 @dataclass(frozen=True)
 class DraftTransaction:
-    """A transaction of the file."""
+    """A transaction of the template file."""
 
     name: str
     weight: int
     explicit: bool
     count: int
-    """How many of them there were."""
+    """How often the transaction occurred."""
 
     statements: tuple[DraftStatement, ...]
     parameters: tuple[DraftParameter, ...]
@@ -66,14 +66,14 @@ class DraftTransaction:
 
 @dataclass(frozen=True)
 class Draft:
-    """What stands in the file."""
+    """The content of the template file."""
 
     transactions: tuple[DraftTransaction, ...]
     statements: int
-    """That the transactions stand for."""
+    """The number of statements that the transactions represent."""
 
     left_statements: int
-    """Statements of transactions that are too rare for the file."""
+    """The number of statements in transactions that are too rare for the file."""
 
 
 def by_value(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
@@ -84,7 +84,7 @@ def by_value(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
 def draft(
     groups: Iterable[Group], stats: ReadStats, most: int, estimator: Estimator = by_value
 ) -> Draft:
-    """The most frequent transactions, at most `most` of them."""
+    """A draft of the most frequent transactions, at most `most` of them."""
     ordered = sorted(groups, key=lambda group: -group.count)
     names: set[str] = set()
     counted: list[tuple[int, DraftTransaction]] = []
@@ -115,19 +115,19 @@ def draft(
 
 @dataclass(frozen=True)
 class _Variant:
-    """A group on the tables of one number."""
+    """A group whose numbered tables all have one number."""
 
     count: int
     numbers: tuple[int | None, ...]
-    """Of each run; `None`: it has none."""
+    """The number of each run's tables; `None`: its tables have no number."""
 
 
 def _variants(group: Group) -> list[_Variant]:
-    """One, or as many as there are numbers where statements go to tables of several.
+    """One variant for each number of the group's tables, or a single one without such tables.
 
-    A template without tables of its own cannot draw one. Which tables went together in one
-    transaction is lost: each has all its statements on tables of one number, and the numbers come
-    as often as they did in all varying statements together.
+    A template without tables of its own cannot draw a table. Which tables occurred together in a
+    transaction is lost: a variant has all its statements on tables of one number, and each number
+    is as frequent as it was in all varying statements together.
     """
     varying: Counter[int] = Counter()
     for run in group.runs:
@@ -153,7 +153,7 @@ def _variants(group: Group) -> list[_Variant]:
 
 
 def _shared_out(count: int, shares: Sequence[float]) -> list[int]:
-    """Whole numbers near the shares, which add up to the count."""
+    """Whole numbers in proportion to the shares that add up to the count."""
     found = []
     before = 0.0
     for share in shares:
@@ -175,7 +175,11 @@ class _Writing:
 def _transaction(
     group: Group, variant: _Variant, names: set[str], estimator: Estimator
 ) -> DraftTransaction:
-    """Raises InvalidValue where a statement has something that a template has not."""
+    """Write a transaction.
+
+    Raises:
+        InvalidValue: a statement has something that a template cannot express.
+    """
     writing = _Writing(group, estimator)
     statements = []
     for at, (run, number) in enumerate(zip(group.runs, variant.numbers, strict=True)):
@@ -195,7 +199,11 @@ def _transaction(
 
 
 def _check(sql: str, parameters: Iterable[str]) -> None:
-    """Raises InvalidValue unless a template reads the statement as it is meant."""
+    """Check that a template reads the statement as intended.
+
+    Raises:
+        InvalidValue: it does not.
+    """
     try:
         sql.encode("utf-8")
     except UnicodeEncodeError:
@@ -212,7 +220,7 @@ def _check(sql: str, parameters: Iterable[str]) -> None:
 
 
 def _sql(writing: _Writing, at: int, run: Run, number: int | None) -> str:
-    """The statement with the names of its parameters."""
+    """The statement's text, with parameter names in place of its literals."""
     text = ""
     hole = 0
     for piece in run.shape.pieces:
@@ -236,7 +244,7 @@ def _text_of(piece: str | Number, number: int | None) -> str:
 def _several(
     writing: _Writing, place: Place, run: Run, piece: Several, number: int | None
 ) -> tuple[str, int]:
-    """Rows or a list of the most frequent size, and the hole behind them."""
+    """The text of rows or a list, at their most frequent size, and the index of the next hole."""
     size = min(run.sizes.most_common(1)[0][0], _MOST_LISTED)
     at, first = place
     listed = []
@@ -259,7 +267,7 @@ def _several(
 
 
 def _value(writing: _Writing, place: Place, run: Run, hole: Hole) -> str:
-    """A literal that was always the same, one that was drawn before, or a new one."""
+    """The text for a value: a constant, a parameter that was drawn before, or a new parameter."""
     found = writing.estimator(run.sketches[place[1]], hole, _inserts(run))
     if isinstance(found, Constant):
         return found.written
@@ -271,7 +279,7 @@ def _value(writing: _Writing, place: Place, run: Run, hole: Hole) -> str:
 
 
 def _from_before(writing: _Writing, before: Place, later: Place, pair: Pair) -> str | None:
-    """The parameter that stood there, or one that comes from it; `None` where it has changed."""
+    """The earlier parameter or one derived from it; `None` where the value has changed since."""
     runs = writing.group.runs
     if before[0] != later[0] and before[1] in runs[before[0]].varies:
         return None
@@ -300,7 +308,7 @@ def _drawn(writing: _Writing, place: Place, run: Run, hole: Hole, found: Drawn) 
 
 
 def _new_value(writing: _Writing, place: Place, run: Run, hole: Hole, *, is_told: bool) -> str:
-    """Of a row or a list: each is drawn for itself, and what is not known is said of the first."""
+    """A new value. Values of rows and lists are drawn one by one; unknowns are noted once."""
     found = writing.estimator(run.sketches[place[1]], hole, _inserts(run))
     if isinstance(found, Constant):
         return found.written
@@ -314,7 +322,7 @@ def _inserts(run: Run) -> bool:
 
 
 def _transaction_name(group: Group, taken: Container[str]) -> str:
-    """Verbs and tables of its first statements: `select_product`, `update_product_and_3`."""
+    """A name of its first statements' verbs and tables, like `update_product_and_3`."""
     first = group.runs[0].shape
     verb = first.key.partition(" ")[0].strip("(")
     parts = [verb, *first.tables[:1]]
@@ -324,7 +332,7 @@ def _transaction_name(group: Group, taken: Container[str]) -> str:
 
 
 def _parameter_name(hole: Hole, taken: Container[str]) -> str:
-    """That of the column."""
+    """A name after the column, with a number where it is taken."""
     name = hole.column or {"LIMIT": "limit_rows", "OFFSET": "offset_rows"}.get(hole.function, "")
     return _free(_plain(name.rpartition(".")[2], "value"), taken)
 

@@ -1,4 +1,4 @@
-"""What a server says of the columns that values are held against: types, and ends of indexes."""
+"""What a server reports about the columns that values belong to: types, and ends of indexes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from loadstone.traffic.value_sketches import Sketch
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "year")
 _DECIMALS = ("decimal", "float", "double")
 _MOST_TEXT = 100
-"""Characters that stand for a text of which only the column's length is known."""
+"""The length to assume for a text, in characters, where only the column's length is known."""
 
 _MOMENTS = {"date": "date", "datetime": "datetime", "timestamp": "datetime"}
 _RECENT_DAYS = ["2020-01-01", "2026-12-31"]
@@ -34,20 +34,20 @@ class ColumnFacts:
     length: int | None
     scale: int | None
     ends: tuple[int, int] | None
-    """The least and the greatest, where it is whole numbers and leads an index."""
+    """The least and the greatest value of a whole-number column that leads an index."""
 
     is_unique: bool
-    """Whether it alone is a key."""
+    """Whether the column is a unique key by itself."""
 
 
 Facts = Mapping[tuple[str, str], ColumnFacts]
-"""By table and column, in small letters."""
+"""Facts by table and column, both in lower case."""
 
 
 def read_columns(
     connection: Connection, target: Target, schema: str, tables: Iterable[str]
 ) -> dict[tuple[str, str], ColumnFacts]:
-    """Columns of some tables; each index is asked for its two ends, and nothing else is read.
+    """Facts about the columns of some tables; of the data only the ends of indexes are read.
 
     Raises:
         TargetError: the server refused.
@@ -93,7 +93,7 @@ def read_columns(
 def _ends(
     connection: Connection, target: Target, schema: str, key: tuple[str, str]
 ) -> tuple[int, int] | None:
-    """An index is read at its two ends; `None` where the table is empty."""
+    """The least and greatest value of an indexed column; `None` where the table is empty."""
     table, column = key
     name = quoted(column)
     with statement_errors(target), connection.cursor() as cursor:
@@ -105,13 +105,13 @@ def _ends(
 
 
 class ByColumn:
-    """Estimates where no values are known but what a sample and the columns say."""
+    """An estimator for places whose values are known only from a sample and from the columns."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
 
     def __call__(self, sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
-        """What stands for the values of a place."""
+        """Estimate what to draw in a place."""
         sample = sketch.first if sketch.first and sketch.first.kind != "unknown" else None
         if hole.function in ("+", "-", "*", "/", "%"):
             return Constant(sample.written if sample else "1")
@@ -128,7 +128,7 @@ def _by_sample(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
     found = estimate(sketch, hole, inserts=inserts)
     if isinstance(found, Drawn):
         return found
-    # One value of one execution says only of which type it was.
+    # The single value of one execution shows only its type.
     if sketch.numbers.count:
         low, high = _ASSUMED
         return Drawn({"integer": [low, high]}, _assumed(low, high))

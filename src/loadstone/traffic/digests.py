@@ -1,4 +1,4 @@
-"""What a server counted by statement: performance_schema's digests. Questions only.
+"""Statement counts from performance_schema's digests. This module only reads.
 
 https://dev.mysql.com/doc/refman/8.4/en/performance-schema-statement-summary-tables.html,
 https://mariadb.com/kb/en/performance-schema-events_statements_summary_by_digest-table/
@@ -40,12 +40,12 @@ _BOUNDS = ("begin", "commit", "rollback")
 
 @dataclass(frozen=True)
 class Digest:
-    """A line of the table."""
+    """A row of the digest table."""
 
     name: str
     text: str
     sample: str | None
-    """One execution, where the server kept it whole."""
+    """The text of one execution, where the server kept it uncut."""
 
     count: int
 
@@ -53,11 +53,11 @@ class Digest:
 def read_digests(
     connection: Connection, target: Target, over_s: float | None, stats: ReadStats
 ) -> list[Digest]:
-    """What was counted in the target's schema: since the table was emptied, or in `over_s`.
+    """The digests of the target's schema, counted since the table was emptied or during `over_s`.
 
     Raises:
-        TrafficRefused: the server counts nothing.
-        TargetError: it refused to answer.
+        TrafficRefused: the server keeps no digests.
+        TargetError: the server refused to answer.
     """
     _check_counting(connection, target)
     found = _read(connection, target, stats)
@@ -68,7 +68,7 @@ def read_digests(
         time.sleep(over_s)
         later = _read(connection, target, stats)
         executed = max(_without_digest(connection, target) - executed, 0)
-        # The table may have been emptied meanwhile: then it counts from zero.
+        # If the table was emptied in between, the counts started from zero.
         differences = [(one, one.count - before.get(one.name, 0)) for one in later]
         found = [
             Digest(one.name, one.text, one.sample, count if count >= 0 else one.count)
@@ -92,10 +92,10 @@ def read_digests(
 
 
 def _without_digest(connection: Connection, target: Target) -> int:
-    """How often prepared statements were executed of which the server has no digest.
+    """How often prepared statements without a digest were executed.
 
-    MariaDB makes a digest as it reads a text, and an execution has none; MySQL keeps that of the
-    statement that was prepared.
+    MariaDB makes a digest when it parses a text, so an execution has none; MySQL uses the digest
+    of the prepared statement.
     """
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(
@@ -160,7 +160,7 @@ def _read(connection: Connection, target: Target, stats: ReadStats) -> list[Dige
 
 
 def groups_of(digests: Iterable[Digest], stats: ReadStats) -> tuple[list[Group], set[str]]:
-    """Each shape as a transaction of its own, and the tables that they name."""
+    """Each shape as a transaction of its own, and the tables that the shapes name."""
     groups: dict[str, Group] = {}
     tables: set[str] = set()
     random = Random(0)
@@ -189,7 +189,7 @@ def _tables(sentence: Sentence) -> set[str]:
 
 
 def _sentence(digest: Digest, stats: ReadStats) -> Sentence | None:
-    """The statement of a digest; `None`, and counted, where a template has no such."""
+    """The statement of a digest; `None`, and counted as left out, where no template can have it."""
     try:
         tokens = _without_gaps(tokens_of(digest.text))
         kind = kind_of(tokens)
@@ -210,7 +210,11 @@ def _sentence(digest: Digest, stats: ReadStats) -> Sentence | None:
 
 
 def _whole(tokens: Sequence[Token]) -> Sentence:
-    """Raises NotSql where the digest was cut short: dots stand at its end."""
+    """The statement of a digest's tokens.
+
+    Raises:
+        NotSql: the digest was cut short, so it ends with dots.
+    """
     if tokens and tokens[-1].text == "...":
         raise NotSql("it was cut short")
     whole = merged(tokens)
@@ -218,7 +222,7 @@ def _whole(tokens: Sequence[Token]) -> Sentence:
 
 
 def _without_gaps(tokens: Sequence[Token]) -> list[Token]:
-    """Digests have blanks everywhere; before the parenthesis of a function none may stand.
+    """The tokens without the blank that digests put before a function's parenthesis.
 
     https://dev.mysql.com/doc/refman/8.4/en/function-resolution.html
     """

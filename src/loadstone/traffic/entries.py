@@ -1,4 +1,4 @@
-"""What logs have in common: what a session did, when, and where that stands in the file."""
+"""What all logs have in common: entries of what a session did and when, with their line."""
 
 from __future__ import annotations
 
@@ -22,44 +22,43 @@ class Entry(NamedTuple):
     """An entry of a log."""
 
     at_s: float
-    """When it started, in seconds since 1970 as far as the log says; its clock is the server's."""
+    """Start by the server's clock, in seconds since 1970, as exactly as the log gives it."""
 
     session: int
-    """The server's number of the connection."""
+    """The server's number for the connection."""
 
     command: Command
     text: str
-    """The statement, or the name of the schema; empty where none is named."""
+    """The statement, or the name of a schema; empty where the entry has neither."""
 
     line: int
-    """Where the entry begins in the file."""
+    """The line on which the entry starts in the file."""
 
 
 @dataclass
 class ReadStats:
-    """What a reader could not use of a log, and what it knows of all of it."""
+    """What a reader could not use of a log, and facts about the log as a whole."""
 
     file: str
     left_out: Counter[Message] = field(default_factory=Counter)
-    """By reason."""
+    """How many entries were not used, by reason."""
 
     noted: Counter[Message] = field(default_factory=Counter)
-    """What is in a template otherwise than it was in the log: how often, and how."""
+    """How often the template differs from the log, by the kind of difference."""
 
     examples: list[Message] = field(default_factory=list)
-    """The first few of them, each with the file's name and its line.
+    """The first few entries that were not used, each with the file's name and its line.
 
-    Without the file's folder: a template is handed on, and whose folder the log was in is
-    nobody's business.
+    The file's folder is left out, because templates are shared and the path may be private.
     """
 
     whole_seconds: bool = False
-    """Whether its times are whole seconds: order within a second is known, and nothing more."""
+    """Whether times are whole seconds, so that only the order within a second is known."""
 
     entries: int = 0
 
     def leave_out(self, line: int, why: Message) -> None:
-        """Count an entry that is not used, and keep the first few by their lines."""
+        """Count an entry that is not used, and keep the first few as examples."""
         self.left_out[why] += 1
         if len(self.examples) < _EXAMPLES:
             self.examples.append(
@@ -68,20 +67,20 @@ class ReadStats:
 
 
 def left_out(why: Message, count: int) -> Message:
-    """How many were not used, and why."""
+    """A line on how many entries were not used, and why."""
     return say("left out: {number} {what}", number=Count(count), what=why)
 
 
 def noted(what: Message, count: int) -> Message:
-    """How many are in a template otherwise than in the log, and how."""
+    """A line on how many statements differ in the template from the log, and how."""
     return say("{number} {what}", number=Count(count), what=what)
 
 
 def not_a_statement(unfit: NotSql) -> Message:
-    """The reason to leave out what a log has in place of a statement."""
+    """The reason for leaving out an entry whose text is not a statement."""
     return say("texts that are not statements: {reason}", reason=message_of(unfit))
 
 
 def clauses(texts: Iterable[Message]) -> Message:
-    """Several in one line."""
+    """Several messages in one line."""
     return say("{clauses}", clauses=Joined(texts, "clauses"))

@@ -1,9 +1,9 @@
 """How whole numbers are spread over their range: evenly, by Zipf's law, or with a hot set.
 
-A model is held against a sample by the greatest distance between the two cumulative distributions
-(Kolmogorov and Smirnov's statistic). The engine's laws have their most frequent numbers at the low
-end of the range; where the hot numbers lie anywhere, how often two draws are equal tells the
-exponent, and the places are not kept.
+A model is compared with a sample by the greatest distance between the two cumulative distributions
+(the Kolmogorov-Smirnov statistic). The engine's distributions have their most frequent numbers at
+the low end of the range. Where the hot numbers are scattered, the exponent is estimated from how
+often two draws are equal, and their positions are lost.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Floats = NDArray[np.float64]
 _HOT_PERCENTS = (0.1, 0.5, 1, 2, 5, 10, 20, 30)
 _EXPONENTS = tuple(step / 20 for step in range(4, 41))
 _FEWEST = 50
-"""Values below which no distribution can be distinguished from an even one."""
+"""With fewer values no distribution can be distinguished from an even one."""
 
 _KOLMOGOROV = 1.63
-"""The statistic by the root of the sample's size: an even sample is above it once in 100."""
+"""Critical value at 1 %: the statistic times the root of the sample's size."""
 
 _BETTER = 0.6
-"""A law must come so much nearer than an even spread, or the simpler one is taken."""
+"""A law is chosen only if its distance is below this share of the even spread's distance."""
 
 _COLLIDES = 3.0
-"""So many times as many equal pairs as an even spread has, and hot numbers lie anywhere."""
+"""With this many times an even spread's equal pairs, there are scattered hot numbers."""
 
 _FEWEST_PAIRS = 30
 
@@ -45,31 +45,31 @@ class Spread:
     percent: float = 0.0
     hits: float = 0.0
     distance: float = 0.0
-    """Between the sample's cumulative distribution and this one's; 0 to 1."""
+    """The distance between the sample's cumulative distribution and this one's, 0 to 1."""
 
     scattered: bool = False
-    """Hot numbers lay anywhere in the range; drawn are the lowest."""
+    """Hot numbers were scattered over the range; the lowest numbers are drawn in their place."""
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """Places in the range, from 1 on: each once, and the share of the sample up to there."""
+    """The distinct places in the range, counted from 1, and the sample's share up to each."""
 
     places: Floats
     upto: Floats
     before: Floats
-    """Up to the place before it."""
+    """The share of the sample below each place."""
 
     count: int
     equal_pairs: float
 
     def distance(self, law: Floats, law_before: Floats) -> float:
-        """The greatest to a law, at the places and right before them: steps have two sides."""
+        """The greatest distance to a law, at each place and just below it: steps have two sides."""
         return float(max(np.abs(self.upto - law).max(), np.abs(self.before - law_before).max()))
 
 
 def fitted(sample: Sequence[int], low: int, high: int) -> Spread:
-    """The simplest law that comes near the sample, which lies in `low..=high`."""
+    """The simplest law that fits the sample, which lies in `low..=high`."""
     size = high - low + 1
     if len(sample) < _FEWEST or size < 3:
         return Spread("uniform")
@@ -86,7 +86,7 @@ def fitted(sample: Sequence[int], low: int, high: int) -> Spread:
 
 def _sample(sample: Sequence[int], low: int) -> _Sample:
     values, times = np.unique(np.asarray(sample, dtype=np.int64), return_counts=True)
-    # In Python: the range may be wider than 63 bits have signed numbers.
+    # In Python, since the range may be wider than a signed 64-bit integer.
     places = np.asarray([int(value) - low + 1 for value in values], dtype=np.float64)
     upto = np.cumsum(times) / len(sample)
     equal = float((times * (times - 1) / 2).sum())
@@ -109,7 +109,7 @@ def _hots(seen: _Sample, size: int) -> list[Spread]:
         hot = max(int(size * percent / 100), 1)
         inside = int(np.searchsorted(seen.places, hot, side="right"))
         share = float(seen.upto[inside - 1]) if inside else 0.0
-        # What is no hot set: nothing falls on it, all does, or no more than evenly.
+        # Not a hot set: no value falls on it, all do, or no more than with an even spread.
         if not hot / size < share < 1:
             return None
 
@@ -125,7 +125,7 @@ def _hots(seen: _Sample, size: int) -> list[Spread]:
 
 
 def _scattered(seen: _Sample, size: int) -> Spread | None:
-    """Zipf's law by how often two draws are equal; `None` where that is no more than evenly."""
+    """Zipf's law from how often two draws are equal; `None` where that is as in an even spread."""
     share = seen.equal_pairs / (seen.count * (seen.count - 1) / 2)
     if seen.equal_pairs < _FEWEST_PAIRS or share < _COLLIDES / size:
         return None
@@ -134,7 +134,7 @@ def _scattered(seen: _Sample, size: int) -> Spread | None:
 
 
 def _equal(size: int, exponent: float) -> float:
-    """How likely two draws of Zipf's law are the same number."""
+    """The probability that two draws of Zipf's law are equal."""
     return harmonic(size, 2 * exponent) / harmonic(size, exponent) ** 2
 
 
@@ -147,7 +147,7 @@ def harmonic(size: int, exponent: float) -> float:
 
 
 def _harmonics(sizes: Floats, exponent: float) -> Floats:
-    """The same for several: exact at their heads, then by Euler and Maclaurin."""
+    """The sums for several sizes: the first terms exactly, the rest by Euler-Maclaurin."""
     heads = np.concatenate(([0.0], np.cumsum(np.arange(1, _EXACT + 1, dtype=float) ** -exponent)))
     found = heads[np.minimum(sizes, _EXACT).astype(np.int64)]
     ends = np.maximum(sizes, _EXACT)

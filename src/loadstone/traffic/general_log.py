@@ -1,8 +1,8 @@
 """The general query log, as MariaDB and MySQL write it.
 
 MariaDB (and MySQL up to 5.6) gives a time only where the second has changed; MySQL from 5.7 on
-gives each entry one with microseconds. What does not look like the beginning of an entry is the
-next line of the statement before.
+gives each entry one with microseconds. A line that does not look like the start of an entry
+continues the statement before it.
 
 https://dev.mysql.com/doc/refman/8.4/en/query-log.html, https://mariadb.com/kb/en/general-query-log/
 """
@@ -37,7 +37,7 @@ _BANNER = re.compile(
 )
 _CONNECTED = re.compile(r" on (\S*)")
 _TRIED_LINES = 1000
-"""That many lines without an entry, and it is not such a log."""
+"""A file without an entry in this many lines is not a general log."""
 
 LINES_BEFORE = say("lines before the first entry")
 CUT_OFF = say("entries that were cut off")
@@ -46,7 +46,7 @@ TOO_LONG = say("statements of more than 64 MiB")
 
 @dataclass
 class _Open:
-    """An entry whose text may go on."""
+    """An entry whose text may continue on the next line."""
 
     at_s: float
     session: int
@@ -65,7 +65,7 @@ def entries_of(lines: Iterable[Line], stats: ReadStats, encoding: str = "utf-8")
     """The entries, in the order of the file.
 
     Raises:
-        LogRefused: there is none, so that it is no general log.
+        LogRefused: there is no entry, so this is not a general log.
     """
     current: _Open | None = None
     at_s = 0.0
@@ -124,7 +124,7 @@ def _time(match: re.Match[bytes], before_s: float, stats: ReadStats) -> float:
 
 
 def old_time(text: str, before_s: float) -> float:
-    """`261122  9:00:01`, in a time zone that the log does not say; else the time before."""
+    """The time of `261122  9:00:01`, whose time zone is unknown; `before_s` where there is none."""
     try:
         moment = datetime.strptime(" ".join(text.split()), "%y%m%d %H:%M:%S")
     except ValueError:

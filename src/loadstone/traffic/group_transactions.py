@@ -1,4 +1,4 @@
-"""Transactions that have one shape, put together with what is known of their values."""
+"""Groups transactions of the same shape, with what is known of their values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from loadstone.traffic.value_sketches import Sketch
 MOST_GROUPS = 1_000
 _MOST_SHAPES = 5_000
 _PAIRED = 2_000
-"""Transactions of a group in which values are compared with each other."""
+"""The number of a group's transactions in which values are compared with each other."""
 
 _MOST_PLACES = 40
 _MISSES = 0.05
-"""The share of transactions in which a value may differ from the one that it is said to be."""
+"""The share of transactions in which two paired values may disagree."""
 
 _FIRST, _FIRST_MISSES = 20, 2
-"""Among the first few a share means little: that many may differ there."""
+"""Among the first few transactions a share means little, so this many may disagree."""
 
 SPLIT = say(
     "transactions beyond the first {most} shapes: taken statement by statement",
@@ -32,23 +32,23 @@ SPLIT = say(
 )
 TOO_MANY = say("statements beyond the first {most} shapes", most=Count(_MOST_SHAPES))
 Place = tuple[int, int]
-"""A run of the transaction, and a hole of its statement."""
+"""The index of a run in the transaction, and of a hole in its statement."""
 
 
 @dataclass
 class Run:
-    """A statement of a transaction, as often as it comes in a row."""
+    """A statement of a transaction and its direct repeats."""
 
     shape: Shape
     repeat: int
     sketches: tuple[Sketch, ...]
-    """By hole."""
+    """What is known of the values, by hole."""
 
     sizes: Counter[int] = field(default_factory=Counter)
-    """How many values its list, or rows, have."""
+    """How often its list had each number of values, or of rows."""
 
     numbers: Counter[int] = field(default_factory=Counter)
-    """At the end of its tables' names."""
+    """How often each number was at the end of its tables' names."""
 
     varies: set[int] = field(default_factory=set)
     """Holes whose values differ between repeats of one transaction."""
@@ -56,17 +56,17 @@ class Run:
 
 @dataclass
 class Pair:
-    """A value that is another one, and so much more."""
+    """A value that equals another one plus a constant."""
 
     add: int | None
-    """`None`: they were no whole numbers, and equal."""
+    """The constant; `None`: the values are not whole numbers, and are equal."""
 
     seen: int = 0
     missed: int = 0
 
     @property
     def holds(self) -> bool:
-        """Whether it was so nearly always."""
+        """Whether the pair held in nearly all transactions."""
         return self.missed <= max(_FIRST_MISSES if self.seen < _FIRST else 0, _MISSES * self.seen)
 
 
@@ -78,13 +78,13 @@ class Group:
     count: int
     runs: tuple[Run, ...]
     pairs: dict[tuple[Place, Place], Pair] = field(default_factory=dict)
-    """By the place of a value and one that stands before it."""
+    """Pairs by the place of a value and that of an earlier one."""
 
     paired: int = 0
 
 
 class Collected:
-    """What a log had, in memory that does not grow with it."""
+    """The groups of a log, in memory that does not grow with the log."""
 
     def __init__(self, stats: ReadStats, seed: int = 0) -> None:
         self.groups: dict[tuple[bool, tuple[tuple[str, int], ...]], Group] = {}
@@ -92,7 +92,7 @@ class Collected:
         self._random = Random(seed)
 
     def take(self, transactions: Iterable[Transaction]) -> None:
-        """Take all of them in."""
+        """Add the transactions to their groups."""
         for one in transactions:
             self._take(one)
 
@@ -134,7 +134,7 @@ class Collected:
 
 
 def _runs(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
-    """Statements of one shape that follow each other, together."""
+    """The statements in runs of successive ones with the same shape."""
     found: list[list[Sentence]] = []
     for one in sentences:
         if found and found[-1][0].shape.key == one.shape.key:
@@ -152,7 +152,7 @@ def _group(explicit: bool, runs: Sequence[Sequence[Sentence]]) -> Group:
 
 
 def _hold_against_each_other(group: Group, runs: Sequence[Sequence[Sentence]]) -> None:
-    """Which values are equal to one before them, or a number more; what is not is dropped."""
+    """Compare values with earlier ones, and drop the pairs that do not hold."""
     places = _places(runs)
     if group.paired == 0:
         for at, later in enumerate(places):
@@ -168,7 +168,7 @@ def _hold_against_each_other(group: Group, runs: Sequence[Sequence[Sentence]]) -
 
 
 def _places(runs: Sequence[Sequence[Sentence]]) -> list[Place]:
-    """Those of single values, the first few of them."""
+    """The first few places that hold a single value."""
     found = [
         (at, hole)
         for at, run in enumerate(runs)
@@ -179,7 +179,7 @@ def _places(runs: Sequence[Sequence[Sentence]]) -> list[Place]:
 
 
 def _pair(runs: Sequence[Sequence[Sentence]], before: Place, later: Place) -> Pair | None:
-    """What could be between two values, by the first transaction."""
+    """The pair that two values may form, judged by the first transaction."""
     first, second = _value(runs[before[0]][0], before[1]), _value(runs[later[0]][0], later[1])
     if first is None or second is None or first.kind != second.kind:
         return None
@@ -189,11 +189,11 @@ def _pair(runs: Sequence[Sequence[Sentence]], before: Place, later: Place) -> Pa
 
 
 def _fits(runs: Sequence[Sequence[Sentence]], before: Place, later: Place, add: int | None) -> bool:
-    """Whether it is so in one transaction: in each repeat of the statement."""
+    """Whether a pair holds in one transaction, in each repeat of the statement."""
     run = runs[later[0]]
     same_run = before[0] == later[0]
     for sentence in run:
-        # A value of the same statement is that of the same repeat; any other is that of its first.
+        # Values of one statement are compared within a repeat; other statements by their first one.
         source = sentence if same_run else runs[before[0]][0]
         first, second = _value(source, before[1]), _value(sentence, later[1])
         if first is None or second is None:
@@ -209,7 +209,7 @@ def _fits(runs: Sequence[Sequence[Sentence]], before: Place, later: Place, add: 
 
 
 def _value(sentence: Sentence, hole: int) -> Value | None:
-    """Its single value there."""
+    """The single value of a statement's hole; `None` where it has several or none."""
     if hole >= len(sentence.values) or len(sentence.values[hole]) != 1:
         return None
     return sentence.values[hole][0]

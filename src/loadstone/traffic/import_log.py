@@ -1,4 +1,4 @@
-"""Templates made of what a server was asked: the whole way from a log or from digests."""
+"""Makes templates from recorded traffic: all steps from a log or digests to the file."""
 
 from __future__ import annotations
 
@@ -31,50 +31,50 @@ _READERS: dict[LogKind, Callable[[Iterable[Line], ReadStats, str], Iterator[Entr
 }
 DEFAULT_MOST = 200
 _MOST_HELD = 100_000
-"""Entries of one second that are held at the same time; more are spread in parts."""
+"""The most entries of one second held in memory; more are spread in parts."""
 
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How a template is to be made."""
+    """Options for making a template."""
 
     name: str = "recorded"
     most: int = DEFAULT_MOST
-    """Transactions in the file."""
+    """The most transactions in the file."""
 
     schema: str | None = None
-    """Only of sessions in this one."""
+    """Use only sessions in this schema; `None`: all sessions."""
 
     encoding: str = "utf-8"
 
 
 @dataclass(frozen=True)
 class ImportResult:
-    """A template, and what is said of it."""
+    """A template, and what to report about it."""
 
     text: str
     transactions: int
     statements: int
     notes: tuple[Message, ...]
-    """What it was made of, and what of that is not in it."""
+    """What it was made from, and what was left out."""
 
     unknown: tuple[Message, ...]
-    """What could not be known of their values."""
+    """Facts about its values that could not be known."""
 
 
 def log_entries(path: Path, kind: LogKind, stats: ReadStats, encoding: str) -> Iterator[Entry]:
-    """The entries of a log, with times as exact as it has them.
+    """The entries of a log, with times as exact as the log has them.
 
     Raises:
-        LogRefused: it is no such log, or cannot be read to its end.
+        LogRefused: the file is not a log of this kind, or cannot be read to its end.
     """
     return _spread(_READERS[kind](lines_of(path), stats, encoding), stats)
 
 
 def _spread(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
-    """The entries of a second at even distances, in their order, where nothing more is known.
+    """The entries, spread evenly over each second where the log has only whole seconds.
 
-    Times that go back are those of an entry that was written late: it takes the time of the one
+    A time that goes back belongs to an entry that was written late. It gets the time of the entry
     before it, so that each session's statements stay in the order of the log.
     """
     held: list[Entry] = []
@@ -101,7 +101,7 @@ def from_log(path: Path, kind: LogKind, wanted: ImportOptions) -> ImportResult:
     """A template of a log's statements.
 
     Raises:
-        LogRefused: it is no such log, cannot be read to its end, or has nothing for a template.
+        LogRefused: the file is not such a log, cannot be read to its end, or has nothing usable.
     """
     stats = ReadStats(str(path))
     grouping = Grouping(stats, wanted.schema)
@@ -132,11 +132,11 @@ def from_log(path: Path, kind: LogKind, wanted: ImportOptions) -> ImportResult:
 
 
 def _rates(found: Draft, seconds: float, sessions: int) -> list[Message]:
-    """How to drive it as it was driven."""
+    """Advice on driving the template at the recorded rate."""
     if seconds < 1:
         return []
     events = sum(one.count for one in found.transactions)
-    # Three digits say enough, and a log of few events a minute has a rate below one.
+    # Three significant digits are enough; a log of few events a minute has a rate below one.
     rate = _digits(events / seconds)
     return [
         say(
@@ -152,15 +152,15 @@ def _digits(rate: float) -> str:
 
 
 def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None) -> ImportResult:
-    """A template of what a server has counted in the target's schema.
+    """A template of the digests that a server has counted in the target's schema.
 
     Raises:
-        TrafficRefused: it counts nothing, or nothing that a template can have.
-        TargetError: it cannot be reached, or refuses to answer.
+        TrafficRefused: there are no digests, or none that a template can have.
+        TargetError: the server cannot be reached, or refuses to answer.
     """
     target = endpoint.target
     stats = ReadStats(target.place)
-    # Outside of the schema, so that what is asked here is not counted there.
+    # Outside of the schema, so that our own queries are not counted there.
     with connect(endpoint, database=None) as connection:
         digests = read_digests(connection, target, over_s, stats)
         groups, tables = groups_of(digests, stats)
@@ -235,14 +235,14 @@ def _left_out(stats: ReadStats) -> Message | None:
 
 
 _LOOKED_AT = 200
-"""Lines of a log by which its kind is recognized."""
+"""The number of lines to search for a log's kind."""
 
 
 def kind_of_log(path: Path) -> LogKind:
-    """By the first entry in it.
+    """The kind of a log, recognized by its first entry.
 
     Raises:
-        LogRefused: it cannot be read, or is neither.
+        LogRefused: the file cannot be read, or is neither kind of log.
     """
     head = list(itertools.islice(lines_of(path), _LOOKED_AT))
     for kind, read in _READERS.items():

@@ -13,7 +13,7 @@ from loadstone.model.message import Message, say
 from loadstone.mysql.tokens import Token, name_of, with_code
 
 StatementKind = Literal["data", "begin", "commit", "rollback", "autocommit on", "autocommit off"]
-"""What a template is made of; any other statement is named by what it is instead."""
+"""The kinds that a template is made of; any other statement has a message that names it."""
 
 SECRET = say("statements that may hold a password")
 OWN_TABLES = say("statements about the server itself")
@@ -28,7 +28,7 @@ _SECRET_FUNCTIONS = frozenset(
 )
 _SECRET_COLUMN = re.compile(r"passw|pwd|secret|token|credential|api_?key|auth", re.IGNORECASE)
 _OWN_SCHEMAS = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
-# Whoever asks for what changes other sessions or files, or waits on purpose, does not only read.
+# A statement with one of these words may change other sessions or files, or waits on purpose.
 _NO_READS = frozenset(
     "INTO UPDATE DELETE INSERT REPLACE SLEEP BENCHMARK GET_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS"
     " NEXTVAL SETVAL LASTVAL NEXT LOAD_FILE LOCK SHARE MASTER_POS_WAIT WAIT_FOR_EXECUTED_GTID_SET"
@@ -45,12 +45,12 @@ _SESSION_SETTINGS = frozenset(
 
 
 def is_secret_column(name: str | None) -> bool:
-    """Whether its name says that values in it are nobody's business."""
+    """Whether the column's name suggests that its values are confidential."""
     return name is not None and bool(_SECRET_COLUMN.search(name))
 
 
 def kind_of(tokens: Sequence[Token]) -> StatementKind | Message:
-    """What it is; of a kind that no template has, the words that it is counted under.
+    """The kind of a statement, or the words under which it is counted where no template has it.
 
     Raises:
         NotSql: an executable comment in it has no SQL.
@@ -86,9 +86,9 @@ def is_secret(tokens: Sequence[Token]) -> bool:
 
 
 def is_read(tokens: Sequence[Token]) -> bool:
-    """Whether it only reads, as far as its words say; or sets what is the session's alone.
+    """Whether, judged by its words, it only reads or only changes its own session.
 
-    Stored functions may do anything: a replay has the server refuse writes besides.
+    Stored functions may do anything, so a replay also has the server refuse writes.
 
     Raises:
         NotSql: an executable comment in it has no SQL.
@@ -114,7 +114,7 @@ def is_read(tokens: Sequence[Token]) -> bool:
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:
-    """In capitals; signs, names between backticks and literals are none."""
+    """The words in capitals, without operators, quoted names and literals."""
     return [token.text.upper() for token in tokens if token.kind == "word"]
 
 
@@ -140,7 +140,7 @@ def _setting(tokens: Sequence[Token], words: Sequence[str]) -> StatementKind | M
 
 
 def _sets_session(tokens: Sequence[Token], words: Sequence[str]) -> bool:
-    """Whether all that is set is known to be the session's and to do no harm."""
+    """Whether all variables that it sets are known to be harmless ones of the session."""
     if {"GLOBAL", "PERSIST", "PERSIST_ONLY", "STATEMENT"}.intersection(words):
         return False
     if any(word.startswith(("@@GLOBAL", "@@PERSIST")) for word in words):
@@ -164,7 +164,7 @@ def _sets_session(tokens: Sequence[Token], words: Sequence[str]) -> bool:
 
 
 def names_own_schema(tokens: Sequence[Token]) -> bool:
-    """Whether it is about tables of the server itself."""
+    """Whether it names one of the server's own schemas."""
     return any(
         token.kind in ("word", "name")
         and name_of(token).lower() in _OWN_SCHEMAS

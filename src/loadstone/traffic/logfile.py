@@ -15,7 +15,7 @@ from loadstone.traffic.errors import LogRefused
 
 _GZIP = b"\x1f\x8b"
 LONGEST_LINE = 64 << 20
-"""Bytes; `max_allowed_packet` of a default server, above which no statement is logged whole."""
+"""The longest line, in bytes: a default server's `max_allowed_packet`."""
 
 
 class Line(NamedTuple):
@@ -25,17 +25,17 @@ class Line(NamedTuple):
     """Counted from 1."""
 
     content: bytes
-    """Without its end."""
+    """The line without its line break."""
 
     is_whole: bool
-    """Whether its end was there: the last line of a log that was cut off has none."""
+    """Whether its line break was there: the last line of a truncated log has none."""
 
 
 def lines_of(path: Path) -> Iterator[Line]:
     """All lines, one after the other.
 
     Raises:
-        LogRefused: it cannot be read, or is no text of lines; what was read before was given.
+        LogRefused: the file cannot be read, or is not text; earlier lines were yielded.
     """
     number = 0
     try:

@@ -1,7 +1,7 @@
-"""A log dealt out to connections: a file for each, which a virtual user reads while it replays.
+"""Distributes a log over lanes: files that virtual users read while they replay them.
 
-A lane is a connection that is open at the same time as the others. Sessions that follow each
-other may take turns on one: each gets a connection of its own there, and none meets another.
+All lanes run at the same time. Sessions that do not overlap may share a lane one after the other;
+each gets a new connection there, so no session meets another.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from loadstone.traffic.entries import Entry, ReadStats, not_a_statement
 from loadstone.traffic.kinds import is_read, is_secret, names_own_schema
 
 _MOST_SCHEMAS = 100_000
-"""Sessions of which the schema is remembered."""
+"""The most sessions whose schema is remembered."""
 
 _BUFFER_BYTES = 64 << 10
-"""Bytes of a lane that are held before they go to its file."""
+"""Bytes of a lane that are buffered before they are written to its file."""
 
 NOT_READ = say("statements that do not only read (--writes sends them too)")
 PASSWORDS = say("statements that may hold a password")
@@ -36,19 +36,19 @@ _SERVER_WIDE = frozenset({"GLOBAL", "PERSIST", "PERSIST_ONLY"})
 
 @dataclass
 class Dealt:
-    """What was dealt out."""
+    """Facts about the log that was distributed."""
 
     lanes: int = 0
     sessions: int = 0
     statements: int = 0
     length_s: float = 0.0
-    """From the first statement to the last."""
+    """The time from the first statement to the last."""
 
     schemas: Counter[str] = field(default_factory=Counter)
-    """That sessions were in."""
+    """How many sessions were in each schema."""
 
     qualifiers: set[str] = field(default_factory=set)
-    """Names before a point in what writes: schemas, or tables and what stands for them."""
+    """Names before a dot in statements that write: schemas, tables or aliases."""
 
 
 class _Lane:
@@ -58,7 +58,7 @@ class _Lane:
         self._size = 0
 
     def add(self, kind: str, at_us: int, content: bytes) -> None:
-        """A record, as replay.lua reads it."""
+        """Append a record in the form that replay.lua reads."""
         self._parts += [f"{kind} {at_us} {len(content)}\n".encode(), content, b"\n"]
         self._size += len(content) + 32
         if self._size >= _BUFFER_BYTES:
@@ -66,7 +66,7 @@ class _Lane:
 
     def flush(self) -> None:
         try:
-            # Opened for each part: thousands of lanes must not take thousands of descriptors.
+            # Opened for each write: thousands of lanes must not hold thousands of descriptors open.
             with self._path.open("ab") as file:
                 file.writelines(self._parts)
         except OSError as error:
@@ -76,7 +76,7 @@ class _Lane:
 
 
 class Dealer:
-    """Deals a log out."""
+    """Distributes a log over lanes."""
 
     def __init__(self, folder: Path, stats: ReadStats, *, most: int, writes: bool) -> None:
         self.dealt = Dealt()
@@ -87,16 +87,16 @@ class Dealer:
         self._lanes: list[_Lane] = []
         self._free: list[int] = []
         self._taken: OrderedDict[int, int] = OrderedDict()
-        """Lanes by session; the session that has been silent longest comes first."""
+        """Lanes by session; the session that has been idle longest comes first."""
 
         self._schemas: dict[int, str] = {}
         self._from_s: float | None = None
 
     def deal(self, entries: Iterable[Entry], encoding: str) -> Dealt:
-        """All of them.
+        """Distribute all entries.
 
         Raises:
-            LogRefused: what the log's reader says of it.
+            LogRefused: the log's reader cannot read it.
             StoreError: a lane cannot be written.
         """
         for entry in entries:
@@ -127,7 +127,7 @@ class Dealer:
     def _enter(self, entry: Entry) -> None:
         self._schemas[entry.session] = entry.text
         if len(self._schemas) > _MOST_SCHEMAS:
-            # Sessions whose end the log does not show: memory must not grow with it.
+            # The log may not show the end of a session; memory must not grow with the log.
             self._schemas.pop(next(iter(self._schemas)))
 
     def _send(self, entry: Entry, encoding: str) -> None:
@@ -143,7 +143,7 @@ class Dealer:
         return round(at_s * 1e6)
 
     def _lane(self, entry: Entry, encoding: str = "utf-8") -> _Lane:
-        """The session's; one that has none yet gets a free one, a new one or somebody's."""
+        """The session's lane. A new session gets a free, a new or another session's lane."""
         session = entry.session
         if session in self._taken:
             self._taken.move_to_end(session)
@@ -211,13 +211,13 @@ class Dealer:
 
 
 _KEPT = "surrogateescape"
-"""Bytes that are no text go as they came."""
+"""Bytes that are not text in the log's encoding are passed on unchanged."""
 
 
 def told_by(folder: Path, lanes: int) -> tuple[Counter[str], Counter[int], int]:
-    """What users have written down: figures, lateness by bucket, and how many said nothing.
+    """Read the users' reports: figures, lateness by bucket, and the number of missing reports.
 
-    Figures that end with `_max_us` are the greatest of all, others are added up.
+    Figures whose names end with `_max_us` are the maximum over all users, others the sum.
     """
     figures: Counter[str] = Counter()
     late: Counter[int] = Counter()

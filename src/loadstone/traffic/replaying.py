@@ -1,8 +1,8 @@
-"""A log sent again: each session on a connection of its own, each statement at its time.
+"""Replays a log: each session on a connection of its own, each statement at its time.
 
-The engine sends it: a script, `replay.lua`, whose virtual users read what `lanes` has dealt out to
-them. Statements are events; users wait for their times between events, so that no wait is part of
-a latency. How late statements were sent is counted by the script.
+The engine runs a script, `replay.lua`, whose virtual users read the lanes of `replay_lanes`.
+Each statement is an event. Users wait between events for the time of the next one, so that no wait
+is part of a latency. The script counts how late statements were sent.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from loadstone.traffic.replay_lanes import Dealt, told_by
 
 NAME = "replay"
 LEAD_S = 1.0
-"""Between the load's begin, when all connections are there, and the first statement."""
+"""Seconds between the start of the load, with all connections open, and the first statement."""
 
 _A_DOUBLING = 8
-"""Buckets of lateness for each doubling of microseconds, as replay.lua has them."""
+"""Lateness buckets for each doubling of the microseconds, as in replay.lua."""
 
 # Measured with `loadstone run`: fewer users than that share one event loop best.
 _USERS_A_SHARD = 16
 
 
 class ReplayOptions(Frozen):
-    """How a log is to be sent."""
+    """Options for replaying a log."""
 
     speed: float = 1.0
-    """Factor on the log's pace; 0: as fast as the sessions' answers come."""
+    """Factor on the log's pace; 0: each session sends as soon as it has its last answer."""
 
     loop: bool = False
     writes: bool = False
     duration_s: float | None = None
-    """After which it is ended; `None`: when it is through."""
+    """Seconds after which the replay is ended; `None`: at the end of the log."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Lateness:
     sent: int
     refused: int
     late: Counter[int]
-    """Statements by bucket, of those whose session was free when they were due."""
+    """Statements by bucket, for those whose session was free when they were due."""
 
     late_max_us: int
     held: int
@@ -65,10 +65,10 @@ class Lateness:
     held_max_us: int
     cycles: int
     silent: int
-    """Users that were ended before they could say anything."""
+    """Users that were ended before they could report."""
 
     def quantile_us(self, share: float) -> float | None:
-        """The upper end of the bucket in which it lies; `None` where nothing was counted."""
+        """The upper end of the quantile's bucket; `None` where nothing was counted."""
         total = self.late.total()
         if not total:
             return None
@@ -84,12 +84,12 @@ class Lateness:
 def plan_of(
     dealt: Dealt, folder: Path, targets: Sequence[Target], asked: ReplayOptions, shards: int
 ) -> Plan:
-    """What the engine is asked to do."""
+    """The plan of the replay for the engine."""
     options = {
         "lanes": str(folder),
         "lead_s": repr(LEAD_S),
         "speed": repr(asked.speed),
-        # A statement of the next time through must not come with the last one of this.
+        # The first statement of a pass must not be due together with the previous pass's last one.
         "length_s": repr(dealt.length_s + _mean_gap_s(dealt)),
         "duration_s": repr(asked.duration_s or LONGEST_S),
         "loop": "yes" if asked.loop else "no",
@@ -124,31 +124,31 @@ def _mean_gap_s(dealt: Dealt) -> float:
 
 
 class OfReplay:
-    """Sends a log as the one step of a run, and notes how late that was: a `StepSource`."""
+    """A `StepSource` that replays a log as the only step of a run and notes its lateness."""
 
     def __init__(self, plan: Plan, lab: Lab, folder: Path) -> None:
-        """`folder`: what the log was dealt out into."""
+        """`folder` holds the lanes of the log."""
         self._plan = plan
         self._lab = lab
         self._folder = folder
 
     def following(self, done: Sequence[StepResult]) -> Step | None:
-        """The one that there is."""
+        """The only step, unless it is done."""
         return None if done else steps_of(self._plan)[0]
 
     def measure(self, planned: Step) -> Measured:
-        """Send it."""
+        """Replay the log."""
         ended = drive_step(self._plan, planned, self._lab)
         for sentence in sentences(lateness_of(self._folder, planned.concurrency)):
             self._lab.note(sentence)
         return Measured(ended, self._plan.targets)
 
     def outcome(self, done: Sequence[StepResult]) -> None:
-        """Nothing was looked for."""
+        """Nothing to report: a replay searches for nothing."""
 
 
 def lateness_of(folder: Path, lanes: int) -> Lateness:
-    """What the users have written down."""
+    """The lateness that the users reported."""
     figures, late, silent = told_by(folder, lanes)
     return Lateness(
         sent=figures["sent"],
@@ -163,7 +163,7 @@ def lateness_of(folder: Path, lanes: int) -> Lateness:
 
 
 def sentences(found: Lateness) -> list[Message]:
-    """What a reader of the run should know of it."""
+    """What a reader of the run should know about the lateness."""
     said = [
         say(
             "replay: {sent} statements were sent, and {refused} were refused",

@@ -1,7 +1,7 @@
-"""The shape of a statement: what is left of it when the literals are taken out.
+"""The shape of a statement: the statement without its literals.
 
-Statements that differ only in literals, in how many rows or listed values they have, in comments,
-blanks, the case of keywords or backticks have one shape, as they have one digest on a server
+Statements share a shape if they differ only in literals, in the number of rows or listed values, in
+comments, blanks, backticks or the case of keywords, just as a server gives them one digest
 (https://dev.mysql.com/doc/refman/8.4/en/performance-schema-statement-digests.html). Tables whose
 names differ only in a number at their end (`sbtest1`, `sbtest2`) share a shape too; the number is
 kept next to it.
@@ -27,7 +27,7 @@ _LITERALS = ("number", "text", "bytes", "mark")
 _FLAGS = ("TRUE", "FALSE")
 _ARITHMETIC = ("+", "-", "*", "/", "%")
 _LONGEST_INT = 19
-"""Digits of the longest whole number of 64 bits; what is longer is a decimal to a server."""
+"""Digits of the longest 64-bit whole number; a server reads a longer one as a decimal."""
 
 
 class Value(NamedTuple):
@@ -35,30 +35,30 @@ class Value(NamedTuple):
 
     kind: ValueKind
     value: int | Decimal | str | None
-    """The value; of `bytes` how many there are, of `null` and `unknown` nothing."""
+    """The value; for `bytes` their number, for `null` and `unknown` `None`."""
 
     written: str
 
 
 class Hole(NamedTuple):
-    """Where a literal stood."""
+    """The place of a literal in a shape."""
 
     column: str | None
-    """What it is compared with or becomes, as far as the text says."""
+    """The column that it is compared with or assigned to, as far as the text shows."""
 
     table: str | None
     """The statement's first table."""
 
     function: str = ""
-    """The function, clause or sign that it is given to, in capitals; empty where there is none."""
+    """The function, clause or operator that takes it, in capitals; empty where there is none."""
 
 
 class Number(NamedTuple):
-    """Where the number at the end of a table's name stood."""
+    """The place of the number at the end of a table's name."""
 
 
 class Several(NamedTuple):
-    """Pieces that come several times, with commas between: rows, or the values of an IN list."""
+    """Pieces repeated with commas in between: rows, or the values of an IN list."""
 
     pieces: tuple[str | Hole | Number, ...]
 
@@ -71,17 +71,17 @@ class Shape:
     """A statement without its literals."""
 
     key: str
-    """One for all statements of this shape."""
+    """A key that all statements of this shape share."""
 
     pieces: tuple[Piece, ...]
     """The pieces as the first statement had them."""
 
     tables: tuple[str, ...]
-    """In the order in which they are named; of numbered ones without the number."""
+    """The tables in the order in which they are named, without their numbers."""
 
     @property
     def holes(self) -> tuple[Hole, ...]:
-        """All of them, in their order."""
+        """All holes, in their order."""
         found: list[Hole] = []
         for piece in self.pieces:
             inner = piece.pieces if isinstance(piece, Several) else (piece,)
@@ -95,24 +95,24 @@ class Sentence:
 
     shape: Shape
     values: tuple[tuple[Value, ...], ...]
-    """Values of each hole; more than one where it comes several times."""
+    """The values of each hole; several where the hole is in a repeated part."""
 
     number: int | None
-    """At the end of its tables' names."""
+    """The number at the end of its tables' names."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What all statements have in common whose tokens differ in literals only."""
+    """What statements have in common if their tokens differ only in literals."""
 
     shape: Shape
     places: tuple[tuple[int, ...], ...]
-    """Which tokens are the literals of each hole."""
+    """The indexes of the tokens that are each hole's literals."""
 
     number: int | None
 
     def fill(self, tokens: Sequence[Token]) -> Sentence:
-        """One of them, by its merged tokens."""
+        """The statement of this frame that has these merged tokens."""
         values = tuple(tuple(_value(tokens[at]) for at in places) for places in self.places)
         return Sentence(self.shape, values, self.number)
 
@@ -121,7 +121,7 @@ def sentence_of(sql: str) -> Sentence:
     """Take a statement apart.
 
     Raises:
-        NotSql: a literal, a name or a comment has no end, or there is nothing.
+        NotSql: a literal, a name or a comment has no end, or the text is empty.
     """
     tokens = merged(tokens_of(sql))
     return frame_of(tokens).fill(tokens)
@@ -131,7 +131,7 @@ def frame_of(tokens: Sequence[Token]) -> Frame:
     """The frame of a statement's merged tokens, without the literals.
 
     Raises:
-        NotSql: there is none, or more than one statement.
+        NotSql: there is no statement, or more than one.
     """
     if not tokens:
         raise NotSql(say("there is no statement"))
@@ -141,14 +141,14 @@ def frame_of(tokens: Sequence[Token]) -> Frame:
 
 
 def skeleton_of(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """One for all merged tokens that differ in literals only: they have one frame."""
+    """A key shared by merged tokens that differ only in literals, which have the same frame."""
     return tuple(token.kind if token.kind in _LITERALS else token.text for token in tokens)
 
 
 def merged(tokens: Sequence[Token]) -> list[Token]:
-    """Signs go to the numbers behind them, texts next to each other are one.
+    """The tokens with signs merged into their numbers and adjacent texts joined.
 
-    Prefixes of texts go, and so do semicolons at the end.
+    Prefixes of texts and semicolons at the end are removed.
     """
     found: list[Token] = []
     for token in tokens:
@@ -172,7 +172,7 @@ def _quoted(meaning: str) -> str:
 
 
 def _is_prefix(found: Sequence[Token]) -> bool:
-    """Whether the last one is DATE or the like, and stands where a value begins."""
+    """Whether the last token is DATE or the like at the start of a value."""
     if not found or not _is_temporal(found[-1]):
         return False
     return len(found) < 2 or not (found[-2].kind in _LITERALS or _is_temporal(found[-2]))
@@ -183,7 +183,7 @@ def _is_temporal(token: Token) -> bool:
 
 
 def _is_sign(found: Sequence[Token]) -> bool:
-    """Whether the minus that stands last has nothing to be taken from."""
+    """Whether the last token is a unary minus."""
     if len(found) < 2:
         return True
     before = found[-2]
@@ -194,18 +194,18 @@ def _is_sign(found: Sequence[Token]) -> bool:
 
 @dataclass
 class _Place:
-    """What is known of the place that is read."""
+    """What is known of the current place while a statement is read."""
 
     column: str | None = None
     function: str = ""
     table: str | None = None
     in_table: bool = False
-    """A name of a table comes next."""
+    """The name of a table is expected next."""
 
 
 @dataclass
 class _Out:
-    """Pieces, and what will stand in the key."""
+    """The pieces of a shape and the parts of its key, as they are collected."""
 
     pieces: list[str | Hole | Number | Several] = field(default_factory=list)
     key: list[str] = field(default_factory=list)
@@ -292,7 +292,7 @@ class _Reader:
         self._at += 1
 
     def _see(self, token: Token) -> None:
-        """Keep what says something about the values behind it."""
+        """Keep what a token shows about the values after it."""
         place = self._place
         before = self._tokens[self._at - 1] if self._at else None
         if token.kind == "name" or (token.kind == "word" and token.text.upper() not in KEYWORDS):
@@ -311,7 +311,7 @@ class _Reader:
             place.column = None
 
     def _columns_at(self, at: int) -> tuple[str, ...]:
-        """The names in the parentheses that begin there; none if there is anything else."""
+        """The names in the parentheses that start at `at`; none if they hold anything else."""
         tokens = self._tokens
         if at >= len(tokens) or tokens[at].text != "(":
             return ()
@@ -327,7 +327,7 @@ class _Reader:
         return ()
 
     def _is_list(self, at: int) -> bool:
-        """Whether there is a list of literals and nothing else."""
+        """Whether a list of nothing but literals starts at `at`."""
         if at >= len(self._tokens) or self._tokens[at].text != "(":
             return False
         at += 1
@@ -341,7 +341,7 @@ class _Reader:
         return False
 
     def _listed(self, out: _Out) -> None:
-        """`(1, 2, 3)`, and what digests write for it, `(...)`."""
+        """Read a list, `(1, 2, 3)` or `(...)` as digests write it."""
         place = self._place
         out.text("(", self._tokens[self._at].gap, "(")
         listed = []
@@ -360,7 +360,7 @@ class _Reader:
         self._at += 1
 
     def _rows(self, out: _Out) -> None:
-        """`(1, 'a'), (2, 'b')`: one row that comes several times, if all have one shape."""
+        """Read rows, `(1, 'a'), (2, 'b')`, as one repeated row if all have the same shape."""
         rows = [self._row()]
         while self._at + 1 < len(self._tokens) and self._tokens[self._at].text == ",":
             if self._tokens[self._at + 1].text != "(":
@@ -377,7 +377,7 @@ class _Reader:
             out.pieces += [" ", *first.pieces]
             out.key += first.key
             return
-        # The blank before it is no part of what comes several times.
+        # The blank before it is not part of what is repeated.
         pieces = tuple(piece for piece in first.pieces if not isinstance(piece, Several))
         out.pieces += [" ", Several(pieces)]
         out.key += [*first.key, "/* rows */"]
@@ -385,7 +385,7 @@ class _Reader:
         out.places += [tuple(one for each in column for one in each) for column in columns]
 
     def _row(self) -> _Out:
-        """What stands between two parentheses; literals belong to the columns by their order."""
+        """Read a row between parentheses; literals belong to the columns in order."""
         out = _Out()
         depth, column = 0, 0
         while self._at < len(self._tokens):
@@ -407,13 +407,13 @@ class _Reader:
         return out
 
     def _dots(self, out: _Out) -> None:
-        """`(...)` of a digest: as many values as there are columns."""
+        """Read `(...)` of a digest: as many values as there are columns."""
         for place, column in enumerate(self._columns or ("value",)):
             if place:
                 out.text(", ", False, ",")
             out.pieces.append(Hole(column, self._first_table()))
             out.key.append("?")
-            # The dots are no literal: what they stand for is unknown.
+            # The dots are not a literal: the values are unknown.
             out.places.append((self._at,))
         self._at += 1
 
@@ -427,7 +427,7 @@ def _key(token: Token) -> str:
 
 
 def _tables_of(tokens: Sequence[Token]) -> list[str]:
-    """The names behind FROM, JOIN, INTO and UPDATE, without their schemas."""
+    """The names after FROM, JOIN, INTO and UPDATE, without their schemas."""
     found = []
     awaited = False
     for at, token in enumerate(tokens):
@@ -438,13 +438,13 @@ def _tables_of(tokens: Sequence[Token]) -> list[str]:
             in_schema = at + 2 < len(tokens) and tokens[at + 1].text == "."
             found.append(name_of(tokens[at + 2] if in_schema else token))
         before = tokens[at - 1].text.upper() if at else ""
-        # FOR UPDATE locks, and behind ON DUPLICATE KEY UPDATE stand columns.
+        # FOR UPDATE only locks, and ON DUPLICATE KEY UPDATE is followed by columns.
         awaited = word in TABLE_FOLLOWS and not (word == "UPDATE" and before in ("FOR", "KEY"))
     return found
 
 
 def _folded(tables: Sequence[str]) -> tuple[dict[str, str], int | None]:
-    """Numbered tables without their numbers, where all of the statement have the same one."""
+    """The tables without their number, if all numbered ones of the statement share one number."""
     matches = {name: match for name in tables if (match := _NUMBERED.fullmatch(name))}
     numbers = {int(match[2]) for match in matches.values()}
     if len(numbers) != 1:

@@ -25,7 +25,7 @@ _TIME = re.compile(
     rb"|(?P<new>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)))\s*"
 )
 _USER = re.compile(rb"# User@Host: .*?\](?:\s+Id:\s*(?P<session>\d+))?\s*")
-# MariaDB has both; Percona Server's own has the schema here, and the session next to the user.
+# MariaDB has both here; Percona Server has the schema here, and the session next to the user.
 _THREAD = re.compile(rb"# (?:Thread_id: (?P<session>\d+)\s+)?Schema: (?P<schema>\S*).*")
 _QUERY_TIME = re.compile(rb"# Query_time: (?P<seconds>[\d.]+)\s.*")
 _USE = re.compile(rb"use (?P<schema>.*);", re.IGNORECASE)
@@ -63,11 +63,11 @@ class _Open:
 
 
 class _Clock:
-    """The time of entries: `# Time:` where it has one, else the seconds of `SET timestamp`."""
+    """The time of entries: from `# Time:` where there is one, else from `SET timestamp`."""
 
     def __init__(self) -> None:
         self.ended_s: float | None = None
-        """Of the last `# Time:` with microseconds: when the entry behind it was written."""
+        """The last `# Time:` with microseconds: when the entry after it was written."""
 
         self.fresh = False
 
@@ -89,7 +89,7 @@ class _Sessions:
         self._schemas: dict[int, str] = {}
 
     def changed(self, session: int, schema: str | None) -> bool:
-        """Whether that is another schema than before."""
+        """Whether the session's schema differs from the last known one."""
         if schema is None or not schema or self._schemas.get(session) == schema:
             return False
         if len(self._schemas) >= self._MOST:
@@ -105,7 +105,7 @@ def entries_of(lines: Iterable[Line], stats: ReadStats, encoding: str = "utf-8")
     """The entries, in the order of the file.
 
     Raises:
-        LogRefused: there is none, so that it is no slow log.
+        LogRefused: there is no entry, so this is not a slow log.
     """
     reader = _Reader(stats, encoding)
     number = 0
@@ -179,7 +179,7 @@ class _Reader:
             entry.is_command = True
             entry.quits = found["command"] == b"Quit"
         elif content.startswith(b"#"):
-            # Rows_affected, Full_scan and what else there may be, in any order.
+            # Rows_affected, Full_scan and any other fields, in any order.
             return
         elif found := _USE.fullmatch(content):
             entry.schema = self._decoded(found["schema"]).strip("`")

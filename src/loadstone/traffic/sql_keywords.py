@@ -1,9 +1,9 @@
-"""Words of SQL that say what a name before or behind them means."""
+"""SQL keywords that show what a name before or after them means."""
 
 from __future__ import annotations
 
 TABLE_FOLLOWS = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE"})
-"""Behind these stands the name of a table, with words of `BETWEEN_THEM` at most before it."""
+"""Keywords before a table's name; only words of `BETWEEN_THEM` may stand in between."""
 
 BETWEEN_THEM = frozenset({"LOW_PRIORITY", "IGNORE", "HIGH_PRIORITY", "DELAYED"})
 
@@ -16,7 +16,7 @@ KEYWORDS = TABLE_FOLLOWS | frozenset(
     " FORCE USE INDEX PARTITION RETURNING OVER WINDOW ROWS ROW RANGE SQL_NO_CACHE"
     " SQL_CALC_FOUND_ROWS NOWAIT SKIP LOCKED BEGIN START TRANSACTION COMMIT ROLLBACK WORK".split()
 )
-"""Words that are no names of columns, wherever they stand without backticks."""
+"""Words that are never column names unless they stand in backticks."""
 
 KEEP_COLUMN = frozenset({"AND", "BETWEEN", "LIKE", "IN", "NOT", "IS", "REGEXP", "RLIKE", "BINARY"})
-"""Keywords between a column and the values that it is held against."""
+"""Keywords between a column and the values that it is compared with."""

@@ -1,4 +1,4 @@
-"""A template as the text of a file, with what could not be known of it as comments."""
+"""Writes a template as the text of a file, with comments on what could not be known."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _WIDTH = 110
 
 
 def text_of(draft: Draft, name: str, about: str, notes: Iterable[str]) -> str:
-    """The whole file; it has been read back, so that it is known to be a template.
+    """The text of the whole file, parsed again to check that it is a valid template.
 
     Raises:
-        TemplateRefused: it is none, which is a mistake of this program.
+        TemplateRefused: it is invalid, which is a bug in this program.
     """
     text = "\n".join(_lines(draft, name, about, notes)) + "\n"
     parse_template(text, f"{name}.toml")
@@ -23,7 +23,7 @@ def text_of(draft: Draft, name: str, about: str, notes: Iterable[str]) -> str:
 
 
 def unknown_of(draft: Draft) -> tuple[Message, ...]:
-    """What could not be known, each once."""
+    """Facts that could not be known, each once."""
     found = [
         say(
             "{transaction}, :{parameter}: not known: {what}",
@@ -72,7 +72,7 @@ def _parameter(each: DraftParameter) -> Iterator[str]:
 
 
 def _comment(text: str) -> Iterator[str]:
-    """In lines of a bearable length; a control character in a comment is no TOML."""
+    """The comment in lines of limited length, without control characters, which TOML forbids."""
     line = "#"
     for word in "".join(sign if sign.isprintable() else " " for sign in text).split():
         if len(line) + len(word) >= _WIDTH and line != "#":

@@ -1,4 +1,4 @@
-"""Statements of a log put together as their sessions sent them: transactions."""
+"""Groups the statements of a log into the transactions of their sessions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROLLED_BACK = say("transactions that were rolled back: the template commits them
 
 @dataclass(frozen=True)
 class Transaction:
-    """What a session did between BEGIN and COMMIT, or one statement that stood alone."""
+    """The statements of a session between BEGIN and COMMIT, or a single autocommitted one."""
 
     explicit: bool
     sentences: tuple[Sentence, ...]
@@ -44,7 +44,7 @@ class _Session:
 
 @dataclass
 class Span:
-    """When the first and the last statement began, and how many sessions there were."""
+    """The start times of the first and the last statement, and the sessions."""
 
     from_s: float | None = None
     to_s: float | None = None
@@ -54,7 +54,7 @@ class Span:
     _MOST = 1_000_000
 
     def see(self, entry: Entry) -> None:
-        """Take an entry in."""
+        """Take an entry into account."""
         self.from_s = entry.at_s if self.from_s is None else min(self.from_s, entry.at_s)
         self.to_s = entry.at_s if self.to_s is None else max(self.to_s, entry.at_s)
         if len(self.sessions) < self._MOST:
@@ -62,12 +62,12 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """From the first to the last."""
+        """The time from the first statement to the last."""
         return (self.to_s or 0.0) - (self.from_s or 0.0)
 
 
 class _Known:
-    """Statements are taken apart once for each skeleton: logs have the same few again and again."""
+    """Caches parsed statements by skeleton, since logs repeat the same few."""
 
     _MOST = 20_000
 
@@ -75,10 +75,10 @@ class _Known:
         self._found: dict[tuple[str, ...], tuple[str, Frame | None]] = {}
 
     def read(self, text: str) -> tuple[str, Sentence | None]:
-        """What a statement is for, and what it is made of where it is about data.
+        """The kind of a statement, and its parts where it is about data.
 
         Raises:
-            NotSql: it was cut off, or is none.
+            NotSql: the text was cut off, or is not a statement.
         """
         tokens = tokens_of(text)
         whole = merged(tokens)
@@ -87,7 +87,7 @@ class _Known:
         if found is None:
             kind = kind_of(tokens)
             found = kind, frame_of(whole) if kind == "data" else None
-            # What is set by SET is a literal, and says what it is for.
+            # The value that SET assigns is a literal, and it decides the statement's kind.
             if skeleton and skeleton[0].upper() != "SET":
                 self._keep(skeleton, found)
         purpose, frame = found
@@ -111,7 +111,7 @@ class Grouping:
         self._sessions: OrderedDict[int, _Session] = OrderedDict()
 
     def transactions(self, entries: Iterable[Entry]) -> Iterator[Transaction]:
-        """Each as it ends; those that are open at the log's end come last."""
+        """Yield each transaction as it ends; those still open at the log's end come last."""
         for entry in entries:
             match entry.command:
                 case "statement":
@@ -119,7 +119,7 @@ class Grouping:
                 case "schema":
                     self._schemas[entry.session] = entry.text
                 case "connect" | "quit":
-                    # What was open is rolled back by the server; the log may have lost its end.
+                    # The server rolls back an open transaction; the log may have lost its end.
                     yield from self._ended(self._sessions.pop(entry.session, None))
                     self._schemas.pop(entry.session, None)
                     if entry.text:

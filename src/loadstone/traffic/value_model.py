@@ -1,4 +1,4 @@
-"""From what is known of a value to what a template draws in its place."""
+"""Chooses what a template draws in place of a value, from what is known of the value."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from loadstone.traffic.value_sketches import CAPITAL, DIGIT, Numbers, Sketch, Te
 _LONGEST_TEXT = 65_535
 _MOST_CHOICES = 16
 _EACH_SEEN = 5
-"""So often on the average must a few values have come to be taken for all that there are."""
+"""A few values count as all there are only if each was seen this often on average."""
 
 _LISTED = 100
-"""Entries of a list of choices at most: shares are kept to a percent."""
+"""The most entries of a list of choices: shares are kept to a percent."""
 
 _RISING = 0.8
 _FEWEST_OF_SEQUENCE = 20
@@ -33,7 +33,7 @@ _MOST_PLACES = 18
 _WIDEST = 2**63 - 1
 
 Keys = Mapping[str, object]
-"""Keys of a parameter in the file, with the values as TOML writes them."""
+"""A parameter's keys in the file, with their values as TOML writes them."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Drawn:
 
     keys: Keys
     unknown: Message | None = None
-    """What could not be known of it; `None`: nothing."""
+    """What could not be known of the value; `None`: nothing is missing."""
 
 
 Estimate = Constant | Drawn
@@ -58,7 +58,7 @@ _DEFAULT_INTEGER = (1, 1_000)
 
 
 def estimate(sketch: Sketch, hole: Hole, *, inserts: bool) -> Estimate:
-    """What stands for the values of a place; `inserts`: they are those of new rows."""
+    """Estimate what to draw in a place; `inserts`: the values are those of new rows."""
     if sketch.first is None or sketch.kinds.keys() == {"unknown"}:
         return _unknown(hole)
     if is_secret_column(hole.column):
@@ -69,7 +69,7 @@ def estimate(sketch: Sketch, hole: Hole, *, inserts: bool) -> Estimate:
 
 
 def _unknown(hole: Hole) -> Drawn:
-    """Only that there is a value: what a statement's text says of it."""
+    """An estimate for a value of which only the statement's text is known."""
     if hole.function == "LIMIT":
         return Drawn({"integer": [10, 10]}, say("how many rows; the template reads 10"))
     low, high = _DEFAULT_INTEGER
@@ -89,7 +89,7 @@ def _constant(sketch: Sketch) -> Constant:
 
 
 def _hidden(sketch: Sketch, hole: Hole) -> Drawn:
-    """A column whose name says that its values are secret: lengths, and nothing more."""
+    """An estimate for a column whose name suggests secret values: only lengths are kept."""
     said = say("left out: {column} looks like a secret", column=hole.column)
     if sketch.texts:
         return Drawn({"text": _lengths(sketch.texts)}, said)
@@ -137,7 +137,7 @@ def _most_common(kind: str, sketch: Sketch, *, inserts: bool) -> Drawn:
 
 
 def _choice(sketch: Sketch) -> Drawn | None:
-    """A few values that came again and again, each as often as it did, to a percent."""
+    """A choice among a few recurring values, with their frequencies to a percent."""
     counts = sketch.distinct
     if counts is None or len(counts) > _MOST_CHOICES or counts.total() < _EACH_SEEN * len(counts):
         return None
@@ -154,7 +154,7 @@ def _choice(sketch: Sketch) -> Drawn | None:
 
 
 def _is_even_range(numbers: Numbers, counts: Counter[str]) -> bool:
-    """All numbers from the least to the greatest, about as often: a range says that shorter."""
+    """Whether all numbers from least to greatest are about equally frequent, like a range."""
     if len(counts) != numbers.high - numbers.low + 1:
         return False
     even = counts.total() / len(counts)
@@ -162,7 +162,7 @@ def _is_even_range(numbers: Numbers, counts: Counter[str]) -> bool:
 
 
 def _scalar(written: str) -> object:
-    """A value of a choice, as the file has it."""
+    """A value of a choice, in the type that the file has for it."""
     if written == "NULL":
         return "NULL"
     return int(written) if written.lstrip("-").isdecimal() else meaning_of(written)
@@ -216,7 +216,7 @@ def _text(texts: Texts, count: int) -> Drawn:
 
 
 def _is_moment(text: str) -> bool:
-    """Servers take days that no calendar has: 2026-02-30, 0000-00-00."""
+    """Whether it is a real date or time: servers accept others too, such as 2026-02-30."""
     try:
         datetime.fromisoformat(text)
     except ValueError:
@@ -225,7 +225,7 @@ def _is_moment(text: str) -> bool:
 
 
 def _pattern(shape: str) -> str | None:
-    """The shape as a template writes it; `None` where it has no such signs, or nothing is drawn."""
+    """The shape as a template's pattern; `None` where it cannot be written or draws nothing."""
     is_drawn = DIGIT in shape or CAPITAL in shape
     plain = shape.replace(DIGIT, "").replace(CAPITAL, "")
     if not is_drawn or not plain.isascii() or any(s < " " or s in "'\\#@" for s in plain):

@@ -1,4 +1,4 @@
-"""What is kept of the values that stood in one place: little, whatever their number."""
+"""Sketches of the values of one place, in constant memory whatever their number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from random import Random
 from loadstone.traffic.shapes import Value, ValueKind
 
 SAMPLE = 2_000
-"""Whole numbers that are kept, drawn evenly from all (Vitter's algorithm R)."""
+"""Size of the even sample of whole numbers (Vitter's algorithm R)."""
 
 MOST_DISTINCT = 64
 _LONGEST_SHAPE = 512
@@ -24,19 +24,19 @@ _DATETIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?")
 
 @dataclass
 class Numbers:
-    """Whole numbers."""
+    """A sketch of whole numbers."""
 
     count: int = 0
     low: int = 0
     high: int = 0
     rising: int = 0
-    """How many were greater than the one before."""
+    """How many numbers were greater than the one before."""
 
     last: int = 0
     sample: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, value: int, random: Random) -> None:
-        """Take one in."""
+        """Add a number."""
         if self.count:
             self.low, self.high = min(self.low, value), max(self.high, value)
             self.rising += value > self.last
@@ -52,20 +52,20 @@ class Numbers:
 
 @dataclass
 class Decimals:
-    """Numbers with digits behind the point."""
+    """A sketch of numbers with decimal places."""
 
     low: Decimal
     high: Decimal
     places: int
 
     def add(self, value: Decimal) -> None:
-        """Take one in."""
+        """Add a number."""
         self.low, self.high = min(self.low, value), max(self.high, value)
         self.places = max(self.places, places_of(value))
 
 
 def with_decimal(seen: Decimals | None, value: Decimal) -> Decimals:
-    """What was seen before, and one more."""
+    """The sketch `seen`, or a new one, with one more value."""
     if seen is None:
         return Decimals(value, value, places_of(value))
     seen.add(value)
@@ -73,42 +73,42 @@ def with_decimal(seen: Decimals | None, value: Decimal) -> Decimals:
 
 
 def places_of(value: Decimal) -> int:
-    """Digits behind the point."""
+    """The number of decimal places."""
     exponent = value.as_tuple().exponent
     return max(-exponent, 0) if isinstance(exponent, int) else 0
 
 
 @dataclass
 class Texts:
-    """Texts: how long they are, and what all of them have in common."""
+    """A sketch of texts: how long they are, and what all of them have in common."""
 
     shortest: int
     longest: int
     low: str
     high: str
-    """The first and the last in the order of their signs: of dates, in that of time."""
+    """`low` and `high` are the first and last text in character order: for dates, in time."""
 
     dates: int = 0
     datetimes: int = 0
     digits: int = 0
     decimals: int = 0
     numbers: Decimals | None = None
-    """Decimals among the values: what was read before is sent as a text between quotes."""
+    """Decimals among the values: a number that was read earlier is sent back as quoted text."""
 
     shape: str | None = None
-    """By place: the sign that all have, or `DIGIT`, `CAPITAL` or `OTHER` where they differ. `None`:
-    they differ in length, or are too long."""
+    """For each position the character that all texts have, or `DIGIT`, `CAPITAL` or `OTHER` where
+    they differ. `None`: the texts differ in length, or are too long."""
 
     @classmethod
     def first(cls, text: str) -> Texts:
-        """The first value."""
+        """A sketch of one text."""
         found = cls(len(text), len(text), text, text)
         found.shape = text if len(text) <= _LONGEST_SHAPE and text.isprintable() else None
         found._note(text)
         return found
 
     def add(self, text: str) -> None:
-        """Take one in."""
+        """Add a text."""
         self.shortest, self.longest = min(self.shortest, len(text)), max(self.longest, len(text))
         self.low, self.high = min(self.low, text), max(self.high, text)
         if self.shape is not None:
@@ -126,7 +126,7 @@ class Texts:
 
 
 DIGIT, CAPITAL, OTHER = "\x01", "\x02", "\x03"
-"""Places of a shape whose signs differ: digits, capitals, anything. No such text has these."""
+"""Markers in a shape for positions that differ: digits, capitals, or any characters."""
 
 
 def _common(shape: str, text: str) -> str:
@@ -147,16 +147,16 @@ def _both(before: str, sign: str) -> str:
 
 @dataclass
 class Sketch:
-    """All that is kept of one place."""
+    """The sketch of all values of one place."""
 
     count: int = 0
     kinds: Counter[ValueKind] = field(default_factory=Counter)
     first: Value | None = None
     same: bool = True
-    """Whether all were written alike."""
+    """Whether all values were written the same."""
 
     distinct: Counter[str] | None = field(default_factory=Counter)
-    """How often each came, as it was written; `None` where there are too many."""
+    """How often each spelling occurred; `None` where there are too many."""
 
     numbers: Numbers = field(default_factory=Numbers)
     decimals: Decimals | None = None
@@ -164,7 +164,7 @@ class Sketch:
     longest_bytes: int = 0
 
     def add(self, values: Sequence[Value], random: Random) -> None:
-        """Take those of one statement in."""
+        """Add the values of one statement."""
         for value in values:
             self._add(value, random)
 

@@ -1,4 +1,4 @@
-//! The ciphers that TLS may use, by the names that the field's command lines know: OpenSSL's.
+//! The ciphers that TLS may use, by OpenSSL's names, as the servers' command lines have them.
 
 use rustls::CipherSuite;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -15,10 +15,10 @@ const NAMES: [(&str, CipherSuite); 9] = [
     ("ECDHE-RSA-CHACHA20-POLY1305", CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
 ];
 
-/// The provider with these ciphers alone, in this order; with all of its own where none is named.
+/// The provider with only these ciphers, in this order, or with all of its own where none is named.
 ///
 /// # Errors
-/// A name that is none of ours, with those that are.
+/// A name is unknown; the message lists the known ones.
 pub(crate) fn provider(names: &[String]) -> Result<CryptoProvider, String> {
     let mut provider = aws_lc_rs::default_provider();
     if names.is_empty() {

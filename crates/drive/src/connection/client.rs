@@ -24,15 +24,15 @@ pub use super::stop::StopFlag;
 /// How long one wait for the socket lasts before the stop flag is looked at again.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const BUFFER: usize = 64 * 1024;
-/// What answers of administration may hold at most.
+/// The most bytes that the answer of an administrative statement may hold.
 const MOST_ROW_BYTES: usize = 1 << 20;
 
-/// Why something was not done.
+/// Why an operation was not completed.
 #[derive(Debug)]
 pub enum Halt {
-    /// It was asked to stop.
+    /// The stop flag was set.
     Stopped,
-    /// This went wrong.
+    /// The operation failed.
     Failed(Failure),
 }
 
@@ -83,7 +83,7 @@ impl Client {
         Self::connect_with(endpoint, plan, stop, &Arc::default())
     }
 
-    /// The same; what it waits for can be seen in `pulse`.
+    /// Connects, trying again as the plan says, and shows in `pulse` what it is waiting for.
     pub fn connect_with(
         endpoint: &Arc<Endpoint>,
         plan: &ConnectPlan,
@@ -156,7 +156,7 @@ impl Client {
         }
     }
 
-    /// Sends a command and waits for the whole answer, whatever it is. `sql` is what it is about.
+    /// Sends a command and waits for the whole answer, of any kind. `sql` is the statement that it concerns.
     pub(crate) fn ask(
         &mut self,
         command: &[u8],
@@ -168,7 +168,7 @@ impl Client {
         self.end_wait(answer)
     }
 
-    /// Whoever gave the wait up knows more than the socket, which is closed then as well.
+    /// If another thread gave up this wait, its reason replaces the socket's error: it knows more.
     fn end_wait<T>(&self, result: Result<T, Halt>) -> Result<T, Halt> {
         let result = result.map_err(|halt| self.pulse.given_up().map_or(halt, Halt::Failed));
         self.pulse.ends();
@@ -180,22 +180,22 @@ impl Client {
         self.is_mariadb
     }
 
-    /// What the server speaks.
+    /// The server's family, which decides its protocol.
     pub fn family(&self) -> ServerFamily {
         self.family
     }
 
-    /// How commands for it are written.
+    /// The conversation, which encodes commands for this server.
     pub(crate) fn conversation(&self) -> &Conversation {
         &self.connection.conversation
     }
 
-    /// What others see of its waits.
+    /// The pulse, in which other threads see what this client is waiting for.
     pub fn pulse(&self) -> &Arc<Pulse> {
         &self.pulse
     }
 
-    /// Does nothing for a while, unless it is time to stop.
+    /// Sleeps for `span`, or until the stop flag is set.
     pub fn pause(&self, span: Duration) -> Result<(), Halt> {
         pause(span, &self.stop)
     }
@@ -205,12 +205,12 @@ impl Client {
         self.send_more(command)
     }
 
-    /// From here on the results of answers are kept, each until the next is asked for.
+    /// Keeps the results of answers from now on, each until the next command.
     pub(crate) fn keep_results(&mut self, most_bytes: usize) {
         self.connection.conversation.keep_results(most_bytes);
     }
 
-    /// Those of the last answer.
+    /// The results of the last answer.
     pub(crate) fn results(&self) -> &[ResultSet] {
         self.connection.conversation.results()
     }
@@ -222,14 +222,14 @@ impl Client {
         Ok(self.connection.conversation.take_rows())
     }
 
-    /// One number, the first value of the first row.
+    /// The first value of the first row, as a number.
     pub fn number(&mut self, sql: &str) -> Result<Option<u64>, Halt> {
         let rows = self.rows(sql)?;
         let first = rows.into_iter().next().and_then(|row| row.into_iter().next().flatten());
         Ok(first.and_then(|text| String::from_utf8_lossy(&text).parse().ok()))
     }
 
-    /// Runs LOAD DATA LOCAL; `produce` appends the next piece of the file, nothing at its end.
+    /// Runs LOAD DATA LOCAL; `produce` appends the next piece of the file, or nothing at its end.
     pub fn load_local(
         &mut self,
         sql: &str,
@@ -289,7 +289,7 @@ impl Client {
         self.flush()
     }
 
-    /// A socket that blocks takes everything, unless the server does not read for a while.
+    /// Sends what is kept. A blocking socket takes everything unless the server stops reading for a while.
     fn flush(&mut self) -> Result<(), Halt> {
         while self.connection.has_unsent() {
             go_on(&self.stop, &self.pulse)?;
@@ -336,7 +336,7 @@ impl Client {
     }
 }
 
-/// Whether a wait may go on.
+/// Checks whether a wait may continue.
 fn go_on(stop: &StopFlag, pulse: &Pulse) -> Result<(), Halt> {
     if stop.is_set() {
         return Err(Halt::Stopped);
@@ -354,7 +354,7 @@ fn wait_for(fd: BorrowedFd<'_>, interest: Interest) {
     let _ = poll(&mut [PollFd::new(&fd, flags)], Some(&longest));
 }
 
-/// From here on calls block, for [`POLL_INTERVAL`] at most.
+/// Makes the socket blocking, for at most [`POLL_INTERVAL`] a call.
 fn take_its_time(fd: BorrowedFd<'_>) -> std::io::Result<()> {
     let socket = SockRef::from(&fd);
     socket.set_read_timeout(Some(POLL_INTERVAL))?;
@@ -362,7 +362,7 @@ fn take_its_time(fd: BorrowedFd<'_>) -> std::io::Result<()> {
     socket.set_nonblocking(false)
 }
 
-/// Waits, unless it is time to stop.
+/// Sleeps for `span`, or until the stop flag is set.
 pub fn pause(span: Duration, stop: &StopFlag) -> Result<(), Halt> {
     let end = std::time::Instant::now() + span;
     while std::time::Instant::now() < end {

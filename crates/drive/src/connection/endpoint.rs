@@ -14,23 +14,23 @@ use std::time::Duration;
 /// Shared by all connections to one target.
 #[derive(Debug)]
 pub struct Endpoint {
-    /// Which of the plan's targets.
+    /// The target's index in the plan.
     pub(crate) index: usize,
-    /// What the server speaks.
+    /// The server's family, which decides its protocol.
     pub(crate) family: ServerFamily,
     pub(crate) login: LoginOptions,
     pub(crate) tls: Option<TlsMaker>,
-    /// Sent one after the other before the first event.
+    /// Statements to send one after the other before the first event.
     pub(crate) session: Vec<String>,
     pub(crate) unix: bool,
     /// How long what was sent may go unread before the connection counts as lost.
     unread: Option<Duration>,
-    /// A name may have several.
+    /// All addresses of the host; a name may have several.
     addresses: Vec<SockAddr>,
 }
 
 impl Endpoint {
-    /// Looks the host's name up, which may take its time: not for an event loop.
+    /// Looks up the host's name. This may block for long, so do not call it from an event loop.
     /// # Errors
     /// The host has no address, or a file that the plan names cannot be read.
     pub fn resolve(
@@ -61,18 +61,18 @@ impl Endpoint {
         plan.targets.iter().enumerate().map(resolve).collect()
     }
 
-    /// What the server speaks.
+    /// The server's family, which decides its protocol.
     #[must_use]
     pub fn family(&self) -> ServerFamily {
         self.family
     }
 
-    /// The operating system makes no connection to it.
+    /// The failure when the operating system cannot connect to the endpoint.
     pub(crate) fn connect_failure(&self, error: &io::Error) -> Failure {
         Failure::from_connect(self.family, error, self.unix).at(self.index)
     }
 
-    /// It has not connected within the time that the plan gives.
+    /// The failure when no connection was made within the plan's timeout.
     pub(crate) fn too_late(&self, timeout_s: f64) -> Failure {
         let text = format!("no connection within {timeout_s} s");
         self.family.failure(FailureKind::TimedOut, Fault::TimedOut, text).at(self.index)
@@ -95,8 +95,8 @@ impl Endpoint {
         Ok(socket)
     }
 
-    /// The same, but the server may ask for the loader's rows. No other connection allows that.
-    /// And it may leave them unread: the load itself minds the time, and a server that waits for its disk in the
+    /// The same endpoint for loading: the server may ask for the loader's rows, which no other connection allows.
+    /// It may also leave them unread. The load has its own timeout, and a server that waits for its disk in the
     /// middle of LOAD DATA is alive, though the kernel's limit would end the connection (tcp(7)).
     #[must_use]
     pub fn for_loading(mut self) -> Self {
@@ -118,12 +118,12 @@ impl Endpoint {
     }
 }
 
-/// A statement fits in any server's buffer: a live one takes it at once, however slow its answer.
+/// A statement fits in any server's receive buffer: a live server accepts it at once, however slowly it answers.
 const LONGEST_UNREAD: Duration = Duration::from_secs(30);
 
-/// A server that has vanished without a word is noticed after half a minute: whoever waits for an
-/// answer has nothing to send again, so the kernel is told to ask (tcp(7)). One that is only slow
-/// answers these questions.
+/// Detects within half a minute a server that disappeared without closing the connection. A client that
+/// waits for an answer sends nothing, so the kernel must send keepalive probes (tcp(7)). A server that
+/// is only slow answers them.
 fn notice_silence(socket: &Socket) -> io::Result<()> {
     let questions = TcpKeepalive::new()
         .with_time(Duration::from_secs(15))
@@ -166,7 +166,7 @@ mod tests {
 
     fn unread(endpoint: &Endpoint) -> Option<Duration> {
         let socket = endpoint.socket(&endpoint.addresses[0]).expect("a socket");
-        // Zero is the kernel's word for "as long as it likes".
+        // The kernel reports zero when there is no limit.
         socket.tcp_user_timeout().expect("an answer").filter(|span| !span.is_zero())
     }
 

@@ -48,7 +48,7 @@ impl Failure {
         family.failure(kind, fault, os_text(error))
     }
 
-    /// A TLS handshake that came to nothing.
+    /// A TLS handshake that failed.
     pub(crate) fn from_handshake(family: ServerFamily, error: &std::io::Error) -> Self {
         use rustls::{AlertDescription, Error};
         let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
@@ -61,7 +61,7 @@ impl Failure {
             }
             Some(Error::General(ours)) => ours.clone(),
             Some(_) => os_text(error),
-            // It broke, which is no verdict: the next attempt may do better.
+            // The connection broke, which says nothing about TLS: the next attempt may succeed.
             None => {
                 let text = format!("the connection broke in the TLS handshake: {}", os_text(error));
                 return family.failure(FailureKind::TlsFailed, Fault::ConnectionLost, text);
@@ -70,12 +70,12 @@ impl Failure {
         family.failure(FailureKind::TlsFailed, Fault::Tls, text)
     }
 
-    /// What its code means.
+    /// The meaning of its error code.
     pub(crate) fn verdict(&self) -> Verdict {
         self.code.map(verdict).unwrap_or_default()
     }
 
-    /// Whether nobody listens at the address, where another one of the same name may do.
+    /// Whether the address refused the connection; another address of the same name may accept it.
     pub(crate) fn is_refused(&self) -> bool {
         self.kind == FailureKind::Unreachable && self.verdict() == Verdict::NobodyListens
     }

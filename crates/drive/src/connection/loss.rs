@@ -32,7 +32,7 @@ impl Loss {
         Self::new(error.code, error.message.clone())
     }
 
-    /// The server has answered something that was not asked.
+    /// The server sent an answer that nothing had asked for.
     pub(crate) fn out_of_turn(family: ServerFamily) -> Self {
         Self::new(family.code_of(Fault::Garbled), "an answer to something else")
     }
@@ -42,7 +42,7 @@ impl Loss {
         Self::new(error.code(), error.message())
     }
 
-    /// As the end of an attempt, or of the step.
+    /// The failure to report when the loss ends an attempt or the step.
     pub(crate) fn failure(&self) -> Failure {
         let kind = match verdict(self.code) {
             Verdict::Garbled => FailureKind::Protocol,

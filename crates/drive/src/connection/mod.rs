@@ -42,10 +42,10 @@ pub(crate) struct Connection {
     handles: HashMap<u64, Handle, BuildHasherDefault<KeyHasher>>,
 }
 
-/// What the server calls a statement on this connection.
+/// How a statement is sent on this connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handle {
-    /// Its id; `bound` once the parameters' types were sent.
+    /// Prepared under this id; `bound` once the parameters' types were sent.
     Prepared { id: u32, bound: bool },
     /// The server cannot prepare it: it goes as text.
     AsText,
@@ -77,8 +77,8 @@ impl Connection {
         self.handles.insert(key(statement), handle);
     }
 
-    /// Sends a whole command; what answer is owed for it is `expected`. Returns how many bytes that
-    /// is on the wire.
+    /// Sends a whole command, whose answer will be of the kind `expected`. Returns its size on the
+    /// wire, in bytes.
     pub(crate) fn send(&mut self, command: &[u8], expected: Expect) -> io::Result<usize> {
         self.conversation.expect(expected);
         self.stream.send_command(command)

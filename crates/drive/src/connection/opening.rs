@@ -28,7 +28,7 @@ pub(crate) struct Opening {
 enum Stage {
     /// connect(2) is under way. Next: `LoggingIn`.
     Connecting,
-    /// Who we are, and who the server is. Next: `Encrypting` when both sides want TLS, else `Session`.
+    /// The login. Next: `Encrypting` when both sides want TLS, else `Session`.
     LoggingIn(Box<Login>),
     /// TLS handshake. Next: `LoggingIn` again, now encrypted.
     Encrypting(Box<Login>),
@@ -36,7 +36,7 @@ enum Stage {
     Session { logged_in: Box<LoggedIn>, next: usize },
 }
 
-/// A connection that is ready for events, and what the server said of itself.
+/// A connection that is ready for events, and what the server reported about itself.
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
     /// What the login has found out.
@@ -115,7 +115,7 @@ impl Opening {
             if self.take_bytes(buffer.get(..count).unwrap_or_default())? {
                 return Ok(true);
             }
-            // A peer that never stops sending must not keep us from minding the time.
+            // A peer that never stops sending must not keep us from checking the deadline.
             if !more && !matches!(self.stage, Stage::Encrypting(_)) {
                 return Ok(false);
             }
@@ -197,7 +197,7 @@ impl Opening {
             LoginProgress::NeedBytes => {}
             LoginProgress::StartTls => self.start_tls()?,
             LoginProgress::Done(mut logged_in) => {
-                // Nothing was asked yet; and what came may have to be decompressed.
+                // No statement was sent yet, and these bytes may have to be decompressed.
                 if consumed < bytes.len() {
                     return Err(self.unexpected_bytes());
                 }
@@ -215,7 +215,7 @@ impl Opening {
         let (Stage::LoggingIn(login), Some(maker)) = (stage, &self.endpoint.tls) else {
             return Err(self.unexpected_bytes());
         };
-        // The request for TLS is a few bytes: a socket that does not take it is broken.
+        // The request for TLS is a few bytes: a socket that does not accept it is broken.
         if self.stream.is_encrypted() || !self.stream.is_sent() {
             return Err(self.unexpected_bytes());
         }
@@ -242,7 +242,7 @@ impl Opening {
         }
     }
 
-    /// `true` when none is left and all are answered: the connection is open.
+    /// Sends the next session statement. `true` when all are answered, so the connection is open.
     fn send_next_statement(&mut self) -> Result<bool, Failure> {
         let Stage::Session { logged_in, next } = &mut self.stage else { return Ok(false) };
         let conversation = &mut logged_in.conversation;

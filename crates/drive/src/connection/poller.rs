@@ -21,8 +21,8 @@ use std::mem::MaybeUninit;
 pub(crate) enum Interest {
     Read,
     ReadAndWrite,
-    /// Told once each time that something comes: who is told reads all there is. It saves the
-    /// kernel a second look at every socket, to see that nothing is left there.
+    /// Edge-triggered reading: one event each time that data arrives, so the reader must read all of it.
+    /// The kernel need not look at every socket again to see that nothing is left.
     Arrival,
 }
 
@@ -43,7 +43,8 @@ impl Interest {
 pub(crate) struct Ready {
     pub(crate) token: u64,
     pub(crate) writable: bool,
-    /// Nothing will come after what is there; a read that takes all of it does not see that.
+    /// The peer has closed its side: nothing follows the data that is already there, though a read that takes
+    /// all of that data does not show it.
     pub(crate) ended: bool,
 }
 
@@ -52,7 +53,7 @@ const ENDED: epoll::EventFlags =
 
 /// The poller's own token.
 const TIMER_TOKEN: u64 = u64::MAX;
-/// How many ready descriptors one wake-up takes.
+/// The most ready descriptors that one wake-up returns.
 const BATCH: usize = 1024;
 const NOTHING: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
@@ -86,7 +87,7 @@ impl Poller {
     }
 
     /// Waits until something is ready or `deadline` has come, and puts what is ready in `ready`.
-    /// `now` may be a little old: a timer set to what has passed since ends the wait at once.
+    /// `now` may be slightly old: a timer set to a time in the past ends the wait at once.
     pub(crate) fn wait(
         &mut self,
         clock: Clock,

@@ -8,48 +8,48 @@ use loadstone_protocol::Fault;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So much of a statement is shown.
+/// The number of characters shown of a statement.
 const SHOWN: usize = 100;
 
-/// What stands for a statement meanwhile.
+/// Shown in place of a statement while a connection is opened.
 const OPENING: &str = "opening a connection";
 
-/// Of one client, and of those that take its place.
+/// The pulse of one client, and of the clients that replace it.
 #[derive(Debug)]
 pub struct Pulse {
     clock: Clock,
-    /// When a byte went last, in either direction.
+    /// When the last byte was sent or received.
     moved_ns: AtomicU64,
-    /// When whatever is under way has taken too long.
+    /// The deadline of the current wait.
     deadline_ns: AtomicU64,
     wait: Mutex<Wait>,
 }
 
 #[derive(Debug, Default)]
 struct Wait {
-    /// Of the statement that is under way, or was last.
+    /// The number of the current or last statement.
     number: u64,
     statement: Option<String>,
     /// The server's number for the connection.
     connection: Option<u32>,
-    /// Of the server that the client talks to, once it has begun to.
+    /// The family of the server, once the client has started to connect.
     family: Option<ServerFamily>,
     /// Why the wait is over, whatever the server says.
     given_up: Option<Failure>,
-    /// What there is to say of a statement that somebody has ended.
+    /// What to report of a statement that another thread has ended.
     stall: Option<Failure>,
 }
 
 /// A statement that is under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beat {
-    /// Each statement has another one.
+    /// Unique to each statement.
     pub number: u64,
-    /// What there is room for.
+    /// The statement's text, cut to the length that is shown.
     pub statement: String,
     /// The server's number for the connection; `None` while it is opened.
     pub connection: Option<u32>,
-    /// When a byte went last.
+    /// When the last byte was sent or received.
     pub moved_at: Nanos,
 }
 
@@ -60,7 +60,7 @@ impl Default for Pulse {
 }
 
 impl Pulse {
-    /// Times are those of this clock.
+    /// Makes a pulse whose times come from this clock.
     pub fn new(clock: Clock) -> Self {
         Self {
             clock,
@@ -70,7 +70,7 @@ impl Pulse {
         }
     }
 
-    /// A connection is about to be opened. Attempts that follow each other are one wait.
+    /// Notes that a connection is about to be opened. Successive attempts are one wait.
     pub(crate) fn connects(&self, family: ServerFamily) {
         let mut wait = self.wait();
         wait.family = Some(family);
@@ -82,7 +82,7 @@ impl Pulse {
         }
     }
 
-    /// It is open.
+    /// Notes that the connection is open.
     pub(crate) fn connected(&self, connection: u32) {
         self.wait().connection = Some(connection);
         self.ends();
@@ -105,7 +105,7 @@ impl Pulse {
         self.wait().statement = None;
     }
 
-    /// What is under way.
+    /// The current wait, if there is one.
     pub fn beat(&self) -> Option<Beat> {
         let wait = self.wait();
         Some(Beat {
@@ -122,7 +122,7 @@ impl Pulse {
         wait.number == number && wait.statement.is_some()
     }
 
-    /// Ends the wait for this statement, if it is still the one; who waits hears `why`.
+    /// Ends the wait for this statement if it is still current; the waiting client fails with `why`.
     pub fn give_up(&self, number: u64, why: Failure) {
         let mut wait = self.wait();
         if wait.number == number && wait.statement.is_some() {
@@ -139,17 +139,17 @@ impl Pulse {
         self.wait().given_up.clone()
     }
 
-    /// Takes note that somebody ends the statement, and of what there is to say of it.
+    /// Notes that another thread ends the statement, and what to report of it.
     pub fn note_stall(&self, what: Failure) {
         self.wait().stall = Some(what);
     }
 
-    /// What was noted since this was asked last.
+    /// Takes what [`Self::note_stall`] noted since the last call.
     pub fn take_stall(&self) -> Option<Failure> {
         self.wait().stall.take()
     }
 
-    /// From then on no wait goes on.
+    /// Sets the deadline after which no wait continues.
     pub fn set_deadline(&self, at: Nanos) {
         self.deadline_ns.store(at.0, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! A flag by which one thread tells others to stop waiting for a server.
+//! A flag with which one thread makes others stop waiting for a server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    /// From now on nobody waits any longer.
+    /// Sets the flag; all waits end.
     pub fn set(&self) {
         self.0.store(true, Ordering::Release);
     }

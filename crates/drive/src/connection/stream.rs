@@ -10,7 +10,7 @@ use std::io;
 pub(crate) struct Stream {
     transport: Transport,
     outbox: Outbox,
-    /// Only from the login's end on, and where both sides agreed on it.
+    /// Set after the login where both sides agreed on compression.
     compression: Option<Box<CompressionLayer>>,
 }
 
@@ -32,7 +32,7 @@ impl Stream {
         self.transport.cipher()
     }
 
-    /// Puts TLS on the socket; the handshake is `handshake`'s.
+    /// Puts TLS on the socket; [`Self::handshake`] runs the handshake.
     pub(crate) fn encrypt(&mut self, tls: ClientConnection) {
         self.transport.encrypt(tls);
     }
@@ -91,7 +91,7 @@ impl Stream {
         self.outbox.waits_for_room(&self.transport)
     }
 
-    /// The conversation's next bytes. With compression they may be none though some came.
+    /// Reads the conversation's next bytes. With compression there may be none although data arrived.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         let Some(layer) = &mut self.compression else { return self.transport.receive(buffer) };
         let mut wire = 0;
@@ -110,7 +110,7 @@ impl Stream {
     }
 }
 
-/// The protocol's error in an I/O error of [`Stream::receive`], where that is what it is.
+/// The protocol error inside an I/O error of [`Stream::receive`], if it holds one.
 pub(crate) fn protocol_error(error: &io::Error) -> Option<&ProtocolError> {
     error.get_ref()?.downcast_ref()
 }

@@ -39,7 +39,7 @@ impl TlsMaker {
     }
 }
 
-/// What the certificate must be made out for; only `verify-identity` asks.
+/// The name that the certificate must be issued for; only `verify-identity` checks it.
 fn server_name(target: &TargetPlan) -> Result<ServerName<'static>, Failure> {
     const THIS_HOST: &str = "localhost";
     let host = if target.socket.is_some() { THIS_HOST } else { target.host.as_str() };
@@ -70,7 +70,7 @@ fn client_config(plan: &TlsPlan) -> Result<ClientConfig, Failure> {
         (None, None) => builder.with_no_client_auth(),
         _ => return Err(plan_failure("tls.cert and tls.key go together".to_owned())),
     };
-    // As the field's clients do unless they are told otherwise: what a new connection costs is measured.
+    // Off by default, as in the servers' own clients: the full cost of a new connection is measured.
     config.resumption = Resumption::disabled();
     Ok(config)
 }
@@ -139,15 +139,15 @@ fn file_failure(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Failu
 /// SHA-256 of a certificate.
 type Fingerprint = [u8; 32];
 
-/// What each mode asks of a certificate. The handshake's signature is always checked against the one
-/// that is shown.
+/// Checks the server's certificate as the mode requires. The handshake's signature is always checked against
+/// the certificate that the server presents.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
-    /// Without it, `preferred` and `required`: whoever answers is believed, which is the field's
-    /// meaning. Such a server gets no password that could be read (`TlsPlan::proves_server`).
+    /// `None` for `preferred` and `required`: any certificate is accepted, as these modes usually mean.
+    /// Such a server gets no password that it could read (`TlsPlan::proves_server`).
     authority: Option<Arc<WebPkiServerVerifier>>,
-    /// `verify-identity`; else the authority may have signed it for whatever name.
+    /// Set for `verify-identity`; in other modes the certificate may be for any name.
     checks_name: bool,
     fingerprint: Option<Fingerprint>,
 }

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 /// What a read brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// So many bytes, from `wire` bytes that came; `more` when others may be waiting already.
+    /// `count` bytes, from `wire` bytes off the socket; `more` when others may be waiting already.
     Bytes { count: usize, wire: usize, more: bool },
     /// Nothing for now.
     Nothing,
@@ -17,7 +17,7 @@ pub(crate) enum Received {
     End,
 }
 
-/// The connection's way to the server.
+/// The connection's socket, with TLS where it is encrypted.
 pub(crate) struct Transport {
     socket: OwnedFd,
     tls: Option<Box<Tls>>,
@@ -26,7 +26,7 @@ pub(crate) struct Transport {
 /// TLS, and what is known of the socket below it.
 struct Tls {
     session: ClientConnection,
-    /// The last read of the socket left room: there was no more, and what comes is told anew.
+    /// The last read did not fill the buffer: the socket is empty, and new data raises a new event.
     emptied: bool,
 }
 
@@ -43,7 +43,7 @@ impl Transport {
         self.tls.is_some()
     }
 
-    /// Puts TLS on the socket; the handshake is `handshake`'s.
+    /// Puts TLS on the socket; [`Self::handshake`] runs the handshake.
     pub(crate) fn encrypt(&mut self, tls: ClientConnection) {
         self.tls = Some(Box::new(Tls { session: tls, emptied: false }));
     }
@@ -55,8 +55,8 @@ impl Transport {
         }
     }
 
-    /// Sends what the socket takes now. Returns how many of `bytes` are gone from the caller's
-    /// hands; with TLS some of them may still be kept as records, which `wants_write` tells.
+    /// Sends what the socket accepts now. Returns how many of `bytes` the caller no longer needs to
+    /// keep; with TLS some of them may still be held as records, as `wants_write` shows.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.tls {
             None => send_plain(self.socket.as_fd(), bytes),
@@ -99,8 +99,8 @@ impl Transport {
     }
 }
 
-/// rustls decrypts all records that came whole, and of a part of one the rest is yet to arrive: so
-/// there is more only in what did not fit into `buffer`, or in a socket that was not read empty.
+/// rustls decrypts all complete records, and a partial record waits for its rest. So there is more
+/// to read only if it did not fit into `buffer`, or if the socket was not read empty.
 fn receive_encrypted(
     socket: BorrowedFd<'_>,
     tls: &mut Tls,
@@ -126,7 +126,7 @@ fn receive_encrypted(
     }
 }
 
-/// TLS keeps some tens of kilobytes of records at most: what is longer goes piece by piece.
+/// TLS holds at most some tens of kilobytes of records, so longer data is sent in pieces.
 fn send_encrypted(
     socket: BorrowedFd<'_>,
     tls: &mut ClientConnection,
@@ -193,15 +193,15 @@ fn send_plain(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// A signal that comes while a socket waits is no more than a wait without a result.
+/// Treats a signal that interrupts a wait like a wait without a result.
 fn again_if_interrupted(errno: Errno) -> Errno {
     if errno == Errno::INTR { Errno::AGAIN } else { errno }
 }
 
-/// The face that rustls wants of a socket.
+/// A socket with the `Read` and `Write` traits that rustls needs.
 struct Socket<'a> {
     fd: BorrowedFd<'a>,
-    /// The last read took all there was.
+    /// The last read emptied the socket.
     emptied: bool,
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectPlan {
-    /// How many may be under way at once, over all shards.
+    /// The most attempts that may be under way at once, over all shards.
     pub at_once: u32,
     /// How long one attempt may take, login included.
     pub timeout_s: f64,
@@ -16,7 +16,7 @@ pub struct ConnectPlan {
     pub retries: u32,
     /// The first wait between two attempts; it doubles up to the longest one.
     pub backoff_s: f64,
-    /// The longest: whoever measures how long a server was away wants it short.
+    /// The longest wait between two attempts; keep it short to measure how long a server was away.
     #[serde(default = "default_longest_backoff_s")]
     pub longest_backoff_s: f64,
 }

@@ -9,17 +9,17 @@ use std::num::NonZeroU32;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemberPlan {
-    /// What its figures are called.
+    /// The name of its figures in the results.
     pub name: String,
-    /// What its events are.
+    /// The workload that makes its events.
     pub workload: WorkloadSpec,
-    /// So many of the step's users do nothing else, in a closed loop; or
+    /// The number of the step's users reserved for it, in a closed loop. Either this or `weight` is set.
     #[serde(default)]
     pub users: Option<NonZeroU32>,
-    /// its share of the events of all users that no member has for itself.
+    /// The weight of its share in the events of the users that are not reserved for any member.
     #[serde(default)]
     pub weight: Option<f64>,
-    /// How long its own users think between two events, in seconds; none: as the others.
+    /// Think time of its own users between two events, in seconds; `None`: that of the others.
     #[serde(default)]
     pub think_s: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! What is asked of the engine: one JSON document, checked once, then frozen.
+//! The plan of a step: one JSON document, checked once, then frozen.
 //!
 //! The format is documented in `docs/engine.md`; unknown keys are errors.
 
@@ -55,51 +55,51 @@ pub struct Plan {
     pub arrival: Arrival,
     /// When the step is over.
     pub stop: StopRule,
-    /// How many users are at work, or events a second due, one stretch after the other to the step's
-    /// end; none: all users, and the rate of `arrival`.
+    /// How many users are active, or how many events a second are due, in consecutive stretches up to the
+    /// step's end; empty: all users, and the rate of `arrival`.
     #[serde(default)]
     pub phases: Vec<Stretch>,
     /// How connections are opened.
     pub connect: ConnectPlan,
-    /// What each connection is told before its first event.
+    /// How each connection's session is set up before its first event.
     pub session: SessionPlan,
     /// What an error of the server means.
     pub on_error: OnError,
-    /// Which errors begin the event anew, where `on_error` is `restart`;
-    /// none: those that are usual for the servers' family.
+    /// The errors after which an event is restarted, where `on_error` is `restart`;
+    /// `None`: those that are usual for the servers' family.
     #[serde(default)]
     pub restart_on: Option<RestartOn>,
     /// How many event loops share the virtual users.
     pub shards: u32,
     /// The same seed gives each virtual user the same keys.
     pub seed: u64,
-    /// What the step's lines in the latency log begin with.
+    /// The tag at the start of each of the step's lines in the latency log.
     pub tag: String,
     /// How long events that are in flight when the window ends may take to finish, in seconds.
     #[serde(default = "default_drain_s")]
     pub drain_s: f64,
-    /// Whether the samples tell what each virtual user did.
+    /// Whether the samples show what each virtual user did.
     #[serde(default)]
     pub per_user: bool,
-    /// From which length on the samples tell of the times in which a user saw no event through; not at
-    /// all where there is none. A lost connection makes one of any length.
+    /// The shortest time without a finished event that the samples report as a user's outage; `None`: they
+    /// report none. A lost connection makes an outage of any length.
     #[serde(default)]
     pub pauses_s: Option<f64>,
-    /// What of the step is this engine's, where others drive the rest of it.
+    /// This engine's part of the step, where other engines drive the rest.
     #[serde(default)]
     pub part: Part,
     /// The load begins when [`Drive::begin_at`](crate::Drive::begin_at) says so, not as soon as all users are
     /// connected.
     #[serde(default)]
     pub waits_for_start: bool,
-    /// The step ends when whoever started it has given no sign of life for so long, in seconds.
+    /// The step ends when the process that started it has sent no sign of life for this many seconds.
     #[serde(default)]
     pub lease_s: Option<f64>,
-    /// A user says goodbye after so many events, and connects anew when its next one is due; none: it
+    /// A user closes its connection after this many events and reconnects when its next one is due; `None`: it
     /// keeps its connection.
     #[serde(default)]
     pub reconnect_after: Option<NonZeroU32>,
-    /// Connections beside the users' that are there when the load begins and say nothing.
+    /// Idle connections in addition to the users', open when the load begins.
     #[serde(default)]
     pub idle: u32,
 }
@@ -108,9 +108,9 @@ fn default_drain_s() -> f64 {
     5.0
 }
 
-/// More workloads than anybody tells apart.
+/// Limit on the workloads of a mix: more than anyone could distinguish.
 const MOST_MEMBERS: usize = 64;
-/// More sockets than a host has ports for one target.
+/// Limit on users: more sockets than a host has ports for one target.
 const MOST_USERS: u32 = 1_000_000;
 
 /// How statements travel.
@@ -119,7 +119,7 @@ const MOST_USERS: u32 = 1_000_000;
 pub enum Protocol {
     /// Each statement is prepared at its first use (MySQL: COM_STMT_EXECUTE).
     Prepared,
-    /// Literals stand in place (MySQL: COM_QUERY).
+    /// Statements are sent as text with their literals (MySQL: COM_QUERY).
     Text,
 }
 
@@ -150,9 +150,9 @@ impl Plan {
         self.part.share_of_users(self.users)
     }
 
-    /// How many of them a member of a mix has for itself.
+    /// How many of this engine's users are reserved for single members of a mix.
     pub(crate) fn own_users_of_members(&self) -> u32 {
-        // They have the first numbers.
+        // These users have the lowest numbers.
         self.part.share_of_users(self.users_of_members())
     }
 
@@ -161,7 +161,7 @@ impl Plan {
         (self.connect.at_once / self.part.of).max(1)
     }
 
-    /// What the first target's family writes; a step's targets are of one.
+    /// The SQL dialect of the first target's family; all targets of a step are of one family.
     fn dialect(&self) -> Result<&'static dyn Dialect, PlanError> {
         self.targets.first().map_or(Ok(usual_dialect()), TargetPlan::dialect)
     }
@@ -186,7 +186,7 @@ impl Plan {
         Workloads::several(&self.members, self.dialect()?).map(Some)
     }
 
-    /// How many users no member of a mix has for itself; all of them where there is no mix.
+    /// How many users are not reserved for a member of a mix; all of them where there is no mix.
     pub(crate) fn pool(&self) -> u32 {
         self.users.saturating_sub(self.users_of_members())
     }
@@ -309,7 +309,7 @@ impl Plan {
         }
         let mut most_shards = self.own_users();
         if matches!(self.arrival, Arrival::Open { .. }) && !self.members.is_empty() {
-            // Each shard has its share of the events, and so needs somebody who takes them.
+            // Each shard has its share of the events, so it needs at least one user to run them.
             most_shards = self.own_users() - self.own_users_of_members();
             if most_shards == 0 {
                 return refuse("part.of: no user of this part takes the events of an open loop");

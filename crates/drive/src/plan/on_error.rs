@@ -1,15 +1,15 @@
-//! The parts `on_error` and `restart_on` of a plan: what becomes of an event that the server refuses.
+//! The parts `on_error` and `restart_on` of a plan: how a step handles an event that the server refuses.
 
 use loadstone_protocol::Code;
 use serde::Deserialize;
 
-/// The errors after which an event begins anew.
+/// The errors after which an event is restarted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RestartOn {
-    /// Any.
+    /// Any error.
     All,
-    /// Those of these codes.
+    /// The errors with these codes.
     #[serde(untagged)]
     These(Vec<Code>),
 }
@@ -28,7 +28,7 @@ impl RestartOn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
-    /// The errors of the plan's `restart_on` begin the event anew; others end the step.
+    /// The event is restarted after the errors of the plan's `restart_on`; others end the step.
     Restart,
     /// Every error is counted, and the next event begins.
     Continue,

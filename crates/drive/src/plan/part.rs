@@ -37,13 +37,13 @@ impl Part {
         u32::try_from(self.share(u64::from(all))).unwrap_or(u32::MAX)
     }
 
-    /// The number among all users of what is the `index`-th of this part.
+    /// The number, among all users, of this part's `index`-th user.
     pub(crate) fn number_of(&self, index: usize) -> u64 {
         u64::from(self.number) + u64::from(self.of) * index as u64
     }
 
     /// # Errors
-    /// It is no part, or there are more of them than users.
+    /// The number is not that of a part, or there are more parts than users.
     pub fn check(&self, users: u32) -> Result<(), PlanError> {
         if self.number >= self.of {
             return Err(PlanError::new("part: number counts from 0 and is less than of"));
@@ -55,7 +55,7 @@ impl Part {
     }
 }
 
-/// The numbers that belong to one shard: `first`, and from there on each `step`-th.
+/// The numbers that belong to one shard: `first`, and every `step`-th after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stride {
     pub(crate) first: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Stride {
 }
 
 impl Stride {
-    /// Those below `all`.
+    /// The shard's numbers below `all`.
     pub(crate) fn numbers(self, all: u64) -> impl Iterator<Item = u64> {
         // A shard count and a part count are far below what a usize holds.
         (self.first..all).step_by(usize::try_from(self.step).unwrap_or(usize::MAX))

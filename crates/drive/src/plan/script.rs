@@ -10,32 +10,32 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The command that drives events.
 pub(crate) const RUN: &str = "run";
 
-/// A script written for sysbench, and what it is told.
+/// A script written for sysbench, and its options.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptSpec {
     /// The file.
     pub path: String,
-    /// Which of its commands: `run` drives events, any other is carried out once, or once by each
+    /// Which of its commands to run: `run` drives events, any other is run once, or once by each
     /// user where the script says so.
     #[serde(default = "run")]
     pub command: Option<String>,
     /// The script's own options, as they were given: text.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// What else stands in `sysbench.opt`.
+    /// Further entries of `sysbench.opt`.
     #[serde(default)]
     pub general: BTreeMap<String, GeneralOption>,
     /// The command line, for `sysbench.cmdline.argv`.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Codes of errors that begin an event anew; null for all. None: those that are usual for the servers' family.
+    /// Codes of errors after which an event is restarted; null: all. Absent: those usual for the servers' family.
     #[serde(default, deserialize_with = "given")]
     pub ignore_errors: Option<IgnoreErrors>,
-    /// What `sysbench.rand.default` draws from.
+    /// The distribution that `sysbench.rand.default` draws from.
     #[serde(default)]
     pub distribution: Distribution,
-    /// What `sysbench.version` says.
+    /// The value of `sysbench.version`.
     #[serde(default = "default_version")]
     pub version: String,
 }
@@ -61,7 +61,7 @@ fn run() -> Option<String> {
 /// Codes of errors, or null for all of them.
 pub type IgnoreErrors = Option<BTreeSet<Code>>;
 
-/// A key that is there, be it null.
+/// Reads a key that is present, even where its value is null.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<IgnoreErrors>, D::Error> {
     IgnoreErrors::deserialize(deserializer).map(Some)
 }
@@ -79,8 +79,8 @@ impl ScriptSpec {
         serde_json::from_str(text).map_err(PlanError::from_json)
     }
 
-    /// As `crates/script` takes it, with the seed, the number of all users and what is usual for the servers'
-    /// family.
+    /// The script in the form that `crates/script` takes, with the seed, the number of all users and the defaults
+    /// of the servers' family.
     #[must_use]
     pub fn script_plan(&self, seed: u64, users: u64, usual: &Usual) -> ScriptPlan {
         let general = self.general.iter().map(|(name, value)| (name.clone(), value.setting()));

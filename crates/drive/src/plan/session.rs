@@ -1,9 +1,9 @@
-//! The part `session` of a plan: what each connection is told before its first event.
+//! The part `session` of a plan: how each connection's session is set up before its first event.
 
 use crate::error::PlanError;
 use serde::Deserialize;
 
-/// What each connection is told after its login.
+/// The settings that each connection sends after its login.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionPlan {
@@ -19,7 +19,7 @@ const ISOLATION_LEVELS: [&str; 4] =
     ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
 impl SessionPlan {
-    /// Checks what is asked, and writes an isolation level as SQL does.
+    /// Checks the settings, and rewrites the isolation level as SQL spells it.
     ///
     /// # Errors
     /// One line that names the key.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetPlan {
-    /// What it speaks.
+    /// The server's family, which decides its protocol.
     #[serde(default = "mysql")]
     pub family: Family,
     /// Host name or address; not used when there is a socket.
@@ -19,28 +19,28 @@ pub struct TargetPlan {
     pub port: u16,
     /// Path of a unix socket; wins over host and port.
     pub socket: Option<PathBuf>,
-    /// Who logs in.
+    /// The account that logs in.
     pub user: String,
-    /// With what; never shown.
+    /// The account's password; never shown.
     pub password: String,
     /// The schema.
     pub database: Option<String>,
     /// Encryption.
     pub tls: TlsPlan,
-    /// Compression, in the order in which kinds are liked: the first that the server has.
+    /// Kinds of compression in order of preference: the first that the server supports is used.
     #[serde(default)]
     pub compression: Vec<CompressionChoice>,
     /// PEM file of the server's RSA key, for caching_sha2_password without TLS.
     pub server_public_key: Option<PathBuf>,
-    /// Whether the password itself may go to whoever asks for it within TLS.
+    /// Whether the cleartext password may be sent over TLS to any server that asks for it.
     #[serde(default)]
     pub allow_clear_password: bool,
-    /// Whether who listens on this loopback address is known to be the server itself, and no tunnel's end.
+    /// Whether the listener on this loopback address is known to be the server itself and not a tunnel's end.
     #[serde(default)]
     pub server_is_here: bool,
 }
 
-/// The only one there was before plans had the word.
+/// The default: the only family there was before plans could name one.
 fn mysql() -> Family {
     Family::new("mysql")
 }
@@ -52,7 +52,7 @@ impl std::fmt::Debug for TargetPlan {
 }
 
 impl TargetPlan {
-    /// The place as a person writes it: `host:port` or the socket's path.
+    /// The endpoint as people write it: `host:port` or the socket's path.
     pub fn endpoint(&self) -> String {
         match &self.socket {
             Some(path) => path.display().to_string(),
@@ -61,10 +61,10 @@ impl TargetPlan {
         }
     }
 
-    /// What its family writes in ways of its own.
+    /// The SQL dialect of its family.
     ///
     /// # Errors
-    /// A family that nobody has written.
+    /// The family is not implemented.
     pub fn dialect(&self) -> Result<&'static dyn Dialect, PlanError> {
         let family = self.family.to_string();
         dialect_of(&family).ok_or_else(|| {
@@ -77,7 +77,7 @@ impl TargetPlan {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsPlan {
-    /// How much is asked of the server.
+    /// How strictly TLS is required and the server checked.
     pub mode: TlsMode,
     /// PEM file of the authorities that may have signed the server's certificate.
     pub ca: Option<PathBuf>,
@@ -85,17 +85,17 @@ pub struct TlsPlan {
     pub cert: Option<PathBuf>,
     /// PEM file of the client's key.
     pub key: Option<PathBuf>,
-    /// SHA-256 of the server's certificate, as 64 hexadecimal digits: where there is TLS, no other is
-    /// taken.
+    /// SHA-256 of the server's certificate, as 64 hexadecimal digits: over TLS no other certificate is
+    /// accepted.
     #[serde(default)]
     pub fingerprint: Option<String>,
-    /// The ciphers that may be used, by OpenSSL's names; none: whichever the two like best.
+    /// The ciphers that may be used, by OpenSSL's names; empty: the two sides' own preference.
     #[serde(default)]
     pub ciphers: Vec<String>,
 }
 
 impl TlsPlan {
-    /// Whether TLS that came to be is with the server that is meant.
+    /// Whether a successful TLS handshake proves the server's identity.
     pub fn proves_server(&self) -> bool {
         self.fingerprint.is_some()
             || matches!(self.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity)
@@ -115,15 +115,15 @@ pub enum TlsMode {
     Required,
     /// As `Required`, and the certificate is signed by the given authority.
     VerifyCa,
-    /// As `VerifyCa`, and it was made out for this host.
+    /// As `VerifyCa`, and the certificate was issued for this host.
     VerifyIdentity,
 }
 
-/// A kind of compression, or none of it.
+/// A kind of compression, or no compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CompressionChoice {
-    /// Not compressed: every server has that.
+    /// No compression, which every server supports.
     Off,
     /// Zlib.
     Zlib,

@@ -16,7 +16,7 @@ from loadstone.report.figures.palette import line_style
 from loadstone.report.names import resource_name
 
 FAR = 30.0
-"""A ceiling that is never nearer than so many times the highest rate is left out of the picture."""
+"""A ceiling is left out of the picture if it is always above this many times the highest rate."""
 
 
 def ceilings_figure(found: Sequence[StepCeilings], words: Language) -> Figure:
@@ -52,7 +52,7 @@ def ceilings_figure(found: Sequence[StepCeilings], words: Language) -> Figure:
 
 
 def _middle(found: Sequence[StepCeilings]) -> list[StepCeilings]:
-    """The middle repeat of each level of the first ladder there is."""
+    """The middle repeat of each level of the first ladder."""
     if not found:
         return []
     place = (found[0].variant, found[0].workload)
@@ -68,7 +68,7 @@ def _middle(found: Sequence[StepCeilings]) -> list[StepCeilings]:
 def _near(
     steps: Sequence[StepCeilings], highest: float
 ) -> Iterable[tuple[Resource, list[tuple[int, float]]]]:
-    """Ceilings that come near anywhere, the lowest first."""
+    """The ceilings that come near the measured rate at some level, the lowest first."""
     points: dict[Resource, list[tuple[int, float]]] = {}
     for step in steps:
         for one in step.ceilings:

@@ -19,7 +19,7 @@ _COLOURS = (MEASURED, *LINES)
 def comparison_figure(
     cells: Sequence[MatrixCell], sides: Sequence[str], words: Language = ENGLISH
 ) -> Option:
-    """One line a side; levels stand side by side, as ladders are no even scale."""
+    """One line for each side, over evenly spaced levels, since ladders are not a linear scale."""
     levels = [_level(cell) for cell in cells]
     series: list[Option] = []
     for number, side in enumerate(sides):

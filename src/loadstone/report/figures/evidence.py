@@ -1,4 +1,4 @@
-"""A finding's small chart: the figure that it rests on, over the ladder, against its threshold."""
+"""A finding's small chart: its main evidence over the ladder, with the threshold."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from loadstone.report.figures.figure import Figure, Option, axis, short, users_a
 from loadstone.report.figures.palette import MARK, QUIET
 
 _SAME = 0.05
-"""A counter that was looked up is the one that is meant where it comes so near to the finding's."""
+"""A counter found by name is the right one if it is within this share of the finding's value."""
 
 
 def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Language) -> Figure:
-    """The first of its figures that is known at all levels; where none is, the rate itself."""
+    """The first evidence that is known at all levels; without any, the rate itself."""
     for evidence in finding.evidence:
         points = _over_ladder(evidence, ladder)
         if points:
@@ -28,7 +28,7 @@ def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Langu
 
 def _title(evidence: Evidence, words: Language) -> str:
     counter, unit = words(evidence.counter), words(evidence.unit)
-    # Some languages have brackets about a share's unit already.
+    # Some languages already have brackets around a share's unit.
     return f"{counter} ({unit.strip(' （）')})" if unit else counter
 
 
@@ -84,7 +84,7 @@ def _figure(
 
 
 def _room_for(threshold: float | None, points: Sequence[tuple[int, float]]) -> Option:
-    """An axis ends at its data: a threshold above it would not be seen."""
+    """Options that extend the axis to the threshold, which would be hidden above the data."""
     highest = max((value for _, value in points), default=0.0)
     if threshold is None or threshold <= highest:
         return {"min": 0} if highest >= 0 else {}
@@ -99,7 +99,7 @@ def _point(users: int, value: float, *, shows: bool) -> Option | list[float | No
 
 
 def _over_ladder(evidence: Evidence, ladder: Sequence[StepResult]) -> list[tuple[int, float]]:
-    """The counter at each level, if what is found under its name is what the finding means."""
+    """The counter at each level, if the value found by name matches the finding's."""
     for look in _LOOKS:
         found = [(step.concurrency, look(step, evidence.counter)) for step in ladder]
         points = [(users, value) for users, value in found if value is not None]
@@ -110,7 +110,7 @@ def _over_ladder(evidence: Evidence, ladder: Sequence[StepResult]) -> list[tuple
 
 
 def _named(step: StepResult, counter: str) -> float | None:
-    """Figures of result.json, by the words that findings have for them."""
+    """A figure of result.json, by the name that findings use for it."""
     server, host = step.server, step.host
     known: dict[str, float | None] = {
         "latency.service.mean": step.latency.service.mean,

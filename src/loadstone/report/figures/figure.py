@@ -13,7 +13,7 @@ Renderer = Literal["svg", "canvas"]
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture. The option is plain data: no function, no colour that a theme could give.
+    """One picture. Its option is plain data, without functions or colours that a theme sets.
 
     A formatter of an axis stands for a function of the page's script: `clock` (seconds as
     `1:05:00`), `number` (three digits that matter), `percentile` (`99.9 %` for 1 / (1 - q) = 1,000)
@@ -23,12 +23,12 @@ class Figure:
     title: str
     option: Option
     about: str
-    """What it shows; read aloud in its place as well."""
+    """What it shows; also the text for screen readers."""
     height_px: int = 320
     group: str | None = None
     """Figures of a group zoom together."""
     renderer: Renderer = "svg"
-    """Many thousand rectangles are painted (`canvas`), all else is drawn (`svg`)."""
+    """`canvas` for many thousand rectangles, `svg` for everything else."""
 
     def _repr_html_(self) -> str:
         """A notebook shows the figure itself; it needs no network."""
@@ -51,12 +51,12 @@ def axis(kind: Literal["value", "log"], name: str, **changes: Any) -> Option:
 
 
 def users_axis(name: str, **changes: Any) -> Option:
-    """Virtual users: ladders double."""
+    """The axis of virtual users, logarithmic since ladders double."""
     return axis("log", name, logBase=2, **changes)
 
 
 def whiskers(ends: Iterator[tuple[float, float, float]]) -> Option:
-    """Intervals as bars with caps: of each `x`, its low and its high."""
+    """Intervals as bars with caps; each of `ends` is an `x` with its low and high end."""
     bars = [[{"coord": [x, low]}, {"coord": [x, high]}] for x, low, high in ends]
     return {
         "symbol": ["rect", "rect"],
@@ -70,5 +70,5 @@ def whiskers(ends: Iterator[tuple[float, float, float]]) -> Option:
 
 
 def short(value: float | None) -> float | None:
-    """Four digits are more than the eye sees, and keep pages small."""
+    """The value to four digits: more than can be seen, and it keeps pages small."""
     return None if value is None else float(f"{value:.4g}")

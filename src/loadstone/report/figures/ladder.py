@@ -57,7 +57,7 @@ def variants_figure(ladders: Sequence[Sequence[Level]], words: Language) -> Figu
         )
     name = words(say("due/s")) if open_loop else words(say("users"))
     option = _option(series, name, words, open_loop=open_loop)
-    # The middle one of the three has no place here.
+    # Only the first and the last of the three grids are used here.
     for part in ("grid", "xAxis", "yAxis"):
         del option[part][1]
     option["xAxis"][1]["gridIndex"] = option["yAxis"][1]["gridIndex"] = 1
@@ -121,11 +121,11 @@ def _curve(ladder: Sequence[Level], law: Usl, words: Language) -> Option:
 
 
 def _latency(name: str, ladder: Sequence[Level], which: str) -> Option:
-    """The middle repeat's; whiskers go from the lowest to the highest repeat."""
+    """The latency of the middle repeat, with whiskers from the lowest to the highest repeat."""
 
     def of(step: StepResult) -> float | None:
         found: float | None = getattr(step.latency.response, which)
-        return found or None  # nought has no place on a logarithmic axis
+        return found or None  # a logarithmic axis cannot show zero
 
     points = [(_place(level), of(middle_step(level.steps))) for level in ladder]
     dashes = {"type": "dotted" if which == "p99" else "solid", "width": 2}

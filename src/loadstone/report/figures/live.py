@@ -1,7 +1,7 @@
-"""Figures that grow while somebody looks: an option object once, then points for its series.
+"""Live figures: an option object once, then points for its series.
 
 Each series has an `id`, by which points are added to it; times are seconds since the run's start.
-Texts are in English: the page has them in other languages too, and changes them while it is open.
+Texts are in English. The page has the translations, and can switch the language while it is open.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Line:
     id: str
     name: Message
     axis: int = 0
-    """Which of the figure's vertical axes it goes by."""
+    """The index of its vertical axis."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Timeline:
 
     title: Message
     about: Message
-    """What it shows; read aloud in its place as well."""
+    """What it shows; also the text for screen readers."""
     axes: tuple[Message, ...]
     """Names with units, left and right."""
     lines: tuple[Line, ...]
@@ -103,11 +103,11 @@ TIMELINES: dict[str, Timeline] = {
         (Line("net_in", say("received")), Line("net_out", say("sent"))),
     ),
 }
-"""By the name that points say."""
+"""The figures, by the name that points refer to."""
 
 
 def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
-    """The figure of that name with the points so far, by a series' id."""
+    """The option of the named figure; `points` are those so far, by the series' id."""
     made = TIMELINES[name]
     return {
         **_frame(),
@@ -129,7 +129,7 @@ def ladder(steps: Sequence[StepResult], *, by_rate: bool) -> Option:
 
 
 def ladders(runs: Mapping[str, Sequence[StepResult]]) -> Option:
-    """The ladders of several runs in one figure, by the names that the runs have in it."""
+    """The ladders of several runs in one figure; the keys of `runs` are their names in it."""
     steps = [step for each in runs.values() for step in each]
     rates = [step.rate for step in steps if step.rate]
     all_open = len(rates) == len(steps)
@@ -138,7 +138,7 @@ def ladders(runs: Mapping[str, Sequence[StepResult]]) -> Option:
 
 
 def goes_by_rate(users: Collection[int], rates: Collection[Rate]) -> bool:
-    """Whether levels differ by the rate asked for, rather than by their users."""
+    """Whether levels differ in the requested rate rather than in their users."""
     return len(rates) > 1 or (len(rates) == 1 and len(users) == 1)
 
 
@@ -170,7 +170,7 @@ def _drawn(runs: Mapping[str, Sequence[StepResult]], *, by_rate: bool) -> Option
 def _ladders(
     steps: Iterable[StepResult], *, by_rate: bool
 ) -> list[tuple[str, list[tuple[float, float]]]]:
-    """Means of levels whose rate may be quoted, by what they are the levels of."""
+    """The means of levels whose rate may be quoted, for each series."""
     found: dict[str, list[tuple[float, float]]] = {}
     for level in levels(steps):
         variant = "" if level.variant == "default" else f"{level.variant}, "
@@ -185,7 +185,7 @@ def _frame() -> Option:
     return {
         "animation": False,
         "aria": {"enabled": True},
-        # Drawn, not made of elements: what stands in it is never taken for markup.
+        # Drawn rather than made of HTML elements, so that text is never parsed as markup.
         "tooltip": {"trigger": "axis", "renderMode": "richText", "confine": True},
         "legend": {
             "top": 0,
@@ -200,7 +200,7 @@ def _frame() -> Option:
 
 def _seconds() -> Option:
     found = axis("value", say("s"), min="dataMin", max="dataMax", nameGap=22)
-    # The ends move each second: numbers there would only flicker.
+    # The ends move every second, so numbers there would only flicker.
     found["axisLabel"] |= {"showMinLabel": False, "showMaxLabel": False}
     return found
 
@@ -208,7 +208,7 @@ def _seconds() -> Option:
 def _height(name: str, at: int, highest: float | None = None) -> Option:
     """A vertical axis, the second one on the right; only the first one's lines are drawn."""
     found = axis("value", name, min=0, nameGap=52, splitLine={"show": not at})
-    if at:  # Two figures in a fixed ratio, as TPS and QPS, would hide one behind the other.
+    if at:  # Two figures in a fixed ratio, such as TPS and QPS, would cover each other.
         found["boundaryGap"] = [0, "40%"]
     return found | ({"max": highest} if highest and not at else {})
 

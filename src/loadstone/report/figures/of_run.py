@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from loadstone.report.opened import Run
 
 COLUMNS = 600
-"""Pairs of points of a line of seconds."""
+"""The most pairs of points in a line over seconds."""
 
 
 class NothingToDraw(LoadstoneError):
@@ -33,7 +33,7 @@ class NothingToDraw(LoadstoneError):
 
 
 class RunFigures:
-    """What the report shows, a method a figure. Words are English, or Chinese with `zh`."""
+    """The report's figures, a method for each. Texts are English, or Chinese with `zh`."""
 
     def __init__(self, run: Run, lang: Lang = "en") -> None:
         self._run = run
@@ -62,14 +62,14 @@ class RunFigures:
         return variants_figure(ladders, self._words)
 
     def ceilings(self) -> Figure:
-        """What each resource would allow over what was measured, of the first ladder."""
+        """Each resource's ceiling above the measured rates of the first ladder."""
         return ceilings_figure(self._run.ceilings, self._words)
 
     def finding(self, rank: int = 1) -> Figure:
         """The figure that a finding of the first ladder rests on.
 
         Raises:
-            NothingToDraw: there are not so many findings.
+            NothingToDraw: there are fewer findings.
         """
         found = self._run.diagnoses[0] if self._run.diagnoses else None
         if found is None or not 0 < rank <= len(found.findings):

@@ -24,7 +24,7 @@ MARK = VERMILION
 DASHES: tuple[str | list[int], ...] = ("dashed", "dotted", [8, 3, 2, 3], [12, 4])
 
 QUIET = "#8c959f"
-"""Words and shades inside a picture that can be read on either ground."""
+"""Text and shading inside a picture, legible on either ground."""
 
 CIVIDIS = ("#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838")
 """From few to many. J. R. Nuñez, C. R. Anderton, R. S. Renslow, "Optimizing colormaps with
@@ -37,7 +37,7 @@ FONT = (
 
 
 def line_style(number: int) -> dict[str, Any]:
-    """The dashes of the line of that number, from 0: with the theme's colours no two look alike."""
+    """The dashes of a line by its number, from 0; with the theme's colours no two look alike."""
     return {"type": DASHES[number % len(DASHES)], "width": 1.5}
 
 

@@ -66,7 +66,7 @@ def series_figure(
 
 
 def _by_place(panel: Panel) -> dict[str, Array]:
-    """Columns of a data set go by their place: a line may have any name, that of the times too."""
+    """The lines by position: a line may have any name, even that of the column of times."""
     return {f"v{at}": line for at, line in enumerate(panel.lines.values())}
 
 
@@ -135,7 +135,7 @@ def _line(number: int) -> Option:
 
 
 def _bar(number: int) -> Option:
-    """Errors come first, in the colour of what is wrong."""
+    """The bar with this number; errors are first, in the colour that marks errors."""
     found: Option = {"type": "bar", "barMinWidth": 2, "barMaxWidth": 12, "stack": "errors"}
     return found | {"itemStyle": {"color": MARK}} if number == 0 else found
 

@@ -1,8 +1,8 @@
-"""Fewer points than there are seconds, so that the eye still sees every spike.
+"""Reduces seconds to fewer points while keeping every spike visible.
 
-Each run of neighbouring seconds gives its lowest and its highest value, in the order in which they
-came: what a screen would show of all of them in a column of a pixel or two. A mean would hide the
-stall that somebody looks for.
+Each run of neighbouring seconds is reduced to its lowest and highest value, in the order of time:
+what a screen would show of them in a column a pixel or two wide. A mean would hide the stalls that
+readers look for.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Column = list[float | None]
 
 @dataclass(frozen=True)
 class Thinned:
-    """Columns of the same length, and of how many seconds each pair of points is."""
+    """Columns of the same length, and the number of seconds that each pair of points represents."""
 
     columns: dict[str, Column]
     seconds: int
-    """Rows that there were."""
+    """The number of original rows."""
     by_column: int
-    """Rows that one pair of points stands for; 1: all are there."""
+    """The rows that each pair of points represents; 1: nothing was left out."""
 
 
 def thin(times: Array, columns: Mapping[str, Array], most: int, time: str = "s") -> Thinned:
@@ -72,7 +72,7 @@ def _extremes(values: Array, each_of: int) -> Column:
     padded[: len(values)] = values
     blocks = padded.reshape(count, each_of)
     with warnings.catch_warnings():
-        # A run of rows without a value is a gap, and nothing to warn of.
+        # A run of rows without a value is a gap and needs no warning.
         warnings.simplefilter("ignore", RuntimeWarning)
         low, high = np.nanmin(blocks, axis=1), np.nanmax(blocks, axis=1)
     empty = np.isnan(blocks).all(axis=1)

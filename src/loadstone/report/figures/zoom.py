@@ -1,4 +1,4 @@
-"""Zooming with wheel, slider and keys; figures of a group answer together."""
+"""Zooming with wheel, slider and keys; the figures of a group zoom together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def zooms(axes: int, *, slider: bool = True) -> list[Option]:
         "id": "inside",
         "xAxisIndex": all_axes,
         "filterMode": "none",
-        # A page must scroll under the pointer.
+        # The wheel must still scroll the page while the pointer is over a figure.
         "zoomOnMouseWheel": "ctrl",
         "moveOnMouseWheel": False,
     }

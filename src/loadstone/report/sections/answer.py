@@ -1,4 +1,4 @@
-"""The answer: two sentences a ladder, and the figures that everybody asks for first."""
+"""The answer: two sentences for each ladder, and the figures that readers want first."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _FEW = 4
 
 
 def answer_section(context: ReportContext) -> Markup:
-    """Peak, where, what holds it back, how sure."""
+    """The peak of each ladder, what limits it, and how certain that is."""
     words = context.words
     found = context.run.comparison
     inside: list[Markup] = []
     if found is not None:
         inside.append(_box(_of_experiment(found, context)))
-    # Of an experiment the matrix comes next; what each variant's own ladder says can wait.
+    # In an experiment the matrix comes next; the answers of each variant's ladder can wait.
     shown = _FEW if found is None else 0
     told = [_of_ladder(context, ladder) for ladder in context.ladders]
     inside += told[:shown]
@@ -91,7 +91,7 @@ def _tiles(context: ReportContext, level: Level) -> Markup:
 
 
 def _of_experiment(found: Comparison, context: ReportContext) -> Iterator[str]:
-    """How many cells say what."""
+    """The number of cells with each verdict."""
     words = context.words
     yield words(
         say(
@@ -131,6 +131,6 @@ def _watched(context: ReportContext) -> Iterator[str]:
 
 
 def contents(context: ReportContext, names: list[tuple[str, str]]) -> Markup:
-    """Where the parts are."""
+    """The table of contents."""
     links = joined(element("li", element("a", title, href=f"#{name}")) for name, title in names)
     return element("nav", element("ul", links), aria_label=context.words(say("Contents")))

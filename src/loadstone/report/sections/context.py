@@ -1,4 +1,4 @@
-"""A report that is being made: the run, the language, and the figures that were placed so far."""
+"""The state shared while a report is made: the run, the language and the figures placed so far."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ReportContext:
         return next((one for one in self.run.ceilings if one.step == step.step), None)
 
     def is_several(self) -> bool:
-        """Whether more than one ladder must be told apart."""
+        """Whether the run has more than one ladder, so that each needs a name."""
         return len(self.ladders) > 1
 
     def name(self, ladder: list[Level]) -> str:
@@ -61,7 +61,7 @@ class ReportContext:
         return self.words.value(Joined(parts))
 
     def step_name(self, step: StepResult) -> str:
-        """What tells a step from the others."""
+        """A name that distinguishes the step from the others."""
         words = self.words
         parts = [words(say("step {number}", number=step.step))]
         if step.variant != "default":

@@ -24,11 +24,11 @@ _LOOKS = {
     "no difference": ("=", "unknown"),
     "not enough evidence": ("?", "unknown"),
 }
-"""A sign and a class for each word: colour alone says nothing."""
+"""A sign and a class for each verdict, since colour alone is not enough."""
 
 
 def matrix_section(context: ReportContext) -> Markup:
-    """Cells by variants, each against the first level of its factor."""
+    """Cells by variants, each compared with the first level of its factor."""
     words, found = context.words, context.run.comparison
     experiment = context.run.asked.experiment if context.run.asked else None
     if found is None or experiment is None:
@@ -178,7 +178,7 @@ def _factors(experiment: Experiment, words: Language) -> Markup:
 
 
 def _changes(level: Level) -> Iterator[str]:
-    """Everything that a level changes."""
+    """All settings that a level changes."""
     yield from (f"{name} = {value}" for name, value in level.variables.items())
     for part in (level.client, level.sandbox, level.cgroup, level.network):
         if part is not None:

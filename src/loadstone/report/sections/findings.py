@@ -60,7 +60,7 @@ def _finding(context: ReportContext, finding: Finding, steps: list[StepResult]) 
 
 
 def _proof(finding: Finding, words: Language) -> Iterator[Markup]:
-    """What its trial showed, or what would prove it as long as nobody tried."""
+    """The result of the finding's trial, or what would prove it if there was none."""
     if finding.proof is not None:
         yield element(
             "p", element("b", words(say("Proof:"))), " ", proof_text(finding.proof, words)
@@ -105,7 +105,7 @@ def _seconds(one: Evidence, words: Language) -> str:
 
 
 def _not_evaluated(found: Diagnosis, words: Language) -> Iterator[Markup]:
-    """By what is missing, the causes that need it."""
+    """The causes that were not evaluated, grouped by the missing data."""
     needed: dict[str, list[str]] = {}
     for one in found.not_evaluated:
         needed.setdefault(one.needs, []).append(words(cause_name(one.cause)))

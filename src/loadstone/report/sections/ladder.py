@@ -22,8 +22,8 @@ from loadstone.report.sentences import law_sentence, verdict
 from loadstone.report.table import table_of
 
 DISAGREE = 0.05
-"""[P] The client's and the server's counts are said to disagree when they differ by more: below it
-are the server's own statements, the reading of its counters, and the edges of seconds."""
+"""[P] The client's and the server's counts disagree when they differ by more. Smaller differences
+come from the server's own statements, the reading of its counters, and the edges of seconds."""
 
 _ENDS = 2
 """Statements of an event that start and end its transaction."""
@@ -33,7 +33,7 @@ _SHOWN = 6
 
 
 def ladder_section(context: ReportContext) -> Markup:
-    """A figure and a table a ladder; several variants of a workload stand in one figure first."""
+    """A figure and a table for each ladder, after one figure of all variants of a workload."""
     words = context.words
     inside: list[Markup] = []
     for workload in dict.fromkeys(ladder[0].workload for ladder in context.ladders):
@@ -75,7 +75,7 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
 
 
 def _breakdowns(ladder: Sequence[Level], words: Language) -> list[Markup]:
-    """What the steps tell apart: workloads of a mix, phases, connections, kinds of events."""
+    """The breakdowns of steps: workloads of a mix, phases, connections, kinds of events."""
     found: list[Markup] = []
     for each in (*breakdowns(ladder, words), *event_kinds(ladder, words)):
         found += [element("h4", each.title), each.html()]
@@ -83,7 +83,7 @@ def _breakdowns(ladder: Sequence[Level], words: Language) -> list[Markup]:
 
 
 def _table(ladder: Sequence[Level], words: Language) -> Markup:
-    """A row a level; what no level has gets no column."""
+    """A row for each level; a figure that no level has gets no column."""
     found = shape(ladder)
     columns: list[tuple[str, Callable[[Level], str]]] = [(words(say("users")), _users)]
     if any(level.rate for level in ladder):
@@ -115,7 +115,7 @@ def _due(level: Level) -> str:
 
 
 def _tps(level: Level) -> str:
-    """A rate that stands in no mean has a star, as in the text."""
+    """The rate, with a star where it is in no mean, as in the text."""
     step = middle_step(level.steps)
     shown = rate(level.tps.mean) if level.tps else f"{rate(step.tps)}*"
     return f"{shown}!" if step.generator.client_bound else shown
@@ -141,7 +141,7 @@ def _errors(level: Level) -> str:
 
 
 def _both_counts(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
-    """The client's rates and the server's counters; a disagreement is said."""
+    """The client's rates and the server's counters, with a note where they disagree."""
     words = context.words
     steps = [middle_step(level.steps) for level in ladder]
     seen = [step for step in steps if step.server is not None]
@@ -189,7 +189,7 @@ def _commits(step: StepResult) -> float | None:
 
 
 def _is_seen(step: StepResult) -> bool:
-    """Whether the server was there all the time: else its rates are not of the client's seconds."""
+    """Whether the server was up all the time; else its rates cover other seconds."""
     return step.server is not None and step.server.seconds >= (1 - DISAGREE) * step.seconds
 
 

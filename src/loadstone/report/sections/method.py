@@ -24,7 +24,7 @@ _SIGNS = {"met": ("✓", "good"), "missed": ("✗", "bad"), "not evaluated": ("�
 
 
 def method_section(context: ReportContext) -> Markup:
-    """All that somebody needs to repeat the run, or to doubt it."""
+    """Everything that readers need to repeat the run, or to question it."""
     words, run = context.words, context.run
     asked = run.asked
     parts = [
@@ -76,7 +76,7 @@ def _of_plan(plan: dict[str, Any], words: Language) -> Iterator[tuple[str, str]]
     workload, drive, warmup = plan["workload"], plan["drive"], plan["warmup"]
     tables, size = workload.get("tables"), workload.get("table_size")
     name = workload["name"]
-    # A script's tables are not ours to count.
+    # The size of a script's tables is unknown.
     if tables and size and not (plan.get("mix") or workload.get("script")):
         name = say(
             "{workload} ({tables} × {rows})",
@@ -138,7 +138,7 @@ def _command(context: ReportContext) -> Iterator[Markup]:
 
 
 def _notes(context: ReportContext) -> Iterator[Markup]:
-    """What was said while it ran, and what the marks mean."""
+    """The messages of the run, and the meaning of the marks."""
     words, result = context.words, context.result
     lines = [
         *(words(note) for note in result.run.notes),

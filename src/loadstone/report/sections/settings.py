@@ -38,7 +38,7 @@ def settings_section(context: ReportContext) -> Markup:
 
 
 def _targets(context: ReportContext) -> dict[str, dict[str, Any]]:
-    """What each server said of itself, by its URL."""
+    """What each server reported about itself, by its URL."""
     found = context.run.environment.get("targets") or []
     return {str(one.get("target") or number): one for number, one in enumerate(found, 1)}
 
@@ -68,7 +68,7 @@ def _differences(targets: Mapping[str, Mapping[str, Any]], words: Language) -> I
 
 
 def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) -> Iterator[Markup]:
-    """What `loadstone check` would say of the first target, on the day of the run."""
+    """The review of the first target by `loadstone check`, as of the day of the run."""
     words = context.words
     place, first = next(iter(targets.items()), ("", {}))
     variables = {str(name): str(value) for name, value in (first.get("variables") or {}).items()}
@@ -93,7 +93,7 @@ def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _machine_of(context: ReportContext) -> Machine:
-    """The server's machine where it is the generator's too; the day is the run's, not today."""
+    """The server's machine where it is also the generator's, as of the day of the run."""
     began = context.result.run.started_at
     today = date.fromisoformat(began[:10]) if began else None
     first = context.result.steps[0] if context.result.steps else None

@@ -24,7 +24,7 @@ from loadstone.report.step_panels import Panel, Seconds
 from loadstone.report.table import table_of
 
 MOST_STEPS = 40
-"""Shown second by second; of more the middle repeats come first."""
+"""The most steps shown second by second; with more, the middle repeats come first."""
 
 _COLUMNS_IN_ALL = 4200
 _MOST_COLUMNS = 600
@@ -134,7 +134,7 @@ class _Room:
 
 
 _Known = tuple[Seconds, StepLatencies | None, _Room]
-"""The frames, the step's histograms, and what of the page it may take."""
+"""The frames, the step's histograms, and its share of the page."""
 
 
 def _of_step(context: ReportContext, step: StepResult, known: _Known) -> Iterator[Markup]:
@@ -167,7 +167,7 @@ def _of_step(context: ReportContext, step: StepResult, known: _Known) -> Iterato
 
 
 def _thinned(thinned: Thinned, words: Language) -> str:
-    """What the eye is not shown."""
+    """A sentence on how far the seconds were thinned."""
     if thinned.by_column == 1:
         return words(say("All {seconds} seconds are drawn.", seconds=Count(thinned.seconds)))
     return words(
@@ -233,7 +233,7 @@ def _percentiles(step: StepResult, words: Language) -> Markup:
 
 
 def _table(panels: Sequence[Panel], words: Language, rows: int) -> Markup:
-    """Means of as many stretches of time as can be read."""
+    """A table of means over at most `rows` stretches of time."""
     import numpy as np
 
     end = max(float(panel.times[-1]) for panel in panels)

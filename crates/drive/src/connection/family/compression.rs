@@ -1,4 +1,4 @@
-//! What lies between a conversation and the socket, or TLS, that carries it.
+//! The compression layer between a conversation and its socket or TLS session.
 
 use super::mysql;
 use super::protocol_error::ProtocolError;
@@ -9,28 +9,28 @@ pub(crate) enum CompressionLayer {
 }
 
 impl CompressionLayer {
-    /// A command comes next.
+    /// Starts a new command.
     pub(crate) fn begin_command(&mut self) {
         match self {
             Self::MySql(own) => own.begin_command(),
         }
     }
 
-    /// Packs any part of the conversation; `send` is given what goes over the wire.
+    /// Packs any part of the conversation; `send` receives the bytes for the wire.
     pub(crate) fn pack<T>(&mut self, plain: &[u8], send: impl FnOnce(&[u8]) -> T) -> T {
         match self {
             Self::MySql(own) => own.pack(plain, send),
         }
     }
 
-    /// Takes what the socket gave. What was fed before is to be read first.
+    /// Takes bytes from the socket. Everything fed before must have been read.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         match self {
             Self::MySql(own) => own.feed(bytes),
         }
     }
 
-    /// Writes the conversation's next bytes into `out`; how many there were. None: more must be fed.
+    /// Writes the conversation's next bytes into `out` and returns their number; at 0 more must be fed.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize, ProtocolError> {
         match self {
             Self::MySql(own) => own.read(out).map_err(ProtocolError::MySql),

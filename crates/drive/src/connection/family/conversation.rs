@@ -1,4 +1,4 @@
-//! What is said on a connection once it is logged in, whatever its server's family.
+//! The traffic on a connection after its login, for every family.
 
 use super::mysql;
 use super::protocol_error::ProtocolError;
@@ -10,36 +10,36 @@ pub(crate) enum Conversation {
 }
 
 impl Conversation {
-    /// The text that takes an open transaction back.
+    /// The statement that rolls back an open transaction.
     pub(crate) fn rollback(&self) -> &'static [u8] {
         match self {
             Self::MySql(_) => mysql::Conversation::ROLLBACK,
         }
     }
 
-    /// Appends SQL to be carried out; its reply is that of [`Expect::Query`].
+    /// Appends a query with this SQL; its reply is that of [`Expect::Query`].
     pub(crate) fn write_query(&self, out: &mut Vec<u8>, sql: &[u8]) {
         match self {
             Self::MySql(own) => own.write_query(out, sql),
         }
     }
 
-    /// The same, with SQL that `write` appends.
+    /// Appends a query with the SQL that `write` appends.
     pub(crate) fn write_query_with(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
         match self {
             Self::MySql(own) => own.write_query_with(out, write),
         }
     }
 
-    /// Appends SQL to be prepared; its reply is that of [`Expect::Prepare`].
+    /// Appends a request to prepare this SQL; its reply is that of [`Expect::Prepare`].
     pub(crate) fn write_prepare(&self, out: &mut Vec<u8>, sql: &[u8]) {
         match self {
             Self::MySql(own) => own.write_prepare(out, sql),
         }
     }
 
-    /// Appends an execution; its reply is that of [`Expect::Execute`]. `bind_types`: the parameters' types are
-    /// new to the server.
+    /// Appends the execution of a prepared statement; its reply is that of [`Expect::Execute`]. `bind_types`: the
+    /// server does not know the parameters' types yet.
     pub(crate) fn write_execute<'a>(
         &self,
         out: &mut Vec<u8>,
@@ -52,7 +52,7 @@ impl Conversation {
         }
     }
 
-    /// Appends the end of a prepared statement, which has no reply.
+    /// Appends a request to close a prepared statement, which has no reply.
     pub(crate) fn write_close_statement(&self, out: &mut Vec<u8>, statement_id: u32) {
         match self {
             Self::MySql(own) => own.write_close_statement(out, statement_id),
@@ -73,7 +73,7 @@ impl Conversation {
         }
     }
 
-    /// The server wants a file: its pieces come next.
+    /// Starts the file that the server asked for; its pieces come next.
     pub(crate) fn begin_file(&mut self) {
         match self {
             Self::MySql(own) => own.begin_file(),
@@ -98,7 +98,7 @@ impl Conversation {
         }
     }
 
-    /// A command was sent; its reply comes next.
+    /// Expects the reply of the command that was just sent.
     #[inline]
     pub(crate) fn expect(&mut self, kind: Expect) {
         match self {
@@ -106,7 +106,7 @@ impl Conversation {
         }
     }
 
-    /// Takes what the socket gave. Returns how many bytes were used, and the reply if it is complete.
+    /// Reads bytes from the socket. Returns how many were used, and the reply if it is complete.
     #[inline]
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<(usize, Option<Reply>), ProtocolError> {
         match self {
@@ -121,7 +121,7 @@ impl Conversation {
         }
     }
 
-    /// Keeps the rows of text results that come, until they are taken; more bytes of them are an error.
+    /// Keeps the rows of text results until they are taken; more than `limit_bytes` of them are an error.
     pub(crate) fn keep_rows(&mut self, limit_bytes: usize) {
         match self {
             Self::MySql(own) => own.keep_rows(limit_bytes),
@@ -135,21 +135,21 @@ impl Conversation {
         }
     }
 
-    /// From now on keeps the results of each reply, until the next is expected; typed rows are only counted.
+    /// Keeps the results of each reply from now on, until the next one is expected; typed rows are only counted.
     pub(crate) fn keep_results(&mut self, limit_bytes: usize) {
         match self {
             Self::MySql(own) => own.keep_results(limit_bytes),
         }
     }
 
-    /// The same, and typed rows are kept too.
+    /// Keeps the results of each reply from now on, typed rows included.
     pub(crate) fn keep_values(&mut self, limit_bytes: usize) {
         match self {
             Self::MySql(own) => own.keep_values(limit_bytes),
         }
     }
 
-    /// The results with rows of the reply that came last, where they are kept.
+    /// The results with rows of the last reply, where they are kept.
     #[inline]
     pub(crate) fn results(&self) -> &[ResultSet] {
         match self {

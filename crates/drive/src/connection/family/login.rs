@@ -16,7 +16,7 @@ pub(crate) enum LoginOptions {
 }
 
 impl LoginOptions {
-    /// Those of a plan.
+    /// The login options of a plan's target.
     ///
     /// # Errors
     /// A file that the plan names cannot be read.
@@ -32,7 +32,7 @@ impl LoginOptions {
         }
     }
 
-    /// The server may ask for rows that are loaded, as it asks for a file.
+    /// Allows the server to ask for the rows of a load, as it asks for a file.
     pub(crate) fn allow_file(&mut self) {
         match self {
             Self::MySql(own) => Arc::make_mut(own).local_infile = true,
@@ -49,34 +49,34 @@ pub(crate) enum Login {
 pub(crate) enum LoginProgress {
     /// More bytes from the server.
     NeedBytes,
-    /// Send what was written, carry the TLS handshake out, then call [`Login::tls_established`].
+    /// Send what was written, run the TLS handshake, then call [`Login::tls_established`].
     StartTls,
     /// Nothing: the server takes commands.
     Done(Box<LoggedIn>),
 }
 
-/// What a login leaves behind.
+/// The result of a login.
 pub(crate) struct LoggedIn {
     pub(crate) session: Session,
     pub(crate) conversation: Conversation,
-    /// What all that follows goes through, where both sides agreed on it.
+    /// The compression of all further traffic, where both sides agreed on one.
     pub(crate) compression: Option<CompressionLayer>,
 }
 
 /// What the server said of itself, and what was agreed on.
 pub(crate) struct Session {
-    /// What the server calls itself.
+    /// The server's own version string.
     pub(crate) server_version: String,
     pub(crate) is_mariadb: bool,
     /// The server's number for the connection.
     pub(crate) connection_id: u32,
-    /// The name of how it is compressed, where it is.
+    /// The name of the compression, where there is one.
     pub(crate) compression: Option<&'static str>,
 }
 
 impl Login {
-    /// The socket is connected. Where clients speak first, what they say is appended to `out`; MySQL's wait for
-    /// the server's greeting.
+    /// Starts a login on a connected socket. In protocols where the client speaks first, its first message is
+    /// appended to `out`; MySQL's clients wait for the server's greeting.
     pub(crate) fn begin(options: &LoginOptions, _out: &mut Vec<u8>) -> Result<Self, ProtocolError> {
         match options {
             LoginOptions::MySql(own) => Ok(Self::MySql(mysql::Login::new(own.clone()))),
@@ -146,7 +146,7 @@ mod tests {
         LoginOptions::of_plan(ServerFamily::MySql, &target, &session).expect("options")
     }
 
-    /// What comes of a login to which the server says this; it ends with the last of it.
+    /// The result of a login in which the server sends these messages; the last one must end it.
     fn logged_in(options: &LoginOptions, said: &[&[u8]]) -> Result<Box<LoggedIn>, Failure> {
         let mut out = Vec::new();
         let mut login = Login::begin(options, &mut out).expect("a login");

@@ -1,15 +1,15 @@
 //! The families of servers that this program speaks to.
 //!
-//! What one of them says, and what its codes mean, is its own crate's affair: `loadstone-wire` is that of MySQL
-//! and MariaDB. Each is a variant of the enums in here, so a statement costs no call through a pointer: where
-//! there is one, there is nothing to choose.
+//! Each family's protocol and error codes are in a crate of its own: `loadstone-wire` for MySQL and MariaDB. Each
+//! family is a variant of the enums in this module, so a statement needs no call through a pointer; with a single
+//! family there is not even a branch.
 //!
-//! A connection is opened by a [`Login`]: bytes in, bytes out, until it is done or has failed. What it needs of a
-//! plan are its [`LoginOptions`]. Then comes a [`Conversation`], and below it a [`CompressionLayer`] where both
-//! sides agreed on one.
+//! A [`Login`] opens a connection: bytes in, bytes out, until it is done or has failed. It takes its
+//! [`LoginOptions`] from the plan. A [`Conversation`] follows, above a [`CompressionLayer`] where both sides
+//! agreed on one.
 //!
-//! To add a family: write a folder beside `mysql` that has what that one has, and give each enum in here a
-//! variant for it. Nobody else knows which families there are.
+//! To add a family, write a folder next to `mysql` with the same items, and add a variant to each enum in this
+//! module. No other code names a family.
 
 mod compression;
 mod conversation;

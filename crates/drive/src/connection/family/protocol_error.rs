@@ -1,11 +1,11 @@
-//! What a family's protocol has to say when it cannot go on.
+//! The error of a family's protocol.
 
 use super::mysql;
 use crate::error::Failure;
 use loadstone_protocol::ErrorCode;
 use std::fmt;
 
-/// Bytes that a family's protocol does not allow, a refusal that its client makes, or the server's last word.
+/// Bytes that the protocol does not allow, a refusal by our client, or the server's final error.
 #[derive(Debug)]
 pub(crate) enum ProtocolError {
     MySql(mysql::WireError),
@@ -19,7 +19,7 @@ impl ProtocolError {
         }
     }
 
-    /// Why a login, or a step, comes to nothing.
+    /// The failure to report when this error ends a login or a step.
     pub(crate) fn failure(&self) -> Failure {
         let kind = match self {
             Self::MySql(mysql::WireError::Server(server)) => return Failure::from_server(server),
@@ -28,7 +28,7 @@ impl ProtocolError {
         Failure::new(kind, Some(self.code()), self.to_string())
     }
 
-    /// The server's words alone, or what is wrong.
+    /// The server's message alone, or a description of the error.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::MySql(mysql::WireError::Server(server)) => server.message.clone(),

@@ -1,4 +1,4 @@
-//! The families, and what each says whether or not there is a connection.
+//! The families of servers, and the facts about each that need no connection.
 
 use super::mysql;
 use crate::error::{Failure, FailureKind};
@@ -9,13 +9,13 @@ use loadstone_workload::dialect::Dialect;
 /// A family that this program speaks to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ServerFamily {
-    /// MySQL and MariaDB; also what is taken for granted where no server is named yet.
+    /// MySQL and MariaDB; the default where no server is named yet.
     #[default]
     MySql,
 }
 
 impl ServerFamily {
-    /// The one of this name.
+    /// The family with this name.
     #[must_use]
     pub fn of(family: Family) -> Option<Self> {
         (family == mysql::FAMILY).then_some(Self::MySql)
@@ -36,7 +36,7 @@ impl ServerFamily {
         }
     }
 
-    /// What each connection is told after its login, so that its session is as the plan says.
+    /// The statements to send after each login, so that the session is as the plan says.
     pub(crate) fn session_statements(self, session: &SessionPlan) -> Vec<String> {
         match self {
             Self::MySql => mysql::session_statements(session),
@@ -51,7 +51,7 @@ impl ServerFamily {
         }
     }
 
-    /// What its own clients say of a fault.
+    /// The code that the family's own clients give for a fault.
     #[must_use]
     pub fn code_of(self, fault: Fault) -> ErrorCode {
         match self {
@@ -59,7 +59,7 @@ impl ServerFamily {
         }
     }
 
-    /// A fault that ends an attempt.
+    /// The failure that a fault makes of a connection attempt.
     pub(crate) fn failure(
         self,
         kind: FailureKind,
@@ -70,7 +70,7 @@ impl ServerFamily {
     }
 }
 
-/// What an error means in the family whose it is.
+/// The meaning of an error code in its own family.
 pub(crate) fn verdict(code: ErrorCode) -> Verdict {
     match ServerFamily::of(code.family) {
         Some(ServerFamily::MySql) => mysql::verdict(code.code),

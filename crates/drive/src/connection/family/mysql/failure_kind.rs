@@ -1,4 +1,4 @@
-//! Under which name a connection's end is told that is no error of the server.
+//! The kind of failure reported for a protocol error that did not come from the server.
 
 use crate::error::FailureKind;
 use loadstone_wire::WireError;

@@ -1,4 +1,4 @@
-//! What a login needs of the plan.
+//! The options of a login, taken from the plan.
 
 use super::session::collation;
 use crate::error::{Failure, FailureKind};
@@ -35,8 +35,8 @@ pub(crate) fn login_options(
     })
 }
 
-/// Whoever answers may hand us a key of his own and read the password with it. So the server is
-/// asked for its key only where nobody can stand in between, or where encryption was declined.
+/// An impostor could answer with its own key and read the password with it. So the server is asked for
+/// its key only where nobody can intercept the connection, or where the user declined encryption.
 fn may_ask_for_key(target: &TargetPlan) -> bool {
     target.tls.mode == TlsMode::Disabled || target.server_is_here
 }
@@ -51,7 +51,7 @@ fn tls_wish(mode: TlsMode, unix: bool) -> TlsWish {
     }
 }
 
-/// What stands behind `off` is never reached: every server has that.
+/// Choices after `off` are ignored, since every server supports `off`.
 fn compression_wish(choices: &[CompressionChoice]) -> CompressionWish {
     let kind = |choice: &CompressionChoice| match choice {
         CompressionChoice::Off => None,
@@ -62,7 +62,7 @@ fn compression_wish(choices: &[CompressionChoice]) -> CompressionWish {
     CompressionWish { any_of: choices.iter().map_while(kind).collect(), must }
 }
 
-/// So that a DBA who looks at the server sees who is loading it.
+/// Connection attributes, so that a DBA who looks at the server sees where the load comes from.
 fn attributes() -> Vec<(String, String)> {
     let pair = |name: &str, value: String| (name.to_owned(), value);
     vec![
