@@ -1,6 +1,6 @@
 """Checks the words of what people read against tools/words.txt, with codespell.
 
-    python -m tools.prose [--all]
+    python -m tools.prose
 
 Read are documents, comments, docstrings and sentences in the code; names in the code are not prose.
 """
@@ -12,14 +12,11 @@ import re
 import subprocess
 import sys
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WORDS = ROOT / "tools" / "words.txt"
-
-_NOT_YET = re.compile(r"^(src|tests)/|^crates/drive/src/(connection|plan)/")
-"""Still to be rewritten; what is left of it, `--all` shows."""
 
 _NOT_OURS = re.compile(
     r"^(CHANGELOG\.md|CONTRIBUTING\.md|docs/reference/|tools/words\.txt|crates/[^/]+/corpus)"
@@ -77,12 +74,9 @@ def prose(names: Iterable[str]) -> Iterator[str]:
                 yield f"{name}:{number}: {line}"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print what is to be said in other words; 1 if there is any."""
-    names = files()
-    if "--all" not in arguments:
-        names = [name for name in names if not _NOT_YET.match(name)]
-    text = "\n".join(prose(names))
+def main() -> int:
+    """Print the words that should be others; 1 if there are any."""
+    text = "\n".join(prose(files()))
     said = subprocess.run(
         [Path(sys.executable).with_name("codespell"), "--dictionary", WORDS, "-"],
         input=text, capture_output=True, text=True, check=False,
@@ -93,4 +87,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -179,7 +179,9 @@ def test_units_that_were_all_disturbed_give_a_ratio_that_is_called_weak() -> Non
     )
 
 
-NOISE = r"cannot be told on this machine in reasonable time: its noise is ± [\d.]+ % from repeat "
+NOISE = (
+    r"cannot be decided on this machine in reasonable time: its noise is ± [\d.]+ % from repeat "
+)
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ def test_noise_is_not_enough_evidence_and_more_repeats_are_asked_for(
     by_server(script, lambda port, step, second: 1000 + (400 * step) % 700)
     assert carried_out() == 0
     out = capsys.readouterr().out
-    assert "cannot be told on this machine in reasonable time: its noise is ± " in out
+    assert "cannot be decided on this machine in reasonable time: its noise is ± " in out
     assert "faster" not in out
 
 

@@ -137,7 +137,7 @@ class Verdict:
             )
         if self.more_s > A_NIGHT_S or self.more > FAR_BEYOND * self.effect.units:
             return say(
-                "cannot be told on this machine in reasonable time: its noise is ± {noise} from "
+                "cannot be decided on this machine in reasonable time: its noise is ± {noise} from "
                 "repeat to repeat",
                 noise=Percent(math.expm1(self.effect.spread)),
             )

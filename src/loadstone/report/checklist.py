@@ -151,10 +151,10 @@ def _apart(known: _Known) -> _Judged:
 
 
 def _warm(known: _Known) -> _Judged:
-    told = [step.steady for step in known.steps]
-    if any(one is False for one in told):
-        return False, f"{sum(one is False for one in told)} / {len(told)}"
-    if all(one for one in told):
+    steady = [step.steady for step in known.steps]
+    if any(one is False for one in steady):
+        return False, f"{sum(one is False for one in steady)} / {len(steady)}"
+    if all(one for one in steady):
         return True, ""
     methods = {step.window.method for step in known.steps if step.window}
     return None, Joined(sorted(methods))
