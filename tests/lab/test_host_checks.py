@@ -87,11 +87,11 @@ def test_a_governor_that_follows_the_load_is_named(sys: Path, proc: Path) -> Non
 @pytest.mark.parametrize(
     ("files", "found"),
     [
-        ({"cpu.max": "50000 100000"}, "0.5 cores a period of 100 ms"),
+        ({"cpu.max": "50000 100000"}, "0.5 cores per period of 100 ms"),
         ({"cpu.max": "max 100000"}, "none"),
         (
             {"cpu/cpu.cfs_quota_us": "150000", "cpu/cpu.cfs_period_us": "100000"},
-            "1.5 cores a period of 100 ms",
+            "1.5 cores per period of 100 ms",
         ),
         ({"cpu/cpu.cfs_quota_us": "-1"}, "none"),
     ],

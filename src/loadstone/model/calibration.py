@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import PositiveFloat
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message
+from loadstone.model.with_messages import WithMessages
 
 Protocol = Literal["prepared", "text"]
 Transport = Literal["tcp", "tls", "socket"]
@@ -41,13 +43,13 @@ class Ceilings(Frozen):
         return self.by_transport.get("tls" if encrypted else self.unencrypted)
 
 
-class HostCheck(Frozen):
+class HostCheck(WithMessages):
     """A property of the generator's host that may limit or disturb it."""
 
-    name: str
+    name: Message
     state: Literal["good", "change", "not evaluated"]
-    found: str
-    advice: str | None = None
+    found: Message
+    advice: Message | None = None
 
 
 class Calibration(Frozen):

@@ -55,11 +55,11 @@ def _checks(checks: tuple[HostCheck, ...], words: Language) -> Grid:
     table = Grid.grid(padding=(0, 2, 0, 0))
     for check in checks:
         state = Text(words(_STATES[check.state]), _STYLES[check.state])
-        table.add_row(words.lookup(check.name), state, Text(words.lookup(check.found)))
+        table.add_row(words(check.name), state, Text(words(check.found)))
     return table
 
 
 def _advice(checks: tuple[HostCheck, ...], words: Language) -> list[Text]:
     head = words(say("change"))
-    lines = [Text(f"{head}  {words.lookup(check.advice)}") for check in checks if check.advice]
+    lines = [Text(f"{head}  {words(check.advice)}") for check in checks if check.advice]
     return [Text(), *lines] if lines else []

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from loadstone.model.calibration import HostCheck
+from loadstone.model.figure import Count, General, Percent
+from loadstone.model.message import Joined, Message, listed, plain, say
 
 _SYS = Path("/sys")
 _PROC = Path("/proc")
@@ -38,59 +40,70 @@ def host_checks(sys: Path = _SYS, proc: Path = _PROC) -> tuple[HostCheck, ...]:
 
 
 def _descriptors(proc: Path) -> HostCheck:
-    name = "file descriptors"
+    name = say("file descriptors")
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     whole = _number(proc / "sys/fs/file-max")
     # getrlimit(2) returns -1 for no limit.
     limits = [limit for limit in (hard, whole) if limit is not None and limit >= 0]
     most = min(limits, default=None)
     if most is None or most >= _WANTED_DESCRIPTORS:
-        said = "no limit" if most is None else f"up to {most:,}"
+        said = say("no limit") if most is None else say("up to {number}", number=Count(most))
         return HostCheck(name=name, state="good", found=said)
     return HostCheck(
         name=name,
         state="change",
-        found=f"at most {most:,} connections from this process",
-        advice=f"ulimit -n {_WANTED_DESCRIPTORS} (root may), or LimitNOFILE= of the service",
+        found=say("at most {number} connections from this process", number=Count(most)),
+        advice=say(
+            "ulimit -n {number} (root may), or LimitNOFILE= of the service",
+            number=_WANTED_DESCRIPTORS,
+        ),
     )
 
 
 def _ephemeral_ports(proc: Path) -> HostCheck:
-    name = "ephemeral ports"
+    name = say("ephemeral ports")
     words = _words(proc / "sys/net/ipv4/ip_local_port_range")
     if len(words) != 2:
-        return _not_evaluated(name, "ip_local_port_range cannot be read")
+        return _not_evaluated(name, say("ip_local_port_range cannot be read"))
     ports = int(words[1]) - int(words[0]) + 1
-    found = f"{ports:,} TCP connections to one address and port"
+    found = say("{number} TCP connections to one address and port", number=Count(ports))
     if ports >= _WANTED_PORTS:
         return HostCheck(name=name, state="good", found=found)
     return HostCheck(
         name=name,
         state="change",
         found=found,
-        advice="sysctl net.ipv4.ip_local_port_range='1024 65000'",
+        advice=plain("sysctl net.ipv4.ip_local_port_range='1024 65000'"),
     )
 
 
 def _packet_steering(sys: Path) -> HostCheck:
     """Check that cards with one queue are steered: else one core carries all their interrupts."""
-    name = "receive packet steering"
+    name = say("receive packet steering")
     # Only cards with a device behind them: loopback, bridges and the like have no interrupts.
     cards = [card for card in sorted((sys / "class/net").glob("*")) if (card / "device").exists()]
     if not cards:
-        return _not_evaluated(name, "no network card")
+        return _not_evaluated(name, say("no network card"))
     cores = os.cpu_count() or 1
     alone = [card.name for card in cards if _is_steered_to_one(card, cores)]
     if not alone:
-        said = ", ".join(f"{card.name}: {_queues(card)} queues" for card in cards)
-        return HostCheck(name=name, state="good", found=said)
+        queues = (
+            say("{card}: {number} queues", card=card.name, number=_queues(card)) for card in cards
+        )
+        return HostCheck(name=name, state="good", found=listed(*queues))
     mask = f"{(1 << cores) - 1:x}"
     return HostCheck(
         name=name,
         state="change",
-        found=f"{', '.join(alone)}: one receive queue, and no steering to the other cores",
-        advice=f"echo {mask} > /sys/class/net/{alone[0]}/queues/rx-0/rps_cpus (matters for remote "
-        "servers only)",
+        found=say(
+            "{cards}: one receive queue, and no steering to the other cores", cards=Joined(alone)
+        ),
+        advice=say(
+            "echo {mask} > /sys/class/net/{card}/queues/rx-0/rps_cpus (matters for remote servers "
+            "only)",
+            mask=mask,
+            card=alone[0],
+        ),
     )
 
 
@@ -106,24 +119,26 @@ def _queues(card: Path) -> int:
 
 
 def _governor(sys: Path) -> HostCheck:
-    name = "frequency governor"
+    name = say("frequency governor")
     files = sorted((sys / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
     governors = {text for file in files if (text := _text(file))}
     if not governors:
-        return _not_evaluated(name, "the kernel shows none, as in most virtual machines")
+        return _not_evaluated(name, say("the kernel shows none, as in most virtual machines"))
     if governors == {"performance"}:
-        return HostCheck(name=name, state="good", found="performance")
+        return HostCheck(name=name, state="good", found=plain("performance"))
     return HostCheck(
         name=name,
         state="change",
-        found=", ".join(sorted(governors)),
-        advice="cpupower frequency-set -g performance: clocks that follow the load blur it",
+        found=plain(", ".join(sorted(governors))),
+        advice=say(
+            "cpupower frequency-set -g performance: clocks that follow the load blur the figures"
+        ),
     )
 
 
 def _quota(sys: Path) -> HostCheck:
     """Check for a CPU quota: a throttled process stands still for whole periods of 100 ms."""
-    name = "CPU quota"
+    name = say("CPU quota")
     root = sys / "fs/cgroup"
     two, one = _words(root / "cpu.max"), _number(root / "cpu/cpu.cfs_quota_us")
     if two and two[0] != "max":
@@ -131,21 +146,25 @@ def _quota(sys: Path) -> HostCheck:
     elif one is not None and one > 0:
         quota, period = one, _number(root / "cpu/cpu.cfs_period_us") or 100_000
     else:
-        return HostCheck(name=name, state="good", found="none")
+        return HostCheck(name=name, state="good", found=say("none"))
     return HostCheck(
         name=name,
         state="change",
-        found=f"{quota / period:g} cores a period of {period / 1000:g} ms",
-        advice="lift it for the generator: while it is throttled, all its latencies stand still",
+        found=say(
+            "{cores} cores per period of {period} ms",
+            cores=General(quota / period),
+            period=General(period / 1000),
+        ),
+        advice=say("lift it for the generator: while it is throttled, no answer is read"),
     )
 
 
 def _sharing(proc: Path) -> HostCheck:
     """Check what else uses the cores while we do nothing."""
-    name = "others on its cores"
+    name = say("others on its cores")
     before = _jiffies(proc)
     if before is None:
-        return _not_evaluated(name, "/proc/stat cannot be read")
+        return _not_evaluated(name, say("/proc/stat cannot be read"))
     programs = dict(_programs(proc))
     time.sleep(_LOOK_S)
     after = _jiffies(proc)
@@ -158,27 +177,40 @@ def _sharing(proc: Path) -> HostCheck:
         return HostCheck(
             name=name,
             state="change",
-            found=f"the hypervisor gave {100 * steal:.0f} % of the time to others (steal)",
-            advice="take an instance with cores of its own; medians of interleaved runs at least",
+            found=say(
+                "the hypervisor gave {share} of the time to others (steal)", share=Percent(steal)
+            ),
+            advice=say(
+                "take an instance with cores of its own, or at least compare medians of "
+                "interleaved runs"
+            ),
         )
     if busy <= _BUSY_SHARE:
-        return HostCheck(name=name, state="good", found=f"{100 * busy:.0f} % busy before the load")
+        return HostCheck(
+            name=name, state="good", found=say("{share} busy before the load", share=Percent(busy))
+        )
     return HostCheck(
         name=name,
         state="change",
-        found=f"{100 * busy:.0f} % busy before any load: {_busiest(proc, programs)}",
-        advice="stop it, or measure from another machine",
+        found=say(
+            "{share} busy before any load: {programs}",
+            share=Percent(busy),
+            programs=_busiest(proc, programs),
+        ),
+        advice=say("stop it, or measure from another machine"),
     )
 
 
-def _busiest(proc: Path, before: dict[int, tuple[str, int]]) -> str:
+def _busiest(proc: Path, before: dict[int, tuple[str, int]]) -> Message | Joined:
     spent = [
         (ticks - before[pid][1], program)
         for pid, (program, ticks) in _programs(proc)
         if pid in before and pid != os.getpid()
     ]
     spent = sorted((one for one in spent if one[0] > 0), reverse=True)
-    return ", ".join(program for _, program in spent[:3]) or "many short-lived programs"
+    if not spent:
+        return say("many short-lived programs")
+    return Joined(program for _, program in spent[:3])
 
 
 def _programs(proc: Path) -> Iterator[tuple[int, tuple[str, int]]]:
@@ -195,7 +227,7 @@ def _jiffies(proc: Path) -> list[int] | None:
     return [int(word) for word in words[1:9]] if words[:1] == ["cpu"] else None
 
 
-def _not_evaluated(name: str, why: str) -> HostCheck:
+def _not_evaluated(name: Message, why: Message) -> HostCheck:
     return HostCheck(name=name, state="not evaluated", found=why)
 
 

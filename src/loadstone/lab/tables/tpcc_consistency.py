@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from loadstone.families import connect, family_of
 from loadstone.lab.tables.discover import Wanted, refuse_unfinished
-from loadstone.model.frozen import Frozen
-from loadstone.model.message import say
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target
+from loadstone.model.with_messages import WithMessages
 from loadstone.servers import tpcc_tables
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
@@ -24,19 +24,19 @@ _SHOWN = 3
 """How many places are shown where a condition does not hold."""
 
 
-class Condition(Frozen):
+class Condition(WithMessages):
     """One of the twelve conditions."""
 
     number: int
-    says: str
+    says: Message
     """The condition in the specification's names."""
 
 
-class Verdict(Frozen):
+class Verdict(WithMessages):
     """The result of one condition."""
 
     condition: int
-    says: str
+    says: Message
     holds: bool
     examples: tuple[dict[str, str | None], ...] = ()
     """Columns and values of the first places that violate it."""
@@ -49,20 +49,24 @@ CONDITIONS = tuple(
     Condition(number=number, says=says)
     for number, says in enumerate(
         (
-            "W_YTD = sum(D_YTD) of each warehouse",
-            "D_NEXT_O_ID - 1 = max(O_ID) = max(NO_O_ID) of each district",
-            "max(NO_O_ID) - min(NO_O_ID) + 1 = rows of NEW-ORDER of each district",
-            "sum(O_OL_CNT) = rows of ORDER-LINE of each district",
-            "O_CARRIER_ID is null where the order has a row in NEW-ORDER, and only there",
-            "O_OL_CNT = rows of ORDER-LINE of each order",
-            "OL_DELIVERY_D is null where O_CARRIER_ID of the order is, and only there",
-            "W_YTD = sum(H_AMOUNT) of each warehouse",
-            "D_YTD = sum(H_AMOUNT) of each district",
-            "C_BALANCE = sum(OL_AMOUNT) of what was delivered - sum(H_AMOUNT) of each customer",
+            say("W_YTD = sum(D_YTD) of each warehouse"),
+            say("D_NEXT_O_ID - 1 = max(O_ID) = max(NO_O_ID) of each district"),
+            say("max(NO_O_ID) - min(NO_O_ID) + 1 = rows of NEW-ORDER of each district"),
+            say("sum(O_OL_CNT) = rows of ORDER-LINE of each district"),
+            say("O_CARRIER_ID is null where the order has a row in NEW-ORDER, and only there"),
+            say("O_OL_CNT = rows of ORDER-LINE of each order"),
+            say("OL_DELIVERY_D is null where O_CARRIER_ID of the order is, and only there"),
+            say("W_YTD = sum(H_AMOUNT) of each warehouse"),
+            say("D_YTD = sum(H_AMOUNT) of each district"),
+            say(
+                "C_BALANCE = sum(OL_AMOUNT) of what was delivered - sum(H_AMOUNT) of each customer"
+            ),
             # The specification's form applies to freshly loaded tables; orders that have been
             # delivered since are no longer in NEW-ORDER.
-            "rows of ORDER - rows of NEW-ORDER - sum(C_DELIVERY_CNT) = 2100 of each district",
-            "C_BALANCE + C_YTD_PAYMENT = sum(OL_AMOUNT) of what was delivered, of each customer",
+            say("rows of ORDER - rows of NEW-ORDER - sum(C_DELIVERY_CNT) = 2100 of each district"),
+            say(
+                "C_BALANCE + C_YTD_PAYMENT = sum(OL_AMOUNT) of what was delivered, of each customer"
+            ),
         ),
         1,
     )
