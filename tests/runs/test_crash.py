@@ -77,7 +77,7 @@ def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path: Path, script: 
     lines = (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
     lines[3] = b'{"kind": "nonsense"}\n'
     (run / "journal.jsonl").write_bytes(b"".join(lines))
-    with pytest.raises(StoreError, match="line 4 is not an entry of a journal"):
+    with pytest.raises(StoreError, match=r"journal\.jsonl:4 is not an entry of a journal"):
         run_folder.load(run)
 
 

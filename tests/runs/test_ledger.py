@@ -69,5 +69,5 @@ def test_a_damaged_line_is_named_and_a_run_without_entries_says_how_to_write_som
     written(tmp_path)
     path = tmp_path / LEDGER
     path.write_bytes(path.read_bytes() + b'{"kind":"told","step":1,"entries":[[0,"x",[]]]}\n')
-    with pytest.raises(StoreError, match=r"ledger\.jsonl: line 4 is not a line of a ledger"):
+    with pytest.raises(StoreError, match=r"ledger\.jsonl:4 is not a line of a ledger"):
         read_books(tmp_path)

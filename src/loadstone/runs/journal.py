@@ -406,12 +406,12 @@ def _parse(path: Path, file: BinaryIO, skip: bytes) -> Iterator[Entry]:
     at_byte, number, held = file.tell(), 1, Held(path)
     while (line := file.readline(safe_open.LONGEST_LINE)).endswith(b"\n"):
         if not line.startswith(skip):
-            entry = parse(line, f"{path}: line {number}", at_byte)
+            entry = parse(line, f"{path}:{number}", at_byte)
             held.add(entry, len(line))
             yield entry
         at_byte += len(line)
         number += 1
-    check_rest(line, f"{path}: line {number}")
+    check_rest(line, f"{path}:{number}")
 
 
 @dataclass

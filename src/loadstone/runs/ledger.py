@@ -158,7 +158,7 @@ def read_books(folder: Path) -> dict[int, Book]:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.endswith(b"\n"):  # only the last line can be cut short by a crash
-                    _add(books, _parsed(line, f"{path}: line {number}"))
+                    _add(books, _parsed(line, f"{path}:{number}"))
     except FileNotFoundError:
         raise StoreError(
             say("{folder} has no {file}: its load wrote no entries", folder=folder, file=LEDGER),

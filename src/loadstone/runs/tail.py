@@ -57,7 +57,7 @@ class Tail:
     def _parsed(self, lines: bytes) -> list[Written]:
         found = []
         for line in BytesIO(lines):
-            place = f"{self._journal}: the line at byte {self.at_byte:,}"
+            place = f"{self._journal}:+{self.at_byte}"
             if not line.endswith(b"\n"):
                 check_rest(line, place)
                 break
