@@ -15,7 +15,7 @@ import click
 from loadstone.cli.app import COMMANDS, app
 from loadstone.cli.help.command import Option
 from loadstone.cli.help.sections import Section
-from loadstone.diagnosis.rules import RULES_OF
+from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.model.result import Result
 from loadstone.observe.mysql.counters import COUNTERS, GAUGES, Entry
 

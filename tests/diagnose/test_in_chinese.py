@@ -11,9 +11,9 @@ import pytest
 from diagnose.examples import EXAMPLES, Example
 from diagnose.healthy import Made, a_case
 from diagnose.test_proving import LOG, faster_by, one, tried
+from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.diagnosis.context import Missing
 from loadstone.diagnosis.no_trial import NOTHING_TO_CHANGE, WHY, with_reason
-from loadstone.diagnosis.rules import RULES_OF
 from loadstone.diagnosis.titles import TITLES
 from loadstone.diagnosis.trials import RELAXED, at_start, more_users, pool_plugin, warm
 from loadstone.diagnosis.unexplained import NOT_OBSERVED, unexplained

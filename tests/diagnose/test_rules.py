@@ -6,8 +6,8 @@ import pytest
 
 from diagnose.examples import EXAMPLES, Example
 from diagnose.healthy import a_case
+from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.diagnosis.context import Missing
-from loadstone.diagnosis.rules import RULES_OF
 
 _IDS = [example.cause for example in EXAMPLES]
 

@@ -15,7 +15,7 @@ OWN = ("mysql/", "analyse/mysql/", "diagnosis/rules/mysql/", "observe/mysql/", "
 
 MAY_KNOW_MYSQL = {
     "analyse/known_settings.py": "enters what is known of its settings",
-    "diagnosis/rules/__init__.py": "enters the rules about it",
+    "diagnosis/all_rules.py": "enters the rules about it",
     "families.py": "enters the family",
     "observe/samplers.py": "enters what is observed of it",
     "sandbox/programs.py": "enters its throwaway servers",

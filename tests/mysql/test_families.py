@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.analyse.known_settings import KNOWN
-from loadstone.diagnosis.rules import RULES_OF
+from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.families import FAMILIES, family_meant, family_of
 from loadstone.model.error_codes import RESTART_ON
 from loadstone.model.plan import Drive

@@ -9,11 +9,11 @@ from typing import Any
 
 from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.ladder import KNEE_SHARE, SAME_SHARE, Level, levels
+from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.diagnosis.context import Absent, Case, Missing, Seconds
 from loadstone.diagnosis.no_trial import with_reason
 from loadstone.diagnosis.order import causes_first
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules import RULES_OF
 from loadstone.diagnosis.trial_verdict import with_proofs
 from loadstone.diagnosis.unexplained import NOT_OBSERVED, unexplained
 from loadstone.model.ceilings import Limits, Resource

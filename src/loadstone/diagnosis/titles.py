@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadstone.diagnosis import unexplained
-from loadstone.diagnosis.rules import RULES_OF
+from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.model.message import Message
 
 TITLES: Mapping[str, Message] = {
