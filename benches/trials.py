@@ -236,7 +236,7 @@ def _carried_out(
 
 def _go_on(experiment: Experiment, stepping: Stepping, done: list[StepResult]) -> None:
     """Run all missing steps, and those that noise makes necessary."""
-    for planned in order(experiment, done, more_wanted(experiment), lambda note: None):
+    for planned in order(experiment, done, more_wanted(experiment), lambda number, why: None):
         done.append(stepping.drive(planned.step))
 
 

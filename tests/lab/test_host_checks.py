@@ -35,7 +35,7 @@ def check(name: str, sys: Path, proc: Path) -> HostCheck:
 
 
 def test_what_cannot_be_read_is_not_evaluated_and_not_fine(sys: Path, tmp_path: Path) -> None:
-    found = {one.name: one.state for one in host_checks(sys, tmp_path / "nothing")}
+    found = {str(one.name): one.state for one in host_checks(sys, tmp_path / "nothing")}
     assert found["ephemeral ports"] == "not evaluated"
     assert found["frequency governor"] == "not evaluated"
     assert found["receive packet steering"] == "not evaluated"
