@@ -316,7 +316,7 @@ def test_what_is_always_spoiled_is_measured_again_only_so_often(
     assert carried_out() == 0
     assert variants_of(result()) == ABBA * 3
     out = capsys.readouterr().out
-    assert "not enough evidence: every unit was disturbed; provisionally +0.00 %, weak" in out
+    assert "not enough evidence: every unit was disturbed; provisionally +0.00 %" in out
     assert "3 of 3 units left out: client-bound 3" in out
     assert carried_out(FILE, "--strict", "--out", "strict") == 5
 
