@@ -244,5 +244,5 @@ def test_a_folder_of_a_later_version_is_refused_in_a_line(
     begin = json.loads(first) | {"of_a_later_version": 1}
     journal.write_bytes(json.dumps(begin).encode() + b"\n" + rest)
     said = loadstone_says(tmp_path, "runs", "show", "killed", code=ExitCode.STORE).stderr
-    assert "line 1 is not an entry of a journal" in said
+    assert "journal.jsonl:1 is not an entry of a journal" in said
     assert "is from a newer Loadstone" in said

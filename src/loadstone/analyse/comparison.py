@@ -15,7 +15,7 @@ from statistics import fmean, median_low
 from loadstone.analyse.effects import Effect, Pair, Variation, variation
 from loadstone.analyse.experimental_units import Cell, Contrast, Observed, contrasts, sides
 from loadstone.analyse.intervals import Estimate, t_mean
-from loadstone.analyse.ladder import quotable
+from loadstone.analyse.ladder import quotable, steal
 from loadstone.analyse.search import holds
 from loadstone.analyse.searches import Searched, searched
 from loadstone.analyse.sequential import METHOD, look
@@ -152,7 +152,7 @@ def observed(experiment: Experiment, steps: Sequence[StepResult]) -> list[Observ
             forward=parts[step.step].forward,
             rate=step.tps if step.state == "finished" else None,
             spoiled=spoiled(step, variants[step.variant]),
-            steal=_steal(step),
+            steal=steal(step),
         )
         for step in steps
     ]
@@ -182,7 +182,7 @@ def _of_search(experiment: Experiment, search: Searched) -> Observed:
         forward=part.forward,
         rate=found.value if found.complete else None,
         spoiled=reasons,
-        steal=fmean(_steal(step) for step in rests_on) if rests_on else 0.0,
+        steal=fmean(steal(step) for step in rests_on) if rests_on else 0.0,
     )
 
 
@@ -206,7 +206,7 @@ def spoiled(step: StepResult, variant: Variant) -> frozenset[Spoiled]:
     hosts = _hosts(step)
     if step.generator.client_bound:
         found.add("client-bound")
-    if _steal(step) > MOST_STEAL:
+    if steal(step) > MOST_STEAL:
         found.add("steal")
     # An instance of two cores is held back on purpose.
     limited = any(level.cgroup for _, level in variant.levels)
@@ -221,11 +221,6 @@ def spoiled(step: StepResult, variant: Variant) -> frozenset[Spoiled]:
 
 def _hosts(step: StepResult) -> list[HostFigures]:
     return [host for host in (step.host, step.generator_host) if host]
-
-
-def _steal(step: StepResult) -> float:
-    """Stolen share of all cores, of the host with the most; zero where nothing was observed."""
-    return max((host.cpu_steal or 0.0 for host in _hosts(step)), default=0.0)
 
 
 def _throttled(host: HostFigures) -> float:

@@ -24,6 +24,21 @@ Beyond = Literal["untried", "level", "falls", "unknown"]
 """Above the peak, nothing was tried, the rate stays, it falls, or no rate there is quotable."""
 
 
+def steal(step: StepResult) -> float:
+    """The share of the cores that the hypervisor gave to others, on the host that lost most."""
+    hosts = (step.host, step.generator_host)
+    return max((host.cpu_steal or 0.0 for host in hosts if host), default=0.0)
+
+
+def has_steal(step: StepResult) -> bool:
+    """Whether steal may have changed the rate by more than the noise that is allowed for.
+
+    A server that is busy on all cores loses its share s of them, and would do s / (1 - s) more.
+    """
+    share = steal(step)
+    return share >= 1 or share / (1 - share) > SAME_SHARE
+
+
 @dataclass(frozen=True)
 class Level:
     """All repeats of one variant and workload at one concurrency and rate."""
@@ -35,7 +50,13 @@ class Level:
     """The rate asked for, in an open loop."""
     steps: tuple[StepResult, ...]
     tps: Mean | None
-    """`None` if no repeat has a quotable rate."""
+    """`None` if no repeat has a quotable rate; repeats with steal count only if all have it."""
+
+    @property
+    def has_steal(self) -> bool:
+        """Whether the rate rests on steps that lost cores to the hypervisor."""
+        quoted = [step for step in self.steps if quotable(step)]
+        return bool(quoted) and all(map(has_steal, quoted))
 
 
 @dataclass(frozen=True)
@@ -52,6 +73,8 @@ class Shape:
     """The highest concurrency that was tried."""
     beyond: Beyond
     """What the rate does above the peak."""
+    left_out: int = 0
+    """Levels with steal that were left out."""
 
 
 def levels(steps: Iterable[StepResult]) -> list[Level]:
@@ -86,15 +109,19 @@ def shape(ladder: Sequence[Level]) -> Shape | None:
     """
     if any(level.rate for level in ladder):
         return None
-    rated = [(level, level.tps.mean) for level in ladder if level.tps and level.tps.mean > 0]
-    if len(rated) < 2:
+    known = [(level, level.tps.mean) for level in ladder if level.tps and level.tps.mean > 0]
+    if len(known) < 2:
         return None
-    peak, highest = max(rated, key=lambda pair: pair[1])
+    peak, highest = max(known, key=lambda pair: pair[1])
+    # Steal only ever lowers a rate: a peak in spite of it stands, and a lower rate says nothing.
+    rated = [pair for pair in known if pair[0] is peak or not pair[0].has_steal]
+    rated = rated if len(rated) > 1 else known
     knee = min(
         (level for level, tps in rated if tps >= KNEE_SHARE * highest),
         key=lambda level: level.concurrency,
     )
-    return Shape(peak, knee, ladder[-1], _beyond(ladder, [level for level, _ in rated], peak))
+    beyond = _beyond(ladder, [level for level, _ in rated], peak)
+    return Shape(peak, knee, ladder[-1], beyond, len(known) - len(rated))
 
 
 def _beyond(ladder: Sequence[Level], rated: Sequence[Level], peak: Level) -> Beyond:
@@ -112,16 +139,28 @@ def is_below(level: Level, peak: Level) -> bool:
     if level.tps is None or peak.tps is None:
         return False
     spread = sum(tps.half_width or 0.0 for tps in (level.tps, peak.tps))
-    if level.tps.half_width is None or peak.tps.half_width is None:
+    if min(level.tps.repeats, peak.tps.repeats) < 2:
         spread = max(spread, SAME_SHARE * peak.tps.mean)
     return peak.tps.mean - level.tps.mean > spread
 
 
 def _level(steps: tuple[StepResult, ...]) -> Level:
     first = steps[0]
-    rates = [step.tps for step in steps if step.tps is not None and quotable(step)]
-    mean = mean_of(rates) if rates else None
-    return Level(first.variant, first.workload, first.concurrency, first.rate, steps, mean)
+    quoted = [step for step in steps if step.tps is not None and quotable(step)]
+    counted = [step for step in quoted if not has_steal(step)] or quoted
+    return Level(
+        first.variant, first.workload, first.concurrency, first.rate, steps, _mean(counted)
+    )
+
+
+def _mean(steps: Sequence[StepResult]) -> Mean | None:
+    """The interval is that of the repeats; of a single step, that of its own seconds."""
+    rates = [step.tps for step in steps if step.tps is not None]
+    if not rates:
+        return None
+    if len(rates) == 1:
+        return Mean(rates[0], steps[0].tps_half_width, 1)
+    return mean_of(rates)
 
 
 def quotable(step: StepResult) -> bool:

@@ -14,6 +14,8 @@ class Mean:
 
     mean: float
     half_width: float | None
+    """From the repeats; of a single one from its own seconds, which is narrower as it does not
+    know how repeats differ. `None`: too little was seen."""
     repeats: int
 
     @property

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loadstone.analyse.intervals import CONFIDENCE, Interval, student_factor
-from loadstone.analyse.ladder import Level, quotable
+from loadstone.analyse.ladder import Level, has_steal, quotable
 from loadstone.model.figure import Count, Percent
 from loadstone.model.message import Message, counted, say, user_count
 
@@ -79,6 +79,10 @@ class Usl:
     peak: Peak | None
     no_peak: Message | None
     """Why the curve has no peak within the ladder."""
+    steal_left_out: int = 0
+    """Steps that lost cores to the hypervisor and were left out of the fit."""
+    steal_within: int = 0
+    """Such steps in the fit, as too few others are there."""
 
     def rate(self, users: float) -> float:
         """The rate of the curve at that many users, in events a second."""
@@ -123,15 +127,23 @@ def of_ladder(ladder: Sequence[Level], confidence: float = CONFIDENCE) -> Usl | 
     """Fit the law to the levels of one variant and workload, from the steps with quotable rates."""
     if any(level.rate for level in ladder):
         return Refused(say("an open loop: its rates were set, not found"))
-    return fit(
-        (
-            (level.concurrency, step.tps)
-            for level in ladder
-            for step in level.steps
-            if step.tps is not None and quotable(step)
-        ),
-        confidence,
-    )
+    rated = [
+        (level.concurrency, step.tps, has_steal(step))
+        for level in ladder
+        for step in level.steps
+        if step.tps is not None and quotable(step)
+    ]
+    clean = [(users, tps) for users, tps, stolen in rated if not stolen]
+    if len({users for users, _ in clean}) >= FEWEST_LEVELS:
+        return _with_steal(fit(clean, confidence), left_out=len(rated) - len(clean))
+    everything = [(users, tps) for users, tps, _ in rated]
+    return _with_steal(fit(everything, confidence), rests_on=len(rated) - len(clean))
+
+
+def _with_steal(found: Usl | Refused, left_out: int = 0, rests_on: int = 0) -> Usl | Refused:
+    if isinstance(found, Refused):
+        return found
+    return replace(found, steal_left_out=left_out, steal_within=rests_on)
 
 
 @dataclass(frozen=True)

@@ -392,6 +392,10 @@ class StepResult(WithMessages):
     failed: int = _said("events that were given up after an error")
     restarts: int = _said("restarts of events after a deadlock, lock wait timeout or changed row")
     tps: float | None = Field(ge=0, description="events a second")
+    tps_half_width: float | None = _may(
+        "half the width of the 95 % interval of tps, from the window's own seconds and their "
+        "dependence on each other; null: too few seconds"
+    )
     qps: float | None = Field(ge=0, description="statements a second")
     reads: int = _said("statements answered with a result set")
     writes: int = _said("statements answered with affected rows")

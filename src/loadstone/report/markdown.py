@@ -14,6 +14,7 @@ from loadstone.model.message import say
 from loadstone.model.numbers import NOTHING, count, digits, rate, signed
 from loadstone.report.experiment import cell_name
 from loadstone.report.findings import proof_text
+from loadstone.report.marks import marked_level, marks
 from loadstone.report.names import NOT_FINISHED, VERDICT_WORDS
 from loadstone.report.opened import Run
 from loadstone.report.sentences import answer
@@ -76,6 +77,9 @@ def _ladder(
     )
     yield from table_of(heads, map(_row, ladder), text=0).markdown()
     yield ""
+    for line in marks([middle_step(level.steps) for level in ladder]):
+        yield markdown_text(words(line))
+        yield ""
     for finding in found.findings[:_FINDINGS] if found else ():
         sure = say("{confidence} sure", confidence=Percent(finding.confidence))
         head = words(say("{name} ({facts})", name=f"**{finding.cause}**", facts=sure))
@@ -93,7 +97,7 @@ def _row(level: Level) -> list[str]:
     response = step.latency.response
     return [
         count(level.concurrency),
-        rate(tps.mean) if tps else f"{rate(step.tps)}*",
+        rate(tps.mean if tps else step.tps) + marked_level(level),
         NOTHING if half is None else digits(half),
         rate(step.qps),
         rate(response.p95),

@@ -8,6 +8,7 @@ from loadstone.model.figure import Count, Percent, Rate
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, say, user_count
 from loadstone.model.numbers import asked, count, duration, pct
+from loadstone.model.observed import SHARED_HOST
 from loadstone.model.result import CLIENT_BOUND_SHARE, StepResult
 from loadstone.report.names import ERROR_MEANINGS, core_count, event_count
 
@@ -15,6 +16,7 @@ _LATE_SHARE = 0.001
 _HELD_SHARE = 0.1
 WAITING_SHARE = 0.01
 _DELAYED_SHARE = 0.1
+_NAMED_SHARE = 0.01
 
 
 def notes_of(steps: Iterable[StepResult], words: Language = ENGLISH) -> Iterator[str]:
@@ -31,14 +33,46 @@ def of_the_cores(steps: Iterable[StepResult], words: Language = ENGLISH) -> Iter
     delays = [(step.generator.run_delay_share or 0.0, step) for step in steps]
     worst, step = max(delays, key=lambda pair: pair[0], default=(0.0, None))
     if step and worst > _DELAYED_SHARE:
+        waited = {"share": Percent(worst), "step": _name(step, words)}
+        programs = Joined(_on_its_cores(step))
+        if not programs.parts:
+            yield words(
+                say(
+                    "the generator waited for a core for up to {share} of the time ({step}): that "
+                    "is part of the latencies",
+                    **waited,
+                )
+            )
+            return
         yield words(
             say(
-                "other programs used the generator's cores for up to {share} of the time "
-                "({step}): that is part of the latencies",
-                share=Percent(worst),
-                step=_name(step, words),
+                "the generator waited for a core for up to {share} of the time ({step}): that is "
+                "part of the latencies; its host's cores went to: {programs}",
+                **waited,
+                programs=programs,
             )
         )
+
+
+def _on_its_cores(step: StepResult) -> Iterator[Message]:
+    """Who used the cores of the generator's host, as shares of all of them, the most first."""
+    is_shared = bool(step.host and step.host.facts.get(SHARED_HOST) == "yes")
+    host = step.generator_host or (step.host if is_shared else None)
+    if host is None or not host.cores or host.cpu_user is None or host.cpu_sys is None:
+        return
+    server = (host.process_cpu_user or 0.0) + (host.process_cpu_sys or 0.0) if is_shared else 0.0
+    own = (step.generator.cpu_share or 0.0) * (step.generator.shards or 0)
+    others = max(host.cpu_user + host.cpu_sys - (server + own) / host.cores, 0.0)
+    steal = host.cpu_steal or 0.0
+    used = (
+        (server / host.cores, say("the server {share}", share=Percent(server / host.cores))),
+        (own / host.cores, say("the generator {share}", share=Percent(own / host.cores))),
+        (others, say("other programs {share}", share=Percent(others))),
+        (steal, say("the hypervisor (steal) {share}", share=Percent(steal))),
+    )
+    for share, said in sorted(used, key=lambda pair: -pair[0]):
+        if share >= _NAMED_SHARE:
+            yield said
 
 
 def step_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:

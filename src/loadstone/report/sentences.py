@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from loadstone.analyse.ladder import Level, Shape, middle_step, shape
+from loadstone.analyse.ladder import Level, Shape, middle_step, shape, steal
 from loadstone.analyse.open_loop import Held, held
 from loadstone.analyse.usl import Refused, Usl
 from loadstone.diagnosis.diagnose import is_cause
@@ -13,11 +13,11 @@ from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.figure import Count, Percent, Rate
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.language import Language
-from loadstone.model.message import Message, say, user_count
+from loadstone.model.message import Message, counted, say, user_count
 from loadstone.model.numbers import NOTHING, asked, count, digits
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
-from loadstone.report.names import cause_name, resource_name, step_count
+from loadstone.report.names import cause_name, repeat_count, resource_name, step_count
 
 HELD = 0.8
 """A ceiling limits a step whose rate is at least this share of it."""
@@ -67,21 +67,45 @@ def held_sentence(rates: Held, words: Language) -> str:
 def peak_sentence(found: Shape, words: Language) -> str:
     """Where the peak is, and from where on more users hardly help."""
     peak, knee = found.peak, found.knee
-    mean = peak.tps.mean if peak.tps else 0.0
-    fields = {"tps": digits(mean), "users": words(user_count(peak.concurrency))}
-    said = words(say("Peak: {tps} tps at {users}.", **fields))
-    if knee.concurrency < peak.concurrency:
-        part = (knee.tps.mean if knee.tps else 0.0) / mean
-        knee_users = words(user_count(knee.concurrency))
-        said = words(
-            say(
-                "Peak: {tps} tps at {users}; {knee} reach {share} of it already.",
-                **fields,
-                knee=knee_users,
-                share=Percent(part),
-            )
+    fields: dict[str, Any] = {"rate": _rate(peak), "users": user_count(peak.concurrency)}
+    said = say("Peak: {rate} at {users}.", **fields)
+    if knee.concurrency < peak.concurrency and peak.tps:
+        said = say(
+            "Peak: {rate} at {users}; {knee} reach {share} of it already.",
+            **fields,
+            knee=user_count(knee.concurrency),
+            share=Percent((knee.tps.mean if knee.tps else 0.0) / peak.tps.mean),
         )
-    return words.sentences(said, _beyond(found, words))
+    return words.sentences(words(said), _beyond(found, words), *map(words, _of_steal(found)))
+
+
+def _rate(level: Level) -> Message:
+    """`751 ± 40 tps (95 %, 3 repeats)`."""
+    if level.tps is None:
+        return say("{tps} tps", tps=Rate(None))
+    fields = {"tps": digits(level.tps.mean)}
+    if level.tps.half_width is None:
+        return say("{tps} tps", **fields)
+    fields["half"] = digits(level.tps.half_width)
+    if level.tps.repeats < 2:
+        return say("{tps} ± {half} tps (95 %, within the step)", **fields)
+    repeats = repeat_count(level.tps.repeats)
+    return say("{tps} ± {half} tps (95 %, {repeats})", **fields, repeats=repeats)
+
+
+def _of_steal(found: Shape) -> Iterator[Message]:
+    """Whether the hypervisor took cores, and what that means for the peak."""
+    if found.peak.has_steal:
+        yield say(
+            "The hypervisor took {share} of the cores from it: the true peak may be higher.",
+            share=Percent(max(map(steal, found.peak.steps))),
+        )
+    if found.left_out:
+        yield counted(
+            "1 level is left out of this, as the hypervisor took cores from it.",
+            "{number} levels are left out of this, as the hypervisor took cores from them.",
+            found.left_out,
+        )
 
 
 def _beyond(found: Shape, words: Language) -> str:
@@ -108,33 +132,47 @@ def law_sentence(found: Usl | Refused, words: Language) -> str:
         return words(
             say("Universal Scalability Law not fitted: {reason}.", reason=words(found.reason))
         )
+    return words.sentences(words(_law(found, words)), *map(words, _steal_in(found)))
+
+
+def _law(found: Usl, words: Language) -> Message:
     fields = {
         "contention": f"{found.contention.value:.3g}",
         "coherency": f"{found.coherency.value:.3g}",
     }
     if found.peak is None:
-        return words(
-            say(
-                "Universal Scalability Law: contention {contention}, coherency "
-                "{coherency}; no peak within reach: {reason}.",
-                **fields,
-                reason=words(found.no_peak or ""),
-            )
+        return say(
+            "Universal Scalability Law: contention {contention}, coherency {coherency}; no peak "
+            "within reach: {reason}.",
+            **fields,
+            reason=words(found.no_peak or ""),
         )
     users, rate = found.peak.users, found.peak.rate
-    return words(
-        say(
-            "Universal Scalability Law: contention {contention}, coherency "
-            "{coherency}; peak of {rate} events/s ({low} to {high}, {confidence}) at "
-            "{users} users.",
-            **fields,
-            rate=Rate(rate.value),
-            low=Rate(rate.interval.low),
-            high=Rate(rate.interval.high),
-            confidence=Percent(rate.interval.confidence),
-            users=Rate(users.value),
-        )
+    return say(
+        "Universal Scalability Law: contention {contention}, coherency {coherency}; peak of {rate} "
+        "events/s ({low} to {high}, {confidence}) at {users} users.",
+        **fields,
+        rate=Rate(rate.value),
+        low=Rate(rate.interval.low),
+        high=Rate(rate.interval.high),
+        confidence=Percent(rate.interval.confidence),
+        users=Rate(users.value),
     )
+
+
+def _steal_in(found: Usl) -> Iterator[Message]:
+    if found.steal_left_out:
+        yield counted(
+            "1 step with steal is left out.",
+            "{number} steps with steal are left out.",
+            found.steal_left_out,
+        )
+    if found.steal_within:
+        yield counted(
+            "It rests on 1 step with steal: too few others are there.",
+            "It rests on {number} steps with steal: too few others are there.",
+            found.steal_within,
+        )
 
 
 def held_by(step: StepCeilings, words: Language) -> str:
@@ -201,14 +239,10 @@ def _peak_of(ladder: Sequence[Level], words: Language) -> str:
     level = found.peak if found else ladder[0]
     if level.tps is None:
         return words(say("No step has a rate that may be quoted."))
-    half = level.tps.half_width
-    rate = say("{tps} tps", tps=Rate(level.tps.mean))
-    if half is not None:
-        rate = say("{tps} ± {half} tps (95 %)", tps=Rate(level.tps.mean), half=Rate(half))
-    fields = {"rate": rate, "users": user_count(level.concurrency)}
+    fields = {"rate": _rate(level), "users": user_count(level.concurrency)}
     if found is None:
         return words(say("{rate} at {users}, the only level that was tried.", **fields))
-    return words(_peak_and_beyond(found, fields))
+    return words.sentences(words(_peak_and_beyond(found, fields)), *map(words, _of_steal(found)))
 
 
 def _peak_and_beyond(found: Shape, fields: Mapping[str, Any]) -> Message:

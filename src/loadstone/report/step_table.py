@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from loadstone.analyse.ladder import Level, middle_step, quotable
+from loadstone.analyse.ladder import Level, middle_step
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Message, say
 from loadstone.model.numbers import NOTHING, asked, count, digits, rate
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
+from loadstone.report.marks import marked, marked_level
 from loadstone.report.table import Column
 
 
@@ -27,8 +28,7 @@ def _errors_a_second(step: StepResult) -> str:
 
 
 def _tps(step: StepResult) -> str:
-    marks = ("" if quotable(step) else "*") + ("!" if step.generator.client_bound else "")
-    return rate(step.tps) + marks
+    return rate(step.tps) + marked(step)
 
 
 DUE = say("due\n/s")
@@ -83,7 +83,7 @@ def level_rows(level: Level, *, repeats: bool, rates: bool = False) -> list[list
     cells = step_cells(middle, rates=rates)
     at = 2 if rates else 1
     if mean is not None:
-        cells[at] = digits(mean.mean)
+        cells[at] = digits(mean.mean) + marked_level(level)
     half = mean.half_width if mean else None
     cells.insert(at + 1, NOTHING if half is None else digits(half))
     return [cells]

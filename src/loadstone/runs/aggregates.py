@@ -93,6 +93,8 @@ class Sums:
     service: ExactLatency = field(default_factory=ExactLatency)
     targets: list[Counter[str]] = field(default_factory=list)
     target_failures_anywhere: Counter[int] = field(default_factory=Counter)
+    rates: list[float] = field(default_factory=list)
+    """Events a second, of each second; a last piece shorter than half a second is left out."""
     cpu_us: int = 0
     run_delay_us: int | None = None
     generators: dict[int, GeneratorSums] = field(default_factory=dict)
@@ -109,6 +111,8 @@ class Sums:
     def add_inside(self, sample: Sample) -> None:
         """Add a second of the window."""
         self.seconds += sample.seconds
+        if sample.seconds > 0.5:
+            self.rates.append(sample.counts.events / sample.seconds)
         self.counts.update(sample.counts.model_dump())
         self.errors.update(sample.errors)
         self.response.add(sample.latency_ns.response)

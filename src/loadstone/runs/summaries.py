@@ -30,6 +30,7 @@ from loadstone.runs.aggregates import Sums, add_up, by_number
 from loadstone.runs.breakdowns import connect_of, idle_of, latency_pair, members_of, phases_of
 from loadstone.runs.generators import generator_shares
 from loadstone.runs.journal import RunBegin
+from loadstone.runs.rate_interval import half_width
 from loadstone.runs.source_figures import host_figures, observing_cost, server_figures, sums_of
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.timeline import timeline_of
@@ -59,6 +60,7 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         window=window,
         steady=settled.steady if settled else None,
         tps=counts.events / seconds if seconds else None,
+        tps_half_width=half_width(sums.rates),
         qps=counts.queries / seconds if seconds else None,
         **counts.model_dump(),
         errors=by_number(sums.errors),

@@ -16,6 +16,7 @@ from loadstone.model.result import StepResult
 from loadstone.report.breakdowns import breakdowns
 from loadstone.report.event_kinds import event_kinds
 from loadstone.report.figures.ladder import ladder_figure, qps_mean, variants_figure
+from loadstone.report.marks import marked_level
 from loadstone.report.markup import Markup, element, folded, paragraph
 from loadstone.report.sections.context import ReportContext
 from loadstone.report.sentences import law_sentence, verdict
@@ -115,10 +116,9 @@ def _due(level: Level) -> str:
 
 
 def _tps(level: Level) -> str:
-    """The rate, with a star where it is in no mean, as in the text."""
+    """The rate with its marks, as in the text."""
     step = middle_step(level.steps)
-    shown = rate(level.tps.mean) if level.tps else f"{rate(step.tps)}*"
-    return f"{shown}!" if step.generator.client_bound else shown
+    return rate(level.tps.mean if level.tps else step.tps) + marked_level(level)
 
 
 def _half(level: Level) -> str:
