@@ -54,7 +54,7 @@ def test_the_run_ends_cleanly_is_kept_and_says_why(tmp_path: Path, script: Scrip
     said = next(note for note in step.notes if note.startswith("aborted at "))
     assert said.endswith("by the condition 'p99>200ms for 2s': the load had 300 ms")
     assert f"note {said}" in told
-    (chinese,) = [note for note in step_notes(step, in_language("zh")) if "p99>200ms" in note]
+    (chinese,) = [note for note in map(in_language("zh"), step_notes(step)) if "p99>200ms" in note]
     assert "中止" in chinese and "负载" in chinese and "300 ms" in chinese
 
 
@@ -110,7 +110,9 @@ def test_seconds_in_which_a_load_was_held_back_are_in_no_figure(
     assert found.latency.response.count == 160
     (note,) = found.notes
     assert note.startswith("held back for 2 s of the load by --max-load 'threads_running>10': ")
-    (chinese,) = [one for one in step_notes(found, in_language("zh")) if "threads_running" in one]
+    (chinese,) = [
+        one for one in map(in_language("zh"), step_notes(found)) if "threads_running" in one
+    ]
     assert "暂停 2 秒" in chinese
     phases = load_table.frame(read_log(recorder.folder))["phase"].to_list()
     assert phases == ["warmup", "window", "window", "held", "held", "held", "window", "window"]

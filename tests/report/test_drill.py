@@ -125,9 +125,9 @@ def test_a_ledger_names_what_was_lost_and_what_nobody_knows() -> None:
 def test_the_page_has_both_in_its_language(words: Language, said: str) -> None:
     timeline = Timeline(outages=(_OUTAGE,), outages_left_out=0)
     step = a_step(timeline=timeline, ledger=(_VERDICT,))
-    lines = list(drill_notes(step, words))
+    lines = list(map(words, drill_notes(step)))
     assert len(lines) == 3
     assert "2,500 ms" in lines[0] or "2,500 毫秒" in lines[0]
     assert "3,200" in lines[1] and "123,456" in lines[2]
     assert said in " ".join(lines)
-    assert list(drill_notes(a_step(), words)) == []
+    assert list(drill_notes(a_step())) == []

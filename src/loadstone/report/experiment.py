@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
@@ -21,7 +20,7 @@ from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, counted, say, user_count
 from loadstone.model.numbers import NOTHING, asked, count, pct, rate
 from loadstone.model.plan import WarmupAuto
-from loadstone.model.result import Result, StepResult
+from loadstone.model.result import Result
 from loadstone.model.search import MOST_STEPS, SearchPlan
 from loadstone.report.breakdowns import breakdowns_of_variants
 from loadstone.report.columns import columns_tables
@@ -35,7 +34,7 @@ from loadstone.report.names import (
     unit_count,
     variant_count,
 )
-from loadstone.report.notes import of_the_cores, step_notes
+from loadstone.report.notes import notes_of
 from loadstone.report.step_table import INTERVAL
 from loadstone.report.table import Table, table_of
 
@@ -251,7 +250,7 @@ def _notes(
     experiment: Experiment, result: Result, found: Comparison, words: Language
 ) -> Iterator[str]:
     yield from map(words, result.run.notes)
-    yield from _of_steps(result.steps, words)
+    yield from map(words, notes_of(result.steps))
     yield from map(words, _of_figures(experiment, found))
 
 
@@ -282,25 +281,6 @@ def _of_figures(experiment: Experiment, found: Comparison) -> Iterator[Message]:
             "verdicts, p-values and intervals are corrected for {each} by Holm's method",
             each=each,
         )
-
-
-def _of_steps(steps: Sequence[StepResult], words: Language) -> Iterator[str]:
-    """The steps' notes; notes that differ only in numbers are shown once, with their count."""
-    yield from of_the_cores(steps, words)
-    told: dict[str, list[tuple[int, str]]] = {}
-    for step in steps:
-        for line in step_notes(step, words):
-            told.setdefault(re.sub(r"[\d.,]+", "#", line), []).append((step.step, line))
-    for (number, line), *others in told.values():
-        which = say("step {number}", number=number)
-        if others:
-            which = counted(
-                "step {step} (and 1 step more)",
-                "step {step} (and {number} steps more)",
-                len(others),
-                step=number,
-            )
-        yield words.pair(words(which), line)
 
 
 def plan_of(

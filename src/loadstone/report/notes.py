@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from loadstone.model.figure import Count, Percent, Rate
-from loadstone.model.language import ENGLISH, Language
-from loadstone.model.message import Joined, Message, say, user_count
-from loadstone.model.numbers import asked, count, duration, pct
+from loadstone.model.figure import Count, Percent, Rate, Seconds
+from loadstone.model.message import Joined, Message, listed, say, user_count
+from loadstone.model.numbers import asked
 from loadstone.model.observed import SHARED_HOST
 from loadstone.model.result import CLIENT_BOUND_SHARE, StepResult
+from loadstone.report.grouped_notes import grouped
 from loadstone.report.names import ERROR_MEANINGS, core_count, event_count
 
 _LATE_SHARE = 0.001
@@ -19,38 +19,32 @@ _DELAYED_SHARE = 0.1
 _NAMED_SHARE = 0.01
 
 
-def notes_of(steps: Iterable[StepResult], words: Language = ENGLISH) -> Iterator[str]:
-    """All lines, in the order of the steps."""
-    steps = list(steps)
-    yield from of_the_cores(steps, words)
-    for step in steps:
-        for line in step_notes(step, words):
-            yield words.pair(_name(step, words), line)
+def notes_of(steps: Sequence[StepResult]) -> Iterator[Message]:
+    """Each kind of note once, with the steps that it is about."""
+    yield from of_the_cores(steps)
+    named = ((_name(step), note) for step in steps for note in step_notes(step))
+    yield from grouped(named, len(steps))
 
 
-def of_the_cores(steps: Iterable[StepResult], words: Language = ENGLISH) -> Iterator[str]:
+def of_the_cores(steps: Iterable[StepResult]) -> Iterator[Message]:
     """One line for all steps, since a lack of cores concerns the machine, not a step."""
     delays = [(step.generator.run_delay_share or 0.0, step) for step in steps]
     worst, step = max(delays, key=lambda pair: pair[0], default=(0.0, None))
     if step and worst > _DELAYED_SHARE:
-        waited = {"share": Percent(worst), "step": _name(step, words)}
+        waited = {"share": Percent(worst), "step": _name(step)}
         programs = Joined(_on_its_cores(step))
         if not programs.parts:
-            yield words(
-                say(
-                    "the generator waited for a core for up to {share} of the time ({step}): that "
-                    "is part of the latencies",
-                    **waited,
-                )
+            yield say(
+                "the generator waited for a core for up to {share} of the time ({step}): that "
+                "is part of the latencies",
+                **waited,
             )
             return
-        yield words(
-            say(
-                "the generator waited for a core for up to {share} of the time ({step}): that is "
-                "part of the latencies; its host's cores went to: {programs}",
-                **waited,
-                programs=programs,
-            )
+        yield say(
+            "the generator waited for a core for up to {share} of the time ({step}): that is "
+            "part of the latencies; its host's cores went to: {programs}",
+            **waited,
+            programs=programs,
         )
 
 
@@ -75,111 +69,90 @@ def _on_its_cores(step: StepResult) -> Iterator[Message]:
             yield said
 
 
-def step_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
+def step_notes(step: StepResult) -> Iterator[Message]:
     """Notes on disturbance by the client first, then on errors, then on what is only unusual."""
-    yield from (words(note) for note in step.notes)
-    yield from _of_the_client(step, words)
-    yield from _of_its_end(step, words)
-    yield from _of_errors(step, words)
-    yield from _of_idle(step, words)
+    yield from step.notes
+    yield from _of_the_client(step)
+    yield from _of_its_end(step)
+    yield from _of_errors(step)
+    yield from _of_idle(step)
     response, users = step.latency.response, step.concurrency
     if response.above_range:
-        longest = duration((response.max or 0) / 1000)
-        yield words(
-            say(
-                "{number} response times were above the range of one hour; the longest "
-                "took {duration}",
-                number=Count(response.above_range),
-                duration=longest,
-            )
+        longest = Seconds((response.max or 0) / 1000)
+        yield say(
+            "{number} response times were above the range of one hour; the longest took {duration}",
+            number=Count(response.above_range),
+            duration=longest,
         )
     if step.encrypted_users not in (None, 0, users):
-        yield words(
-            say(
-                "only {number} of {users} connections are encrypted",
-                number=step.encrypted_users,
-                users=users,
-            )
+        yield say(
+            "only {number} of {users} connections are encrypted",
+            number=step.encrypted_users,
+            users=users,
         )
     if step.compressed_users not in (None, 0, users):
-        yield words(
-            say(
-                "only {number} of {users} connections are compressed",
-                number=step.compressed_users,
-                users=users,
-            )
+        yield say(
+            "only {number} of {users} connections are compressed",
+            number=step.compressed_users,
+            users=users,
         )
 
 
-def drill_notes(step: StepResult, words: Language = ENGLISH) -> Iterator[str]:
+def drill_notes(step: StepResult) -> Iterator[Message]:
     """How long a drill's outages were, and the outcome of acknowledged writes."""
     for outage in step.timeline.outages if step.timeline else ():
         if outage.outage_ms is not None:
-            yield words(
-                say(
-                    "nobody was served for {milliseconds} ms from {begin} s on",
-                    begin=Rate(outage.last_success_s or 0.0),
-                    milliseconds=Rate(outage.outage_ms),
-                )
+            yield say(
+                "nobody was served for {milliseconds} ms from {begin} s on",
+                begin=Rate(outage.last_success_s or 0.0),
+                milliseconds=Rate(outage.outage_ms),
             )
         if outage.slowest_ms is not None:
-            yield words(
-                say(
-                    "in the outage from {begin} s on the slowest user waited {milliseconds} ms",
-                    begin=Rate(outage.from_s),
-                    milliseconds=Rate(outage.slowest_ms),
-                )
+            yield say(
+                "in the outage from {begin} s on the slowest user waited {milliseconds} ms",
+                begin=Rate(outage.from_s),
+                milliseconds=Rate(outage.slowest_ms),
             )
     for verdict in step.ledger:
-        yield words(
-            say(
-                "ledger at {target}: of {acknowledged} acknowledged entries {lost} lost, "
-                "{doubled} doubled; of those in doubt {present} present, {absent} missing",
-                target=verdict.target,
-                acknowledged=Count(verdict.acknowledged),
-                lost=Count(verdict.lost),
-                doubled=Count(verdict.doubled),
-                present=Count(verdict.in_doubt_present),
-                absent=Count(verdict.in_doubt_absent),
-            )
+        yield say(
+            "ledger at {target}: of {acknowledged} acknowledged entries {lost} lost, "
+            "{doubled} doubled; of those in doubt {present} present, {absent} missing",
+            target=verdict.target,
+            acknowledged=Count(verdict.acknowledged),
+            lost=Count(verdict.lost),
+            doubled=Count(verdict.doubled),
+            present=Count(verdict.in_doubt_present),
+            absent=Count(verdict.in_doubt_absent),
         )
 
 
-def _of_the_client(step: StepResult, words: Language) -> Iterator[str]:
+def _of_the_client(step: StepResult) -> Iterator[Message]:
     used = step.generator
     if used.client_bound:
-        yield words(say("client-bound: {why}", why=_bound_by(step)))
+        yield say("client-bound: {why}", why=_bound_by(step))
     held, answered = used.held_p99_us, step.latency.service.p99
     if held and answered and held / 1000 > _HELD_SHARE * answered:
-        part = pct(held / 1000 / answered)
-        yield words(
-            say(
-                "answers waited up to {held} µs (p99) until the generator looked at "
-                "them, which is {share} of the p99 shown",
-                held=Rate(held),
-                share=part,
-            )
+        yield say(
+            "answers waited up to {held} µs (p99) until the generator looked at "
+            "them, which is {share} of the p99 shown",
+            held=Rate(held),
+            share=Percent(held / 1000 / answered),
         )
     if step.connects:
-        yield words(
-            say(
-                "events wait for their new connection: response times contain the "
-                "connecting, service times do not"
-            )
+        yield say(
+            "events wait for their new connection: response times contain the "
+            "connecting, service times do not"
         )
     if step.rate:
-        yield from _of_the_queue(step, words)
+        yield from _of_the_queue(step)
     elif step.connects:
         return
     elif step.due and step.late / step.due > _LATE_SHARE:
-        late = pct(step.late / step.due)
-        yield words(
-            say(
-                "the client was late by more than 1 ms for {share} of events (p99 {p99} "
-                "µs); latencies from the due time include that",
-                share=late,
-                p99=Rate(used.late_p99_us),
-            )
+        yield say(
+            "the client was late by more than 1 ms for {share} of events (p99 {p99} "
+            "µs); latencies from the due time include that",
+            share=Percent(step.late / step.due),
+            p99=Rate(used.late_p99_us),
         )
 
 
@@ -223,71 +196,59 @@ def _bound_by(step: StepResult) -> Message:
     )
 
 
-def _of_the_queue(step: StepResult, words: Language) -> Iterator[str]:
+def _of_the_queue(step: StepResult) -> Iterator[Message]:
     """Notes on events of an open loop that started late or not at all."""
     if step.waiting > WAITING_SHARE * step.due:
-        yield words(
-            say(
-                "{events} still waited when the window ended: the queue grew",
-                events=event_count(step.waiting),
-            )
+        yield say(
+            "{events} still waited when the window ended: the queue grew",
+            events=event_count(step.waiting),
         )
     if step.skipped:
-        yield words(
-            say(
-                "{events} found the backlog full and were skipped", events=event_count(step.skipped)
-            )
+        yield say(
+            "{events} found the backlog full and were skipped", events=event_count(step.skipped)
         )
 
 
-def _of_its_end(step: StepResult, words: Language) -> Iterator[str]:
-    seconds = duration(step.seconds)
+def _of_its_end(step: StepResult) -> Iterator[Message]:
+    seconds = Seconds(step.seconds)
     if step.state == "failed":
-        message = step.error.message if step.error else words(say("for an unknown reason"))
-        yield words(say("failed: {message}", message=message))
+        message = step.error.message if step.error else say("for an unknown reason")
+        yield say("failed: {message}", message=message)
     elif step.state == "stopped":
-        yield words(say("stopped on request after {duration} of the window", duration=seconds))
+        yield say("stopped on request after {duration} of the window", duration=seconds)
     elif step.state == "interrupted":
-        yield words(
-            say("not finished; the figures are of the {duration} there are", duration=seconds)
-        )
+        yield say("not finished; the figures are of the {duration} there are", duration=seconds)
     if step.steady is False:
-        yield words(say("never settled: its rate counts in no mean; try a longer --duration"))
+        yield say("never settled: its rate counts in no mean; try a longer --duration")
     if step.steady is None and step.window and step.window.method not in ("fixed", "watched"):
-        yield words(
-            say("whether it settled was not evaluated: {method}", method=step.window.method)
-        )
+        yield say("whether it settled was not evaluated: {method}", method=step.window.method)
     for outage in step.outages:
         if step.timeline and outage.to_s is not None:
             continue  # the timeline shows it, to the millisecond
-        end = words(say("the step's end"))
+        end = say("the step's end")
         if outage.to_s is not None:
-            end = words(say("{second} s", second=Rate(outage.to_s)))
-        yield words(
-            say(
-                "outage from {begin} s to {end}, {users}: {reason}",
-                begin=Rate(outage.from_s),
-                end=end,
-                users=user_count(outage.users),
-                reason=outage.reason,
-            )
+            end = say("{second} s", second=Rate(outage.to_s))
+        yield say(
+            "outage from {begin} s to {end}, {users}: {reason}",
+            begin=Rate(outage.from_s),
+            end=end,
+            users=user_count(outage.users),
+            reason=outage.reason,
         )
 
 
-def _of_errors(step: StepResult, words: Language) -> Iterator[str]:
+def _of_errors(step: StepResult) -> Iterator[Message]:
     if step.errors:
-        clauses: list[Message] = [say("errors: {errors}", errors=by_code(step.errors, words))]
+        clauses: list[Message] = [say("errors: {errors}", errors=by_code(step.errors))]
         if step.restarts:
             clauses.append(say("{events} retried", events=event_count(step.restarts)))
         if step.failed:
             clauses.append(say("{events} given up", events=event_count(step.failed)))
-        yield words.value(Joined(clauses, "clauses"))
+        yield say("{errors}", errors=Joined(clauses, "clauses"))
     if step.errors_outside:
-        yield words(
-            say(
-                "errors before and after the window: {errors}",
-                errors=by_code(step.errors_outside, words),
-            )
+        yield say(
+            "errors before and after the window: {errors}",
+            errors=by_code(step.errors_outside),
         )
     for number, example in step.error_examples.items():
         if number not in ERROR_MEANINGS:
@@ -299,54 +260,48 @@ def _of_errors(step: StepResult, words: Language) -> Iterator[str]:
                     statement=example.statement,
                     **fields,
                 )
-            yield words(said)
+            yield said
     if step.connect_failures:
-        yield words(
-            say(
-                "connection attempts that failed: {errors}",
-                errors=by_code(step.connect_failures, words),
-            )
+        yield say(
+            "connection attempts that failed: {errors}",
+            errors=by_code(step.connect_failures),
         )
 
 
-def _of_idle(step: StepResult, words: Language) -> Iterator[str]:
+def _of_idle(step: StepResult) -> Iterator[Message]:
     """Notes on idle connections, which are always reported."""
     if step.idle is None:
         return
-    yield words(
-        say(
-            "{open} of {asked} idle connections were held alongside the users",
-            open=Count(step.idle.open),
-            asked=Count(step.idle.asked),
-        )
+    yield say(
+        "{open} of {asked} idle connections were held alongside the users",
+        open=Count(step.idle.open),
+        asked=Count(step.idle.asked),
     )
     if step.idle.lost:
-        lost, opened = count(step.idle.lost), count(step.idle.opened)
-        yield words(
-            say(
-                "the server or the network closed {lost} idle connections, and {opened} were "
-                "opened again",
-                lost=lost,
-                opened=opened,
-            )
+        yield say(
+            "the server or the network closed {lost} idle connections, and {opened} were "
+            "opened again",
+            lost=Count(step.idle.lost),
+            opened=Count(step.idle.opened),
         )
 
 
-def by_code(errors: Mapping[str, int], words: Language = ENGLISH) -> str:
+def by_code(errors: Mapping[str, int]) -> Joined:
     """`12 × 1213 deadlock, 1 × 1205 lock wait timeout`."""
-    return words.value(
-        Joined(
-            f"{count(times)} × {number}" + (f" {words(meaning)}" if meaning else "")
-            for number, times in errors.items()
-            for meaning in (ERROR_MEANINGS.get(number),)
-        )
-    )
+    return Joined(_times(code, number) for code, number in errors.items())
 
 
-def _name(step: StepResult, words: Language) -> str:
-    parts = [words(user_count(step.concurrency))]
+def _times(code: str, number: int) -> Message:
+    meaning = ERROR_MEANINGS.get(code)
+    if meaning is None:
+        return say("{times} × {code}", times=Count(number), code=code)
+    return say("{times} × {code} {meaning}", times=Count(number), code=code, meaning=meaning)
+
+
+def _name(step: StepResult) -> Message:
+    parts = [user_count(step.concurrency)]
     if step.rate:
-        parts.append(f"{asked(step.rate)}/s")
+        parts.append(say("{rate}/s", rate=asked(step.rate)))
     if step.repeat > 1:
-        parts.append(words(say("repeat {number}", number=step.repeat)))
-    return words.value(Joined(parts))
+        parts.append(say("repeat {number}", number=step.repeat))
+    return listed(*parts)

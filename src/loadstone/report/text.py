@@ -195,7 +195,7 @@ def ladder_table(ladder: Sequence[Level], words: Language = ENGLISH) -> Table:
 def notes(result: Result, words: Language = ENGLISH) -> Iterator[str]:
     """All that a reader should know, of the run and of its steps."""
     yield from map(words, result.run.notes)
-    yield from notes_of(result.steps, words)
+    yield from map(words, notes_of(result.steps))
     yield from observed_notes(result.steps, words)
     yield from hot_row_notes(result.steps, words)
     yield from map(words, marks(result.steps))

@@ -26,10 +26,4 @@ def translations(texts: Iterable[str]) -> Translations:
 
 def translated_notes(steps: Iterable[StepResult]) -> Translations:
     """Translations of the steps' notes, in the report's wording."""
-    found: Translations = {}
-    for step in steps:
-        for language in translating():
-            for english, other in zip(step_notes(step), step_notes(step, language), strict=True):
-                if other != english:
-                    found.setdefault(english, {})[language.code] = other
-    return found
+    return translations(note for step in steps for note in step_notes(step))

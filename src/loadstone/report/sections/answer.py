@@ -49,7 +49,7 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
     diagnosis = context.diagnosis(ladder)
     lowest = context.ceilings(context.middle(level))
     drilled = (
-        line for level in ladder for line in drill_notes(context.middle(level), context.words)
+        line for level in ladder for line in map(context.words, drill_notes(context.middle(level)))
     )
     said = [_sentence(line, context) for line in drilled]
     parts = [_box([*said, *answer(ladder, diagnosis, lowest, context.words)])]

@@ -142,7 +142,7 @@ def _notes(context: ReportContext) -> Iterator[Markup]:
     words, result = context.words, context.result
     lines = [
         *(words(note) for note in result.run.notes),
-        *of_the_cores(result.steps, words),
+        *map(words, of_the_cores(result.steps)),
         *observed_notes(result.steps, words),
         *map(words, marks(result.steps)),
     ]

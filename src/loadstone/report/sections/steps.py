@@ -183,7 +183,7 @@ def _thinned(thinned: Thinned, words: Language) -> str:
 
 def _notes(step: StepResult, words: Language) -> Iterator[Markup]:
     """What a reader should know, errors and outages among it."""
-    if lines := [*step_notes(step, words), *drill_notes(step, words)]:
+    if lines := [*map(words, step_notes(step)), *map(words, drill_notes(step))]:
         yield element("div", element("b", words(say("Notes"))), list_of(lines))
 
 
