@@ -169,7 +169,7 @@ def _of_search(experiment: Experiment, search: Searched) -> Observed:
     variant = next(each for each in experiment.variants if each.name == part.step.variant)
     objective = found.objective
     if objective:
-        reasons = _in_doubt(search.limiting, objective, variant)
+        reasons = limits_in_doubt(search.limiting, objective, variant)
     else:
         reasons = frozenset[Spoiled]().union(*(spoiled(step, variant) for step in search.answer))
     if found.complete and found.value is None:
@@ -186,7 +186,7 @@ def _of_search(experiment: Experiment, search: Searched) -> Observed:
     )
 
 
-def _in_doubt(
+def limits_in_doubt(
     limiting: Sequence[StepResult], objective: Objective, variant: Variant
 ) -> frozenset[Spoiled]:
     """What may have been the limit instead of the server, unless enough undisturbed steps say no.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from loadstone.analyse.ladder import ladders_of, shape
 from loadstone.model.figure import Rate
 from loadstone.model.language import ENGLISH, Language
-from loadstone.model.message import say, user_count
+from loadstone.model.message import Message, say, user_count
 from loadstone.model.numbers import NOTHING
 from loadstone.model.result import Result
 from loadstone.report.names import RUN_STATES
@@ -37,7 +37,9 @@ def _row(known: Known, words: Language) -> tuple[str, ...]:
 
 
 def best(result: Result, words: Language = ENGLISH) -> str:
-    """The highest rate with the level it was reached at."""
+    """The answer of a search, else the highest rate with the level it was reached at."""
+    if said := found_rate(result):
+        return words(said)
     for ladder in ladders_of(result.steps):
         found = shape(ladder)
         peak = found.peak if found else ladder[0]
@@ -45,6 +47,15 @@ def best(result: Result, words: Language = ENGLISH) -> str:
             users = user_count(peak.concurrency)
             return words(say("{tps} at {users}", tps=Rate(peak.tps.mean), users=users))
     return NOTHING
+
+
+def found_rate(result: Result) -> Message | None:
+    """The highest rate that holds the objective; `None` if the run did not search for one."""
+    search = result.run.search
+    if search is None or search.objective is None or search.rate is None:
+        return None
+    rate = Rate(search.rate.value)
+    return say("{objective} up to {rate}/s", objective=str(search.objective), rate=rate)
 
 
 def _workload(result: Result) -> str:

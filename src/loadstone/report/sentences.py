@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from loadstone.analyse.comparison import limits_in_doubt
 from loadstone.analyse.ladder import Level, Shape, middle_step, shape, steal
 from loadstone.analyse.open_loop import Held, held
+from loadstone.analyse.search import steps_beyond
 from loadstone.analyse.usl import Refused, Usl
+from loadstone.analyse.verdict import REASONS
 from loadstone.diagnosis.diagnose import is_cause
 from loadstone.model.ceilings import Ceiling, StepCeilings
+from loadstone.model.experiment import Variant
 from loadstone.model.figure import Count, Percent, Rate
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.language import Language
-from loadstone.model.message import Message, counted, say, user_count
+from loadstone.model.message import Joined, Message, counted, say, user_count
 from loadstone.model.numbers import NOTHING, asked, count, digits
+from loadstone.model.result import StepResult
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
 from loadstone.report.names import cause_name, repeat_count, resource_name, step_count
@@ -269,7 +274,9 @@ def _peak_and_beyond(found: Shape, fields: Mapping[str, Any]) -> Message:
             )
 
 
-def search_sentences(found: SearchOutcome, words: Language) -> Iterator[str]:
+def search_sentences(
+    found: SearchOutcome, steps: Sequence[StepResult], words: Language
+) -> Iterator[str]:
     """What a search found, and how sure that is."""
     if found.concurrency and found.peak_tps:
         yield words(
@@ -282,7 +289,7 @@ def search_sentences(found: SearchOutcome, words: Language) -> Iterator[str]:
             )
         )
     if found.objective:
-        yield _objective(found, words)
+        yield words.sentences(_objective(found, words), *map(words, _whose_limit(found, steps)))
     if not found.complete:
         yield words(say("The search did not finish."))
 
@@ -304,6 +311,26 @@ def _objective(found: SearchOutcome, words: Language) -> str:
             )
         )
     return words.sentences(words(_holds(what, found.rate, beyond)), words(_closed(found)))
+
+
+def _whose_limit(found: SearchOutcome, steps: Sequence[StepResult]) -> Iterator[Message]:
+    """What else than the server may have been the limit beyond the rate that was found."""
+    if found.objective is None:
+        return
+    closed = [step for step in steps if step.rate is None]
+    limiting = steps_beyond(found, steps) or closed
+    reasons = limits_in_doubt(limiting, found.objective, Variant())
+    if "client-bound" in reasons:
+        yield say(
+            "Beyond that the load generator was the limit, not the server, which may do more: "
+            "drive it from more cores or machines."
+        )
+    if others := reasons - {"client-bound"}:
+        yield say(
+            "Whether the server was the limit beyond that is in doubt: {reasons} disturbed those "
+            "steps.",
+            reasons=Joined(REASONS[reason] for reason in sorted(others)),
+        )
 
 
 def _holds(objective: str, rate: SearchLevel, beyond: SearchLevel | None) -> Message:

@@ -68,10 +68,11 @@ def as_renderable(result: Result, words: Language = ENGLISH) -> RenderableType:
             parts.append(Text(said, style="bold"))
     parts += _of_all_steps(result, words)
     if result.run.search:
-        parts.append(Text("\n".join(search_sentences(result.run.search, words)), style="bold"))
+        lines = search_sentences(result.run.search, result.steps, words)
+        parts.append(Text("\n".join(lines), style="bold"))
         parts.append(Text())
-    if lines := list(notes(result, words)):
-        parts.append(_list_of_notes(lines, words))
+    if noted := list(notes(result, words)):
+        parts.append(_list_of_notes(noted, words))
     return Group(*parts)
 
 

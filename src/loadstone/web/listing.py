@@ -153,10 +153,17 @@ def _of_result(name: str, result: Result) -> Line:
 
 
 def _best(result: Result) -> Line:
-    """The highest mean rate of any level, and that level."""
+    """The highest mean rate of any level, and that level; of a search, the rate that it found."""
     rated = [(one.tps.mean, one.concurrency) for one in levels(result.steps) if one.tps]
     tps, users = max(rated, default=(None, None))
-    return {"best_tps": tps, "best_users": users}
+    search = result.run.search
+    found = search.rate if search and search.objective else None
+    return {
+        "best_tps": tps,
+        "best_users": users,
+        "objective": str(search.objective) if search and found else None,
+        "objective_rate": found.value if found else None,
+    }
 
 
 def _begin(run: Path) -> Line:

@@ -32,8 +32,8 @@ def answer_section(context: ReportContext) -> Markup:
     inside += told[:shown]
     if told[shown:]:
         inside.append(folded(words(say("{number} more", number=len(told[shown:]))), *told[shown:]))
-    if context.result.run.search:
-        inside.append(_box(search_sentences(context.result.run.search, words)))
+    if search := context.result.run.search:
+        inside.append(_box(search_sentences(search, context.result.steps, words)))
     if not context.ladders:
         inside.append(_box(_watched(context)))
     if context.result.run.state != "finished":

@@ -106,6 +106,14 @@ function takeRuns(data) {
   follow();
 }
 
+// The answer of a search, else the highest rate.
+function best(run) {
+  if (run.objective) {
+    return t("{objective} up to {rate}/s", { objective: run.objective, rate: number(run.objective_rate) });
+  }
+  return run.best_tps ? t("{tps} tps at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null;
+}
+
 function showRuns() {
   for (const { told } of runs) hear(told);
   byId("no-runs").hidden = runs.length > 0;
@@ -115,7 +123,7 @@ function showRuns() {
     const key = `run=${encodeURIComponent(run.name)}`;
     const said = listed([
       named("states", run.state), run.workload,
-      run.best_tps ? t("{tps} tps at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null,
+      best(run),
       run.problem ? spoken(run.problem) : null,
     ]);
     const box = element("input", {
