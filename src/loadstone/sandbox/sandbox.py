@@ -161,7 +161,17 @@ class Sandbox:
 
     def is_running(self) -> bool:
         """Whether the server's process runs."""
-        return self.state.server is not None and self.state.server.is_alive()
+        return self.state.is_running
+
+    def restart(self, timeout_s: float = 60) -> None:
+        """Start the server again on its data: after a clean shutdown if it runs.
+
+        Raises:
+            SandboxError: it does not end or start in time; quotes the end of its error log.
+        """
+        if self.is_running():
+            self.halt(timeout_s)
+        self.start_again(timeout_s)
 
     def kill(self) -> None:
         """End the server as a crash would (SIGKILL); `start_again` brings it back."""
@@ -199,7 +209,11 @@ class Sandbox:
         """
         if self.is_running():
             raise SandboxError(say("sandbox {name} is running already", name=self.name))
+        if self.state.server is not None:
+            server.reap(self.state.server.pid)
         place = place_of(self.folder, self.state)
+        # A crash leaves MySQL's lock of the socket, whose process id may be another's by now.
+        self.socket.with_name(f"{self.socket.name}.lock").unlink(missing_ok=True)
         place.error_log.rename(self.folder / "error.log.before")
         namespace = self.state.namespace
         launch = server.Launch(
@@ -256,16 +270,28 @@ class Sandbox:
 
 
 def list_sandboxes() -> list[Sandbox]:
-    """All usable sandboxes of this user; stale ones are removed first."""
+    """The running sandboxes of this user; nothing is removed."""
+    return [sandbox for sandbox in kept_sandboxes() if sandbox.is_running()]
+
+
+def kept_sandboxes() -> list[Sandbox]:
+    """The same with those whose server crashed or was killed, which keep their data."""
     root = sandboxes_folder()
-    with locked(root / ".lock"):
-        clear_stale(root)
-        states = read_states(root)
-    known = {state.name: Sandbox(root / state.name, state) for state in states}
+    states = (state for state in read_states(root) if not state.is_stale)
+    known = {
+        state.name: Sandbox(root / state.name, state) for state in states if state.phase != "making"
+    }
     for sandbox in known.values():
         if sandbox.state.role == "primary" and sandbox.state.partner in known:
             sandbox.replica = known[sandbox.state.partner]
-    return [sandbox for sandbox in known.values() if sandbox.state.phase == "running"]
+    return list(known.values())
+
+
+def clear_leftovers() -> list[str]:
+    """Remove what killed programs have left of their sandboxes; returns the names."""
+    root = sandboxes_folder()
+    with locked(root / ".lock"):
+        return clear_stale(root)
 
 
 def sandbox_at(target: Target) -> Sandbox | None:
@@ -275,26 +301,33 @@ def sandbox_at(target: Target) -> Sandbox | None:
         same_socket = target.socket is not None and target.socket == state.socket
         hosts = (state.address,) if state.namespace else ("127.0.0.1", "localhost")
         same_port = target.socket is None and target.port == state.port and target.host in hosts
-        if state.phase == "running" and not state.is_stale and (same_socket or same_port):
+        if state.is_running and not state.is_stale and (same_socket or same_port):
             return Sandbox(root / state.name, state)
     return None
 
 
-def find_sandbox(name: str | None = None) -> Sandbox:
-    """The running sandbox of that name; without a name, the only one there is.
+def find_sandbox(name: str | None = None, *, running: bool = True) -> Sandbox:
+    """The sandbox of that name; without a name, the only one there is.
+
+    `running`: only one whose server runs; else also one whose server crashed or was killed.
 
     Raises:
         SandboxError: there is none, or more than one to choose from.
     """
-    running = list_sandboxes()
+    known = list_sandboxes() if running else kept_sandboxes()
     if name is not None:
-        chosen = [sandbox for sandbox in running if sandbox.name == name]
+        chosen = [sandbox for sandbox in known if sandbox.name == name]
     else:
-        chosen = [sandbox for sandbox in running if sandbox.state.role == "primary"]
+        chosen = [sandbox for sandbox in known if sandbox.state.role == "primary"]
     if len(chosen) == 1:
         return chosen[0]
-    names = Joined(sandbox.name for sandbox in running)
-    if not running:
+    names = Joined(sandbox.name for sandbox in known)
+    if running and name is not None and any(each.name == name for each in kept_sandboxes()):
+        raise SandboxError(
+            say("the server of sandbox {name} does not run", name=name),
+            say("`loadstone sandbox restart {name}` starts it on its data", name=name),
+        )
+    if not known:
         raise SandboxError(
             say("no sandbox is running"), say("`loadstone sandbox start` starts one")
         )

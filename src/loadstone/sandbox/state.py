@@ -6,8 +6,9 @@
         state.json      the record below, for the owner's eyes only: it holds the passwords
         data/  tls/  error.log  client.cnf  server.sock
 
-A sandbox is stale when nobody can use it any more: its maker died before it was ready, its owner
-died, or its server did. `clear_stale` ends its remaining processes and removes its folder.
+A sandbox is stale when nobody can use it any more: its maker died before it was ready, or its owner
+died. `clear_stale` ends its remaining processes and removes its folder. One without an owner stays
+until it is stopped, even if its server crashed: its data may be what a drill is about.
 """
 
 from __future__ import annotations
@@ -85,9 +86,12 @@ class SandboxState(Frozen):
         """Whether nobody can use it any more."""
         if self.owner is not None:
             return not self.owner.is_alive()
-        if self.phase != "running":  # "killed" was on purpose: its maker may start it again
-            return not self.maker.is_alive()
-        return self.server is None or not self.server.is_alive()
+        return self.phase == "making" and not self.maker.is_alive()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its server runs, as far as this machine's processes tell."""
+        return self.phase == "running" and self.server is not None and self.server.is_alive()
 
 
 def sandboxes_folder() -> Path:

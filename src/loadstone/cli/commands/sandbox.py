@@ -1,4 +1,4 @@
-"""`loadstone sandbox start|stop|list|shell`: throwaway servers, managed by hand."""
+"""`loadstone sandbox start|restart|kill|stop|list|shell`: throwaway servers, managed by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadstone.cli.help.command import group, option
 from loadstone.cli.help.sections import Section
 from loadstone.cli.language import in_words
 from loadstone.cli.options.types import json_option
-from loadstone.model.message import counted, plain, say
+from loadstone.model.message import Message, counted, plain, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,7 +31,7 @@ _HEADS = (
     plain("pid"),
     say("port"),
     plain("socket"),
-    say("runs until"),
+    say("state"),
 )
 
 
@@ -122,17 +122,59 @@ def start(as_json: bool, **asked: object) -> None:
         click.echo(_as_text(each))
 
 
+@sandbox.command(
+    help=say(
+        "Start a sandbox's server again on the same data, port and socket.\n\n"
+        "A running server is shut down cleanly first. After `sandbox kill` or a crash the server "
+        "recovers its data as it starts."
+    )
+)
+@click.argument("name", required=False)
+@option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help=say("Give up if the server has not started after this many seconds."),
+)
+def restart(name: str | None, timeout: float) -> None:
+    """Start a sandbox's server again."""
+    from loadstone.sandbox import find_sandbox
+
+    chosen = find_sandbox(name, running=False)
+    chosen.restart(timeout)
+    click.echo(in_words(say("restarted {name}, pid {pid}", name=chosen.name, pid=chosen.pid)))
+
+
+@sandbox.command(
+    help=say(
+        "Kill a sandbox's server with SIGKILL, as a crash would end it.\n\n"
+        "Its data stays until `sandbox stop`; `sandbox restart` starts the server on it."
+    )
+)
+@click.argument("name", required=False)
+def kill(name: str | None) -> None:
+    """Kill a sandbox's server."""
+    from loadstone.sandbox import find_sandbox
+
+    chosen = find_sandbox(name)
+    chosen.kill()
+    said = say("killed {name}; `loadstone sandbox restart {name}` starts it", name=chosen.name)
+    click.echo(in_words(said))
+
+
 @sandbox.command(help=say("Stop sandboxes and remove everything that they created."))
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @option("--all", "everything", is_flag=True, help=say("Stop all sandboxes."))
 def stop(names: tuple[str, ...], everything: bool) -> None:
     """Stop sandboxes."""
-    from loadstone.sandbox import SandboxError, find_sandbox, list_sandboxes
+    from loadstone.sandbox import SandboxError, clear_leftovers, find_sandbox, kept_sandboxes
 
     if everything:
-        chosen = [each for each in list_sandboxes() if each.state.role == "primary"]
+        clear_leftovers()
+        chosen = [each for each in kept_sandboxes() if each.state.role == "primary"]
     elif names:
-        chosen = [find_sandbox(name) for name in names]
+        chosen = [find_sandbox(name, running=False) for name in names]
     else:
         raise SandboxError(say("which sandbox?"), say("loadstone sandbox stop NAME, or --all"))
     for each in chosen:
@@ -140,22 +182,22 @@ def stop(names: tuple[str, ...], everything: bool) -> None:
         click.echo(in_words(say("stopped {name}", name=each.name)))
 
 
-@sandbox.command("list", help=say("List the running sandboxes, and clear stale ones away."))
+@sandbox.command(
+    "list",
+    help=say("List the sandboxes, those whose server crashed or was killed included."),
+)
 @json_option
 def list_(as_json: bool) -> None:
-    """List the running sandboxes."""
-    from loadstone.sandbox import list_sandboxes
+    """List the sandboxes."""
+    from loadstone.sandbox import kept_sandboxes
 
-    running = list_sandboxes()
+    known = kept_sandboxes()
     if as_json:
-        click.echo(json.dumps([_as_dict(each) for each in running], indent=1))
-    elif not running:
+        click.echo(json.dumps([_as_dict(each) for each in known], indent=1))
+    elif not known:
         click.echo(in_words(say("no sandbox is running")), err=True)
     else:
-        _print_table(
-            tuple(map(in_words, _HEADS)),
-            [_row(each) for each in running],
-        )
+        _print_table(tuple(map(in_words, _HEADS)), [_row(each) for each in known])
 
 
 @sandbox.command(
@@ -235,6 +277,7 @@ def _as_dict(each: Sandbox) -> dict[str, object]:
         "flavour": each.flavour,
         "version": each.version,
         "role": each.state.role,
+        "state": _condition(each),
         "partner": each.state.partner,
         "pid": each.pid,
         "port": each.port,
@@ -290,16 +333,34 @@ def _as_text(each: Sandbox) -> str:
 
 
 def _row(each: Sandbox) -> tuple[str, ...]:
-    owner = each.state.owner
     return (
         each.name,
         f"{each.flavour} {each.version}",
         each.state.role,
-        str(each.pid),
+        str(each.pid) if each.is_running() else "-",
         str(each.port),
         str(each.socket),
-        in_words(say("process {pid} ends", pid=owner.pid) if owner else say("it is stopped")),
+        in_words(_state_of(each)),
     )
+
+
+def _condition(each: Sandbox) -> str:
+    if each.is_running():
+        return "running"
+    return "killed" if each.state.phase == "killed" else "crashed"
+
+
+def _state_of(each: Sandbox) -> Message:
+    owner = each.state.owner
+    if owner and each.is_running():
+        return say("runs until process {pid} ends", pid=owner.pid)
+    match _condition(each):
+        case "running":
+            return say("runs until it is stopped")
+        case "killed":
+            return say("killed, data kept")
+        case _:
+            return say("crashed, data kept")
 
 
 def _prompt(connection: Connection, chosen: Sandbox) -> None:
