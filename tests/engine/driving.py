@@ -219,6 +219,7 @@ class Driving:
         while not reached(self.outcome):
             left = deadline - time.monotonic()
             assert left > 0, f"it hangs; so far: {self.outcome}"
+            assert self.outcome.end is None, f"it ended before that: {self.outcome}"
             record = self.job.next(min(left, 1.0))
             if record is not None:
                 self.outcome.take(record)
