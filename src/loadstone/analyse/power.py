@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from loadstone.analyse.effects import Effect
 
@@ -17,10 +18,11 @@ MOST_UNITS = 1_000_000
 
 
 def units_needed(effect: Effect, margin: float, level: float, power: float) -> int:
-    """The units needed to detect a difference of the margin, and to show that there is none.
+    """The units needed for a verdict, with the chance `power`.
 
-    Both have the chance `power`: the t test with a true difference of the margin, and the two
-    one-sided tests with no difference at all. At most `MOST_UNITS`, more than anybody will run.
+    An effect seen beyond the margin needs as many as show a difference of its size (t test). One
+    within it needs as many as show a difference of the margin and, if there is none at all, exclude
+    it (two one-sided tests as well). At most `MOST_UNITS`, more than anybody will run.
 
     Raises:
         ValueError: the effect's spread is unknown.
@@ -30,19 +32,41 @@ def units_needed(effect: Effect, margin: float, level: float, power: float) -> i
     wide = effect.spread * spread_factor(effect.degrees)
     if wide == 0:
         return effect.units
-    # Degrees of freedom that the design spends on the mean and on the order.
-    spent = max(effect.units - effect.degrees, 1.0)
-    distance = math.log1p(margin) / wide  # the nearer of the margin's two sides
+    least, seen = math.log1p(margin), abs(effect.log_ratio)
+    design = _Design(
+        # Degrees of freedom that the design spends on the mean and on the order.
+        spent=max(effect.units - effect.degrees, 1.0),
+        distance=max(least, seen) / wide,  # of the margin, the nearer of its two sides
+        is_beyond=seen > least,
+    )
     low, high = 1, 2
-    while high < MOST_UNITS and not _enough(high, (distance, spent), level, power):
+    while high < MOST_UNITS and not design.is_enough(high, level, power):
         low, high = high, high * 2
     while high - low > 1:
         middle = (low + high) // 2
-        if _enough(middle, (distance, spent), level, power):
+        if design.is_enough(middle, level, power):
             high = middle
         else:
             low = middle
     return min(high, MOST_UNITS)
+
+
+@dataclass(frozen=True)
+class _Design:
+    """What is to be shown; `distance` in spreads of a unit."""
+
+    spent: float
+    distance: float
+    is_beyond: bool
+
+    def is_enough(self, units: int, level: float, power: float) -> bool:
+        """Whether so many units have the power."""
+        degrees = units - self.spent
+        if degrees < 1:
+            return False
+        away = self.distance * math.sqrt(units)
+        shown = finds(away, degrees, level) >= power
+        return shown and (self.is_beyond or excludes(away, degrees, level) >= power)
 
 
 def spread_factor(degrees: float) -> float:
@@ -51,15 +75,6 @@ def spread_factor(degrees: float) -> float:
 
     # chdtri takes the probability of the upper tail.
     return math.sqrt(degrees / float(chdtri(degrees, SURE_OF_SPREAD)))
-
-
-def _enough(units: int, design: tuple[float, float], level: float, power: float) -> bool:
-    distance, spent = design
-    degrees = units - spent
-    if degrees < 1:
-        return False
-    away = distance * math.sqrt(units)
-    return finds(away, degrees, level) >= power and excludes(away, degrees, level) >= power
 
 
 def finds(away: float, degrees: float, level: float) -> float:
