@@ -244,6 +244,13 @@ def test_a_full_line_on_one_host_is_gone_around() -> None:
     assert values(finding.trial) == {"connect": "socket"}
 
 
+def test_a_unix_socket_is_no_line_that_can_be_full() -> None:
+    case = EXAMPLE["line-full"].fires
+    socket = ON_TCP.model_copy(update={"target": "mysql://u@localhost/sbtest?socket=/run/s.sock"})
+    step = case.step.model_copy(update={"targets": (socket,)})
+    assert line_full.RULE.judge(case.at(step)) is None
+
+
 @pytest.mark.parametrize(
     ("version", "sure"), [("8.0.11", 0.8), ("5.7.44", 0.8), ("8.0.18", 0.3), ("9.7.0", 0.3)]
 )

@@ -57,8 +57,10 @@ _DIRECTIONS: tuple[Resource, ...] = ("network from the server", "network to the 
 def judge(case: Case) -> Finding | None:
     """The line's known rate is reached, or bytes stay level while users grow and the server idles.
 
-    Cores used by others do not make the server busy.
+    Cores used by others do not make the server busy. A unix socket is no line.
     """
+    if case.step.targets and not case.is_by_tcp:
+        return None
     busy = case.needed(own_share(case))
     if busy > IDLE:
         return None
