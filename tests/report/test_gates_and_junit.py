@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.analyse.gates import Check, State
+from analyse.made import a_step
+from loadstone.analyse.gates import Check, State, judge_thresholds, threshold
 from loadstone.analyse.intervals import Interval
 from loadstone.analyse.metrics import CLASSES, METRICS
 from loadstone.model.language import in_language
@@ -43,6 +44,16 @@ def check_schema(element: ElementTree.Element) -> None:
     for each in element:
         assert not (each.tail or "").strip()
         check_schema(each)
+
+
+def test_a_case_takes_as_long_as_the_steps_that_it_judges() -> None:
+    steps = [a_step(users=8), a_step(users=8).model_copy(update={"repeat": 2})]
+    checks = judge_thresholds([threshold("p99<20ms"), threshold("tps>1")], steps)
+    root = ElementTree.fromstring(as_junit("loadstone", checks))
+    (suite,) = root
+    assert [case.attrib["time"] for case in suite] == ["20.000", "20.000"]
+    assert suite.attrib["time"] == "40.000"
+    check_schema(root)
 
 
 HOSTILE = '<x a="1">&amp;]]>\x00\x1b[31m\ud800\ufffe"\'é\n'

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median_high, median_low
 from typing import Literal
 
@@ -95,6 +95,8 @@ class Check:
     why: Message | None = None
     """The reason, where the state alone does not say it."""
     is_change: bool = False
+    seconds: float | None = None
+    """How long the judged steps took; `None`: unknown."""
 
     @property
     def fails(self) -> bool:
@@ -175,7 +177,7 @@ def judge_thresholds(
     found = levels(steps)
     checks = []
     for gate in gates:
-        checks += [_judge(gate, level) for level in found]
+        checks += [replace(_judge(gate, level), seconds=seconds_of(level.steps)) for level in found]
         checks += [
             Check(gate.text, gate.metric, plain(place), "no evidence", why=say("it was not run"))
             for place in missing
@@ -221,6 +223,11 @@ def _is_answer(found: SearchOutcome, step: StepResult) -> bool:
     if found.objective is None:
         return step.rate is None
     return rate is not None and step.rate is not None and step.rate.rate == rate.value
+
+
+def seconds_of(steps: Iterable[StepResult]) -> float:
+    """How long steps took, from the load's start to the window's end."""
+    return sum(step.window.to_s if step.window else step.seconds for step in steps)
 
 
 def _judge(gate: Gate, level: Level) -> Check:

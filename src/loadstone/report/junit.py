@@ -16,7 +16,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def as_junit(name: str, checks: Sequence[Check]) -> bytes:
     """A suite with a case a gate and place.
 
-    A failed gate is a failure; an undecided one is skipped.
+    A failed gate is a failure; an undecided one is skipped. Times are those of the judged steps.
     """
     failed = [check for check in checks if check.fails]
     opened = [check for check in checks if check.state == "not decided"]
@@ -24,13 +24,13 @@ def as_junit(name: str, checks: Sequence[Check]) -> bytes:
     # The schema allows a count of skipped cases in a suite, but not in the root.
     root = Element("testsuites", counts)
     skipped = {"skipped": str(len(opened))}
-    suite = SubElement(root, "testsuite", {"name": _plain(name), **counts, **skipped})
+    times = [check.seconds for check in checks if check.seconds is not None]
+    took = {"time": f"{sum(times):.3f}"} if times else {}
+    suite = SubElement(root, "testsuite", {"name": _plain(name), **counts, **skipped, **took})
     for check in checks:
-        case = SubElement(
-            suite,
-            "testcase",
-            {"classname": _plain(f"{name}.{check.gate}"), "name": _plain(check.where)},
-        )
+        named = {"classname": _plain(f"{name}.{check.gate}"), "name": _plain(check.where)}
+        took = {} if check.seconds is None else {"time": f"{check.seconds:.3f}"}
+        case = SubElement(suite, "testcase", {**named, **took})
         said = _plain(sentence(check))
         if check.fails:
             SubElement(case, "failure", {"message": said, "type": check.state}).text = said

@@ -36,7 +36,9 @@ def _taken_token() -> str | None:
     )
 )
 @option(
+    "--out",
     "--runs",
+    "runs",
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
@@ -66,7 +68,7 @@ def serve(runs: Path, address: Address, token: str | None) -> int:
 
         raise StoreError(
             say("there is no folder {folder}", folder=str(runs)),
-            say("name the folder that holds the runs with --runs"),
+            say("name the folder that holds the runs with --out"),
         )
     from loadstone.web.address import found, listen
     from loadstone.web.serving import serve_page
