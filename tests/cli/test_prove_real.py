@@ -27,7 +27,13 @@ from loadstone.model.message import say
 from loadstone.model.result import Result
 from loadstone.mysql.facts import describe_server
 from loadstone.runs import run_folder
-from loadstone.sandbox import Sandbox, SandboxSpec, list_sandboxes, start_sandbox
+from loadstone.sandbox import (
+    Sandbox,
+    SandboxSpec,
+    clear_leftovers,
+    list_sandboxes,
+    start_sandbox,
+)
 from loadstone.sandbox.network import limit_line, namespace, passed, why_not
 from loadstone.sandbox.state import sandboxes_folder
 from pooled import Pool
@@ -266,7 +272,8 @@ def test_a_kill_amid_restarts_leaves_no_server_and_no_folder(driven: Driven) -> 
         proving.wait(PATIENCE_S)
     left = [each for each in sandboxes.iterdir() if each.is_dir() and each.name not in kept]
     assert len(left) == 2, "each side has a server of its own"
-    # The next command that looks clears away what is left, including a server that was starting.
+    # The next start clears away what is left, including a server that was starting.
+    clear_leftovers()
     assert {each.name for each in list_sandboxes()} == kept
     assert not [each for each in left if each.exists() or is_up(each)]
     assert exit_code_of(["restore"]) == 0

@@ -14,7 +14,7 @@ from loadstone.model.ceilings import RESOURCES, Ceiling, Resource, StepCeilings
 from loadstone.model.finding import Evidence
 from loadstone.model.message import Message, say
 from loadstone.model.result import StepResult
-from loadstone.model.target import family_in, parse_target_url
+from loadstone.model.target import TargetUrlError, family_in, parse_target_url
 
 T = TypeVar("T")
 
@@ -157,7 +157,12 @@ class Case:
     @property
     def is_by_tcp(self) -> bool:
         """Whether the first target is reached over TCP, possibly on the same host."""
-        return any(parse_target_url(one.target)[0].socket is None for one in self.step.targets[:1])
+        try:
+            return any(
+                parse_target_url(one.target)[0].socket is None for one in self.step.targets[:1]
+            )
+        except TargetUrlError:  # in a folder that somebody has changed
+            return True
 
     @property
     def mean_ms(self) -> float | None:
