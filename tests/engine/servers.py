@@ -65,7 +65,8 @@ def others(connection: Connection) -> list[tuple[int, str]]:
     return [
         (int(row[0]), str(row[4]))
         for row in asked(connection, asks)
-        if row[1] not in own and row[7] != asks
+        # Our statements begin with a comment that says so.
+        if row[1] not in own and not str(row[7]).endswith(asks)
     ]
 
 

@@ -158,7 +158,8 @@ def test_a_stall_is_latency_and_no_outage(shared: Sandbox) -> None:
     assert outcome.total().reconnects == 0
     slowest = max(sample.latency_ns.response.max or 0 for sample in outcome.samples)
     # An answer may have been on its way when the server was stopped, and arrive behind others.
-    assert 2e9 < slowest < lasted_ns + 1e9 * (1 + watch.kept_s)
+    # The signal stops a thread when it next gets a core.
+    assert 2e9 - 1e9 * (0.1 + watch.kept_s) < slowest < lasted_ns + 1e9 * (1 + watch.kept_s)
     assert none_in_some(outcome)
 
 

@@ -27,6 +27,7 @@ from engine.driving import (
 from engine.truth import null_target
 from loadstone import engine
 from loadstone.engine import PlanRefused
+from loadstone.model.target import Tls
 from loadstone.sandbox import Sandbox
 
 NOBODY: Document = {
@@ -295,7 +296,7 @@ class TestCommandLine:
         return called(*words, folder=tmp_path, environment=secret, code=code)
 
     def test_two_targets_and_a_session_in_one_run(self, shared: Sandbox, tmp_path: Path) -> None:
-        tcp_url = shared.tcp.target.url
+        tcp_url = shared.endpoint(tls=Tls(mode="required")).target.url
         socket_url = shared.local.target.url
         done = self.run(
             shared, tmp_path, "run", "oltp_read_only", "--target", tcp_url, "--target", socket_url,

@@ -20,6 +20,8 @@ from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
 from loadstone.workloads.scripts.options import for_all_tests
 
+QUEUE_FULL = "Threads started!\n\nFATAL: The event queue is full. This means the worker threads"
+
 
 def given(*words: str) -> Values:
     return values_of(parse(words), "1.0")
@@ -133,6 +135,31 @@ def test_old_names_win_where_they_say_anything() -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "is_deprecated"),
+    [
+        ("--max-requests=-1", True),
+        ("--max-requests=0", False),
+        ("--tx-rate=-1", True),
+        ("--num-threads=0", False),
+        ("--max-time=-1", False),
+    ],
+)
+def test_a_negative_old_name_counts_as_given_where_sysbench_has_no_sign(
+    word: str, is_deprecated: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings_of(given(word), "1.0", Log())
+    assert ("is deprecated" in capsys.readouterr().out) is is_deprecated
+
+
+@pytest.mark.parametrize(
+    ("rate", "is_out_of_reach"),
+    [(0, False), (10_000_000, False), (2_000_000_000, True), (-1, True)],
+)
+def test_no_threads_keep_up_with_some_rates(rate: int, is_out_of_reach: bool) -> None:
+    assert settings(f"--rate={rate}").is_rate_out_of_reach is is_out_of_reach
+
+
+@pytest.mark.parametrize(
     ("word", "seconds"), [("", 10), ("=10%", 11), ("=5", 15), ("=off", None), ("=50%", 15)]
 )
 def test_forced_shutdown_is_counted_from_the_begin(word: str, seconds: int | None) -> None:
@@ -184,6 +211,11 @@ def test_our_own_options_may_be_written_in_two_words() -> None:
     assert (line.test, line.command) == ("oltp_read_only", "run")
 
 
+def test_the_option_test_without_a_name_says_nothing() -> None:
+    line = parse(["oltp_read_write", "--test", "run"])
+    assert (line.test, line.command) == ("oltp_read_write", "run")
+
+
 def test_a_config_file_counts_where_it_stands(tmp_path: Path) -> None:
     file = tmp_path / "config"
     file.write_text("# a remark\nthreads=3\nrand-seed = 7\ntable-size=9\nnonsense\nnosuch=1\n")
@@ -200,10 +232,42 @@ def test_a_config_file_may_have_what_the_test_does_not_know(
     file.write_text("table-size=9\nskip_trx=maybe\nnosuch=1\n")
     words = [f"--config-file={file}", "--mysql-dry-run", "oltp_read_write", "prepare"]
     assert program.main(words) == 0
-    said = capsys.readouterr().out
-    assert said.count("WARNING") == 1
-    assert "Global option 'nosuch' will not be exported" in said
-    assert "Inserting 9 records" in said
+    said = capsys.readouterr()
+    assert said.out.count("WARNING") == 1
+    assert "Global option 'nosuch' will not be exported" in said.out
+    assert "Inserting 10000 records" in said.out
+    assert "the configuration file does not set --table-size, as in sysbench" in said.err
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("u", "u"),
+        ("  u  ", "u"),
+        ("u # who", "u"),
+        ("u v", "u"),
+        ("u#v", "u#v"),
+        ("u=v", "u=v"),
+        ('"u v" # who', "u v"),
+        ("'u v'", "u v"),
+        ('u"v"', 'u"v"'),
+        ("# nobody", ""),
+        ("", ""),
+    ],
+)
+def test_a_value_in_a_config_file_is_a_word_or_in_quotes(
+    text: str, value: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "config"
+    file.write_text(f"mysql-user={text}\n")
+    assert parse([f"--config-file={file}"]).text("mysql_user") == value
+
+
+def test_a_switch_in_a_config_file_that_is_neither_on_nor_off_is_on(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text("histogram=maybe\nvalidate=off\n")
+    given = values_of(parse([f"--config-file={file}"]), "1.0")
+    assert (given.switch("histogram"), given.switch("validate")) == (True, False)
 
 
 def test_a_config_file_that_is_not_there_is_told(
@@ -274,6 +338,9 @@ def test_options_of_0_5_become_those_of_1_0() -> None:
         (["oltp_read_write", "--foo=1", "run"], "err", "invalid option: --foo=1"),
         (["oltp_read_write", "--skip_trx=maybe", "run"], "err", "invalid option: --skip_trx=maybe"),
         (["oltp_read_write", "nosuch"], "err", "Unknown command: nosuch"),
+        (["--mysql-dry-run", "--rate=2000000000", "oltp_read_only", "run"], "out", QUEUE_FULL),
+        (["--rate=2000000000", "cpu", "run"], "out", QUEUE_FULL),
+        (["--rand-spec-pct=0", "oltp_read_only", "run"], "out", "value for --rand-spec-pct: 0"),
         (["oltp_read_write", "--mysql-ssl=maybe", "run"], "err", "invalid option: --mysql-ssl"),
         (["bulk_insert", "help"], "err", "'bulk_insert' test does not implement the 'help'"),
         (["--verbosity=6", "oltp_read_write", "run"], "out", "Invalid value for verbosity: 6"),

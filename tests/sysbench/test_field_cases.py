@@ -230,6 +230,8 @@ def test_the_folder_of_a_run_is_kept_where_that_is_asked(
     done = ours_here(*filled_in(C_RUN, server), *SMALL.split(), "--loadstone-out", str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     (kept,) = out.iterdir()
+    assert done.stderr == f"loadstone: the run is in {kept}\n"
+    assert str(kept) not in done.stdout
     (step,) = replay(kept).steps
     assert step.state == "finished"
     assert step.events <= Figures(done.stdout).number("total number of events")

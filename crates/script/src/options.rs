@@ -102,8 +102,9 @@ fn value_of(option: &Declared, text: Option<&str>) -> Result<Setting, ScriptErro
         expected,
     };
     Ok(match option.kind {
-        // An option without a value is switched on.
-        Kind::Bool | Kind::Null if text.is_some() && given.is_empty() => Setting::Bool(true),
+        // A switch without a value is on, as in sysbench also if it has no default.
+        Kind::Bool if given.is_empty() => Setting::Bool(true),
+        Kind::Null if text.is_some() && given.is_empty() => Setting::Bool(true),
         Kind::Bool | Kind::Null => {
             Setting::Bool(boolean(given).ok_or_else(|| wrong("on, off, true, false, 1 or 0"))?)
         }
@@ -125,9 +126,13 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// The number at the start of a text; the rest is ignored, and nothing is 0: as in sysbench.
+/// The number at the start of a text, as C reads it; the rest is ignored, and nothing is 0: as in
+/// sysbench.
 fn leading_number(text: &str) -> f64 {
     let text = text.trim_start();
+    if let Some(number) = leading_hexadecimal(text) {
+        return number;
+    }
     (1..=text.len())
         .rev()
         .filter_map(|end| text.get(..end))
@@ -135,16 +140,29 @@ fn leading_number(text: &str) -> f64 {
         .unwrap_or(0.0)
 }
 
+/// A whole number that begins with `0x`, after a sign if there is one.
+fn leading_hexadecimal(text: &str) -> Option<f64> {
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"))?;
+    let end = digits.find(|sign: char| !sign.is_ascii_hexdigit()).unwrap_or(digits.len());
+    let number = u64::from_str_radix(digits.get(..end)?, 16).ok()?;
+    Some(sign * number as f64)
+}
+
+/// Digits and at most one unit; what follows the unit is ignored: `10KB`.
 fn size(text: &str) -> Option<f64> {
-    if text.is_empty() {
-        return Some(0.0);
-    }
-    let (digits, power) = match text.as_bytes().last()?.to_ascii_uppercase() {
-        b'K' => (&text[..text.len() - 1], 1),
-        b'M' => (&text[..text.len() - 1], 2),
-        b'G' => (&text[..text.len() - 1], 3),
-        b'T' => (&text[..text.len() - 1], 4),
-        _ => (text, 0),
+    let end = text.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    let power = match unit.chars().next().map(|unit| unit.to_ascii_uppercase()) {
+        None => 0,
+        Some('K') => 1,
+        Some('M') => 2,
+        Some('G') => 3,
+        Some('T') => 4,
+        Some(_) => return None,
     };
     let number: u64 = digits.parse().ok()?;
     Some(number as f64 * 1024_f64.powi(power))
@@ -170,10 +188,16 @@ mod tests {
             (Kind::Int, "1.5", Setting::Number(1.5)),
             (Kind::Int, "x", Setting::Number(0.0)),
             (Kind::Double, "1e3", Setting::Number(1000.0)),
+            (Kind::Double, "0x1F", Setting::Number(31.0)),
+            (Kind::Double, "-0x10z", Setting::Number(-16.0)),
+            (Kind::Double, "0x", Setting::Number(0.0)),
             (Kind::Size, "2G", Setting::Number(2_147_483_648.0)),
             (Kind::Size, "10k", Setting::Number(10_240.0)),
             (Kind::Size, "1.5K", Setting::Number(0.0)),
             (Kind::Size, "ä", Setting::Number(0.0)),
+            (Kind::Size, "10kb", Setting::Number(10_240.0)),
+            (Kind::Size, "5b", Setting::Number(0.0)),
+            (Kind::Size, "", Setting::Number(0.0)),
             (Kind::Bool, "", Setting::Bool(true)),
             (Kind::Bool, "off", Setting::Bool(false)),
             (Kind::List, "q,,r", Setting::List(vec!["q".to_owned(), "r".to_owned()])),

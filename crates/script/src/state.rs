@@ -141,7 +141,14 @@ impl State {
 
     /// Options that the script of this user declares; `None` if it declares none.
     pub(crate) fn declared(&self, user: &Table) -> Result<Option<Vec<Declared>>, ScriptError> {
-        let Some(list) = self.call::<Option<Table>>("declared", user)? else { return Ok(None) };
+        let (list, problem): (Option<Table>, Option<mlua::String>) = self.call("declared", user)?;
+        if let Some(problem) = problem {
+            // sysbench names the function that reads them.
+            let reader = "`sysbench.cmdline.read_cmdline_options' function failed";
+            let message = format!("{reader}: {}", problem.to_string_lossy());
+            return Err(ScriptError::Load { message });
+        }
+        let Some(list) = list else { return Ok(None) };
         list.sequence_values::<Table>()
             .map(|option| read_declared(&option?))
             .collect::<Result<_, _>>()
@@ -158,7 +165,7 @@ fn read_declared(option: &Table) -> Result<Declared, ScriptError> {
     let name: String = option.get("name")?;
     let number: i64 = option.get("kind")?;
     let kind = Kind::of_number(number).ok_or_else(|| ScriptError::Load {
-        message: format!("the option '{name}' has no kind that sysbench.cmdline knows: {number}"),
+        message: format!("Unknown argument type: {number} (the option '{name}')"),
     })?;
     Ok(Declared { kind, help: option.get("help")?, default: option.get("default")?, name })
 }

@@ -1,11 +1,12 @@
 //! Random numbers for scripts: C functions that LuaJIT compiles calls to.
 #![expect(unsafe_code, reason = "LuaJIT's FFI calls these functions with the pointer it was given")]
 
+use std::collections::HashMap;
 use std::ffi::c_void;
 
 use loadstone_workload::distribution::Sampler;
 use loadstone_workload::random::{Purpose, Random};
-use loadstone_workload::{Distribution, SpecError, UniqueIds};
+use loadstone_workload::{Distribution, SpecError, UniqueIds, UniqueWithin};
 
 /// The random numbers of one user.
 #[derive(Debug)]
@@ -13,6 +14,10 @@ pub(crate) struct Stream {
     random: Random,
     distribution: Distribution,
     unique: UniqueIds,
+    /// Those of the ranges that were asked for.
+    within: HashMap<(i64, i64), UniqueWithin>,
+    /// Seed, number of this user and number of all users.
+    seeded: (u64, u64, u64),
     /// The last used sampler; scripts draw from the same range repeatedly.
     last: Option<(u32, u64, Sampler)>,
 }
@@ -31,6 +36,8 @@ impl Stream {
             random: Random::new(seed, Purpose::Keys, &[user]),
             distribution,
             unique: UniqueIds::new(seed, user, users, 0),
+            within: HashMap::new(),
+            seeded: (seed, user, users),
             last: None,
         })
     }
@@ -92,6 +99,12 @@ impl Stream {
         // The ids are signed; scripts shift them there themselves.
         (self.unique.draw() + (1 << 31)) as u32
     }
+
+    fn unique_within(&mut self, low: i64, high: i64) -> i64 {
+        let (seed, user, users) = self.seeded;
+        let of_range = || UniqueWithin::new(seed, user, users, low, high);
+        self.within.entry((low, high)).or_insert_with(of_range).draw()
+    }
 }
 
 const SPECIAL: Distribution = Distribution::Special { iterations: 12, percent: 1.0, hits: 75.0 };
@@ -105,12 +118,13 @@ fn scaled(bits: u64, bound: u64) -> u8 {
 }
 
 /// The functions' names in `random.lua`, and their addresses.
-pub(crate) fn functions() -> [(&'static str, *mut c_void); 5] {
+pub(crate) fn functions() -> [(&'static str, *mut c_void); 6] {
     [
         ("draw", draw as *mut c_void),
         ("bits", bits as *mut c_void),
         ("unit", unit as *mut c_void),
         ("unique", unique as *mut c_void),
+        ("unique_within", unique_within as *mut c_void),
         ("fill", fill as *mut c_void),
     ]
 }
@@ -137,6 +151,12 @@ extern "C" fn unit(stream: *mut Stream) -> f64 {
 extern "C" fn unique(stream: *mut Stream) -> u32 {
     // SAFETY: see above.
     unsafe { &mut *stream }.unique()
+}
+
+/// Fractions are cut off.
+extern "C" fn unique_within(stream: *mut Stream, low: f64, high: f64) -> f64 {
+    // SAFETY: see above.
+    unsafe { &mut *stream }.unique_within(low as i64, high as i64) as f64
 }
 
 extern "C" fn fill(stream: *mut Stream, pattern: *const u8, length: usize, out: *mut u8) {

@@ -52,5 +52,5 @@ pub use mix::{Mix, WeightedPicker};
 pub use params::Params;
 pub use spec::{OptionValue, WorkloadSpec};
 pub use stop::StopRule;
-pub use unique::UniqueIds;
+pub use unique::{UniqueIds, UniqueWithin};
 pub use workload::Workload;

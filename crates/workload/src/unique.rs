@@ -44,6 +44,65 @@ impl UniqueIds {
     }
 }
 
+/// The numbers of a range in a random order, each of them once over all users.
+///
+/// Each user has its own share of them, and begins again when it has drawn all of that.
+#[derive(Copy, Clone, Debug)]
+pub struct UniqueWithin {
+    low: i64,
+    /// How many numbers there are.
+    size: u64,
+    first: u64,
+    next: u64,
+    stride: u64,
+    key: u64,
+}
+
+impl UniqueWithin {
+    /// The numbers of `low..=high` for the user `user` of `users`; only `low` if there are none.
+    #[must_use]
+    pub fn new(seed: u64, user: u64, users: u64, low: i64, high: i64) -> Self {
+        let span = u64::try_from(high.saturating_sub(low)).unwrap_or(0);
+        let size = span.min(u64::from(u32::MAX)) + 1;
+        // One order for all users, or their shares would overlap.
+        let key = Random::new(seed, Purpose::InsertIds, &[low as u64, high as u64]).bits();
+        // With more users than numbers some have to share one.
+        let first = user % size;
+        Self { low, size, first, next: first, stride: users.max(1), key }
+    }
+
+    /// The next one.
+    pub fn draw(&mut self) -> i64 {
+        let mut number = self.next;
+        self.next += self.stride;
+        if self.next >= self.size {
+            self.next = self.first;
+        }
+        // The order is one of a power of two of numbers. Those beyond the range lead on to others
+        // until one is within, which gives each of the range's numbers exactly once.
+        loop {
+            number = self.shuffled(number);
+            if number < self.size {
+                return self.low.wrapping_add(number as i64);
+            }
+        }
+    }
+
+    /// Each step is invertible on the numbers of as many bits, so no two are mapped to the same one.
+    fn shuffled(&self, number: u64) -> u64 {
+        let bits = u64::BITS - (self.size - 1).leading_zeros();
+        let mask = (1_u64 << bits) - 1;
+        let fold = bits / 2 + 1;
+        let mut value = number;
+        for round in 0..4 {
+            value = (value ^ self.key.rotate_right(round * 16)) & mask;
+            value ^= value >> fold;
+            value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
+        }
+        value
+    }
+}
+
 /// The finalizer of MurmurHash3: each step is invertible, so no two numbers are mapped to the same
 /// one.
 fn scatter(value: u32) -> u32 {
@@ -69,6 +128,39 @@ mod tests {
                 assert!(seen.insert(id), "{id} twice");
             }
         }
+    }
+
+    #[test]
+    fn each_number_of_a_range_is_drawn_once() {
+        for (low, high, users) in
+            [(1, 1, 1), (1, 10, 1), (-5, 5, 2), (5, 14, 3), (1, 100_000, 1), (0, 65_535, 7)]
+        {
+            let mut seen = std::collections::BTreeSet::new();
+            for user in 0..users {
+                let mut ids = UniqueWithin::new(42, user, users, low, high);
+                let share = (high - low - user as i64) / users as i64 + 1;
+                for _ in 0..share {
+                    let id = ids.draw();
+                    assert!((low..=high).contains(&id), "{id}");
+                    assert!(seen.insert(id), "{id} twice in {low}..={high}");
+                }
+            }
+            assert_eq!(seen.len() as i64, high - low + 1, "{low}..={high}");
+        }
+    }
+
+    #[test]
+    fn a_range_begins_again_and_its_order_depends_on_the_seed() {
+        let order = |seed| {
+            let mut ids = UniqueWithin::new(seed, 0, 1, 1, 100);
+            (0..200).map(|_| ids.draw()).collect::<Vec<_>>()
+        };
+        let (one, other) = (order(1), order(2));
+        assert_eq!(one[..100], one[100..]);
+        assert_ne!(one, other);
+        assert_ne!(one[..100], (1..=100).collect::<Vec<_>>());
+        let mut empty = UniqueWithin::new(1, 3, 8, 9, 1);
+        assert_eq!((empty.draw(), empty.draw()), (9, 9));
     }
 
     #[test]

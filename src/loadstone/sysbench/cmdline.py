@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from loadstone.workloads.scripts.options import BLOCKS, Kind, Option, for_all_te
 # Our own options may also be written `--compat 1.1`; sysbench's own never are.
 _VALUE_MAY_FOLLOW = tuple(option.key for option in BLOCKS["ours"] if option.kind is not Kind.BOOL)
 
+_VALUE_IN_FILE = re.compile(r"""(?!#)(?:"([^"]*)"|'([^']*)'|(\S+))""")
+
 
 @dataclass(frozen=True)
 class Given:
@@ -22,7 +25,6 @@ class Given:
     word: str
     key: str
     text: str | None
-    from_file: bool = False
 
 
 @dataclass
@@ -38,7 +40,7 @@ class CommandLine:
     of_test: list[Given] = field(default_factory=list)
     """Options that only the test may know."""
     only_in_file: list[str] = field(default_factory=list)
-    """Keys of those that were given in a file only."""
+    """Keys of the options in a file that not all tests have: there they set nothing."""
 
     test_option: bool = False
     """The test was named with `--test`, as in 0.5."""
@@ -91,7 +93,9 @@ def _given(word: str) -> Given:
 
 
 def _take_test(line: CommandLine, given: Given) -> None:
-    line.test, line.test_option = given.text or "", True
+    if not given.text:
+        return
+    line.test, line.test_option = given.text, True
     print(
         "WARNING: the --test option is deprecated. You can pass a script name or path on the "
         "command line without any options.",
@@ -114,23 +118,33 @@ def _take(line: CommandLine, given: Given, known: dict[str, Option]) -> None:
 
 
 def _take_file(line: CommandLine, path: Path, known: dict[str, Option]) -> None:
-    """Read the lines `name=value` of a file; all others are ignored."""
+    """Read the lines `name=value` of a file; all others are ignored.
+
+    As in sysbench, a file sets only options that all tests have.
+    """
     try:
         text = path.read_text(errors="replace")
     except OSError as error:
         print(f"{path}: {error.strerror}", file=sys.stderr)
         return
     for each in text.splitlines():
-        name, equals, value = each.strip().partition("=")
+        name, equals, rest = each.strip().partition("=")
         if name.startswith(("#", "[")) or not equals:
             continue
-        name, value = name.strip(), value.strip()
-        given = Given(f"--{name}={value}", key_of(name), value, from_file=True)
-        if given.key in known:
-            _take(line, given, known)
-        else:
-            line.only_in_file.append(given.key)
-            line.of_test.append(given)
+        name, value = name.strip(), _value_in_file(rest.strip())
+        key = key_of(name)
+        if key not in known:
+            line.only_in_file.append(key)
+            continue
+        if known[key].kind is Kind.BOOL and values.switch(value) is None and key != "mysql_ssl":
+            value = "on"
+        _take(line, Given(f"--{name}={value}", key, value), known)
+
+
+def _value_in_file(text: str) -> str:
+    """The first word, or what is in quotes; the rest of the line is a remark."""
+    found = _VALUE_IN_FILE.match(text)
+    return next((part for part in found.groups() if part is not None), "") if found else ""
 
 
 def _take_bare(line: CommandLine, bare: list[str]) -> None:

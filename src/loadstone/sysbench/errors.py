@@ -22,4 +22,9 @@ class Fatal(LoadstoneError):
 
     def __init__(self, *lines: str) -> None:
         super().__init__(lines[0])
-        self.lines = lines
+        self._lines = lines
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Those that are printed."""
+        return self._lines

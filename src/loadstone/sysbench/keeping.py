@@ -5,15 +5,17 @@ Server and hosts are sampled as by `loadstone run`, so that a script's run can b
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from loadstone.families import connect
 from loadstone.lab.step.sampling import StepSampling
 from loadstone.lab.tables.discover import Data
 from loadstone.lab.tables.inspect import InspectedTarget, observable
+from loadstone.model.message import say
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import Connected, End, StepRecord
@@ -24,6 +26,7 @@ from loadstone.runner.recording import Place, begin_run, sampling_of
 from loadstone.runs import run_folder
 from loadstone.runs.errors import StoreError
 from loadstone.servers.redact import blank_arguments
+from loadstone.sysbench.log import aside
 
 
 class Keeper:
@@ -65,25 +68,35 @@ class Keeper:
                 self._looking.end()
             self._recorder.end_step(step, state, end.error if end else None)
             self._recorder.end_run(state)
+            aside(say("the run is in {folder}", folder=str(self._recorder.folder)))
         except StoreError as failure:
             self._recorder.give_up(failure.message)
             raise
         finally:
-            if self._sampling:
-                self._sampling.close()
-            self._recorder.close()
+            self.close()
+
+    def close(self) -> None:
+        """Close the samplers' connections and the files, also of a test that never began."""
+        if self._sampling:
+            self._sampling.close()
+        self._recorder.close()
 
 
+@contextlib.contextmanager
 def keeper_of(
     out: Path | None, plan: Plan, endpoints: Sequence[Endpoint], observing: Observing
-) -> Keeper | None:
-    """The keeper of the run, if a folder was requested.
+) -> Iterator[Keeper | None]:
+    """The keeper of the run, if a folder was requested, closed at the end.
 
     Raises:
         TargetError: a server cannot be asked what it is.
         StoreError: the folder cannot be written.
     """
-    return Keeper(out, plan, endpoints, observing) if out else None
+    if out is None:
+        yield None
+        return
+    with contextlib.closing(Keeper(out, plan, endpoints, observing)) as keeper:
+        yield keeper
 
 
 def _look_at(endpoint: Endpoint, plan: Plan) -> InspectedTarget:

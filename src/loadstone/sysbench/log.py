@@ -51,6 +51,20 @@ class Log:
             print(text, flush=True)
 
 
+def warn_of_file(key: str, log: Log, *, is_known: bool) -> None:
+    """Say that a configuration file does not set this option of a test, as sysbench has it."""
+    if is_known:
+        aside(
+            say(
+                "the configuration file does not set --{option}, as in sysbench: give it on the"
+                " command line",
+                option=key.replace("_", "-"),
+            )
+        )
+    else:
+        log.warning(f"Global option '{key}' will not be exported, because the type is unknown")
+
+
 def aside(text: str) -> None:
     """Print a remark of our own on stderr, where no parser of the report finds it.
 

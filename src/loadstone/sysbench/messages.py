@@ -16,6 +16,10 @@ from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.targets import Place
 
 FORCED_SHUTDOWN = "The --max-time limit has expired, forcing shutdown..."
+QUEUE_FULL = (
+    "The event queue is full. This means the worker threads are unable to keep up with the "
+    "specified event generation rate"
+)
 
 # The client library's number for every failure to connect.
 _CANNOT_CONNECT = 2002
@@ -23,7 +27,14 @@ _UNKNOWN_HOST = 2005
 _UNKNOWN_ERROR = 2000
 _GENERAL_STATE = "HY000"
 # PyMySQL does not expose the SQLSTATE: these are for the errors of `prepare` and `prewarm`.
-_STATES = {1044: "42000", 1050: "42S01", 1064: "42000", 1142: "42000", 1146: "42S02"}
+_STATES = {
+    1044: "42000",
+    1050: "42S01",
+    1064: "42000",
+    1142: "42000",
+    1146: "42S02",
+    1286: "42000",
+}
 # Missing tables or columns, and too many prepared statements for the server.
 _CANNOT_BE_PREPARED = (1146, 1054, 1461)
 _NOT_STARTED = "Thread initialization failed!"
@@ -42,20 +53,37 @@ def lines_of_run(failure: EngineFailure, plan: Plan, places: Sequence[Place]) ->
             _NOT_STARTED,
         )
     if plan.drive.protocol == "prepared" and failure.number in _CANNOT_BE_PREPARED:
-        return (
-            "mysql_stmt_prepare() failed",
-            f'MySQL error: {failure.number} "{failure.message}"',
-            "`thread_init' function failed: SQL API error",
-            _NOT_STARTED,
-        )
+        return _preparing_lines(failure.number, failure.message)
     return _statement_lines(
         plan, failure.number or 0, failure.message, failure.statement, failure.sql_state
+    )
+
+
+def _preparing_lines(number: int, message: str) -> tuple[str, ...]:
+    return (
+        "mysql_stmt_prepare() failed",
+        f'MySQL error: {number} "{message}"',
+        "`thread_init' function failed: SQL API error",
+        _NOT_STARTED,
     )
 
 
 def connection_lines(failure: EngineFailure, place: Place) -> tuple[str, str]:
     """Why a connection failed, in the form that the driver reports."""
     return _connection_lines(place, *_number_and_text(failure, place))
+
+
+def check_preparing(error: FirstError, plan: Plan) -> None:
+    """End a run that has had no event if a statement of it cannot be prepared.
+
+    As in sysbench, this error cannot be ignored.
+
+    Raises:
+        Fatal: it cannot.
+    """
+    is_prepared = plan.drive.protocol == "prepared" and error.statement is not None
+    if is_prepared and error.number in _CANNOT_BE_PREPARED:
+        raise Fatal(*_preparing_lines(error.number, error.message))
 
 
 def check_loss(error: FirstError, plan: Plan) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
@@ -28,13 +29,21 @@ from loadstone.model.quantity import LONGEST_S
 from loadstone.model.target import Target
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.oltp.tests import Bundled
-from loadstone.sysbench.settings import Settings, seed_of
+from loadstone.sysbench.settings import HIGHEST_RATE, Settings, seed_of
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
 
 # sysbench gives up when 131,072 events wait; here the limit only protects memory.
 _MOST_WAITING = 10_000_000
 _RETRIES = 3
+# The parameters of distributions, by the names that they have in a plan.
+_RANDOM_OPTIONS = {
+    "iterations": "--rand-spec-iter",
+    "percent": "--rand-spec-pct",
+    "hits": "--rand-spec-res",
+    "h": "--rand-pareto-h",
+    "exponent": "--rand-zipfian-exp",
+}
 _MOST_LOADING = 64
 _MOST_SHARDS = 1024
 
@@ -70,7 +79,7 @@ def plan_of(
             targets=tuple(targets),
             workload=workload,
             ladder=(settings.threads,),
-            rates=(Rate(rate=settings.rate),) if settings.rate else (),
+            rates=(Rate(rate=_kept_rate(settings)),) if settings.rate else (),
             duration_s=settings.time_s or LONGEST_S,
             events=settings.events or None,
             warmup=WarmupSeconds(warmup_s=settings.warmup_s),
@@ -191,7 +200,7 @@ def distribution_of(given: Values) -> Distribution:
     try:
         return adapter.validate_python({"kind": kind} | parameters.get(kind, {}))
     except ValidationError as error:
-        raise Fatal(_told(error)) from error
+        raise Fatal(_told(error, _RANDOM_OPTIONS)) from error
 
 
 def restart_on(given: Values) -> Literal["all"] | tuple[str, ...]:
@@ -200,6 +209,11 @@ def restart_on(given: Values) -> Literal["all"] | tuple[str, ...]:
     if "all" in words:
         return "all"
     return tuple(str(number) for number in sorted({values.lenient_int(word) for word in words}))
+
+
+def _kept_rate(settings: Settings) -> int:
+    """The rate, or the engine's highest: a run whose rate is out of reach ends at its start."""
+    return HIGHEST_RATE if settings.is_rate_out_of_reach else settings.rate
 
 
 def _arrival(settings: Settings) -> Arrival:
@@ -221,7 +235,8 @@ def _table_size(test: Bundled, given: Values) -> int:
     return 1 if test.layout == "bulk" else given.integer("table_size")
 
 
-def _told(error: ValidationError) -> str:
+def _told(error: ValidationError, options: Mapping[str, str] = MappingProxyType({})) -> str:
     first = error.errors()[0]
     name = str(first["loc"][-1])
+    name = options.get(name, name)
     return f"Invalid value for {name}: {first['input']} ({first['msg'].lower()})"

@@ -15,7 +15,7 @@ from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
 from loadstone.sysbench.errors import Fatal, Refused, ScriptExit
 from loadstone.sysbench.host import program
 from loadstone.sysbench.host.options import HOST_TESTS
-from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.log import Log, aside, warn_of_file
 from loadstone.sysbench.oltp.tests import (
     PARALLEL_PREPARE,
     Bundled,
@@ -104,8 +104,7 @@ def _carry_out(line: CommandLine, given: Values, compat: Compat, log: Log) -> in
         names = ", ".join(test.commands)
         raise Fatal(f"Command is required. Supported commands: {names}")
     for key in line.only_in_file:
-        if key not in test.known_options():
-            log.warning(f"Global option '{key}' will not be exported, because the type is unknown")
+        warn_of_file(key, log, is_known=key in test.known_options())
     of_test = _options_of_test(line, test)
     if test.legacy:
         test, of_test = as_asked(test, of_test), in_words_of_1_0(of_test)
@@ -167,8 +166,8 @@ def _options_of_test(line: CommandLine, test: Bundled) -> dict[str, str]:
     found: dict[str, str] = {}
     for given in line.of_test:
         text = _text(known.get(given.key), given.text)
-        # `bulk_insert` declares no options, so it accepts any; unknown ones in a file are ignored.
-        if text is None and test.options and given.key not in line.only_in_file:
+        # `bulk_insert` declares no options, so it accepts any.
+        if text is None and test.options:
             raise Refused(f"invalid option: {given.word}")
         if text is not None:
             found[given.key] = text

@@ -59,10 +59,10 @@ class Teller:
             with told_as_fatal():
                 write(self.opened.script.end_reports())
 
-    def report(self, figures: Figures, unfinished: int = 0) -> None:
-        """Report at a checkpoint, or at the end."""
+    def report(self, figures: Figures, unfinished: int = 0, running: int = 0) -> None:
+        """Report at a checkpoint, where some threads are running, or at the end, where none is."""
         if self._has(_AT_THE_END):
-            self._hook(_of_all(figures, self.settings), is_last=True)
+            self._hook(_of_all(figures, self.settings, running), is_last=True)
             self._close_reports()
             return
         text = reporting.report(figures, self.settings, unfinished, self.uses_driver)
@@ -109,11 +109,10 @@ def _of_any(figures: Figures, settings: Settings) -> dict[str, float]:
     }
 
 
-def _of_all(figures: Figures, settings: Settings) -> dict[str, float]:
+def _of_all(figures: Figures, settings: Settings, running: int) -> dict[str, float]:
     latency = figures.latency
     return _of_any(figures, settings) | {
-        # Its threads are over by then.
-        "threads_running": 0,
+        "threads_running": running,
         "latency_min": (latency.min_ns or 0) / 1e9,
         "latency_max": (latency.max_ns or 0) / 1e9,
         "latency_avg": latency.sum_ns / 1e9 / latency.count if latency.count else 0.0,

@@ -194,8 +194,10 @@ class _Watched:
     def _hear(self, error: FirstError) -> None:
         if self.run.opened:
             self.heard.take(error)
-        else:
-            messages.check_loss(error, self.run.plan)
+            return
+        if not self.since_begin:
+            messages.check_preparing(error, self.run.plan)
+        messages.check_loss(error, self.run.plan)
 
     def _complain(self, message: str, refusals: Sequence[FirstError]) -> None:
         """Report a failure outside of the load, which does not end the run."""
@@ -263,6 +265,11 @@ class _Watched:
             self._tell_started()
 
     def _tell_started(self) -> None:
+        """Print that the threads have started, once.
+
+        Raises:
+            Fatal: they can never keep up with the rate.
+        """
         if self.told_started:
             return
         self.told_started = True
@@ -270,6 +277,8 @@ class _Watched:
             self.run.log.debug(f"Worker thread (#{thread}) started")
             self.run.log.debug(f"Worker thread (#{thread}) initialized")
         self.run.log.notice("Threads started!\n")
+        if self.run.settings.is_rate_out_of_reach:
+            raise Fatal(messages.QUEUE_FULL)
 
     def _add(self, sample: Sample) -> None:
         if sample.counts.events:
@@ -295,7 +304,7 @@ class _Watched:
             return
         if second in settings.checkpoints_s:
             log.notice(f"[ {second}s ] Checkpoint report:")
-            self.teller.report(self.since_checkpoint)
+            self.teller.report(self.since_checkpoint, running=settings.threads)
             self.since_checkpoint = _after(self.since_checkpoint)
         if settings.report_interval_s and second % settings.report_interval_s == 0:
             self.teller.interval(self.since_line, sample.tally)

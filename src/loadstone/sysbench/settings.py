@@ -22,14 +22,18 @@ _DISTRIBUTIONS = {
     "1.0": ("uniform", "gaussian", "special", "pareto", "zipfian"),
     "1.1": ("uniform", "gaussian", "pareto", "zipfian", "special"),
 }
-# The alias, the option that it stands for, and the alias's value that means "not given".
+# The alias, the option that it stands for, and the alias's value that means "not given". All but
+# the time are unsigned in sysbench: a negative number is a large one, and counts as given.
 _ALIASES = (
     ("num_threads", "threads", 1),
     ("max_requests", "events", 0),
     ("max_time", "time", 0),
     ("tx_rate", "rate", 0),
 )
+_SIGNED_ALIAS = "max_time"
 _FORCED_SHUTDOWN_SHARE = 5
+HIGHEST_RATE = 10_000_000
+"""The engine's, in events a second."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Settings:
     events: int
     time_s: int
     rate: int
+    """A negative one is a large one in sysbench, as it has no sign there."""
+
     forced_shutdown_s: int | None
     """Counted from the start of the load; `None`: wait for everything in flight."""
 
@@ -54,6 +60,11 @@ class Settings:
     warmup_s: int
     init_timeout_s: int
     out: Path | None
+
+    @property
+    def is_rate_out_of_reach(self) -> bool:
+        """Whether the rate is above what the engine schedules, and any threads can keep up with."""
+        return not 0 <= self.rate <= HIGHEST_RATE
 
 
 def compat_of(line: CommandLine) -> Compat:
@@ -131,7 +142,7 @@ def settings_of(given: Values, compat: Compat, log: Log) -> Settings:
         threads=numbers["threads"],
         events=max(numbers["events"], 0),
         time_s=max(numbers["time"], 0),
-        rate=max(numbers["rate"], 0),
+        rate=numbers["rate"],
         forced_shutdown_s=_forced_shutdown_s(given, numbers["time"]),
         report_interval_s=max(given.integer("report_interval"), 0),
         checkpoints_s=_checkpoints_s(given),
@@ -158,7 +169,7 @@ def _with_aliases(given: Values, log: Log) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for alias, key, nothing in _ALIASES:
         old = given.integer(alias)
-        is_given = old > nothing
+        is_given = old > nothing or (old < 0 and alias != _SIGNED_ALIAS)
         if is_given:
             said, wanted = alias.replace("_", "-"), key.replace("_", "-")
             log.warning(f"--{said} is deprecated, use --{wanted} instead")

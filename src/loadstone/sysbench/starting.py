@@ -60,8 +60,8 @@ def drive(
         plan = planning.plan_of(name, workload, settings, given, targets)
         endpoints = [place.endpoint for place in places]
         # A dry run has no server with counters.
-        keeper = keeper_of(settings.out, plan, endpoints, Observing(on=not is_dry))
-        return running.drive(running.Run(plan, places, settings, log, keeper, is_dry, opened))
+        with keeper_of(settings.out, plan, endpoints, Observing(on=not is_dry)) as keeper:
+            return running.drive(running.Run(plan, places, settings, log, keeper, is_dry, opened))
 
 
 @contextlib.contextmanager

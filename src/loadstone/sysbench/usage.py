@@ -59,7 +59,7 @@ def general_help(compat: str) -> str:
 
 def test_help(test: Bundled, called: str) -> str:
     """The text of `sysbench oltp_read_write help`."""
-    return f"{called} options:\n{block(list(test.known_options().values()))}\n"
+    return f"{called} options:\n{block(list(test.known_options().values()))}"
 
 
 def own_help() -> str:

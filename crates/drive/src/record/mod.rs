@@ -224,6 +224,9 @@ pub struct FirstError {
     pub message: String,
     /// The statement, with parameters as question marks.
     pub statement: Option<String>,
+    /// A script's statement was refused when it was prepared, not when it was executed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub preparing: bool,
 }
 
 /// See [`Record::Outage`].

@@ -109,7 +109,10 @@ impl Scripted {
             let cannot = || self.family().code_of(Fault::CannotConnect { unix: false });
             let code = failure.code.unwrap_or_else(cannot);
             let message = failure.message.clone();
-            Self::tell_first(shard, FirstError { code, message, statement: None });
+            Self::tell_first(
+                shard,
+                FirstError { code, message, statement: None, preparing: false },
+            );
             return self.answer(shard, Resume::failure(code, failure.message));
         }
         self.pending = Pending::Turn(wanted);
@@ -134,9 +137,13 @@ impl Scripted {
             // The script gets the error when it uses the connection next.
             return;
         }
-        self.pending = Pending::Nothing;
+        let (statement, preparing) = match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::Answer { sql, .. } => (sql, false),
+            Pending::Preparation { sql, .. } => (Some(sql), true),
+            _ => (None, false),
+        };
         let (code, message) = (loss.code, loss.message.clone());
-        let lost = FirstError { code, message, statement: None };
+        let lost = FirstError { code, message, statement, preparing };
         self.count_error(shard, open.endpoint.index, lost);
         let ignored = shard.settings.ignores(loss.code);
         if ignored && shard.is_loading() && matches!(self.activity, Activity::Busy { .. }) {

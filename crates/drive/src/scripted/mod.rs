@@ -324,6 +324,7 @@ impl Scripted {
             }
             (Pending::Answer { sql, .. }, Reply::Failed(error)) => {
                 self.refused(shard, place, &error, sql);
+                self.answer(shard, Resume::refusal(&error));
             }
             (Pending::Preparation { statement, .. }, Reply::Prepared(prepared)) => {
                 self.statements.prepared(statement, prepared.statement_id);
@@ -336,7 +337,11 @@ impl Scripted {
                 self.answer(shard, Resume::Done);
             }
             (Pending::Preparation { sql, .. }, Reply::Failed(error)) => {
-                self.refused(shard, place, &error, Some(sql));
+                let (code, message) = (error.code, error.message.clone());
+                let first = FirstError { code, message, statement: Some(sql), preparing: true };
+                let target = self.target_at(place);
+                self.count_error(shard, target, first);
+                self.answer(shard, Resume::refusal(&error));
             }
             (pending, _) => {
                 self.pending = pending;
@@ -367,7 +372,7 @@ impl Scripted {
         self.connections.get(place).map_or(self.endpoint.index, |open| open.endpoint.index)
     }
 
-    /// The server has refused a statement; the script gets the error.
+    /// The server has refused to execute a statement.
     fn refused(
         &mut self,
         shard: &mut ShardContext,
@@ -377,11 +382,10 @@ impl Scripted {
     ) {
         let target = self.target_at(place);
         let (code, message) = (error.code, error.message.clone());
-        self.count_error(shard, target, FirstError { code, message, statement });
+        self.count_error(shard, target, FirstError { code, message, statement, preparing: false });
         if shard.settings.ignores(error.code) && self.has_event() {
             shard.meter.restarted(ALONE);
         }
-        self.answer(shard, Resume::refusal(error));
     }
 
     fn count_error(&mut self, shard: &mut ShardContext, target: usize, error: FirstError) {

@@ -247,7 +247,7 @@ impl Servers {
     }
 
     /// Keeps the error for the script and for [`ServersHandle`].
-    fn refuse(&mut self, halt: Halt) {
+    fn refuse(&mut self, halt: Halt, preparing: bool) {
         let is_loss = halt.is_loss();
         let failure = match halt {
             Halt::Failed(failure) => failure,
@@ -266,6 +266,7 @@ impl Servers {
             code,
             message: message.clone(),
             statement,
+            preparing,
         });
         self.refusal = Refusal { code: code.code, sql_state, message };
     }
@@ -281,7 +282,7 @@ impl Server for Servers {
                 .get(&connection)
                 .map_or(Answer::Done, |client| Answer::Results(client.results())),
             Err(halt) => {
-                self.refuse(halt);
+                self.refuse(halt, matches!(request, Request::Prepare { .. }));
                 let Refusal { code, sql_state, message } = &self.refusal;
                 Answer::Refused { code: *code, sql_state: *sql_state, message }
             }

@@ -146,6 +146,7 @@ impl User {
             code: loss.code,
             message: format!("an idle connection was lost: {}", loss.message),
             statement: None,
+            preparing: false,
         });
         self.retry_later(shard, now);
     }

@@ -372,6 +372,7 @@ impl User {
             code: error.code,
             message: error.message.clone(),
             statement: Some(statement_text(&catalogue, statement)),
+            preparing: false,
         });
         let roll_back = self.machine.in_transaction() && verdict != Verdict::RolledBack;
         self.machine.abandon();
@@ -484,6 +485,7 @@ impl User {
             code: loss.code,
             message: loss.message.clone(),
             statement: None,
+            preparing: false,
         });
         // It was rolling back an event that had failed already: that is counted.
         if !matches!(event.pending, Pending::Rollback { restart: false }) {

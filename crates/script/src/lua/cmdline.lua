@@ -11,7 +11,8 @@ local function kind_of(default)
   if kind == "boolean" then
     return ARG.ARG_BOOL
   elseif kind == "number" then
-    return default % 1 == 0 and ARG.ARG_INT or ARG.ARG_DOUBLE
+    -- Also if it is whole: only an option that is declared as ARG_INT refuses what is not.
+    return ARG.ARG_DOUBLE
   elseif kind == "table" then
     return ARG.ARG_LIST
   end
@@ -19,32 +20,46 @@ local function kind_of(default)
 end
 
 local function default_text(default)
-  if type(default) == "table" then
-    local texts = {}
-    for index, value in ipairs(default) do
-      texts[index] = tostring(value)
-    end
-    return table.concat(texts, ",")
-  elseif type(default) == "boolean" then
+  local kind = type(default)
+  if kind == "table" then
+    return table.concat(default, ",")
+  elseif kind == "boolean" then
     return default and "on" or "off"
+  elseif kind == "number" or kind == "string" then
+    return tostring(default)
+  elseif kind ~= "nil" then
+    error("cannot convert '" .. kind .. "' to 'const char *'", 0)
   end
-  return default ~= nil and tostring(default) or nil
+end
+
+--- Raises what is wrong with the declaration of an option, in the words that users may search for.
+local function check_option(name, option)
+  if type(name) ~= "string" or type(option) ~= "table" then
+    error("wrong table structure in sysbench.cmdline.options", 0)
+  elseif option[1] == nil then
+    error("nil description for option " .. name, 0)
+  elseif type(option[1]) ~= "string" then
+    error("cannot convert '" .. type(option[1]) .. "' to 'const char *'", 0)
+  elseif option[3] ~= nil and type(option[3]) ~= "number" then
+    error("Unknown argument type: " .. tostring(option[3]), 0)
+  end
 end
 
 local cmdline = {}
 
 --- The options that a script declares, sorted: name, help, kind and the default as text.
 function cmdline.declared(options)
+  if type(options) ~= "table" then
+    error("wrong type for sysbench.cmdline.options: " .. type(options), 0)
+  end
   local list = {}
   for name, option in pairs(options) do
-    if type(name) ~= "string" or type(option) ~= "table" then
-      error("sysbench.cmdline.options: wrong definition of the option '" .. tostring(name) .. "'", 0)
-    end
+    check_option(name, option)
     list[#list + 1] = {
       -- On the command line and in sysbench.opt, `sql-dir` is `sql_dir`.
       name = (name:gsub("-", "_")),
       written = name,
-      help = tostring(option[1] or ""),
+      help = option[1],
       kind = option[3] or kind_of(option[2]),
       default = default_text(option[2]),
     }
@@ -74,14 +89,19 @@ local function option_lines(options)
     local default = option.default and " [" .. option.default .. "]" or ""
     lines[index] = "  --" .. option.shown .. (" "):rep(width - #option.shown) .. " " .. option.help .. default
   end
-  return table.concat(lines, "\n") .. "\n\n"
+  return table.concat(lines, "\n") .. (#lines > 0 and "\n\n" or "\n")
+end
+
+--- The commands that a script declares; what is no table declares none.
+function cmdline.commands(user)
+  local commands = rawget(user.env.sysbench.cmdline, "commands")
+  return type(commands) == "table" and commands or {}
 end
 
 --- The function of a command, and whether it runs on all threads at once; nothing if there is none.
 function cmdline.command(user, name)
   local env = user.env
-  local commands = rawget(env.sysbench.cmdline, "commands")
-  local entry = commands and commands[name]
+  local entry = cmdline.commands(user)[name]
   if type(entry) == "table" then
     return entry[1], entry[2] == true
   end

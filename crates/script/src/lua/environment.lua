@@ -204,12 +204,19 @@ end
 
 -- Where sysbench's packages put what its scripts have in common.
 local INSTALLED = ";/usr/share/sysbench/?.lua;/usr/local/share/sysbench/?.lua"
+-- Where LuaRocks puts what a user has installed.
+local ROCKS = ";~/.luarocks/share/lua/5.1/?.lua;~/.luarocks/share/lua/5.1/?/init.lua"
 
 local function modules(env, script)
   local original = pristine.package
   local folder = script:match("^(.*/)") or "./"
   local own = copy(original)
-  own.path = "./?.lua;./?/init.lua;" .. folder .. "?.lua;" .. folder .. "?/init.lua;" .. original.path
+  local near = "./?.lua;./?/init.lua;" .. folder .. "?.lua;" .. folder .. "?/init.lua"
+  local named = os.getenv("LUA_PATH_5_1") or os.getenv("LUA_PATH")
+  local home = os.getenv("HOME")
+  local of_user = home and ROCKS:gsub("~", (home:gsub("%%", "%%%%"))) or ""
+  -- What the user has named is searched first; the original path has it already.
+  own.path = (named and original.path .. ";" .. near or near .. ";" .. original.path) .. of_user
     .. INSTALLED
   own.preload = copy(original.preload)
   own.loaded = {}
@@ -343,7 +350,7 @@ local function library(user)
     error = { NONE = 0, RESTART_EVENT = 1 },
     hooks = {},
     sql = copy(sql.face),
-    rand = copy(random),
+    rand = random.face(),
     histogram = copy(histogram),
     cmdline = cmdline.face(),
     db = copy(legacy.db),

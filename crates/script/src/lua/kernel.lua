@@ -128,8 +128,13 @@ end
 --- One of the reporting hooks, with its figures.
 function wishes.report(user)
   local name, stat = unpack(user.argument)
-  local hook = user.env.sysbench.hooks[name]
+  local env = user.env
+  local hook = env.sysbench.hooks[name]
   if hook then
+    -- The number behind those of the threads is that of the thread that reports; the last report
+    -- is made when they are over, by the one that has started them.
+    env.sysbench.tid = stat.threads_running
+    env.thread_id = stat.threads_running
     hook(stat)
   end
 end
@@ -198,10 +203,18 @@ function kernel.problem(user)
   return user.problem
 end
 
---- The options that the script of this user declares.
+--- The options that the script of this user declares; else why they cannot be read.
 function kernel.declared(user)
   local options = user.env.sysbench.cmdline.options
-  return options and cmdline.declared(options)
+  if options == nil then
+    return
+  end
+  local ok, list = pcall(cmdline.declared, options)
+  if ok then
+    return list
+  end
+  -- A place in this library says nothing to whoever has written the script.
+  return nil, (tostring(list):gsub("^%[%w+%]:%d+: ", ""))
 end
 
 --- Libraries and functions keep their names.
@@ -243,7 +256,7 @@ end
 --- The commands that the script has under sysbench.cmdline.commands: "single" or "parallel" by name.
 function kernel.commands(user)
   local kinds = {}
-  for name in pairs(rawget(user.env.sysbench.cmdline, "commands") or {}) do
+  for name in pairs(cmdline.commands(user)) do
     kinds[name] = kernel.command(user, name)
   end
   return kinds

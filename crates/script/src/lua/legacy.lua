@@ -106,16 +106,17 @@ for name, call in pairs(legacy.db) do
 end
 
 --- Options of 0.5 are texts: `sb_rand(1, oltp_table_size)`.
-local function of_numbers(draw)
+local function of_numbers(kind, name)
+  local draw = random.drawer(kind, name)
   return function(low, high)
-    return draw(tonumber(low), tonumber(high))
+    return draw(tonumber(low) or low, tonumber(high) or high)
   end
 end
 
-legacy.globals.sb_rand = of_numbers(random.default)
-legacy.globals.sb_rand_uniform = of_numbers(random.uniform)
-legacy.globals.sb_rand_gaussian = of_numbers(random.gaussian)
-legacy.globals.sb_rand_special = of_numbers(random.special)
+legacy.globals.sb_rand = of_numbers("default", "sb_rand")
+legacy.globals.sb_rand_uniform = of_numbers("uniform", "sb_rand_uniform")
+legacy.globals.sb_rand_gaussian = of_numbers("gaussian", "sb_rand_gaussian")
+legacy.globals.sb_rand_special = of_numbers("special", "sb_rand_special")
 legacy.globals.sb_rand_str = random.string
 
 --- A number of 32 bits.
@@ -123,13 +124,12 @@ function legacy.globals.sb_rnd()
   return random.uniform(0, 0xffffffff)
 end
 
---- A number of the range that few others draw: ids that no other user has, folded into it.
+--- A number of the range, each of them once; without a range, one of 32 bits.
 function legacy.globals.sb_rand_uniq(low, high)
-  if low == nil then
+  if low == nil or high == nil then
     return random.unique()
   end
-  low, high = tonumber(low), tonumber(high)
-  return low + random.unique() % (high - low + 1)
+  return random.unique_within(tonumber(low), tonumber(high))
 end
 
 legacy.globals.mysql_table_engine = "innodb"

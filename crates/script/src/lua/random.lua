@@ -12,12 +12,33 @@ local unit = state.foreign("unit", "double (*)(void *)")
 local unique = state.foreign("unique", "uint32_t (*)(void *)")
 local fill = state.foreign("fill", "void (*)(void *, const char *, size_t, char *)")
 
+local unique_within = state.foreign("unique_within", "double (*)(void *, double, double)")
+
 local random = {}
 
-for name, kind in pairs(KINDS) do
-  random[name] = function(low, high)
-    return draw(state.current.stream, kind, low, high)
+local NUMERIC = { number = true, cdata = true }
+
+-- Named after the function that the script has called, at the place where it did.
+local function refuse(name, position, value)
+  error(string.format("bad argument #%d to '%s' (cannot convert '%s' to 'unsigned int')", position,
+    name, type(value)), 3)
+end
+
+--- What draws from a distribution, under the name by which scripts call it.
+function random.drawer(kind, name)
+  local number = KINDS[kind]
+  return function(low, high)
+    if not NUMERIC[type(low)] then
+      refuse(name, 1, low)
+    elseif not NUMERIC[type(high)] then
+      refuse(name, 2, high)
+    end
+    return draw(state.current.stream, number, low, high)
   end
+end
+
+for name in pairs(KINDS) do
+  random[name] = random.drawer(name, name)
 end
 
 --- 64 random bits, as cdata.
@@ -33,6 +54,12 @@ end
 --- A number of 32 bits that no other user has drawn.
 function random.unique()
   return unique(state.current.stream)
+end
+
+--- A number of the range that no other call has given, until each of them was: every user has a
+--- share of the numbers, and begins again when it has given all of those.
+function random.unique_within(low, high)
+  return unique_within(state.current.stream, low, high)
 end
 
 --- Writes a string after a pattern into `buffer`.
@@ -56,6 +83,16 @@ end
 function random.varstring(shortest, longest)
   local length = random.uniform(shortest, longest)
   return random.string(string.rep("@", length))
+end
+
+--- sysbench.rand of one user.
+function random.face()
+  local face = {}
+  for name, call in pairs(random) do
+    face[name] = call
+  end
+  face.drawer, face.unique_within, face.fill, face.face = nil, nil, nil, nil
+  return face
 end
 
 return random

@@ -32,4 +32,11 @@ local function refuse(face, query, level)
     description.sql_state, description.sql_errmsg), level + 1)
 end
 
-return { refuse = refuse }
+--- The same for a statement that the server does not prepare: as with the field's tools, this error
+--- can neither be ignored nor restart the event.
+local function refuse_for_good(level)
+  error(string.format("SQL error, errno = %d, state = '%s': %s", mailbox.errno,
+    ffi.string(mailbox.sql_state, 5), ffi.string(mailbox.message, mailbox.message_length)), level + 1)
+end
+
+return { refuse = refuse, refuse_for_good = refuse_for_good }

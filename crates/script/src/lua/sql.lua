@@ -6,7 +6,8 @@ local ffi = require("ffi")
 local state, refusal, results, statement = ...
 
 local mailbox, ask, ask_for, DONE = state.mailbox, state.ask, state.ask_for, state.answered.DONE
-local refuse, connections, take_result = refusal.refuse, results.connections, results.take
+local refuse, refuse_for_good = refusal.refuse, refusal.refuse_for_good
+local connections, take_result = results.connections, results.take
 
 ffi.cdef([[
 typedef struct { uint32_t number; } sql_driver;
@@ -70,7 +71,7 @@ function Connection:prepare(query)
   mailbox.text_length = #query
   mailbox.statement = number
   if ask(ask_for.PREPARE, record.number) ~= DONE then
-    refuse(self, query, 2)
+    refuse_for_good(2)
   end
   return statement.new(number, record, self, query)
 end
@@ -101,7 +102,8 @@ function Connection:bulk_insert_next(row)
   local record = open_connection(self, 2)
   local bulk = record.bulk
   if not bulk then
-    error("bulk_insert_next() without bulk_insert_init()", 2)
+    state.alert("attempt to call bulk_insert_next() before bulk_insert_init()")
+    error("db_bulk_insert_next() failed", 2)
   end
   if bulk.bytes + #row + 1 > BULK_BYTES then
     send_bulk(record, "bulk_insert_next", 2)

@@ -34,7 +34,7 @@ fn it_tells_its_options_commands_and_hooks() {
         inspector.contents().recv_timeout(PATIENCE).expect("an answer").expect("it loads");
     let options = contents.options.expect("it declares some");
     let named: Vec<_> = options.iter().map(|one| (one.name.as_str(), one.kind)).collect();
-    assert_eq!(named, [("names", Kind::List), ("size", Kind::Int)]);
+    assert_eq!(named, [("names", Kind::List), ("size", Kind::Double)]);
     assert_eq!(contents.commands["fill"], Command::Parallel);
     assert_eq!(contents.commands["wipe"], Command::Single);
     assert_eq!(contents.functions, ["prepare"]);

@@ -29,7 +29,7 @@ from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.host.blocks import SEAL_BYTES
 from loadstone.sysbench.host.options import ModeMissing
 from loadstone.sysbench.planning import distribution_of
-from loadstone.sysbench.settings import Settings, seed_of
+from loadstone.sysbench.settings import HIGHEST_RATE, Settings, seed_of
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
 
@@ -60,7 +60,7 @@ def plan_of(test: HostTest, settings: Settings) -> HostTestPlan:
         stop=HostStop(
             events=events, duration_s=settings.time_s or None, warmup_s=settings.warmup_s
         ),
-        rate=settings.rate or None,
+        rate=HIGHEST_RATE if settings.is_rate_out_of_reach else settings.rate or None,
         seed=seed_of(settings),
         per_thread=True,
     )

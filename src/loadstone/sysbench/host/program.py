@@ -54,8 +54,7 @@ def run_host_test(line: CommandLine, given: Values, settings: Settings, log: Log
 def _options_of_test(line: CommandLine, test: Declared) -> dict[str, str]:
     """The options that only the test has, by key. Those in a file are ignored by these tests."""
     known = test.known_options()
-    named = [given for given in line.of_test if not given.from_file]
-    return {given.key: _text(known.get(given.key), given) for given in named}
+    return {given.key: _text(known.get(given.key), given) for given in line.of_test}
 
 
 def _text(option: Option | None, given: Given) -> str:

@@ -105,6 +105,8 @@ class _Watched:
             self.log.debug(f"Worker thread (#{thread}) started")
             self.log.debug(f"Worker thread (#{thread}) initialized")
         self.log.notice("Threads started!\n")
+        if self.settings.is_rate_out_of_reach:
+            raise Fatal(messages.QUEUE_FULL)
 
     def _add(self, sample: HostSample) -> None:
         if sample.phase == "warmup":

@@ -16,6 +16,7 @@ from loadstone.sysbench.targets import NOT_INITIALISED, Place, driver_problem
 _HOOK = re.compile(r"`(\w+)' of user \d+ (failed: |did not come back: )", re.ASCII)
 _OF_THREADS = ("thread_init",)
 _ERRNO = re.compile(r"SQL error, errno = (\d+)")
+_SQL_ERROR = re.compile(r"SQL error, errno = (\d+), .*", re.DOTALL)
 _EXIT = re.compile(r"the script called os\.exit\((-?\d+)\)$")
 _ROWS = re.compile(r"db_bulk_insert_\w+\(\) failed")
 _NOT_CONNECTED = "connection creation failed"
@@ -36,7 +37,11 @@ class Heard:
         self.errors.append(error)
         script = self.plan.workload.script
         ignored = script.ignore_errors if script else ()
-        if error.statement is not None and ignored is not None and error.code not in ignored:
+        if error.preparing:
+            # sysbench never ignores these.
+            self.log.fatal("mysql_stmt_prepare() failed")
+            self.log.fatal(f'MySQL error: {error.code} "{error.message}"')
+        elif error.statement is not None and ignored is not None and error.code not in ignored:
             self.log.fatal(_said_of(error, "mysql_drv_query()"))
 
 
@@ -67,9 +72,10 @@ def lines(
         return (failure.message,)
     hook = command if found[1] == "command" else found[1]
     verb = "failed: " if found[2] == "failed: " else "failed: it did not come back: "
+    why = _as_of_api(failure.message[found.end() :], errors)
     said = (
         *_of_driver(failure, errors, places, plan),
-        f"`{hook}' function {verb}{failure.message[found.end() :]}",
+        f"`{hook}' function {verb}{why}",
     )
     return (*said, "Thread initialization failed!") if hook in _OF_THREADS else said
 
@@ -92,6 +98,17 @@ def _of_driver(
     if not known or known[-1].statement is not None:
         return ()
     return (_said_of(known[-1], "mysql_stmt_execute()"),)
+
+
+def _as_of_api(why: str, errors: Sequence[FirstError]) -> str:
+    """Why a hook failed; sysbench has one text for every statement that cannot be prepared."""
+    found = _SQL_ERROR.search(why)
+    known = [error for error in errors if found and error.number == int(found[1])]
+    return f"{why[: found.start()]}SQL API error" if found and _is_of_preparing(known) else why
+
+
+def _is_of_preparing(errors: Sequence[FirstError]) -> bool:
+    return bool(errors) and errors[-1].preparing
 
 
 def _said_of(error: FirstError, call: str) -> str:

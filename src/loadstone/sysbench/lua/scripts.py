@@ -16,13 +16,15 @@ from loadstone.servers.redact import blank_arguments
 from loadstone.sysbench import planning, starting
 from loadstone.sysbench.cmdline import CommandLine, Given
 from loadstone.sysbench.errors import Fatal, Refused
-from loadstone.sysbench.log import Log
+from loadstone.sysbench.log import Log, warn_of_file
 from loadstone.sysbench.lua import commands
 from loadstone.sysbench.oltp.tests import STANDARD_INPUT
 from loadstone.sysbench.report_writer import OpenScript, told_as_fatal, write
 from loadstone.sysbench.settings import Settings, version_of
+from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.general import General, general_options
 from loadstone.workloads.scripts.given import Values
+from loadstone.workloads.scripts.options import for_all_tests
 
 _OF_ANY_SCRIPT = ("prepare", "run", "cleanup", "help")
 
@@ -59,11 +61,12 @@ def run_script(path: str, line: CommandLine, settings: Settings, given: Values, 
     if line.command is None:
         return 0
     options = _options(line, contents)
+    _warn_of_file(asked, contents)
     _check_command(asked, line.command, contents)
     spec = _spec(asked, options)
     opened = _opened(spec)
     _check(asked, opened)
-    if line.command == "help":
+    if line.command == "help" and "help" not in contents.commands:
         return _help(asked, opened)
     workload = WorkloadSpec(name=Path(path).stem, tables=1, table_size=1, script=spec)
     if line.command == "run":
@@ -139,13 +142,33 @@ def _options(line: CommandLine, contents: engine.ScriptContents) -> dict[str, st
         Refused: it declares others.
     """
     if contents.options is None:
+        # One that all tests have is there because its value is none of a switch.
+        if refused := [one for one in line.of_test if one.key in for_all_tests()]:
+            raise Refused(f"invalid option: {refused[0].word}")
         return {one.key: one.text or "" for one in line.of_test}
-    known = {option.name for option in contents.options}
+    known = {option.name: option for option in contents.options}
     for one in line.of_test:
-        if one.key not in known and one.key not in line.only_in_file:
+        if one.key not in known:
             raise Refused(f"invalid option: {one.word}")
-    given = (*line.given.values(), *line.of_test)
-    return {one.key: one.text or "" for one in given if one.key in known}
+    given = [one for one in (*line.given.values(), *line.of_test) if one.key in known]
+    for one in given:
+        _check_value(one, known[one.key])
+    return {one.key: one.text or "" for one in given}
+
+
+def _warn_of_file(asked: _Asked, contents: engine.ScriptContents) -> None:
+    """Say which options a configuration file does not set."""
+    known = {option.name for option in contents.options or ()}
+    for key in asked.line.only_in_file:
+        warn_of_file(key, asked.log, is_known=key in known)
+
+
+def _check_value(one: Given, option: engine.ScriptOption) -> None:
+    """Raise Refused for a value that sysbench does not accept for the kind of its option."""
+    if option.kind == "bool" and one.text == "":
+        raise Refused(f"invalid option: {one.word}")
+    if option.kind == "int" and values.strict_int(one.text or "") is None:
+        raise Refused(f"Invalid value for the '{one.key}' option: '{one.text}'")
 
 
 def _check_command(asked: _Asked, command: str, contents: engine.ScriptContents) -> None:
@@ -178,7 +201,7 @@ def _word(line: CommandLine, key: str) -> str:
 
 
 def _help(asked: _Asked, opened: OpenScript) -> int:
-    if not {"help"} & (opened.contents.functions | opened.contents.commands.keys()):
+    if "help" not in opened.contents.functions:
         asked.log.notice(f"{asked.called} options:")
     with told_as_fatal():
         try:
