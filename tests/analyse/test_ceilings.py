@@ -51,6 +51,7 @@ def test_what_others_use_is_neither_capacity_nor_cost() -> None:
     found = of("server CPU", tps=100.0, host=host)
     assert found.events_per_s == pytest.approx(200)
     assert "others use 2" in (found.how or "")
+    assert found.others == pytest.approx(2)
 
 
 def test_cpu_of_both_is_said_where_they_share_the_host() -> None:
@@ -169,6 +170,23 @@ def test_users_can_do_no_more_than_the_shortest_response_time_lets_them() -> Non
     assert [one for one in later.ceilings if one.resource == "concurrency"][
         0
     ].events_per_s == pytest.approx(400)
+
+
+def test_users_never_complete_more_than_their_number_allows() -> None:
+    # Their mean of a short window has time that lies before it: by Little's law it is 10 ms.
+    few, many = a_step(users=1, tps=20.0), a_step(users=4, tps=400.0)
+    steps = [
+        step.model_copy(
+            update={
+                "latency": step.latency.model_copy(
+                    update={"service": step.latency.service.model_copy(update={"mean": mean})}
+                )
+            }
+        )
+        for step, mean in ((few, 50.0), (many, 10.2))
+    ]
+    found = ceilings(steps, Limits())[1].ceilings
+    assert next(one for one in found if one.resource == "concurrency").used == pytest.approx(1.0)
 
 
 def test_the_lowest_comes_first_and_those_not_evaluated_last() -> None:

@@ -177,3 +177,19 @@ def test_all_that_is_said_of_settings_is_a_phrase() -> None:
 
 def test_the_made_up_variables_hold_what_the_cases_change() -> None:
     assert VARIABLES["innodb_flush_log_at_trx_commit"] == "1"
+
+
+def test_members_of_a_list_that_only_one_server_knows_are_no_difference() -> None:
+    own = found(a=run_with(), b=run_with({"optimizer_switch": "index_merge=on,mrr=off,hash=on"}))
+    assert own.rows == ()
+    assert own.on_one_side["optimizer_switch"] == ("", "hash=on")
+    both = found(a=run_with(), b=run_with({"optimizer_switch": "index_merge=on,mrr=on,hash=on"}))
+    assert [row.values for row in both.rows] == [("mrr=off", "mrr=on")]
+
+
+def test_directories_next_to_the_data_do_not_differ_by_the_names_of_folders() -> None:
+    one = {"datadir": "/tmp/rep-1/data/", "tmpdir": "/tmp/rep-1/tmp"}
+    other = {"datadir": "/tmp/rep-2/data/", "tmpdir": "/tmp/rep-2/tmp"}
+    assert found(a=run_with(one), b=run_with(other)).rows == ()
+    elsewhere = found(a=run_with(one), b=run_with({**other, "tmpdir": "/dev/shm"}))
+    assert [row.name for row in elsewhere.rows] == ["tmpdir"]

@@ -7,12 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from analyse.made import a_step
 from analyse.runs import a_run, environment, repeats
 from loadstone.analyse.gates import change
 from loadstone.analyse.history import Series, histories, judge_history
 from loadstone.analyse.metrics import METRICS, TPS
 from loadstone.analyse.paired_sides import Run
+from loadstone.model.plan import WATCHED
 from loadstone.model.result import StepResult
+from loadstone.report.trend import notes, sections
 
 SEEDS = range(60)
 
@@ -104,3 +107,45 @@ def test_a_newest_run_that_says_nothing_is_no_pass() -> None:
 def test_a_history_that_begins_is_left_open_and_one_without_the_figure_fails() -> None:
     assert states(history(1, (5, 1000.0)), "tps<-5%") == ["not decided"]
     assert states(history(1, (9, 1000.0)), "write_p99>5%") == ["no evidence"]
+
+
+def watched(day: int) -> Run:
+    step = a_step(tps=0.0, users=1).model_copy(update={"workload": WATCHED, "tps": None})
+    return a_run(f"watch-{day}", [step], named=("watch", day))
+
+
+def stopped(label: str, steps: list[StepResult], name: str, day: int) -> Run:
+    run = a_run(label, steps, named=(name, day))
+    info = run.result.run.model_copy(update={"state": "stopped"})
+    return replace(run, result=run.result.model_copy(update={"run": info}))
+
+
+def test_what_cannot_have_the_figure_breaks_no_gate_of_others() -> None:
+    good = history(5, (20, 1000.0))
+    first = stopped("first", repeats(1000, state="stopped"), "other", 21)
+    newest = stopped("newest", repeats(1000, state="stopped"), "nightly", 22)
+    assert states([*good, watched(23), first, newest], "tps<-5%") == ["held"]
+    found = histories([*good, watched(23), first], [TPS])
+    said = list(notes(found, ["tps"]))
+    assert "left out of the gates, as no run there has their figure: other, watch" in said
+    assert not [line for line in notes(found) if "left out of the gates" in line]
+
+
+def test_a_gate_that_sees_nothing_does_not_pass() -> None:
+    assert states([watched(1), watched(2)], "tps<-5%") == ["no evidence"]
+
+
+def test_a_short_history_is_told_in_words_that_fit_its_number() -> None:
+    (check,) = judge_history(
+        histories(history(1, (1, 1000.0)), [TPS]), {"tps": [change("tps<-5%")]}
+    )
+    assert check.why == "1 run: a change shows from 8 on"
+
+
+def test_the_newest_value_is_not_the_mean_of_its_level() -> None:
+    rates = (1774.0, 1700.0, 1561.0)
+    runs = [a_run(f"run-{at}", repeats(rate), named=("n", at)) for at, rate in enumerate(rates)]
+    table = sections(histories(runs, [TPS]))[0].table
+    assert table is not None
+    assert [column.head for column in table.columns][5:7] == ["newest", "mean of\nits level"]
+    assert table.rows[0][4:7] == ("1,774/s", "1,561/s", "1,678/s")

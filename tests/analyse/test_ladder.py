@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.analyse.ladder import levels, quotable, shape
+from analyse.made import a_step
+from loadstone.analyse.ladder import levels, middle_step, quotable, shape
+from loadstone.model.plan import Rate
 from loadstone.model.result import OutageLine, StepResult
 from loadstone.runs import run_folder
 from recorded import a_plan, recorded_run
@@ -15,7 +17,8 @@ from scripted_engine import Script
 
 def ladder_of(tmp_path: Path, script: Script, rates: dict[int, int]) -> tuple[StepResult, ...]:
     script.tps = lambda users, second: rates[users]
-    return run_folder.load(recorded_run(tmp_path, a_plan(ladder=tuple(rates)))).steps
+    plan = a_plan(ladder=tuple(rates), duration_s=10.0)
+    return run_folder.load(recorded_run(tmp_path, plan)).steps
 
 
 def test_peak_and_knee_of_a_ladder(tmp_path: Path, script: Script) -> None:
@@ -24,6 +27,16 @@ def test_peak_and_knee_of_a_ladder(tmp_path: Path, script: Script) -> None:
     assert found is not None
     assert (found.peak.concurrency, found.knee.concurrency) == (64, 16)
     assert found.beyond == "falls"
+
+
+def test_a_lower_rate_of_a_step_without_an_interval_is_not_called_a_fall(
+    tmp_path: Path, script: Script
+) -> None:
+    script.tps = lambda users, second: {4: 262, 8: 200}[users]
+    plan = a_plan(ladder=(4, 8), duration_s=4.0)
+    found = shape(levels(run_folder.load(recorded_run(tmp_path, plan)).steps))
+    assert found is not None
+    assert found.beyond == "lower"
 
 
 def test_a_ladder_that_still_climbs_says_so(tmp_path: Path, script: Script) -> None:
@@ -78,3 +91,30 @@ def test_a_step_that_never_settled_is_not_averaged(tmp_path: Path, script: Scrip
     (level,) = levels([*steps, unsteady])
     assert level.tps is not None
     assert (level.tps.mean, level.tps.repeats) == (100.0, 1)
+
+
+def test_of_an_even_number_the_middle_repeat_is_the_slower() -> None:
+    fast, slow = a_step(tps=120.0, p99_ms=9.0), a_step(tps=80.0, p99_ms=36.0, repeat=2)
+    assert middle_step([fast, slow]) is slow
+    assert middle_step([fast, slow, a_step(tps=100.0)]).tps == 100.0
+
+
+def test_in_an_open_loop_the_response_time_finds_the_middle() -> None:
+    due = Rate(rate=100.0)
+    times = (5.0, 90.0, 7.0)
+    steps = [a_step(rate=due, tps=100.0 + at, p99_ms=ms) for at, ms in enumerate(times)]
+    assert middle_step(steps).latency.response.p99 == 7.0
+
+
+def test_a_repeat_that_may_not_be_quoted_is_not_the_middle_one() -> None:
+    good, unsteady = a_step(tps=120.0), a_step(tps=80.0, steady=False, repeat=2)
+    assert middle_step([good, unsteady]) is good
+    assert middle_step([unsteady]) is unsteady
+
+
+def test_both_rates_of_a_level_are_of_the_same_repeats() -> None:
+    steps = [a_step(tps=tps, qps=16 * tps, repeat=at) for at, tps in enumerate((700.0, 300.0), 1)]
+    unsteady = a_step(tps=10.0, qps=160.0, steady=False, repeat=3)
+    (level,) = levels([*steps, unsteady])
+    assert level.tps is not None
+    assert (level.tps.mean, level.qps) == (500.0, 8000.0)

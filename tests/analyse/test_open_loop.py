@@ -21,6 +21,13 @@ def test_a_queue_that_grows_is_not() -> None:
     assert not keeps_up(a_step(rate=HUNDRED, skipped=1))
 
 
+def test_where_nothing_waits_the_rest_is_in_flight_on_free_users() -> None:
+    short = a_step(users=64, rate=HUNDRED, p99_ms=100, due=192, events=185)
+    assert keeps_up(short)
+    assert not keeps_up(short.model_copy(update={"waiting": 5, "events": 180}))
+    assert not keeps_up(short.model_copy(update={"concurrency": 6}))
+
+
 def test_slow_answers_may_be_under_way_at_the_end() -> None:
     # 100 a second that take two seconds each: 200 under way, give or take 14.
     slow = a_step(rate=HUNDRED, p99_ms=2000 * 4.605, events=970)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from loadstone.analyse.intervals import t_mean
 from loadstone.analyse.repeats import mean_of
 
 
@@ -26,3 +27,10 @@ def test_equal_values_have_an_interval_of_nothing() -> None:
 def test_nothing_has_no_mean() -> None:
     with pytest.raises(ValueError, match="a mean of nothing"):
         mean_of([])
+
+
+def test_an_interval_of_a_rate_does_not_reach_zero() -> None:
+    assert mean_of([250.0, 350.0]).of_a_rate is None
+    assert mean_of([299.0, 301.0]).of_a_rate == mean_of([299.0, 301.0]).half_width
+    assert t_mean([250.0, 350.0]).of_a_rate is None
+    assert t_mean([0.0, 0.0]).of_a_rate is None

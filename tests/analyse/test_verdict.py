@@ -52,7 +52,7 @@ def test_noise_and_few_units_say_how_many_more() -> None:
 def test_two_pairs_say_only_that_more_are_needed() -> None:
     found = judged(made(np.random.default_rng(4), 0.5, 2))
     assert (found.word, found.more) == ("not enough evidence", None)
-    assert str(found) == "not enough evidence: repeat it"
+    assert str(found) == "not enough evidence: too few undisturbed units, use more repeats"
 
 
 def test_nothing_at_all_is_not_enough() -> None:

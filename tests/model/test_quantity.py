@@ -13,6 +13,7 @@ from loadstone.model.quantity import BITS, BYTES, COUNTS, SECONDS, scaled
     ("text", "units", "number"),
     [
         ("500us", SECONDS, 0.0005),
+        ("500 µs", SECONDS, 0.0005),
         (" 1.5 h ", SECONDS, 5400.0),
         (".5", SECONDS, 0.5),
         ("2min", SECONDS, 120.0),

@@ -186,8 +186,11 @@ def test_a_table_made_anew_since_is_not_ours(state_of_line: str) -> None:
     line = listed("sbtest1", was).model_copy(update={"state": state_of_line, "made_s": 1000})
     assert schema(was, lines=(line,)).of("ours") == ("sbtest1",)
     assert schema(anew, lines=(line,)).of("ours") == ()
-    with pytest.raises(GuardError, match="recreated or changed since Loadstone made them"):
+    with pytest.raises(GuardError, match="Loadstone made them, as `sysbench prepare`") as refused:
         decide_prepare(schema(anew, lines=(line,)), ["sbtest1"], LOCAL, YES)
+    assert "`sysbench ... cleanup` or `loadstone cleanup --sysbench-tables` drops" in str(
+        refused.value.hint
+    )
 
 
 @pytest.mark.parametrize("is_ready", [False, True])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.mysql.tokens import NotSql, meaning_of, tokens_of, with_code
+from loadstone.mysql.tokens import NotSql, meaning_of, statements_in, tokens_of, with_code
 
 
 def texts(sql: str) -> list[str]:
@@ -61,3 +61,23 @@ def test_what_a_text_says(text: str, meaning: str) -> None:
 def test_executable_comments_are_code() -> None:
     tokens = with_code(tokens_of("SELECT 1 /*!50000 INTO OUTFILE 'x' */ /*M!100100 , 2 */"))
     assert [token.text for token in tokens] == ["SELECT", "1", "INTO", "OUTFILE", "'x'", ",", "2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("SET GLOBAL a=1; SET GLOBAL b=2", ("SET GLOBAL a=1", "SET GLOBAL b=2")),
+        ("SELECT 1;", ("SELECT 1",)),
+        (
+            "SELECT ';', `a;b` -- c;d\n; SELECT 2 /* ; */",
+            ("SELECT ';', `a;b` -- c;d", "SELECT 2 /* ; */"),
+        ),
+        (" ;; -- nothing\n;", ()),
+        ("SELECT 1; SELECT 'open; SELECT 2", ("SELECT 1", "SELECT 'open; SELECT 2")),
+        ("/*! SET a=1 */; SELECT 1", ("/*! SET a=1 */", "SELECT 1")),
+    ],
+)
+def test_statements_end_at_semicolons_outside_of_literals(
+    text: str, statements: tuple[str, ...]
+) -> None:
+    assert statements_in(text) == statements

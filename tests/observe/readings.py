@@ -13,6 +13,7 @@ import pytest
 from kept import waits
 from loadstone.model.observed import Reading
 from loadstone.observe.local import LocalHost
+from loadstone.observe.looker import Looker
 from loadstone.observe.mysql.server import ServerSource
 
 
@@ -34,6 +35,8 @@ class Readings:
     """All readings of a run, in the order in which they ended."""
 
     seen: list[Seen] = field(default_factory=list)
+    looks: int = 0
+    """How often the sessions were looked at, also before and after the load."""
     _waited: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def of(self, role: str) -> list[Seen]:
@@ -54,6 +57,16 @@ class Readings:
 
         patch.setattr(kind, "read", watched)
 
+    def count_looks(self, patch: pytest.MonkeyPatch) -> None:
+        """Count each look at the sessions."""
+        look = Looker.look
+
+        def counted(looker: Looker) -> dict[str, float]:
+            self.looks += 1
+            return look(looker)
+
+        patch.setattr(Looker, "look", counted)
+
 
 @contextmanager
 def watched() -> Iterator[Readings]:
@@ -62,4 +75,5 @@ def watched() -> Iterator[Readings]:
     with pytest.MonkeyPatch.context() as patch:
         for source in (ServerSource, LocalHost):
             readings.watch(patch, source)
+        readings.count_looks(patch)
         yield readings

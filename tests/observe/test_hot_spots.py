@@ -27,6 +27,26 @@ def test_only_what_grew_is_told_in_seconds_and_in_one_line() -> None:
     assert spot.statement == "SELECT c FROM sbtest1 WHERE id = ?"
 
 
+def test_statements_on_numbered_tables_are_one_with_their_sum() -> None:
+    numbers = range(1, 251)
+    text = "SELECT `c` FROM `sbtest{}` WHERE `id` = ?"
+    after: Sums = {
+        (f"d{number}", "sbtest", text.format(number)): statement(0.1, 10, 5) for number in numbers
+    }
+    after["e", "other", text.format(1)] = statement(1.0, 1)
+    after["f", "sbtest", "UPDATE `sbtest7` SET `k` = ?"] = statement(0.5, 1)
+    after["g", None, None] = statement(0.25, 1)
+    spots = difference(a_snapshot(statements={}), a_snapshot(statements=after)).statements
+    assert [spot.statement for spot in spots] == [
+        "SELECT `c` FROM `sbtestN` WHERE `id` = ?",
+        "SELECT `c` FROM `sbtest1` WHERE `id` = ?",
+        "UPDATE `sbtest7` SET `k` = ?",
+        "other statements",
+    ]
+    assert (spots[0].count, round(spots[0].time_s, 6), spots[0].rows_examined) == (2500, 25.0, 1250)
+    assert [spot.schema_name for spot in spots] == ["sbtest", "other", "sbtest", None]
+
+
 def test_the_longest_comes_first_and_ten_are_kept() -> None:
     waits: Sums = {(f"wait/{n}",): (n * 1e12, 1.0) for n in range(1, 30)}
     spots = difference(Snapshot({"waits": {}}), Snapshot({"waits": waits})).waits
@@ -46,6 +66,14 @@ def test_what_was_not_there_before_is_all_growth() -> None:
     ).files
     assert (spot.reads, spot.writes, spot.syncs) == (1, 2, 3)
     assert (spot.read_bytes, spot.written_bytes) == (4, 5)
+
+
+def test_files_are_named_from_the_data_directory_on() -> None:
+    grown = (1e12, 1.0, 0.0, 0.0, 0.0, 0.0)
+    files: Sums = {("/srv/a/data/sbtest/sbtest1.ibd",): grown, ("/srv/a/database/x",): grown}
+    after = Snapshot({"files": files}, datadir="/srv/a/data/")
+    spots = difference(Snapshot({"files": {}}), after).files
+    assert {spot.file for spot in spots} == {"sbtest/sbtest1.ibd", "/srv/a/database/x"}
 
 
 def test_table_locks_stand_beside_the_tables_rows() -> None:

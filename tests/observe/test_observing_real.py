@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import re
+import statistics
 import subprocess
 import threading
 import time
@@ -30,6 +31,7 @@ from loadstone.model.result import StepResult
 from loadstone.model.target import Credentials, Endpoint, Target
 from loadstone.observe.mysql.counters import canonical
 from loadstone.observe.mysql.server import ServerSource
+from loadstone.observe.mysql.sessions import MysqlSessions
 from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 from loadstone.servers.connection import Connection
@@ -170,12 +172,12 @@ def test_reads_are_counted_by_the_server_as_they_were_sent(read: Ran) -> None:
     step = read.step
     assert step.server is not None
     assert step.tally is not None
-    totals = step.server.totals
-    assert totals["com_select"] - step.tally.succeeded in range(0, 60), (
-        "no more than the statements of the connection that asks"
-    )
-    # In addition there are logins, and the traffic of the connection that observes.
-    asked = len(read.readings.of("server"))
+    totals, looks = step.server.totals, read.readings.looks
+    # The connection that observes asks once a second, and another at each look for the sessions
+    # and for those that wait for a row.
+    assert totals["com_select"] - step.tally.succeeded in range(0, 60 + 3 * looks)
+    # In addition there are logins, and the traffic of these two connections.
+    asked = len(read.readings.of("server")) + 2 * looks
     for name, bytes_of_load, most in (
         ("bytes_received", step.bytes_out, 4_000 * asked),
         ("bytes_sent", step.bytes_in, 40_000 * asked),
@@ -275,8 +277,9 @@ def test_looking_is_a_few_statements_a_second(server: Sandbox, tmp_path: Path) -
     asked = _questions(server) - before
     looks = len(run.readings.of("server"))
     assert looks >= 3
-    # With the performance schema a reading is six statements; the server's identity is read once.
-    assert asked <= 30 + 6 * looks
+    # With the performance schema a reading is six statements; the server's identity is read once,
+    # and so is, twice, what each of the other five makes.
+    assert asked <= 30 + 10 + 6 * looks
 
 
 def _questions(server: Sandbox) -> int:
@@ -293,7 +296,9 @@ def test_hot_spots_or_what_to_switch_on(server: Sandbox, mixed: Ran) -> None:
         assert "performance_schema=ON" in spots.not_evaluated["statements"]
         return
     texts = " ".join(spot.statement for spot in spots.statements).lower()
-    assert "sbtest1" in texts or "sbtest2" in texts, spots.not_evaluated
+    assert "sbtestn" in texts, spots.not_evaluated
+    assert not any(own in texts for own in ("show ", "system_user", "do ?", "@@"))
+    assert all(not spot.file.startswith(str(server.folder)) for spot in spots.files)
     assert {spot.table.split(".")[-1] for spot in spots.tables} >= {"sbtest1", "sbtest2"}
 
 
@@ -335,7 +340,7 @@ def test_an_observer_that_is_cut_off_costs_no_second_of_load(
     load = polars.read_parquet(ran.folder / "load.parquet")
     assert all(rate > 0 for rate in load["tps"].to_list()[:6])
     assert step.reconnects == 0
-    assert any("server was lost" in note for note in step.notes), step.notes
+    assert any("server's counters could not be read" in note for note in step.notes), step.notes
 
 
 def _kill_those_that_ask(server: Sandbox, users: int) -> None:
@@ -369,10 +374,13 @@ def test_the_parquet_files_have_a_row_a_second(mixed: Ran) -> None:
         seconds = table["second"].to_list()
         assert seconds == sorted(seconds)
         rows = _readings_of(seconds, readings)
-        for second, reading in zip(seconds[1:-1], rows[1:-1], strict=True):
-            # In step with the load: all but the first and the last fall on whole seconds.
-            late_s = second - math.floor(second + 0.05) - (reading.at_s - reading.began_s)
-            assert late_s < 0.25 + reading.kept_s, (second, reading)
+        # In step with the load: all but the first and the last fall on whole seconds. What holds
+        # up a single one (a core, the disk, another thread of this process) is not its fault.
+        late_s = [
+            second - math.floor(second + 0.05) - (reading.at_s - reading.began_s)
+            for second, reading in zip(seconds[1:-1], rows[1:-1], strict=True)
+        ]
+        assert not late_s or statistics.median(late_s) < 0.1, late_s
 
 
 def _readings_of(seconds: Sequence[float], readings: Sequence[Seen]) -> list[Seen]:
@@ -442,6 +450,27 @@ def _wait_for_seconds_of(server: Sandbox, number: int, least_s: int) -> None:
     while _times(server, [number])[0] < least_s:
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_our_own_temporary_tables_are_told_from_the_loads(shared: Sandbox) -> None:
+    """Nobody else asks anything: with MariaDB, readings and looks make temporary tables."""
+    source = ServerSource(SourceName(role="server"), shared.tcp)
+    sessions = MysqlSessions(shared.tcp)
+    with contextlib.closing(source), contextlib.closing(sessions):
+        first = canonical(source.read()).counters
+        sessions.look()
+        before = dict(sessions.made)
+        for _ in range(10):
+            sessions.row_waiters()
+            last = canonical(source.read()).counters
+        asked = sum(sessions.made.values()) - sum(before.values())
+    for name in ("created_tmp_tables", "created_tmp_disk_tables"):
+        grown = last[name] - first[name]
+        own = last[f"own_{name}"] - first[f"own_{name}"] + sessions.made[f"own_{name}"]
+        # Connecting asks a few questions that are not counted.
+        assert own - 3 <= grown <= own + 8
+    if shared.flavour == "mariadb":
+        assert asked > 0 and last["created_tmp_tables"] - first["created_tmp_tables"] > 20
 
 
 def test_statements_inside_triggers_are_counted_apart(shared: Sandbox) -> None:

@@ -158,6 +158,26 @@ def test_a_counter_that_went_backwards_is_not_known_for_that_interval() -> None:
     assert deltas(before, after) == {"commits": 3.0}
 
 
+def test_counters_of_a_restarted_server_have_grown_since_its_start() -> None:
+    before = Reading(1.0, counters={"commits": 900.0, "syncs": 5.0}, gauges={"uptime_s": 60.0})
+    after = Reading(9.0, counters={"commits": 40.0, "syncs": 7.0}, gauges={"uptime_s": 3.0})
+    assert deltas(before, after) == {"commits": 40.0, "syncs": 7.0}
+    young = Reading(1.0, counters=before.counters, gauges={"uptime_s": 2.0})
+    assert deltas(young, after) == {"commits": 40.0, "syncs": 7.0}, "up for less than 8 s"
+
+
+def test_a_server_that_started_just_before_the_first_reading_has_not_restarted() -> None:
+    before = Reading(1.0, counters={"commits": 10.0}, gauges={"uptime_s": 0.0})
+    after = Reading(3.1, counters={"commits": 40.0}, gauges={"uptime_s": 2.0})
+    assert deltas(before, after) == {"commits": 30.0}
+
+
+def test_a_clock_that_was_set_back_is_no_restart() -> None:
+    before = Reading(1.0, counters={"commits": 10.0}, gauges={"uptime_s": 60.0})
+    after = Reading(2.0, counters={"commits": 40.0}, gauges={"uptime_s": 3.0})
+    assert deltas(before, after) == {"commits": 30.0}
+
+
 def test_a_source_that_answers_nonsense_is_lost_and_not_the_thread() -> None:
     def fail(reading: int) -> None:
         if reading == 2:

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from loadstone.analyse.cores import busy_cores, load_cores
+from loadstone.analyse.foretelling import completed, most_events
 from loadstone.model.ceilings import Ceiling, Limits, Resource, StepCeilings
 from loadstone.model.figure import Bytes, Count, Number, Percent, Short
 from loadstone.model.message import Message, say, user_count
-from loadstone.model.observed import SHARED_HOST, line_bytes_per_s
+from loadstone.model.observed import line_bytes_per_s
 from loadstone.model.result import HostFigures, StepResult
 
 HOTTER = 0.15
@@ -24,9 +26,6 @@ HOTTER = 0.15
 NEXT_TO_NONE = 1000.0
 """A ceiling this many times the rate is not evaluated: the load needed next to nothing, and what
 was counted may come from others on the disk."""
-
-NEIGHBOURS = 0.1
-"""Share of the cores above which the work of other processes is separated from the load's."""
 
 FEWEST_WAITS = 0.02
 """With fewer waits per write, the waits are too rare to compute a ceiling from."""
@@ -98,38 +97,45 @@ def _shortest(steps: Sequence[StepResult]) -> dict[str, float]:
     """The shortest mean response time of each workload, in seconds."""
     found: dict[str, float] = {}
     for step in steps:
-        mean = step.latency.service.mean
-        if mean:
-            found[step.workload] = min(mean / 1000, found.get(step.workload, mean / 1000))
+        if mean_s := _mean_s(step):
+            found[step.workload] = min(mean_s, found.get(step.workload, mean_s))
     return found
+
+
+def _mean_s(step: StepResult) -> float | None:
+    """The mean response time; in a closed loop no longer than Little's law has it, users / rate.
+
+    Events that began before the window took part of their time there, so that the mean of a short
+    window may be longer than that: the users would complete more than they can.
+    """
+    mean = step.latency.service.mean
+    if not mean or step.rate is not None or not step.tps:
+        return mean / 1000 if mean else None
+    return min(mean / 1000, step.concurrency / step.tps)
 
 
 def _server_cpu(measured: Measured) -> Ceiling:
     host = measured.host
     if host is None:
         return _not("server CPU", say("the server's host was not observed"))
-    process, limit = _process_cores(host), _cores_allowed(measured, host)
-    if limit is not None and process:
-        cost = process / measured.tps
-        how = say(
-            "{cores} cores ÷ {cost} of the server's CPU per event",
-            cores=Short(limit),
-            cost=_time(cost),
-        )
-        return _reached(measured, "server CPU", limit / cost, how)
-    busy = _busy_cores(host)
-    if busy is None or host.cores is None:
+    cores = load_cores(measured.step, measured.limits.cores)
+    if cores is None:
         return _not("server CPU", say("the host does not report how busy it is"))
-    capacity = host.cores * (1 - (host.cpu_steal or 0.0))
-    shared = host.facts.get(SHARED_HOST) == "yes"
-    others = _others_cores(measured, host, busy, shared=shared)
-    if others <= NEIGHBOURS * host.cores:
-        others = 0.0
-    cost = (busy - others) / measured.tps
+    cost = cores.used / measured.tps
     if cost <= 0:
         return _not("server CPU", say("the host's cores were busy for others only"))
-    how = _cores_by_cost(capacity, others, _time(cost), shared=shared)
-    return _reached(measured, "server CPU", max(capacity - others, 0.0) / cost, how)
+    allows = most_events(cores.allowed, cost)
+    if cores.is_limited:
+        how = say(
+            "{cores} cores ÷ {cost} of the server's CPU per event",
+            cores=Short(cores.allowed),
+            cost=_time(cost),
+        )
+        return _reached(measured, "server CPU", allows, how)
+    capacity = host.cores * (1 - (host.cpu_steal or 0.0)) if host.cores else cores.allowed
+    how = _cores_by_cost(capacity, cores.others, _time(cost), shared=cores.is_shared)
+    found = _reached(measured, "server CPU", allows, how)
+    return found.model_copy(update={"others": cores.others or None})
 
 
 def _cores_by_cost(capacity: float, others: float, cost: Message, *, shared: bool) -> Message:
@@ -156,19 +162,9 @@ def _cores_by_cost(capacity: float, others: float, cost: Message, *, shared: boo
     return say("{capacity} cores ÷ {cost} of the server host's CPU per event", **figures)
 
 
-def _cores_allowed(measured: Measured, host: HostFigures) -> float | None:
-    """The server's cores, where a request, a cgroup quota or an affinity limits them."""
-    if measured.limits.cores is not None:
-        return measured.limits.cores
-    found = [host.means.get(name) for name in ("cgroup.cpu_cores", "process.cpus_allowed")]
-    known = [cores for cores in found if cores is not None]
-    least = min(known, default=None)
-    return least if least is not None and host.cores and least < host.cores else None
-
-
 def _hottest_core(measured: Measured) -> Ceiling:
     host = measured.host
-    busy = _busy_cores(host) if host else None
+    busy = busy_cores(host) if host else None
     if host is None or host.busiest_core is None or busy is None or not host.cores:
         return _not("hottest core", say("cores were not counted separately"))
     if host.busiest_core < busy / host.cores + HOTTER:
@@ -176,7 +172,7 @@ def _hottest_core(measured: Measured) -> Ceiling:
     return _reached(
         measured,
         "hottest core",
-        measured.tps / host.busiest_core,
+        most_events(1.0, host.busiest_core / measured.tps),
         say(
             "the busiest core is at {busiest}, all cores together at {all}",
             busiest=Percent(host.busiest_core),
@@ -193,14 +189,14 @@ def _flushes(measured: Measured) -> Ceiling:
     limits, host = measured.limits, measured.host
     flushes = host.disk_flushes_per_s if host else None
     for limit, rate, how in (
-        (limits.syncs_per_s, _syncs(measured.step), _by_syncs),
+        (limits.syncs_per_s, log_syncs(measured.step), _by_syncs),
         (limits.flushes_per_s, flushes, _by_flushes),
     ):
         cost = measured.by_event(rate)
         if limit is not None and cost:
             if limit / cost > NEXT_TO_NONE * measured.tps:
                 return _not("flushes", say("next to none were needed"))
-            return _reached(measured, "flushes", limit / cost, how(limit, cost))
+            return _reached(measured, "flushes", most_events(limit, cost), how(limit, cost))
     if limits.syncs_per_s is None:
         return _not(
             "flushes", say("the device's sync rate is not known: loadstone probe measures it")
@@ -216,7 +212,7 @@ def _by_flushes(limit: float, cost: float) -> Message:
     return say("{limit} flushes/s ÷ {cost} per event", limit=Count(round(limit)), cost=Short(cost))
 
 
-def _syncs(step: StepResult) -> float | None:
+def log_syncs(step: StepResult) -> float | None:
     """The syncs of both logs as the server counts them; `None` where a log is not counted."""
     server = step.server
     if server is None or server.log_syncs_per_s is None:
@@ -249,7 +245,7 @@ def _disk(
             return _not(resource, say("none was needed"))
         if limit / cost > NEXT_TO_NONE * measured.tps:
             return _not(resource, say("next to none was needed"))
-        return _reached(measured, resource, limit / cost, how(limit, cost))
+        return _reached(measured, resource, most_events(limit, cost), how(limit, cost))
 
     return found
 
@@ -266,7 +262,7 @@ def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling
         if not cost:
             return _not(resource, say("no bytes were counted"))
         how = say("{mbit} Mbit/s ÷ {cost} per event", mbit=Number(line / 125_000), cost=Bytes(cost))
-        return _reached(measured, resource, line / cost, how)
+        return _reached(measured, resource, most_events(line, cost), how)
 
     return found
 
@@ -304,7 +300,7 @@ def _row_locks(measured: Measured) -> Ceiling:
         few = say("only {held} of the writes waited for a row", held=Percent(held))
         return _not("row locks", few)
     how = say("{held} of the writes found their row locked", held=Percent(held))
-    return _reached(measured, "row locks", measured.tps / held, how)
+    return _reached(measured, "row locks", most_events(1.0, held / measured.tps), how)
 
 
 def _generator(measured: Measured) -> Ceiling:
@@ -316,10 +312,10 @@ def _generator(measured: Measured) -> Ceiling:
             rate=Count(round(own.ceiling_qps)),
             statements=Short(statements),
         )
-        return _reached(measured, "generator", own.ceiling_qps / statements, how)
+        return _reached(measured, "generator", most_events(own.ceiling_qps, statements), how)
     if own.cpu_share:
         how = say("its event loops are busy {used} of the time", used=Percent(own.cpu_share))
-        return _reached(measured, "generator", measured.tps / own.cpu_share, how)
+        return _reached(measured, "generator", most_events(1.0, own.cpu_share / measured.tps), how)
     return _not("generator", say("its CPU was not measured"))
 
 
@@ -343,7 +339,7 @@ def _concurrency(measured: Measured) -> Ceiling:
         users=user_count(step.concurrency),
         time=Short(1000 * time_s),
     )
-    return _reached(measured, "concurrency", step.concurrency / time_s, how)
+    return _reached(measured, "concurrency", completed(step.concurrency, time_s), how)
 
 
 def _time(seconds: float) -> Message:
@@ -387,32 +383,6 @@ _RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
     _generator,
     _concurrency,
 )
-
-
-def _process_cores(host: HostFigures) -> float | None:
-    if host.process_cpu_user is None or host.process_cpu_sys is None:
-        return None
-    return host.process_cpu_user + host.process_cpu_sys
-
-
-def _others_cores(measured: Measured, host: HostFigures, busy: float, *, shared: bool) -> float:
-    """Cores that other processes use; interrupts count as the load's own."""
-    process = _process_cores(host)
-    if process is None:
-        return 0.0
-    generator = measured.step.generator
-    own = process + sum(host.rates.get(f"cpu.{mode}_s", 0.0) for mode in ("irq", "softirq"))
-    if shared:
-        own += (generator.cpu_share or 0.0) * (generator.shards or 0)
-    return max(busy - own, 0.0)
-
-
-def _busy_cores(host: HostFigures) -> float | None:
-    """Busy cores, without the time that the hypervisor gave to others."""
-    if host.cores is None or host.cpu_idle is None:
-        return None
-    idle = host.cpu_idle + (host.cpu_iowait or 0.0) + (host.cpu_steal or 0.0)
-    return max(host.cores * (1 - idle), 0.0)
 
 
 def _reached(measured: Measured, resource: Resource, events_per_s: float, how: Message) -> Ceiling:

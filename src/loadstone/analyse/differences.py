@@ -28,7 +28,7 @@ _GROUPS: tuple[Group, ...] = ("work", "setting", "server", "host", "generator")
 Values = tuple[str | None, ...]
 """One value per side; `None`: not evaluated there."""
 
-NO_SUCH = "(none)"
+NO_SUCH = say("(none)")
 """Stands for a setting that a server does not have."""
 
 
@@ -147,8 +147,12 @@ def _settings(
             continue
         is_shown = any(name in one.shown_though_missing for one in known)
         into = lone if NO_SUCH in values and not is_shown else found
-        is_list = any(name in one.lists for one in known)
-        into[name] = _without_common(values) if is_list else values
+        if any(name in one.lists for one in known):
+            members = _without_common(values)
+            values = _known_to_all(members, values)
+            if not _differ(values):
+                into, values = lone, members
+        into[name] = values
     followers: dict[str, list[tuple[str, Values]]] = {}
     for name in found:
         leaders = (leader for one in known for leader in one.leaders(name))
@@ -187,11 +191,23 @@ def _plain(part: Surroundings, name: str) -> str | None:
     value = part.variables.get(name)
     if value is None:
         return NO_SUCH if part.variables else None
+    if name in KNOWN[part.family].places:
+        value = _beside_the_data(value, part.variables.get("datadir", ""))
     for own, word in part.own_places:
         value = value.replace(own, word)
     if name in KNOWN[part.family].places:
         return "<datadir>" if value.rstrip("/") in ("", ".", "<datadir>") else value.rstrip("/")
     return value
+
+
+def _beside_the_data(place: str, data: str) -> str:
+    """A directory next to the server's data, by its place from there: folders' names tell nothing.
+
+    Two throwaway servers have their directories in folders of their own on one disk.
+    """
+    parent = data.rstrip("/").rpartition("/")[0]
+    inside = place.startswith(f"{parent}/") and not place.startswith(data.rstrip("/"))
+    return f"<datadir>/..{place.removeprefix(parent)}" if parent and inside else place
 
 
 def _only_places(values: Values) -> bool:
@@ -209,6 +225,21 @@ def _without_common(values: Values, apart: str = ",") -> Values:
     return tuple(
         None if those is None else apart.join(each for each in those if each not in common)
         for those in members
+    )
+
+
+def _known_to_all(members: Values, whole: Values) -> Values:
+    """The members without those such as `mrr=on` whose name some side does not have."""
+    sides = [value.split(",") for value in whole if value not in (None, NO_SUCH)]
+    names = [{each.partition("=")[0] for each in side} for side in sides]
+    shared = set.intersection(*names) if names else set()
+    return tuple(
+        value
+        if value in (None, NO_SUCH)
+        else ",".join(
+            each for each in value.split(",") if "=" not in each or each.partition("=")[0] in shared
+        )
+        for value in members
     )
 
 
@@ -230,7 +261,7 @@ def _version(part: Surroundings, name: str) -> str | None:
 
 def _host(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
     for name, label in HOST_FACTS.items():
-        values = _values([[part.host.known.get(name) for part in side] for side in sides])
+        values = _values([[_of_host(part, name) for part in side] for side in sides])
         if name == "libc":
             values = _same_libc(values)
         if name == "mitigations":
@@ -257,6 +288,12 @@ def _generator(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
             yield Difference("generator", name, label, values, "note")
 
 
+def _of_host(part: Surroundings, name: str) -> str | None:
+    value = part.host.known.get(name)
+    return _USUAL_ALLOCATOR if value == _USUAL_ALLOCATOR else value
+
+
+_USUAL_ALLOCATOR = say("the libc's")
 _GENERATOR_NAMES: Mapping[str, Message] = {"kernel": say("kernel"), "cores": say("cores")}
 """Names that need translation; the others are the same in all languages."""
 
@@ -291,7 +328,7 @@ def _values(sides: Sequence[Sequence[str | None]]) -> Values:
     found: list[str | None] = []
     for values in sides:
         known = sorted({value for value in values if value is not None})
-        found.append(" | ".join(known) if known else None)
+        found.append(known[0] if len(known) == 1 else " | ".join(known) or None)
     return tuple(found)
 
 

@@ -80,6 +80,11 @@ class Variation:
     """Variation between the means of the steps."""
 
 
+def says_nothing(interval: Interval) -> bool:
+    """Whether the interval of a ratio excludes neither a half nor twice the value."""
+    return interval.low <= -0.5 and interval.high >= 1.0
+
+
 def log_ratio(pair: Pair) -> float:
     """The logarithm of B / A.
 

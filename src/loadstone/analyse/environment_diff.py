@@ -104,7 +104,7 @@ def _work(part: Part, steps: Sequence[StepResult]) -> Iterator[tuple[str, str | 
         "duration of a step",
         f"{_text(plan.get('duration_s'))} s" if plan.get("duration_s") else None,
     )
-    yield "warm-up", _pairs(plan.get("warmup"))
+    yield "warm-up", _warmup(plan.get("warmup"))
     yield "encryption", _agreed(steps)
     yield "compression", _compression(steps)
     for name, level in part.run.variant(part.variant).levels:
@@ -187,9 +187,17 @@ def _generator(machine: Mapping[str, Any], part: Part) -> Iterator[tuple[str, st
 
 
 def _pairs(value: object) -> str | None:
-    """A mapping as text: `kind=special, hits=75`."""
+    """A mapping as text, its kind first: `special, hits=75`."""
     pairs = _mapping(value)
-    return ", ".join(f"{name}={_text(each)}" for name, each in pairs.items()) or None
+    kind = _text(pairs.get("kind"))
+    others = (f"{name}={_text(each)}" for name, each in pairs.items() if name != "kind")
+    return ", ".join((*([kind] if kind else []), *others)) or None
+
+
+def _warmup(value: object) -> str | None:
+    known = _mapping(value)
+    seconds = _text(known.get("warmup_s"))
+    return f"{seconds} s" if seconds else _text(known.get("kind"))
 
 
 def _fingerprint(document: object) -> str | None:

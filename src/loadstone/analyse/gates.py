@@ -2,9 +2,9 @@
 
 Their rules for thin evidence are part of the contract, see docs/gates.md:
 
-- A threshold applies to the quoted figure: the mean of a level's repeats, for latencies the middle
-  repeat's. It needs no interval, as it says nothing of a difference. For a search it applies at the
-  level that was found.
+- A threshold applies to the figure that the report quotes: the mean of a level's repeats, for
+  latencies the middle repeat's. It needs no interval, as it says nothing of a difference. For a
+  search it applies at the level that was found.
 - A change applies to the interval: it fails a build if the whole interval lies beyond the limit, at
   95 % over all cells together (Bonferroni). If the interval leaves it open, that is reported and
   passes: a gate that fails on noise gets switched off. If each side has a single step there is no
@@ -19,11 +19,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median_high, median_low
+from statistics import fmean
 from typing import Literal
 
 from loadstone.analyse.intervals import Interval
-from loadstone.analyse.ladder import Level, levels
+from loadstone.analyse.ladder import Level, levels, middle_step, rated
 from loadstone.analyse.metrics import METRICS, Kind, Metric
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
@@ -46,7 +46,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">=": lambda value, limit: value >= limit,
 }
 _UNITS: dict[Kind, dict[str, float]] = {
-    "time": {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1000.0},
+    "time": {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1000.0, "m": 60e3, "min": 60e3, "h": 3600e3},
     "rate": {"": 1.0, "k": 1e3, "m": 1e6, "/s": 1.0, "k/s": 1e3, "m/s": 1e6},
     "share": {"%": 0.01},
     "count": {"": 1.0, "k": 1e3, "m": 1e6},
@@ -248,16 +248,15 @@ def _judge(gate: Gate, level: Level) -> Check:
 
 
 def quoted(metric: Metric, steps: Iterable[StepResult]) -> float | None:
-    """The quoted figure of repeats: their mean, or for latencies the middle one.
-
-    Latencies are not averaged: of an even number it is the worse of the two in the middle.
-    """
-    values = [value for step in steps if (value := metric.of(step)) is not None]
-    if not values:
+    """The quoted figure of repeats: their mean, or for times the middle repeat's."""
+    known = [step for step in steps if metric.of(step) is not None]
+    if not known:
         return None
     if metric.kind == "time":
-        return (median_low if metric.higher_is_better else median_high)(values)
-    return fmean(values)
+        return metric.of(middle_step(known))
+    if metric.kind == "rate":
+        known = rated(known) or known
+    return fmean(value for step in known if (value := metric.of(step)) is not None)
 
 
 def unfit(step: StepResult) -> Message | None:

@@ -27,7 +27,8 @@ from loadstone.analyse.gates import (
 )
 from loadstone.analyse.metrics import Metric
 from loadstone.analyse.paired_sides import Part, Run, parts_of
-from loadstone.model.message import Message, say, say_in
+from loadstone.model.message import Message, counted, say, say_in
+from loadstone.model.plan import WATCHED
 
 FEWEST_RUNS = 8
 """The fewest runs to judge: with fewer, only a very large change would stand out from noise."""
@@ -65,6 +66,8 @@ class Series:
     """The number of runs that had this level but no quotable step at it."""
     unseen: tuple[State, Message] | None = None
     """The state of a gate, and the reason, if the newest run of that name has no value here."""
+    says_nothing: bool = False
+    """Whether no run could have a value here: they only watched, or were stopped on request."""
 
     @property
     def values(self) -> list[float]:
@@ -80,15 +83,15 @@ class Series:
 def histories(runs: Sequence[Run], metrics: Sequence[Metric]) -> list[Series]:
     """All series, by name, level and metric."""
     found: dict[_Key, list[Part]] = {}
-    newest: dict[str, Run] = {}
+    named: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda each: (each.result.run.started_at or "", each.label)):
-        newest[run.result.run.name] = run
+        named.setdefault(run.result.run.name, []).append(run)
         for part in parts_of(run):
             for cell in part.cells:
                 key = (run.result.run.name, part.variant, cell)
                 found.setdefault(key, []).append(part)
     return [
-        _series(key, parts, metric, newest[key[0]])
+        _series(key, parts, metric, named[key[0]])
         for key, parts in sorted(found.items(), key=lambda item: _place(item[0]))
         for metric in metrics
     ]
@@ -103,7 +106,7 @@ def _place(key: _Key) -> tuple[str, str, str, int, float]:
     return name, workload, variant, users, rate.highest if rate else 0.0
 
 
-def _series(key: _Key, parts: Sequence[Part], metric: Metric, newest: Run) -> Series:
+def _series(key: _Key, parts: Sequence[Part], metric: Metric, runs: Sequence[Run]) -> Series:
     name, variant, cell = key
     points: list[Point] = []
     kept: list[Part] = []
@@ -118,15 +121,32 @@ def _series(key: _Key, parts: Sequence[Part], metric: Metric, newest: Run) -> Se
         for point in change_points([point.value for point in points])
     )
     where = place_of(cell[0], cell[1], cell[2], variant)
-    is_seen = bool(kept) and kept[-1].run is newest
-    unseen = None if is_seen else _unseen(newest, parts[-1], cell, metric)
-    return Series(name, where, metric, tuple(points), turns, len(parts) - len(points), unseen)
+    says_nothing = not kept and (cell[0] == WATCHED or all(was_stopped(part.run) for part in parts))
+    return Series(
+        name, where, metric, tuple(points), turns, len(parts) - len(points),
+        _unseen(runs, parts, kept, cell, metric), says_nothing,
+    )  # fmt: skip
 
 
-def _unseen(newest: Run, last: Part, cell: Cell, metric: Metric) -> tuple[State, Message]:
-    """Why the newest run has no value; `last` is the newest part that has the level at all."""
-    if last.run is newest:
-        faults = filter(None, (unfit(step) for step, _ in last.seen(cell)))
+def was_stopped(run: Run) -> bool:
+    """Whether somebody ended the run, or it goes on: levels that it lacks say nothing."""
+    info = run.result.run
+    return info.state in ("stopped", "running") and info.aborted is None
+
+
+def _unseen(
+    runs: Sequence[Run], parts: Sequence[Part], kept: Sequence[Part], cell: Cell, metric: Metric
+) -> tuple[State, Message] | None:
+    """Why the newest run that should have a value here has none."""
+    having = kept[-1].run if kept else None
+    newest = next(
+        (run for run in reversed(runs) if run is having or not was_stopped(run)), runs[-1]
+    )
+    if newest is having:
+        return None
+    its = next((part for part in reversed(parts) if part.run is newest), None)
+    if its is not None:
+        faults = filter(None, (unfit(step) for step, _ in its.seen(cell)))
         why = next(faults, say("it has no {metric}", metric=metric.name))
         return "no evidence", say("{run}: {why}", run=newest.label, why=why)
     if newest.result.run.state != "finished":
@@ -146,8 +166,10 @@ def judge_history(
 
     `gates` are by the name of their metric. A series without a turn has not changed and passes. One
     that is too short is not decided, since every history starts short. A missing series fails, and
-    so does one where the newest run should have a value but has none.
+    so does one where the newest run should have a value but has none. Histories without the figure
+    are left out if others have it.
     """
+    found = judged(found)
     asked = sum(len(gates.get(series.metric.name, ())) for series in found)
     confidence = 1 - level / max(asked, 1)
     checks: list[Check] = []
@@ -162,6 +184,23 @@ def judge_history(
     return checks
 
 
+def judged(found: Sequence[Series]) -> list[Series]:
+    """The series that a gate is asked of: all but those that never had the figure, if others have.
+
+    That are watched servers, runs that were stopped first, and whole histories without the figure.
+    Without any other series a gate would see nothing, and none is left out.
+    """
+    having = {(series.name, series.metric.name) for series in found if series.points}
+    metrics = {metric for _, metric in having}
+    return [
+        series
+        for series in found
+        if series.points
+        or series.metric.name not in metrics
+        or not (series.says_nothing or (series.name, series.metric.name) not in having)
+    ]
+
+
 def _judge(gate: Gate, series: Series, confidence: float) -> Iterator[Check]:
     where = say_in("joined", "{first}: {second}", first=series.name, second=series.where)
     if not series.points:
@@ -173,9 +212,10 @@ def _judge(gate: Gate, series: Series, confidence: float) -> Iterator[Check]:
         yield Check(gate.text, gate.metric, where, state, why=why)
         return
     if len(series.points) < FEWEST_RUNS:
-        why = say(
-            "{runs} runs: a change shows from {fewest} on",
-            runs=len(series.points),
+        why = counted(
+            "1 run: a change shows from {fewest} on",
+            "{number} runs: a change shows from {fewest} on",
+            len(series.points),
             fewest=FEWEST_RUNS,
         )
         yield Check(gate.text, gate.metric, where, "not decided", why=why)

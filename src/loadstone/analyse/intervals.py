@@ -32,6 +32,11 @@ class Estimate:
     interval: Interval | None
     count: int
 
+    @property
+    def of_a_rate(self) -> Interval | None:
+        """The interval where it is above zero; else it says nothing of a rate."""
+        return self.interval if self.interval and self.interval.low > 0 else None
+
 
 def student_factor(degrees: float, confidence: float = CONFIDENCE) -> float:
     """Half the width of Student's interval, in standard errors."""

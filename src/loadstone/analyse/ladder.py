@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import fmean
 from typing import Literal
 
 from loadstone.analyse.repeats import Mean, mean_of
@@ -20,8 +21,9 @@ SAME_SHARE = 0.05
 LOST_SHARE = 0.01
 """If users were without connection for more of their time, the step's rate is not quotable."""
 
-Beyond = Literal["untried", "level", "falls", "unknown"]
-"""Above the peak, nothing was tried, the rate stays, it falls, or no rate there is quotable."""
+Beyond = Literal["untried", "level", "falls", "lower", "unknown"]
+"""Above the peak, nothing was tried, the rate stays, it falls, it is lower by an unknown noise (a
+rate has no interval), or no rate there is quotable."""
 
 
 def steal(step: StepResult) -> float:
@@ -51,6 +53,12 @@ class Level:
     steps: tuple[StepResult, ...]
     tps: Mean | None
     """`None` if no repeat has a quotable rate; repeats with steal count only if all have it."""
+
+    @property
+    def qps(self) -> float | None:
+        """Statements a second: the mean of the repeats whose rates are averaged, else of all."""
+        known = [step.qps for step in rated(self.steps) or self.steps if step.qps is not None]
+        return fmean(known) if known else None
 
     @property
     def has_steal(self) -> bool:
@@ -97,9 +105,19 @@ def ladders_of(steps: Sequence[StepResult]) -> Iterator[list[Level]]:
 
 
 def middle_step(steps: Sequence[StepResult]) -> StepResult:
-    """The repeat whose rate is the median: percentiles of repeats are never averaged."""
-    ordered = sorted(steps, key=lambda step: step.tps or 0.0)
+    """The repeat in the middle by speed; of an even number, the slower of the two in the middle.
+
+    All figures of a level that are not averaged are this repeat's: a percentile of several repeats
+    is not the mean of theirs. In an open loop the rate is given, so the response time orders them.
+    Repeats whose rate may not be quoted count only if there are no others.
+    """
+    ordered = sorted(rated(steps) or steps, key=_slowness)
     return ordered[len(ordered) // 2]
+
+
+def _slowness(step: StepResult) -> tuple[float, float]:
+    rate = 0.0 if step.rate else step.tps or 0.0
+    return -rate, step.latency.response.mean or 0.0
 
 
 def shape(ladder: Sequence[Level]) -> Shape | None:
@@ -131,7 +149,13 @@ def _beyond(ladder: Sequence[Level], rated: Sequence[Level], peak: Level) -> Bey
     if not above:
         before = rated[rated.index(peak) - 1]
         return "untried" if is_below(before, peak) else "level"
-    return "falls" if is_below(above[-1], peak) else "level"
+    if not is_below(above[-1], peak):
+        return "level"
+    return "falls" if _has_interval(above[-1]) and _has_interval(peak) else "lower"
+
+
+def _has_interval(level: Level) -> bool:
+    return level.tps is not None and level.tps.half_width is not None
 
 
 def is_below(level: Level, peak: Level) -> bool:
@@ -144,13 +168,22 @@ def is_below(level: Level, peak: Level) -> bool:
     return peak.tps.mean - level.tps.mean > spread
 
 
+def rate_of(level: Level) -> float | None:
+    """The rate that tables show: the mean, or the middle repeat's if no repeat may be quoted."""
+    return level.tps.mean if level.tps else middle_step(level.steps).tps
+
+
 def _level(steps: tuple[StepResult, ...]) -> Level:
     first = steps[0]
-    quoted = [step for step in steps if step.tps is not None and quotable(step)]
-    counted = [step for step in quoted if not has_steal(step)] or quoted
     return Level(
-        first.variant, first.workload, first.concurrency, first.rate, steps, _mean(counted)
+        first.variant, first.workload, first.concurrency, first.rate, steps, _mean(rated(steps))
     )
+
+
+def rated(steps: Sequence[StepResult]) -> list[StepResult]:
+    """The repeats on whose rates the level's mean rests: without steal, if there are any such."""
+    quoted = [step for step in steps if step.tps is not None and quotable(step)]
+    return [step for step in quoted if not has_steal(step)] or quoted
 
 
 def _mean(steps: Sequence[StepResult]) -> Mean | None:

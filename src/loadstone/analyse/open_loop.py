@@ -20,6 +20,9 @@ window."""
 def keeps_up(step: StepResult) -> bool:
     """Whether as many events ended as were due, except for a hundredth and for chance.
 
+    If no event waited for a user, those that had not ended are in flight, at most one for each
+    user: a server that falls behind occupies all users first.
+
     Events that were due before the window make up for those that end after it. Unless a queue
     grows there are equally many of both, except for the variation of the number in flight, which is
     Poisson distributed around rate times response time (Little's law).
@@ -29,7 +32,10 @@ def keeps_up(step: StepResult) -> bool:
     under_way = (step.tps or 0.0) * (step.latency.response.mean or 0.0) / 1000
     allowed = max(BEHIND_SHARE * step.due, CHANCE_DEVIATIONS * math.sqrt(under_way), 1.0)
     behind = step.due - step.events - step.failed
-    return step.skipped == 0 and step.waiting <= allowed and behind <= allowed
+    in_flight = 0 if step.waiting else step.concurrency
+    return (
+        step.skipped == 0 and step.waiting <= allowed and behind <= max(allowed, float(in_flight))
+    )
 
 
 @dataclass(frozen=True)
@@ -44,13 +50,19 @@ def held(ladder: Sequence[Level]) -> Held | None:
     """The highest rate that the server kept up with; `None` in a closed loop.
 
     A rate is kept if the server kept up in each of its repeats. Rates above the lowest lost one are
-    ignored: if one of them seems kept, that is luck.
+    ignored: if one of them seems kept, that is luck. A repeat that was cut short shows neither.
     """
     if not all(level.rate for level in ladder):
         return None
     kept: Level | None = None
     for level in ladder:
-        if not all(keeps_up(step) for step in level.steps):
+        steps = uncut(level.steps)
+        if not all(map(keeps_up, steps)):
             return Held(kept, level)
-        kept = level
+        kept = level if steps else kept
     return Held(kept, None)
+
+
+def uncut(steps: Sequence[StepResult]) -> list[StepResult]:
+    """The steps that nobody stopped and no crash interrupted."""
+    return [step for step in steps if step.state not in ("stopped", "interrupted")]

@@ -19,6 +19,15 @@ class Mean:
     repeats: int
 
     @property
+    def of_a_rate(self) -> float | None:
+        """Half the width where the interval is above zero; else it says nothing of a rate.
+
+        No rate is negative: an interval that reaches zero comes of too few values, not of the rate.
+        """
+        half = self.half_width
+        return None if half is None or half >= self.mean else half
+
+    @property
     def relative(self) -> float | None:
         """Half the width as a share of the mean."""
         if self.half_width is None or self.mean == 0:

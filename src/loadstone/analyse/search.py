@@ -11,8 +11,8 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
+from loadstone.analyse import ladder
 from loadstone.analyse.open_loop import keeps_up
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
@@ -109,10 +109,53 @@ def answer_steps(found: SearchOutcome, steps: Sequence[StepResult]) -> tuple[Ste
     return tuple(step for step in steps if step.rate is None and step.concurrency == users)
 
 
+def level_at_peak(found: SearchOutcome, steps: Sequence[StepResult]) -> ladder.Level | None:
+    """The level with the fewest users at the peak; `None` if the search was not for that alone."""
+    return None if found.objective else found_level(found, steps)
+
+
+def found_level(found: SearchOutcome, steps: Sequence[StepResult]) -> ladder.Level | None:
+    """The level that a search found: the highest rate that held, or the fewest users at the peak.
+
+    `None` if it found none.
+    """
+    if found.objective is None and found.concurrency:
+        users = round(found.concurrency.value)
+        closed = [step for step in steps if step.rate is None and step.concurrency == users]
+        return next(iter(ladder.levels(closed)), None)
+    return next(iter(ladder.levels(answer_steps(found, steps))), None) if found.rate else None
+
+
+def levels_at_answer(found: SearchOutcome, tried: Sequence[ladder.Level]) -> Sequence[ladder.Level]:
+    """The levels of one ladder on both sides of the answer; all of them if it has none of these.
+
+    In a closed loop they are the fewest users at the peak, the next fewer, and the highest rate.
+    """
+    sides = {level.value for level in (found.rate, found.beyond) if level}
+    near = [level for level in tried if level.rate and level.rate.rate in sides]
+    if found.concurrency and not any(level.rate for level in tried):
+        users = round(found.concurrency.value)
+        fewer = max((one.concurrency for one in tried if one.concurrency < users), default=users)
+        best = max(tried, key=lambda one: ladder.rate_of(one) or 0.0).concurrency
+        near = [level for level in tried if level.concurrency in (fewer, users, best)]
+    return near or tried
+
+
 def steps_beyond(found: SearchOutcome, steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
     """The steps at the lowest rate that did not hold the objective."""
     rate = found.beyond.value if found.beyond else None
     return tuple(step for step in steps if step.rate and step.rate.rate == rate)
+
+
+def limiting_steps(found: SearchOutcome, steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
+    """The steps that show that higher rates do not hold the objective.
+
+    They are those at the next rate, or if no rate was lost, those of the closed loop.
+    """
+    if found.objective is None:
+        return ()
+    closed = tuple(step for step in steps if step.rate is None)
+    return steps_beyond(found, steps) or closed
 
 
 def confidence(good: int, steps: int) -> float:
@@ -134,15 +177,20 @@ def _by_users(done: Sequence[StepResult]) -> dict[int, list[float]]:
     return found
 
 
+def _rates(done: Sequence[StepResult]) -> dict[int, float]:
+    """The rate of each concurrency in the closed loop, which is the one that tables show."""
+    closed = [step for step in done if step.rate is None and step.tps is not None]
+    return {level.concurrency: ladder.rate_of(level) or 0.0 for level in ladder.levels(closed)}
+
+
 def _peak(done: Sequence[StepResult]) -> tuple[int, float]:
-    """The concurrency with the highest rate, and that rate, which is the median of its steps."""
-    rates = {users: median(values) for users, values in _by_users(done).items()}
-    return max(rates.items(), key=lambda pair: (pair[1], -pair[0]))
+    """The concurrency with the highest rate, and that rate."""
+    return max(_rates(done).items(), key=lambda pair: (pair[1], -pair[0]))
 
 
 def _reach(done: Sequence[StepResult]) -> dict[int, bool]:
     wanted = AT_PEAK * _peak(done)[1]
-    return {users: median(rates) >= wanted for users, rates in sorted(_by_users(done).items())}
+    return {users: rate >= wanted for users, rate in sorted(_rates(done).items())}
 
 
 def _smallest_at_peak(done: Sequence[StepResult]) -> int | None:
@@ -155,7 +203,7 @@ def _next_users(plan: SearchPlan, done: Sequence[StepResult]) -> int | None:
     rates = _by_users(done)
     if not rates:
         return 1
-    climb = _next_of_climb(plan, {users: median(values) for users, values in rates.items()})
+    climb = _next_of_climb(plan, _rates(done))
     if climb:
         return climb
     smallest = _smallest_at_peak(done)
@@ -188,8 +236,7 @@ def _peak_level(done: Sequence[StepResult], users: int) -> Level:
 
 
 def _closed_tps(users: int, done: Sequence[StepResult]) -> float | None:
-    rates = _by_users(done).get(users)
-    return median(rates) if rates else None
+    return _rates(done).get(users)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse import search
-from loadstone.analyse.search import answer_steps, steps_beyond
+from loadstone.analyse.search import answer_steps, limiting_steps
 from loadstone.experiments.order import Searching, part_of, planned_parts
 from loadstone.experiments.schedule import PlannedStep
 from loadstone.model.experiment import Experiment
@@ -59,14 +59,8 @@ class Searched:
 
     @property
     def limiting(self) -> tuple[StepResult, ...]:
-        """The steps that show that higher rates do not hold the objective.
-
-        They are those at the next rate, or if no rate was lost, those of the closed loop.
-        """
-        if self.found.objective is None:
-            return ()
-        closed = tuple(step for step in self.steps if step.rate is None)
-        return steps_beyond(self.found, self.steps) or closed
+        """The steps that show that higher rates do not hold the objective."""
+        return limiting_steps(self.found, self.steps)
 
     @property
     def told(self) -> VariantSearch:

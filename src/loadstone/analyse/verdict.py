@@ -128,7 +128,7 @@ class Verdict:
 
     def _what_is_missing(self) -> Message:
         if self.more is None or self.effect is None:
-            return say("not enough evidence: repeat it")
+            return say("not enough evidence: too few undisturbed units, use more repeats")
         if self.more_s is None:
             return counted(
                 "not enough evidence: 1 more repeat",

@@ -10,6 +10,7 @@ from pydantic import Field, PositiveFloat
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message, say, say_in
 from loadstone.model.plan import Rate
+from loadstone.model.predicted import Foretold
 from loadstone.model.with_messages import WithMessages
 
 Resource = Literal[
@@ -37,7 +38,7 @@ RESOURCES: Mapping[Resource, Message] = {
     "network from the server": say("network from the server"),
     "row locks": say("row locks"),
     "generator": say("generator"),
-    "concurrency": say("concurrency"),
+    "concurrency": say("number of users"),
 }
 """The names of the resources, for a person."""
 
@@ -70,6 +71,9 @@ class Ceiling(WithMessages):
     events_per_s: float | None
     used: float | None
     """The measured rate as a share of the ceiling."""
+    others: float | None = None
+    """How much of the resource other programs use, which is no part of the ceiling; for the CPU of
+    the server's host in cores. `None`: none, or not known."""
     how: Message | None
     """The computation, with figures."""
     why_not: Message | None = None
@@ -86,6 +90,8 @@ class StepCeilings(Frozen):
     repeat: int = 1
     tps: float
     ceilings: tuple[Ceiling, ...]
+    foretold: Foretold | None = None
+    """The rate under limits that are not in force; `None`: none are assumed, or not predicted."""
 
     @property
     def lowest(self) -> Ceiling | None:

@@ -38,6 +38,10 @@ DEADLOCKS = frozenset({"1213"})
 RESTART_ON: Mapping[str, tuple[str, ...]] = {MYSQL: ("1213", "1205", "1020")}
 """By family, the errors after which an event is restarted by default."""
 
+# CR_SERVER_GONE_ERROR, CR_SERVER_LOST, CR_MALFORMED_PACKET.
+LOST: Mapping[str, tuple[str, ...]] = {MYSQL: ("2006", "2013", "2027")}
+"""By family, the client's errors after which a connection cannot be used any more."""
+
 
 class ErrorCode(NamedTuple):
     """An error of a server or its client: the family and the code."""

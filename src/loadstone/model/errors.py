@@ -15,3 +15,11 @@ class LoadstoneError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Where there are several problems: a line for each, and a last one that counts them.
+
+        A terminal shows them in place of the message and the hint.
+        """
+        return ()

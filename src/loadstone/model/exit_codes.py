@@ -13,7 +13,7 @@ class ExitCode(IntEnum):
     BUG = 1
     """Loadstone itself failed, or its engine is not built."""
     USAGE = 2
-    """Unknown option, level or word on the command line."""
+    """Unknown option, level or word on the command line or in the file of user defaults."""
     TARGET = 3
     """The database could not be reached, or refused the request."""
     PLAN = 4
@@ -39,6 +39,8 @@ class ExitCode(IntEnum):
     results so far were saved."""
     LEFT_CHANGED = 13
     """Server variables that a command had set were not restored, or may not have been."""
+    PDF = 14
+    """A report could not be printed as PDF: this host has no Chromium, or it failed."""
     THRESHOLD = 99
     """The run or comparison is complete, and a gate failed."""
     INTERRUPTED = 130

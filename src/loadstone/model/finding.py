@@ -6,9 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from loadstone.model.account import Place
 from loadstone.model.ceilings import Resource
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message, listed, plain, say
+from loadstone.model.plan import Rate
+from loadstone.model.predicted import Foretold
 from loadstone.model.with_messages import WithMessages
 
 Group = Literal["validity", "ceiling", "wait", "setting", "note"]
@@ -113,6 +116,10 @@ class Proof(WithMessages):
     at: str = _said("when it was tried: UTC, ISO 8601")
     seconds: float = _said("how long the trial took")
     steps: str = _said("folder of its steps, within the run's folder")
+    foretold: Foretold | None = Field(
+        default=None,
+        description="the rate with the change as predicted before the trial; null: not predicted",
+    )
 
     @property
     def ladder(self) -> tuple[str, str]:
@@ -127,6 +134,13 @@ class NotTried(WithMessages):
     why: Message = _said("for a person, with what to do about it")
 
 
+class Claim(Frozen):
+    """What a cause holds of a place of its step's account; claims of a place do not overlap."""
+
+    place: Place = _said("the place, as in docs/account.md")
+    share: float = _said("share of all users' time that they spend there because of it, 0 to 1")
+
+
 class Finding(WithMessages):
     """A named cause; a diagnosis has the most important first."""
 
@@ -134,12 +148,22 @@ class Finding(WithMessages):
     group: Group = _said("validity, ceiling, wait, setting or note")
     sentence: Message = _said("for a person, with the figures")
     evidence: tuple[Evidence, ...] = _said("the evidence for it")
-    share: float | None = _said("share of the time or rate that it explains, 0 to 1; null: unknown")
+    share: float | None = _said(
+        "share of the users' time that it holds, 0 to 1; without `claims` what its rule says; "
+        "null: unknown"
+    )
     confidence: float = _said("how certain the cause is, 0 to 1")
     remedy: Message = _said("what to do about it")
     trial: Trial | None = Field(default=None, description="a trial to prove it; null: none is safe")
     untried: Message | None = Field(
         default=None, description="without a trial: why there is none, and what to do by hand"
+    )
+    claims: tuple[Claim, ...] = Field(
+        default=(), description="the users' time that it holds, by place; empty: no account"
+    )
+    foretold: Foretold | None = Field(
+        default=None,
+        description="the predicted rate at its step with the remedy; null: not predicted",
     )
     acts_on: Resource | None = Field(
         default=None, description="the resource of which it makes an event need more"
@@ -173,6 +197,17 @@ class NotEvaluated(WithMessages):
     needs: Message = _said("the figure that is missing")
 
 
+class LevelCause(Frozen):
+    """What holds one level of a ladder back, judged by its own step alone."""
+
+    step: int = _said("number of the step")
+    users: int = _said("virtual users")
+    rate: Rate | None = _said("events a second asked for in an open loop; null in a closed one")
+    tps: float | None = _said("events a second; null: not measured")
+    cause: str | None = _said("the first cause found there; null: none")
+    share: float | None = _said("share of the users' time that it holds there; null: unknown")
+
+
 class Diagnosis(WithMessages):
     """The diagnosis of one ladder: a variant and workload at all its levels."""
 
@@ -189,6 +224,9 @@ class Diagnosis(WithMessages):
         default=None,
         description="where the rate falls behind the peak, what holds the last step back, judged "
         "by that step alone; null: it does not fall, or nothing was found there",
+    )
+    levels: tuple[LevelCause, ...] = Field(
+        default=(), description="what holds each level from the knee on, in the order of levels"
     )
     not_evaluated: tuple[NotEvaluated, ...] = _said("causes that could not be judged")
     not_judged: tuple[str, ...] = Field(

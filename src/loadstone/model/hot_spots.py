@@ -14,9 +14,12 @@ def _said(text: str) -> Any:
 
 
 class StatementSpot(Frozen):
-    """A group of statements that differ only in their values."""
+    """A group of statements that differ only in their values and the numbers of their tables."""
 
-    statement: str = _said("statement with question marks for values, cut at 400 characters")
+    statement: str = _said(
+        "statement with question marks for values, cut at 400 characters; sbtestN: the sum over"
+        " tables that differ only in the number at their end"
+    )
     schema_name: str | None = _said("the current schema; null: none was chosen")
     count: int = _said("executions")
     time_s: float = _said("total time in seconds")

@@ -16,10 +16,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from loadstone.model.chinese_spaces import spaced
 from loadstone.model.figure import Figure
 from loadstone.model.message import Joined, Message, filled, plain, say_in
 
 Lang = Literal["en", "zh"]
+
+VARIABLE = "LOADSTONE_LANG"
+"""The environment variable that comes before the locale."""
 
 _CATALOGUES: Mapping[Lang, str] = {"zh": "zh_CN"}
 _LOCALE = Path(__file__).parents[1] / "locale"
@@ -64,7 +68,10 @@ class Language:
         template = self.catalogue.of(text)
         if template is None:
             return str(text)
-        return filled(template, {name: self.value(one) for name, one in text.values.items()})
+        values = {name: self.value(one) for name, one in text.values.items()}
+        if self.code == "zh" and "{{" not in template:
+            template = spaced(template, values)
+        return filled(template, values)
 
     def value(self, value: Any) -> str:
         """The text for a placeholder's value."""
@@ -130,7 +137,7 @@ def translating() -> tuple[Language, ...]:
 
 def of_environment(environment: Mapping[str, str] = os.environ) -> Language:
     """The user's language, by `LOADSTONE_LANG`, else `LC_ALL`, `LC_MESSAGES` or `LANG`."""
-    for variable in ("LOADSTONE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+    for variable in (VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG"):
         if wanted := environment.get(variable):
             return named(wanted)
     return ENGLISH

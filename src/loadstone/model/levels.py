@@ -39,7 +39,10 @@ def levels(text: str) -> tuple[int, ...]:
     if twice is not None:
         raise InvalidLevels(
             say("{value} is there twice", value=twice),
-            say("leave one out; how often each is measured is an option of its own"),
+            say(
+                "leave one out; how often each is measured is said by --repeats (in a file,"
+                " repeats)"
+            ),
         )
     if len(found) > MOST_LEVELS:
         raise InvalidLevels(

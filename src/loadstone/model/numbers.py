@@ -9,11 +9,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # a real import would be circular: plans use messages, which use this module
-    from loadstone.model.plan import Rate
-
 NOTHING = "-"
 """Written where there is no value; zero is written 0."""
 
@@ -68,13 +63,6 @@ def size(number: float) -> str:
 def count(value: int) -> str:
     """A whole number with thousands separators."""
     return f"{value:,}"
-
-
-def asked(wanted: Rate) -> str:
-    """A requested rate in events a second: `1,000`, `1,000..8,000 in 60 s`."""
-    if wanted.to is None:
-        return digits(wanted.rate)
-    return f"{digits(wanted.rate)}..{digits(wanted.to)} in {duration(wanted.over_s or 0.0)}"
 
 
 def duration(seconds: float) -> str:

@@ -14,10 +14,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from loadstone.model.frozen import Frozen
-from loadstone.model.message import Message
+from loadstone.model.message import Message, say
 from loadstone.model.with_messages import WithMessages
 
-Role = Literal["server", "server-host", "generator-host", "replica"]
+Role = Literal["server", "server-host", "generator-host", "replica", "sessions"]
 
 SHARED_HOST = "shared_with_generator"
 """The fact (`yes`) that a server's host is also the generator's."""
@@ -47,6 +47,23 @@ class SourceName(Frozen):
     def __str__(self) -> str:
         """`server`, `server-host`, `generator-host`; a second target's is `server 2`."""
         return f"{self.role} {self.target + 1}" if self.target else self.role
+
+
+_READ: Mapping[Role, Message] = {
+    "server": say("the server's counters"),
+    "server-host": say("the counters of the server's host"),
+    "generator-host": say("this machine's counters"),
+    "replica": say("the replica's lag"),
+    "sessions": say("the server's sessions"),
+}
+
+
+def read_of(source: SourceName) -> Message:
+    """What is read of a source, for a person."""
+    what = _READ[source.role]
+    if not source.target:
+        return what
+    return say("{what} (target {number})", what=what, number=source.target + 1)
 
 
 class Observation(Frozen):

@@ -26,6 +26,9 @@ OptionValue = bool | int | float | str
 WATCHED = "watch"
 """The workload name of a run that only observed a server, without load of its own."""
 
+REPLAY = "replay"
+"""The workload name of a run that sent the statements of a log again."""
+
 
 class ScriptSpec(Frozen):
     """A script written for sysbench, and its arguments."""

@@ -10,6 +10,7 @@ LONGEST_S = 366 * 86_400.0
 
 SECONDS: Mapping[str, float] = {
     "us": 1e-6,
+    "µs": 1e-6,
     "ms": 0.001,
     "": 1.0,
     "s": 1.0,
@@ -21,7 +22,7 @@ COUNTS: Mapping[str, float] = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_
 BYTES: Mapping[str, float] = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 BITS: Mapping[str, float] = {"bit": 1, "kbit": 1000, "mbit": 1_000_000, "gbit": 1_000_000_000}
 
-_WRITTEN = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)")
+_WRITTEN = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµ]*)")
 
 
 def scaled(text: str, units: Mapping[str, float]) -> float | None:

@@ -310,6 +310,8 @@ class FirstError(Frozen):
     code: Code
     message: str
     statement: str | None = None
+    preparing: bool = False
+    """A script's statement was refused when it was prepared, not when it was executed."""
 
     @model_validator(mode="before")
     @classmethod

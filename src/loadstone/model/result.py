@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from loadstone.model.account import Account
 from loadstone.model.failover import LedgerVerdict, Timeline
 from loadstone.model.finding import Proof
 from loadstone.model.frozen import Frozen
@@ -394,7 +395,7 @@ class StepResult(WithMessages):
     tps: float | None = Field(ge=0, description="events a second")
     tps_half_width: float | None = _may(
         "half the width of the 95 % interval of tps, from the window's own seconds and their "
-        "dependence on each other; null: too few seconds"
+        "dependence on each other; null: too few seconds, or it would reach zero"
     )
     qps: float | None = Field(ge=0, description="statements a second")
     reads: int = _said("statements answered with a result set")
@@ -462,6 +463,7 @@ class StepResult(WithMessages):
         "where the first target's server spent its time in the whole step; null: not evaluated"
     )
     observing: ObservingCost | None = _said("cost of observing; null: nothing was observed")
+    account: Account | None = _may("where the users' time went; null: not evaluated")
     changes: tuple[LevelChange, ...] = Field(
         default=(),
         description="changes by hand while the step ran; the window ends before the first one",

@@ -67,7 +67,7 @@ class SearchOutcome(Frozen):
 
     objective: Objective | None = _said("the objective that had to hold")
     concurrency: Level | None = _said("the smallest concurrency that reaches the peak")
-    peak_tps: float | None = _said("the peak's events a second, median of its steps")
+    peak_tps: float | None = _said("the peak's events a second, mean of its steps")
     rate: Level | None = _said("the highest rate that held the objective")
     beyond: Level | None = _said("the lowest rate that did not hold it")
     closed_tps: float | None = _said("events a second of as many users in a closed loop")

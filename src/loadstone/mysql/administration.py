@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pymysql
 from pymysql import _auth
-from pymysql.constants import CLIENT, CR
+from pymysql.constants import CLIENT, COMMAND, CR
 
 from loadstone.model.figure import Bytes
 from loadstone.model.message import Message, say
+from loadstone.mysql.own_statements import MARK
 
 if TYPE_CHECKING:
     from pymysql.protocol import MysqlPacket
@@ -124,6 +125,9 @@ class Administration(_Base):
         self._expect_answer(self._longest_answer_s)
         text = sql if isinstance(sql, str) else sql[:_SHOWN].decode(errors="replace")
         self.asked = (time.monotonic(), text[:_SHOWN])
+        if command == COMMAND.COM_QUERY:
+            # Who reads the server's log later can tell our statements from the load.
+            sql = f"{MARK} {sql}" if isinstance(sql, str) else f"{MARK} ".encode() + sql
         with _as_protocol_errors(self):
             super()._execute_command(command, sql)  # type: ignore[misc]
 

@@ -114,8 +114,11 @@ def answering_within(connection: Connection, seconds: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def statement_errors(target: Target) -> Iterator[None]:
-    """Convert the server's errors on a statement into `TargetError`."""
+def statement_errors(target: Target, place: str | None = None) -> Iterator[None]:
+    """Convert the server's errors on a statement into `TargetError`.
+
+    `place`: what messages call the server; `None`: its address.
+    """
     try:
         yield
     except pymysql.MySQLError as error:
@@ -123,7 +126,7 @@ def statement_errors(target: Target) -> Iterator[None]:
         kind: TargetErrorKind = "timed_out" if "timed out" in text else "statement_failed"
         message = say(
             "{place} refused a statement: {number} {reason}",
-            place=target.place,
+            place=place or target.place,
             number=number,
             reason=text,
         )

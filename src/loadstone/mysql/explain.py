@@ -16,7 +16,8 @@ from loadstone.servers.statements import Access, Refusal, RefusalKind, Statement
 _PARSE_ERROR = 1064
 _KINDS: dict[RefusalKind, tuple[int, ...]] = {
     "grammar": (_PARSE_ERROR,),
-    "no_such_table": (1146,),
+    # Also an unknown schema.
+    "no_such_table": (1146, 1049),
     # An unknown column or function.
     "no_such_name": (1054, 1305),
     # Longer or with more digits than allowed; unknown character sets and collations; in MariaDB,

@@ -178,8 +178,13 @@ def count_rows(connection: Connection, target: Target, table: str, limit_s: floa
         except pymysql.MySQLError as error:
             if error.args[0] not in _TIME_IS_UP:
                 raise
-        statement = f"SELECT COALESCE(MAX(id), 0) FROM {name}"
-        return RowCount(rows=_single(connection, statement), exact=False)
+        return RowCount(rows=highest_id(connection, target, table), exact=False)
+
+
+def highest_id(connection: Connection, target: Target, table: str) -> int:
+    """The highest id of a table in the current schema; 0 if it is empty."""
+    with statement_errors(target):
+        return _single(connection, f"SELECT COALESCE(MAX(id), 0) FROM {quoted(table)}")
 
 
 def quoted(name: str) -> str:

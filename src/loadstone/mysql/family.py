@@ -14,12 +14,14 @@ from loadstone.mysql.facts import (
     count_rows,
     describe_server,
     functions_of,
+    highest_id,
     indexed_on,
     variables_of,
     views_of,
 )
 from loadstone.mysql.identity import identity_of, server_of, times_of
 from loadstone.mysql.ledger import LedgerEntries as ledger_entries
+from loadstone.mysql.named_tables import names_made, tables_in
 from loadstone.mysql.processlist import is_passed_on, number_of
 from loadstone.mysql.schemas import (
     create_schema,
@@ -35,6 +37,7 @@ from loadstone.mysql.session import (
     too_many_connections,
     use_schema,
 )
+from loadstone.mysql.tokens import statements_in
 from loadstone.mysql.tpcc import broken_places
 from loadstone.mysql.variables import (
     is_restless,
@@ -58,6 +61,7 @@ __all__ = [
     "drop_tables",
     "explained",
     "functions_of",
+    "highest_id",
     "identity_of",
     "indexed_on",
     "is_passed_on",
@@ -68,6 +72,7 @@ __all__ = [
     "literal_of",
     "locks",
     "mark_ready",
+    "names_made",
     "number_of",
     "persisted_variables",
     "read_schema",
@@ -79,6 +84,8 @@ __all__ = [
     "session_statements",
     "set_variable",
     "statement_errors",
+    "statements_in",
+    "tables_in",
     "take_snapshot",
     "too_many_connections",
     "times_of",

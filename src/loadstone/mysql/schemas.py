@@ -11,6 +11,7 @@ from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.facts import quoted, schema_exists, tables_of
 from loadstone.servers.connection import Connection, Cursor
+from loadstone.servers.errors import TargetError
 from loadstone.servers.facts import TableFacts
 from loadstone.servers.guard import (
     LIST_TABLE,
@@ -118,6 +119,16 @@ def _transaction(connection: Connection, target: Target) -> Iterator[Cursor]:
                 connection.rollback()
             raise
         connection.commit()
+
+
+def tables_listed(connection: Connection, target: Target, schema: str) -> frozenset[str]:
+    """The names of the tables in Loadstone's list; none where there is no list to read."""
+    try:
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute(f"SELECT table_name FROM {quoted(schema)}.{LIST_TABLE}")
+            return frozenset(str(name) for (name,) in cursor.fetchall())
+    except TargetError:
+        return frozenset()
 
 
 def _add_made(connection: Connection, target: Target, schema: str) -> None:

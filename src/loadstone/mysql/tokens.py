@@ -109,3 +109,23 @@ def meaning_of(text: str) -> str:
 def _unescaped(match: re.Match[str]) -> str:
     sign = match[1]
     return match[0] if sign in "%_" else _MEANINGS.get(sign, sign)
+
+
+def statements_in(sql: str) -> tuple[str, ...]:
+    """The statements between semicolons, as written; those without a word are left out.
+
+    Semicolons in literals, names and comments separate nothing. What ends inside one of these is
+    the last statement, so that the server says what is wrong.
+    """
+    found, begin, has_words = [], 0, False
+    for match in _TOKEN.finditer(sql):
+        if match.lastgroup == "open":
+            has_words = True
+            break
+        if match[0] != ";":
+            has_words |= match.lastgroup not in ("space", "comment")
+            continue
+        if has_words:
+            found.append(sql[begin : match.start()].strip())
+        begin, has_words = match.end(), False
+    return (*found, sql[begin:].strip()) if has_words else tuple(found)

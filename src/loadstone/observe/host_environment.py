@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loadstone.model.host_environment import HOST_FACTS, MITIGATIONS_APART, HostSurroundings
+from loadstone.model.message import say
 from loadstone.observe.latest import Figures
 from loadstone.observe.mounts import Mount, mounts_of
 
@@ -153,14 +154,16 @@ def surroundings(seen: Seen) -> HostSurroundings:
 def _system(seen: Seen, facts: _Facts) -> None:
     roots = ("",) if seen.pid is None else (f"/proc/{seen.pid}/root", "")
     releases = (seen.texts.get(f"{root}{path}", "") for root in roots for path in _RELEASES)
-    facts.take("os", next(filter(None, map(_release, releases)), None), "there is no os-release")
-    facts.take("kernel", _line(seen, "/proc/sys/kernel/osrelease"), "the kernel does not tell")
-    facts.take("libc", seen.libc, "the process's files may not be read, or have no banner")
+    facts.take(
+        "os", next(filter(None, map(_release, releases)), None), say("there is no os-release")
+    )
+    facts.take("kernel", _line(seen, "/proc/sys/kernel/osrelease"), say("the kernel does not tell"))
+    facts.take("libc", seen.libc, say("the process's files may not be read, or have no banner"))
     maps = "" if seen.pid is None else seen.texts.get(f"/proc/{seen.pid}/maps", "")
     loaded = _ALLOCATORS.search(maps)
     usual = "the libc's" if maps else None
-    facts.take("allocator", loaded[1] if loaded else usual, "the process may not be read")
-    facts.take("clocksource", _line(seen, _CLOCK), "the kernel does not tell")
+    facts.take("allocator", loaded[1] if loaded else usual, say("the process may not be read"))
+    facts.take("clocksource", _line(seen, _CLOCK), say("the kernel does not tell"))
 
 
 def _release(text: str) -> str | None:
@@ -175,14 +178,14 @@ def _processor(seen: Seen, facts: _Facts) -> None:
     online = len(re.findall(r"^processor\s*:", text, re.MULTILINE))
     flags = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
     allowed = seen.figures.gauges.get("process.cpus_allowed")
-    facts.take("cpu", model[1].strip() if model else None, "the kernel does not tell")
-    facts.take("cores", str(online) if online else None, "the kernel does not tell")
-    facts.take("cores_allowed", _whole(allowed), "the process may not be read")
+    facts.take("cpu", model[1].strip() if model else None, say("the kernel does not tell"))
+    facts.take("cores", str(online) if online else None, say("the kernel does not tell"))
+    facts.take("cores_allowed", _whole(allowed), say("the process may not be read"))
     governor = _line(seen, _GOVERNOR)
-    facts.take("governor", governor, "this kernel shows none, as in most virtual machines")
+    facts.take("governor", governor, say("this kernel shows none, as in most virtual machines"))
     virtual = None if flags is None else "yes" if "hypervisor" in flags[1].split() else "no"
-    facts.take("hypervisor", virtual, "this processor has no such flag")
-    facts.take("mitigations", _mitigations(seen.texts), "the kernel does not tell")
+    facts.take("hypervisor", virtual, say("this processor has no such flag"))
+    facts.take("mitigations", _mitigations(seen.texts), say("the kernel does not tell"))
 
 
 def _mitigations(texts: Mapping[str, str]) -> str | None:
@@ -202,7 +205,7 @@ def _mitigations(texts: Mapping[str, str]) -> str | None:
 
 def _memory(seen: Seen, facts: _Facts) -> None:
     sizes = dict(re.findall(r"^(\w+):\s+(\d{1,18})\b", _text(seen, "/proc/meminfo"), re.MULTILINE))
-    why = "the kernel does not tell"
+    why = say("the kernel does not tell")
     facts.take("memory", _kib(sizes.get("MemTotal")), why)
     facts.take("swap", _kib(sizes.get("SwapTotal")), why)
     facts.take("huge_pages_reserved", sizes.get("HugePages_Total"), why)
@@ -213,12 +216,14 @@ def _memory(seen: Seen, facts: _Facts) -> None:
 
 def _disk(seen: Seen, facts: _Facts) -> None:
     mount = _data_mount(seen)
-    why = "where the data folder lies is not known"
+    why = say("where the data folder lies is not known")
     facts.take("file_system", mount.kind if mount else None, why)
     options = ",".join(sorted(mount.flags | mount.options)) if mount else None
     facts.take("mount_options", options, why)
     for name, fact in zip(_QUEUE, ("io_scheduler", "rotational", "write_cache"), strict=True):
-        facts.take(fact, _of_queue(seen, name), "no block device of its own is behind the data")
+        facts.take(
+            fact, _of_queue(seen, name), say("no block device of its own is behind the data")
+        )
 
 
 def _of_queue(seen: Seen, name: str) -> str | None:
@@ -257,7 +262,7 @@ def _network(seen: Seen, facts: _Facts) -> None:
     if seen.on_socket:
         facts.take("nic_speed", "none: a unix socket", "")
     elif nic is None:
-        facts.take("nic_speed", None, "which interface carries the traffic is not known")
+        facts.take("nic_speed", None, say("which interface carries the traffic is not known"))
     elif nic == "lo":
         facts.take("nic_speed", "none: the loopback", "")
     else:
@@ -271,7 +276,7 @@ def _network(seen: Seen, facts: _Facts) -> None:
 def _limits(seen: Seen, facts: _Facts) -> None:
     if seen.pid is None:
         for name in ("cgroup_cores", "cgroup_memory", "cgroup_io"):
-            facts.take(name, None, "the server's process is not known")
+            facts.take(name, None, say("the server's process is not known"))
         return
     gauges = seen.figures.gauges
     cores, memory = gauges.get("cgroup.cpu_cores"), gauges.get("cgroup.memory_limit_bytes")

@@ -15,3 +15,5 @@ class Snapshot:
 
     sums: dict[str, Sums] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    datadir: str = ""
+    """The server's data directory; empty if it is not known."""

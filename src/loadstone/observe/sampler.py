@@ -20,6 +20,9 @@ from loadstone.observe.source import Source, SourceError
 Seen = Observation | SourceState
 Translate = Callable[[Reading], Reading]
 
+UPTIME = "uptime_s"
+"""The gauge with the time since a source's start, if it tells."""
+
 INTERVAL_S = 1.0
 RETRY_S = 5.0
 """How long to wait before a lost source is tried again."""
@@ -57,7 +60,7 @@ class Sampler:
         self._marks = 0
         self._taken = 0
         self._closing = False
-        self.last: Reading | None = None
+        self._before: Reading | None = None
         self._lost = False
         self._thread = threading.Thread(
             target=self._run, name=f"loadstone {source.name}", daemon=True
@@ -146,14 +149,14 @@ class Sampler:
         self._take(reading, time.thread_time() - cpu, time.monotonic() - wall)
 
     def _take(self, reading: Reading, cost_s: float, asked_s: float) -> None:
-        if self._lost:
-            self._lost = False
+        was_lost, self._lost = self._lost, False
+        if was_lost:
             self._out.put(self._state(lost=False, why=say("answers again")))
         self.facts.update(reading.facts)
-        before = self.last
+        before = self._before
         if before and reading.at_s - before.at_s < _SHORTEST_S:
             return
-        self.last = reading
+        self._before = reading
         if before:
             self._out.put(
                 Observation(
@@ -161,14 +164,19 @@ class Sampler:
                     from_s=round(before.at_s - self._began, 6),
                     to_s=round(reading.at_s - self._began, 6),
                     deltas=deltas(before, reading),
-                    gauges=reading.gauges,
+                    # Those of the time in between are not known.
+                    gauges={} if was_lost else reading.gauges,
                     cost_s=round(cost_s, 6),
                     asked_s=round(asked_s, 6),
                 )
             )
 
+    @property
+    def last(self) -> Reading | None:
+        """The latest reading; `None` while the source is lost."""
+        return None if self._lost else self._before
+
     def _say_lost(self, why: Message) -> None:
-        self.last = None
         if not self._lost:
             self._lost = True
             self._out.put(self._state(lost=True, why=why))
@@ -179,8 +187,14 @@ class Sampler:
 
 
 def deltas(before: Reading, after: Reading) -> dict[str, float]:
-    """The increase of each counter; counters that are new, gone or have decreased are left out."""
-    earlier = before.counters
+    """The increase of each counter; counters that are new, gone or have decreased are left out.
+
+    If the source has restarted in between, its counters began at zero: what they counted before
+    that, since the earlier reading, is lost.
+    """
+    earlier = (
+        dict.fromkeys(after.counters, 0.0) if _has_restarted(before, after) else before.counters
+    )
     return {
         name: round(value - earlier[name], 9)
         for name, value in after.counters.items()
@@ -202,9 +216,14 @@ class Sampling:
 
     def __init__(self, sources: Sequence[Watched], began: float) -> None:
         self._out: SimpleQueue[Seen] = SimpleQueue()
-        self._samplers = [
-            Sampler(one.source, began, self._out, one.translate, one.retry_s) for one in sources
-        ]
+        self._samplers: list[Sampler] = []
+        try:
+            for one in sources:
+                sampler = Sampler(one.source, began, self._out, one.translate, one.retry_s)
+                self._samplers.append(sampler)
+        except BaseException:  # no thread is left, or somebody ends the program
+            self.close()
+            raise
 
     @property
     def names(self) -> tuple[SourceName, ...]:
@@ -250,3 +269,16 @@ class Sampling:
             sampler.close()
         for sampler in self._samplers:
             sampler.join(deadline)
+
+
+def _has_restarted(before: Reading, after: Reading) -> bool:
+    """Whether it has been up for less than before, or for less than the time in between.
+
+    Its clock alone does not decide, as that may be set back: a counter has to be lower, too.
+    """
+    up_s = after.gauges.get(UPTIME)
+    earlier = before.counters
+    if up_s is None or not any(after.counters.get(name, n) < n for name, n in earlier.items()):
+        return False
+    # Uptimes are whole seconds, rounded down.
+    return up_s < before.gauges.get(UPTIME, 0.0) or up_s + 1 < after.at_s - before.at_s

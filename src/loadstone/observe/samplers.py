@@ -13,6 +13,7 @@ from loadstone.observe.hot_spots import Snapshot
 from loadstone.observe.mysql import samplers as mysql
 from loadstone.observe.others import Others, OthersAsked
 from loadstone.observe.replica import Behind
+from loadstone.observe.sessions import SessionList
 from loadstone.observe.source import Source
 from loadstone.servers.connection import Connection
 
@@ -33,6 +34,9 @@ class Samplers(Protocol):
     @property
     def programs(self) -> Collection[str]:
         """The file names of its server programs."""
+
+    def session_list(self, endpoint: Endpoint) -> SessionList:
+        """The server's sessions, over a connection of its own that is opened at the first look."""
 
     def canonical(self, reading: Reading) -> Reading:
         """Translate a reading of these counters to our names."""

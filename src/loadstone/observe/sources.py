@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loadstone.model.message import Message, counted, say
 from loadstone.model.observe_request import Observing
 from loadstone.model.observed import SHARED_HOST, Reading, SourceName
 from loadstone.model.target import Endpoint, Target
+from loadstone.observe.answers import Answers
 from loadstone.observe.exporters import NodeExporter
 from loadstone.observe.local import LocalHost, data_device
 from loadstone.observe.locate import find_server_process
+from loadstone.observe.looking import LookingSource
 from loadstone.observe.sampler import Watched
 from loadstone.observe.samplers import SAMPLERS, samplers_of
 from loadstone.observe.source_spec import PlaceError
@@ -78,8 +80,11 @@ def _exporter_options() -> str:
     return " or ".join(f"--{name}" for name in names)
 
 
-def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
-    """The sources of a run: a server and a host for each target, and this machine."""
+def sources_for(targets: Sequence[Observable], asked: Observing, *, drives: bool = True) -> Sources:
+    """The sources of a run: a server and a host for each target, and this machine.
+
+    `drives`: there are users of ours, at whose sessions to look.
+    """
     if not asked.on:
         return Sources(())
     watched: list[Watched] = []
@@ -87,6 +92,8 @@ def sources_for(targets: Sequence[Observable], asked: Observing) -> Sources:
     here: set[int] = set()
     for number, target in enumerate(targets):
         watched.append(_server(number, target, asked))
+        if drives:
+            watched.append(_sessions(number, target))
         host = _host(number, target, asked)
         if host:
             if host.translate is _shared:
@@ -130,12 +137,26 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     if found is None:
         return None
     datadir = target.variables.get("datadir") or None
+    return Watched(LocalHost(name, found.pid, datadir, peer, _found_again(target)), _shared)
+
+
+def _sessions(number: int, target: Observable) -> Watched:
+    name = SourceName(role="sessions", target=number)
+    found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
+    sessions = samplers_of(target.endpoint.target).session_list(target.endpoint)
+    answers = Answers(target.endpoint.target)
+    pid = found.pid if found else None
+    return Watched(LookingSource(name, sessions, answers, pid, _found_again(target)))
+
+
+def _found_again(target: Observable) -> Callable[[], int | None]:
+    """Finds the server's process after a restart."""
 
     def find() -> int | None:
         again = find_server_process(target.endpoint.target, target.variables, None)
         return again.pid if again else None
 
-    return Watched(LocalHost(name, found.pid, datadir, peer, find), _shared)
+    return find
 
 
 def _own_address(target: Target) -> str | None:

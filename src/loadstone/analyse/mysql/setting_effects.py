@@ -41,7 +41,8 @@ _POOL_SIZE = _slow(
     say("how many threads of the pool run at once: with more than there are cores they take turns")
 )
 _BIG_SORTS = say(
-    "glibc maps and unmaps requests of 32 MiB and more each time, so each use costs page faults"
+    "what does not fit takes more passes or goes to files; but glibc maps and unmaps requests of "
+    "32 MiB and more each time, so each use costs page faults"
 )
 _LOGGED = say("each statement is written to it, under a lock")
 _TABLES = say("if it is below the number of tables in use, tables are opened again and again")

@@ -2,9 +2,9 @@
 
 Sources give raw names: `status.x` is SHOW GLOBAL STATUS's X in lower case, `metric.x` is a row of
 information_schema.INNODB_METRICS, `file.x.syncs` comes from performance_schema's file summary,
-`derived.x` from a rule in `server`. If there are several raw names, the first one that the server
-has is used; a difference of two is written `a-b`. A counter that the server does not have is
-missing, which never means zero.
+`derived.x` from a rule in `server`, `own.x` is what our own questions made. If there are several
+raw names, the first one that the server has is used; a difference of two is written `a-b`. A
+counter that the server does not have is missing, which never means zero.
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ COUNTERS: tuple[Entry, ...] = (
     _counter("sort_merge_passes"),
     _counter("created_tmp_tables"),
     _counter("created_tmp_disk_tables"),
+    _counter("own_created_tmp_tables", "own.own_created_tmp_tables"),
+    _counter("own_created_tmp_disk_tables", "own.own_created_tmp_disk_tables"),
     _counter("select_scan"),
     _counter("select_full_join"),
     _counter("slow_queries"),
@@ -235,4 +237,4 @@ def _value(name: str, raw: Mapping[str, float]) -> float | None:
 
 
 def _is_raw(name: str) -> bool:
-    return name.startswith(("status.", "metric.", "file.", "derived."))
+    return name.startswith(("status.", "metric.", "file.", "derived.", "own."))

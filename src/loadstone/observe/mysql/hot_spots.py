@@ -15,6 +15,7 @@ from loadstone.families import connect
 from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot, TableSpot, WaitSpot
 from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint
+from loadstone.mysql.named_tables import with_n_for_numbers
 from loadstone.observe.hot_spots import Key, Snapshot, Sums
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
@@ -67,12 +68,12 @@ _STATEMENTS = Kind(
         "SUM_NO_INDEX_USED",
         "SUM_ERRORS",
     ),
-    # Without our own statements.
+    # Without our own statements: they have no schema, and read the server's own tables or none.
     where=(
         "COUNT_STAR > 0 AND (SCHEMA_NAME IS NOT NULL OR DIGEST IS NULL OR NOT ("
         "DIGEST_TEXT LIKE '%information_schema%' OR DIGEST_TEXT LIKE '%performance_schema%'"
-        " OR DIGEST_TEXT LIKE 'SHOW GLOBAL %' OR DIGEST_TEXT LIKE 'SELECT @@%'"
-        " OR DIGEST_TEXT LIKE 'SET %'))"
+        " OR DIGEST_TEXT LIKE 'SHOW %' OR DIGEST_TEXT LIKE 'SET %' OR DIGEST_TEXT LIKE 'DO %'"
+        " OR DIGEST_TEXT LIKE 'SELECT %' AND DIGEST_TEXT NOT LIKE '% FROM %'))"
     ),
     consumer="statements_digest",
 )
@@ -126,9 +127,11 @@ def snapshot(endpoint: Endpoint) -> Snapshot:
 
 def _snapshot(connection: Connection) -> Snapshot:
     with connection.cursor() as cursor:
-        cursor.execute("SHOW GLOBAL VARIABLES LIKE 'performance_schema'")
-        row = cursor.fetchone()
-    if row is None or str(row[1]).upper() not in ("ON", "1"):
+        cursor.execute(
+            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('performance_schema', 'datadir')"
+        )
+        known = {str(row[0]).lower(): str(row[1]) for row in cursor.fetchall()}
+    if known.get("performance_schema", "OFF").upper() not in ("ON", "1"):
         return Snapshot(refused={kind.name: SWITCH_ON for kind in KINDS})
     sums: dict[str, Sums] = {}
     refused: dict[str, str] = {}
@@ -139,7 +142,7 @@ def _snapshot(connection: Connection) -> Snapshot:
             refused[kind.name] = say(
                 "performance_schema.{table}: {why}", table=kind.table, why=str(error)
             )
-    return Snapshot(sums, refused)
+    return Snapshot(sums, refused, known.get("datadir", ""))
 
 
 def _read(connection: Connection, kind: Kind) -> Sums:
@@ -162,9 +165,9 @@ def difference(before: Snapshot, after: Snapshot) -> HotSpots:
         if not grown[kind.name] and kind.name not in missing:
             missing[kind.name] = _nothing_grew(kind)
     return HotSpots(
-        statements=_top(grown["statements"], _statement),
+        statements=_top(_over_numbered_tables(grown["statements"]), _statement),
         waits=_top(grown["waits"], _wait),
-        files=_top(grown["files"], _file),
+        files=_top(grown["files"], lambda key, sums: _file(key, sums, after.datadir)),
         tables=_top(grown["tables"], lambda key, sums: _table(key, sums, locks)),
         not_evaluated=missing,
     )
@@ -199,6 +202,29 @@ def _growth(before: Snapshot, after: Snapshot, kind: Kind) -> Sums:
         if any(delta):
             grown[key] = delta
     return grown
+
+
+def _over_numbered_tables(digests: Sums) -> Sums:
+    """Digests that differ only in the number of their tables, added up as statements on `sbtestN`.
+
+    A server has a digest for each of sbtest1 to sbtest250, so none of them shows what their
+    statement costs. One without others like it keeps its table's name.
+    """
+    alike: dict[Key, list[Key]] = {}
+    for key in digests:
+        digest, schema, text = key
+        named = (digest, schema, text) if text is None else ("", schema, _template(str(text)))
+        alike.setdefault(named, []).append(key)
+    return {
+        named if len(keys) > 1 else keys[0]: tuple(
+            map(sum, zip(*(digests[key] for key in keys), strict=True))
+        )
+        for named, keys in alike.items()
+    }
+
+
+def _template(digest_text: str) -> str:
+    return with_n_for_numbers(" ".join(digest_text.split()))
 
 
 def _top(
@@ -241,10 +267,13 @@ def _wait(key: Key, sums: tuple[float, ...]) -> WaitSpot:
     return WaitSpot(event=str(key[0]), count=int(count), time_s=time / _PICOSECONDS)
 
 
-def _file(key: Key, sums: tuple[float, ...]) -> FileSpot:
+def _file(key: Key, sums: tuple[float, ...], datadir: str) -> FileSpot:
+    """A file; its path is relative to the data directory if it is there."""
     time, reads, writes, misc, read, written = sums
+    name, folder = str(key[0]), datadir.rstrip("/") + "/"
+    inside = name.removeprefix(folder) if datadir else name.removeprefix("./")
     return FileSpot(
-        file=str(key[0]),
+        file=inside,
         reads=int(reads),
         writes=int(writes),
         syncs=int(misc),

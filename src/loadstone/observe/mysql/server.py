@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 import pymysql
 
 from loadstone.families import connect
-from loadstone.model.message import say
+from loadstone.model.message import plain, say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
 from loadstone.observe.mysql.counters import METRIC_NAMES, STATUS_NAMES
+from loadstone.observe.mysql.own_tables import OwnTables
 from loadstone.observe.source import VERSION, SourceError
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
@@ -33,8 +34,12 @@ _RESTS = ("wait", "user sleep", "user lock")
 """Substrings of the states of idle statements: waiting for a lock or an event, or in SLEEP."""
 
 _ON_OFF = {"ON": 1.0, "OFF": 0.0, "YES": 1.0, "NO": 0.0}
-_NO_RIGHT = (1044, 1142, 1143, 1227, 1290)
-_NOT_THERE = (1054, 1109, 1146, 1049, 1193)
+NO_RIGHT = (1044, 1142, 1143, 1227, 1290)
+"""Error numbers of a question that this account may not ask."""
+
+NOT_THERE = (1054, 1109, 1146, 1049, 1193)
+"""Error numbers of a table, column or variable that this server does not have."""
+
 _FILES = {
     "redo": "innodb/innodb_log_file",
     "binlog": "sql/binlog",
@@ -73,6 +78,7 @@ class ServerSource:
     _writes_are_synced: bool = False
     _version: str = ""
     _readings: int = 0
+    _own: OwnTables = field(default_factory=OwnTables)
 
     def read(self) -> Reading:
         """Read all parts that are available.
@@ -85,9 +91,7 @@ class ServerSource:
             return self._ask(connection)
         except (TargetError, pymysql.MySQLError, OSError) as error:
             self.close()
-            raise SourceError(
-                say("{source}: {why}", source=str(self.name), why=_said(error))
-            ) from error
+            raise SourceError(plain(reason(error))) from error
 
     def close(self) -> None:
         """Say goodbye."""
@@ -105,15 +109,19 @@ class ServerSource:
         return self._connection
 
     def _ask(self, connection: Connection) -> Reading:
+        # Of the moment of the status: what comes after it is in the next one.
+        own = {f"own.{name}": number for name, number in self._own.made.items()}
         begun = time.monotonic()
         found = _status(connection)
+        self._own.asked_status()
         at_s = (begun + time.monotonic()) / 2
         for part in self._parts:
             part.refused = part.refused or self._refused(part.with_part)
             if part.refused is None and self._readings % part.every == 0:
-                part.last = _part(part, connection)
+                part.last = _part(part, connection, self._own)
             found |= part.last
         self._readings += 1
+        found |= own
         found |= derived(found, writes_are_synced=self._writes_are_synced)
         refused = {
             f"not_evaluated.{part.name}": part.refused for part in self._parts if not part.extra
@@ -145,7 +153,7 @@ def log_writes_are_synced(known: Mapping[str, str]) -> bool:
     oltp_read_write on 10.11.
     """
     version = known.get("version", "")
-    return "mariadb" in version.lower() and _release(version) >= (10, 8)
+    return "mariadb" in version.lower() and release(version) >= (10, 8)
 
 
 def derived(found: Mapping[str, float], *, writes_are_synced: bool) -> Raw:
@@ -167,7 +175,7 @@ def parts_for(known: Mapping[str, str]) -> list[Part]:
     off = (
         None if with_schema else say("performance_schema is off: it is set when the server starts")
     )
-    modern = not mariadb and with_schema and _release(known.get("version", "")) >= (8, 0, 22)
+    modern = not mariadb and with_schema and release(known.get("version", "")) >= (8, 0, 22)
     processes = "performance_schema" if modern else "information_schema"
     return [
         Part("settings", _settings),
@@ -179,19 +187,19 @@ def parts_for(known: Mapping[str, str]) -> list[Part]:
     ]
 
 
-def _part(part: Part, connection: Connection) -> Raw:
+def _part(part: Part, connection: Connection, own: OwnTables) -> Raw:
     try:
-        return part.ask(connection)
+        return own.asking(connection, part.name, lambda: part.ask(connection))
     except (TypeError, ValueError, IndexError):
         # It speaks the protocol, but its tables are not those of a server.
         part.refused = say("its answer is not that of a MySQL server")
         return {}
     except pymysql.MySQLError as error:
         number = error.args[0] if error.args else 0
-        if number not in _NO_RIGHT and number not in _NOT_THERE:
+        if number not in NO_RIGHT and number not in NOT_THERE:
             raise
         right = say("the user lacks the right (GRANT PROCESS, SELECT ON performance_schema.*)")
-        part.refused = right if number in _NO_RIGHT else say("this server has no such table")
+        part.refused = right if number in NO_RIGHT else say("this server has no such table")
         return {}
 
 
@@ -325,12 +333,14 @@ def _numbers(prefix: str, rows: Iterable[tuple[object, ...]]) -> Raw:
     return found
 
 
-def _release(version: str) -> tuple[int, ...]:
+def release(version: str) -> tuple[int, ...]:
+    """The numbers of a version, to compare."""
     parts = version.split("-")[0].split(".")
     return tuple(int(part) for part in parts if part.isdigit())
 
 
-def _said(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Why a server did not answer, for a person."""
     if isinstance(error, TargetError):
         return error.message
     if isinstance(error, pymysql.MySQLError) and len(error.args) > 1:

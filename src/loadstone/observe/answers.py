@@ -1,0 +1,86 @@
+"""Answers that have arrived on this machine and that the load generator has not read yet."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import fcntl
+import os
+import random
+import socket
+import termios
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from loadstone.model.target import Target
+
+SOCKETS_SEEN = 64
+"""How many sockets a look asks; of more, a random sample."""
+
+_LISTED_FOR_S = 2.0
+"""How long a list of sockets holds: users may open others."""
+
+
+@dataclass
+class Answers:
+    """The sockets of this process that lead to one server.
+
+    The users' connections belong to the engine, which shares the process; what administrates is
+    asked as well, but hardly ever has an answer that waits. Generators on other machines are not
+    seen.
+    """
+
+    target: Target
+    _sockets: Sequence[int] = ()
+    _listed_s: float = -_LISTED_FOR_S
+
+    def unread(self) -> float:
+        """How many users have an answer that waits to be read."""
+        now_s = time.monotonic()
+        if now_s - self._listed_s >= _LISTED_FOR_S:
+            self._sockets, self._listed_s = _sockets_to(_addresses(self.target)), now_s
+        asked = self._sockets
+        if len(asked) > SOCKETS_SEEN:
+            asked = random.sample(asked, SOCKETS_SEEN)
+        return len(self._sockets) * sum(map(_waits, asked)) / len(asked) if asked else 0.0
+
+
+def _waits(handle: int) -> bool:
+    """Whether bytes wait to be read: FIONREAD, tcp(7) and unix(7)."""
+    size = array.array("i", [0])
+    try:
+        fcntl.ioctl(handle, termios.FIONREAD, size)
+    except OSError:  # it was closed since
+        return False
+    return size[0] > 0
+
+
+def _sockets_to(addresses: Collection[object]) -> list[int]:
+    """Numbers of this process's sockets whose other end is one of these addresses."""
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # it was closed since, or is not connected
+            if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                if _peer_of(int(name)) in addresses:
+                    found.append(int(name))
+    return found
+
+
+def _peer_of(handle: int) -> object:
+    """The other end of somebody else's socket, which stays open and is not copied."""
+    one = socket.socket(fileno=handle)
+    try:
+        peer = one.getpeername()
+    finally:
+        one.detach()
+    return peer[:2] if isinstance(peer, tuple) else os.path.realpath(peer)
+
+
+def _addresses(target: Target) -> set[object]:
+    if target.socket is not None:
+        return {os.path.realpath(target.socket)}
+    with contextlib.suppress(OSError):
+        found = socket.getaddrinfo(target.host, target.tcp_port, type=socket.SOCK_STREAM)
+        return {place[:2] for *_, place in found}
+    return set()

@@ -1,0 +1,227 @@
+"""A look at a server's sessions: where each of them is, and how long they ran since the last one.
+
+What the threads do is read before the list of sessions: the question itself wakes threads and takes
+a core from them. Times on a core and waits for one need no looks, as the kernel counts them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from loadstone.model.account import THREADS_SEEN, VIEW, WHY
+from loadstone.model.message import say
+from loadstone.observe.answers import Answers
+from loadstone.observe.locks import Locks
+from loadstone.observe.running import Running, sample_of
+from loadstone.observe.sessions import Seat, Session, SessionList, base_name, seat_of
+from loadstone.observe.threads import Doing, Kind, Scheduled, Threads, hurry
+
+MOST_OF_A_CORE = 0.01
+"""The share of a core that all looks may take, here and in the server."""
+
+SHORTEST_S = 0.05
+"""The mean time between two looks, if they cost little. Closer ones would hardly add to what is
+known: most waits last some milliseconds."""
+
+_COSTS_AVERAGED = 16
+"""Looks whose cost decides about the next one's time: that must not follow what is looked at from
+one look to the next, or busy moments would be seen less often."""
+
+_LISTED_FOR_S = 1.0
+"""How long a list of sessions holds, as far as it says which thread is whose."""
+
+_NAMED_BY_THE_LIST: frozenset[Kind] = frozenset({"futex", "sleeping", "other"})
+"""Waits of which only the list of sessions says what they are for."""
+
+ELSEWHERE = say("the server's process is not on this machine")
+
+
+@dataclass
+class Looker:
+    """Looks at one connection's server until it is lost."""
+
+    sessions: SessionList
+    threads: Threads | None
+    answers: Answers
+    facts: dict[str, str] = field(default_factory=dict)
+    _ours: Sequence[int] = ()
+    """Threads of our users at the last look."""
+    _users: int = 0
+    """Sessions of our users at the last look."""
+    _sampled: Sequence[int] = ()
+    _users_run: Running = field(default_factory=Running)
+    _others_run: Running = field(default_factory=Running)
+    _listed: tuple[Session, ...] = ()
+    """The latest list of sessions, and when it was read on the monotonic clock."""
+    _listed_s: float = -_LISTED_FOR_S
+    _own: Scheduled | None = None
+    _cost_s: float | None = None
+    """Seconds of a core that a look takes: the mean of the latest ones."""
+    _locks: Locks = field(default_factory=Locks)
+    made: Mapping[str, float] = field(default_factory=dict)
+    """What the questions until the last look made."""
+
+    def look(self) -> dict[str, float]:
+        """Look once; returns by how much each counter grows.
+
+        Raises:
+            SourceError: the server does not answer.
+        """
+        began_s, began_cpu_s = time.monotonic(), time.thread_time()
+        self._sampled = sample_of(self._ours)
+        doing = self.threads.doing(self._sampled) if self.threads else {}
+        unread = self.answers.unread()
+        if self._users > THREADS_SEEN:
+            # A list of thousands takes tens of milliseconds, which others need as much.
+            hurry(on=False)
+        is_new = not self._tell_all(doing, unread)
+        if is_new:
+            self._listed, self._listed_s = self.sessions.look(), began_s
+        sessions = self._listed
+        self._learn()
+        ours = [one for one in sessions if one.whose == "ours"]
+        self._users = len(ours)
+        found: dict[str, float] = {}
+        # A session whose thread was not known before the look was not seen.
+        seen = [one for one in ours if one.thread in doing] if self.threads else ours
+        if seen or not ours:
+            if not is_new:
+                # What the list said of them is of an earlier moment.
+                seen = [replace(one, says="works") for one in seen]
+            found = _counted(self._seats(seen, doing), len(ours))
+            if unread:
+                found |= _moments("unread", unread, found.get("at.running", 0.0))
+            if self.sessions.sees_others:
+                found["others"] = sum(
+                    one.whose == "other" and one.says != "waits for the client" for one in sessions
+                )
+        found |= self._cores(sessions) | self._made_since()
+        cost_s = time.thread_time() - began_cpu_s + self._asked_s(time.monotonic() - began_s)
+        found["looking_s"] = cost_s
+        before_s = cost_s if self._cost_s is None else self._cost_s
+        self._cost_s = before_s + (cost_s - before_s) / _COSTS_AVERAGED
+        return found
+
+    def _tell_all(self, doing: Mapping[int, Doing], unread: float) -> bool:
+        """Whether the threads alone say where their sessions are: a list costs more than they do.
+
+        A thread that polls may wait for its client, or for a client that does not read.
+        """
+        kinds = {one.kind for one in doing.values()}
+        may_send = unread > 0 and "polling" in kinds
+        is_known = bool(doing) and len(doing) == len(self._sampled)
+        is_fresh = time.monotonic() - self._listed_s < _LISTED_FOR_S
+        return is_known and is_fresh and not may_send and not kinds & _NAMED_BY_THE_LIST
+
+    @property
+    def mean_wait_s(self) -> float:
+        """The mean time until the next look, so that looks like the latest cost little enough."""
+        return max((self._cost_s or 0.0) / MOST_OF_A_CORE, SHORTEST_S)
+
+    @property
+    def least_wait_s(self) -> float:
+        """The least time until the next look: without threads each look needs the row waiters."""
+        return 0.0 if self.threads else self.sessions.rows_kept_s
+
+    def forget_costs(self) -> None:
+        """Do not judge further looks by what those so far took."""
+        self._cost_s = None
+
+    def close(self) -> None:
+        """Close the files of threads."""
+        if self.threads:
+            self.threads.close()
+
+    def _learn(self) -> None:
+        """After the first list: whether its sessions have threads that we may look at."""
+        if VIEW in self.facts:
+            return
+        why = self.sessions.why_no_threads
+        if why is None:
+            why = self.threads.refused() if self.threads else ELSEWHERE
+        if why is not None and self.threads:
+            self.threads.close()
+            self.threads = None
+        self.facts = {VIEW: "threads" if self.threads else "sessions"}
+        if why is not None:
+            self.facts[WHY] = why
+
+    def _seats(self, seen: Sequence[Session], doing: Mapping[int, Doing]) -> list[Seat | None]:
+        rows = self._row_waiters(seen, doing)
+        return [
+            self._seat(one, doing.get(one.thread) if one.thread else None, rows) for one in seen
+        ]
+
+    def _seat(self, one: Session, doing: Doing | None, rows: Collection[int] | None) -> Seat | None:
+        kind = self.sessions.file_kind(base_name(doing.file)) if doing and doing.file else ""
+        waits_for_row = None if rows is None else one.number in rows
+        seat = seat_of(doing, one.says, waits_for_row=waits_for_row, file_kind=kind)
+        return self._locks.named(doing.address, seat) if doing and doing.kind == "futex" else seat
+
+    def _row_waiters(
+        self, seen: Sequence[Session], doing: Mapping[int, Doing]
+    ) -> Collection[int] | None:
+        """Ask only if somebody waits for what has no other name: the question costs the server."""
+        for one in seen:
+            is_blocked = not doing or doing[one.thread or 0].kind in _NAMED_BY_THE_LIST
+            if one.says == "works" and is_blocked:
+                return self.sessions.row_waiters()
+        return ()
+
+    def _cores(self, sessions: Sequence[Session]) -> dict[str, float]:
+        """Seconds on a core and waiting for one since the last look, of all sessions of a kind."""
+        if self.threads is None:
+            return {}
+        self._ours = [one.thread for one in sessions if one.thread and one.whose == "ours"]
+        others = [one.thread for one in sessions if one.thread and one.whose == "other"]
+        now_s = time.monotonic()
+        ran = self._users_run.since(self.threads, self._ours, now_s)
+        others_ran = self._others_run.since(self.threads, others, now_s)
+        used = (*self._sampled, *self._users_run.read, *self._others_run.read)
+        self.threads.keep([*used, self.sessions.thread or 0])
+        return {
+            "core_s": ran.on_core_s,
+            "delay_s": ran.delay_s,
+            "counted_s": ran.seconds,
+            "others_core_s": others_ran.on_core_s,
+            "others_counted_s": others_ran.seconds,
+        }
+
+    def _made_since(self) -> dict[str, float]:
+        """What the questions since the last look made the server do."""
+        before, self.made = self.made, dict(self.sessions.made)
+        return {name: number - before.get(name, 0.0) for name, number in self.made.items()}
+
+    def _asked_s(self, wall_s: float) -> float:
+        """What the look took of the server's cores: counted, or else at most the time it took."""
+        own = self.sessions.thread
+        if self.threads is None or own is None:
+            return max(wall_s - self.sessions.round_trip_s(), 0.0)
+        now = self.threads.scheduled([own]).get(own)
+        before, self._own = self._own, now
+        if now is None or before is None:
+            return wall_s
+        return now.on_core_s - before.on_core_s
+
+
+def _counted(seen: Sequence[Seat | None], ours: int) -> dict[str, float]:
+    """The counts of a look, of all users' sessions if a sample was seen."""
+    scale = ours / len(seen) if seen else 0.0
+    found: dict[str, float] = {"looks": 1.0}
+    numbers = Counter(seen)
+    for seat, number in numbers.items():
+        if seat is not None:
+            found |= _moments(seat, scale * number, scale * numbers["running"])
+    return found
+
+
+MOMENTS = ("at", "sq", "xr")
+"""The sums that each seat has: see `_moments`."""
+
+
+def _moments(seat: str, number: float, running: float) -> dict[str, float]:
+    """What a look adds to a seat's sums."""
+    return {f"at.{seat}": number, f"sq.{seat}": number**2, f"xr.{seat}": number * running}

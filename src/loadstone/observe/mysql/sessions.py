@@ -1,0 +1,301 @@
+"""The sessions of a MySQL or MariaDB server, from its process list."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pymysql
+
+from loadstone.families import connect
+from loadstone.model.message import plain, say
+from loadstone.model.target import Endpoint
+from loadstone.observe.mysql.own_tables import OwnTables
+from loadstone.observe.mysql.server import NO_RIGHT, NOT_THERE, reason, release
+from loadstone.observe.sessions import Says, Session, Whose
+from loadstone.observe.source import SourceError
+from loadstone.servers.connection import Connection, Timeouts
+from loadstone.servers.errors import TargetError
+
+_TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
+
+_UNIT, _RECORD = "\x1f", "\x1e"
+
+
+def _list_of(table: str, prefix: str, thread: str) -> str:
+    """A statement that lists all sessions as one text, which costs us a tenth of as many rows."""
+    columns = f"""{prefix}ID, {thread}, IFNULL({prefix}USER, ''), IFNULL({prefix}DB, ''),
+        {prefix}COMMAND, IFNULL({prefix}STATE, ''), LEFT(IFNULL({prefix}INFO, ''), 8)"""
+    return (
+        f"SELECT GROUP_CONCAT(CONCAT_WS(0x1F, {columns}) SEPARATOR 0x1E) FROM {table}"
+        f" WHERE {prefix}ID <> CONNECTION_ID()"
+    )
+
+
+_MARIADB = _list_of("information_schema.PROCESSLIST", "", "TID")
+_MYSQL = _list_of("performance_schema.threads", "PROCESSLIST_", "IFNULL(THREAD_OS_ID, 0)")
+_WITHOUT_SCHEMA = _list_of("information_schema.PROCESSLIST", "", "0")
+_SHOW = "SHOW PROCESSLIST"
+_SHOWN_MOST = 64
+"""Of more sessions, a list as one text costs less than rows."""
+
+_LONG_LISTS = "SET SESSION group_concat_max_len = 16777216"
+_WAIT_FOR_ROWS = (
+    "SELECT trx_mysql_thread_id FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"
+)
+_VARIABLES = (
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'performance_schema',"
+    " 'thread_handling', 'log_bin_basename')"
+)
+
+_OF_THE_SERVER = (
+    "Daemon",
+    "Binlog Dump",
+    "Binlog Dump GTID",
+    "Slave_IO",
+    "Slave_SQL",
+    "Slave_worker",
+)
+_SERVER_USERS = ("system user", "event_scheduler")
+
+_COMMIT = re.compile(r"commit|prior transaction|binlog|group.commit")
+_OF_COMMIT = ("starting", "query end", "end", "init")
+"""States in which MySQL 5.7 shows a COMMIT."""
+
+_LOCK = re.compile(r"^(waiting for .*lock|waiting for table flush|user lock)")
+_ADMISSION = re.compile(r"thread pool|innodb queue|resource group|concurrency")
+_SENDS = ("sending to client", "writing to net")
+
+_ROWS_KEPT_S = 0.12
+"""InnoDB keeps its list of transactions for 0.1 s after the last question."""
+
+_FIELDS = 7
+
+_LOG_FILE = re.compile(r"^(ib_logfile\d+|#ib_redo\d+(_tmp)?)$")
+
+_MISSING = say("the user lacks the right (GRANT PROCESS, SELECT ON performance_schema.*)")
+
+
+class _Refused(SourceError):
+    """The server answers, but not this question of this account."""
+
+
+@dataclass
+class MysqlSessions:
+    """Reads the process list; implements `observe.sessions.SessionList`."""
+
+    endpoint: Endpoint
+    thread: int | None = None
+    why_no_threads: str | None = None
+    _connection: Connection | None = None
+    _statement: str = ""
+    _binlog: str | None = None
+    _sees_rows: bool = True
+    _rows_s: float = -_ROWS_KEPT_S
+    """When the waiting transactions were read, on the monotonic clock."""
+    _user: str = ""
+    _threads: dict[str, str] = field(default_factory=dict)
+    """The threads of the sessions of the latest list, both by their numbers."""
+    _own: OwnTables = field(default_factory=OwnTables)
+
+    def look(self) -> tuple[Session, ...]:
+        """All sessions but the one that asks, as far as this account may see them.
+
+        Raises:
+            SourceError: the server does not answer.
+        """
+        rows = [row for row in self._shown() or self._listed() if len(row) == _FIELDS]
+        self._threads = {row[0]: row[1] for row in rows}
+        return tuple(found for row in rows if (found := self._session(row)))
+
+    def _listed(self) -> list[list[str]]:
+        """A row for each session, with its thread."""
+        try:
+            found = self._rows(None)
+        except _Refused as error:
+            if self._statement == _WITHOUT_SCHEMA:
+                raise
+            self._statement, self.why_no_threads = _WITHOUT_SCHEMA, error.message
+            found = self._rows(None)
+        text = found[0][0] or b""
+        listed = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        return [row.split(_UNIT) for row in listed.split(_RECORD) if row]
+
+    def _shown(self) -> list[list[str]]:
+        """The same rows at a third of the cost, by SHOW; empty if it does not have their threads.
+
+        Servers make a temporary table for each question to their information_schema. SHOW does not,
+        but lacks the threads; where there are many sessions its rows cost us more than that.
+        """
+        has_threads = self._statement != _WITHOUT_SCHEMA
+        if self._statement == _MYSQL or (has_threads and not 0 < len(self._threads) <= _SHOWN_MOST):
+            return []
+        rows = []
+        for number, user, _, schema, command, _, state, info, *_ in self._rows(_SHOW):
+            if schema is None and str(info or "").endswith(_SHOW):
+                continue  # it asks
+            thread = self._threads.get(str(number)) if has_threads else "0"
+            if thread is None:
+                return []
+            begins = str(info or "")[:8]
+            own = [str(number), thread, user or "", schema or "", command, state or "", begins]
+            rows.append(own)
+        return rows
+
+    def row_waiters(self) -> Collection[int] | None:
+        """Numbers of the sessions that wait for a row's lock.
+
+        `None`: this account may not know, or the server would repeat what it said a moment ago.
+
+        Raises:
+            SourceError: the server does not answer.
+        """
+        # InnoDB reads them again only if nobody has asked for a while (trx0i_s.cc,
+        # CACHE_MIN_IDLE_TIME): more often they are those of long ago.
+        now_s = time.monotonic()
+        if not self._sees_rows or now_s - self._rows_s < _ROWS_KEPT_S:
+            return None
+        self._rows_s = now_s
+        try:
+            return {int(row[0]) for row in self._rows(_WAIT_FOR_ROWS)}
+        except _Refused:
+            self._sees_rows = False
+            return None
+
+    @property
+    def rows_kept_s(self) -> float:
+        """How long after `row_waiters` it is `None`, because the server would repeat itself."""
+        return _ROWS_KEPT_S
+
+    @property
+    def sees_others(self) -> bool:
+        """Whether other accounts' sessions are in the list: it takes the same right."""
+        return self._sees_rows
+
+    @property
+    def made(self) -> Mapping[str, float]:
+        """Counters of the temporary tables that the questions so far made."""
+        return self._own.made
+
+    def round_trip_s(self) -> float:
+        """How long an answer takes for which the server has nothing to do; raises as `look`."""
+        began_s = time.monotonic()
+        self._rows("DO 0")
+        return time.monotonic() - began_s
+
+    def file_kind(self, name: str) -> Literal["log", "binlog", "data"]:
+        """What the server keeps in a file with that name."""
+        if _LOG_FILE.match(name):
+            return "log"
+        return "binlog" if self._binlog and name.startswith(f"{self._binlog}.") else "data"
+
+    def close(self) -> None:
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        if connection:
+            with contextlib.suppress(pymysql.MySQLError, OSError):
+                connection.close()
+
+    def _rows(self, statement: str | None) -> list[tuple[Any, ...]]:
+        try:
+            connection = self._connection or self._connect()
+            return self._ask(connection, statement or self._statement)
+        except pymysql.MySQLError as error:
+            if error.args and error.args[0] in (*NO_RIGHT, *NOT_THERE):
+                raise _Refused(_MISSING) from error
+            self.close()
+            raise SourceError(plain(reason(error))) from error
+        except (TargetError, OSError) as error:
+            self.close()
+            raise SourceError(plain(reason(error))) from error
+        except (TypeError, ValueError, IndexError) as error:
+            self.close()
+            raise SourceError(say("its answer is not that of a MySQL server")) from error
+
+    def _ask(self, connection: Connection, statement: str) -> list[tuple[Any, ...]]:
+        """Ask, and count what that makes."""
+        return self._own.asking(connection, statement, lambda: _asked(connection, statement))
+
+    def _connect(self) -> Connection:
+        self._threads = {}
+        self._connection = connection = connect(self.endpoint, _TIMEOUTS, database=None)
+        known = {str(name).lower(): str(value) for name, value in self._ask(connection, _VARIABLES)}
+        _asked(connection, _LONG_LISTS)
+        self._user = str(_asked(connection, "SELECT USER()")[0][0]).rpartition("@")[0]
+        version = known.get("version", "")
+        self._binlog = known.get("log_bin_basename", "").rpartition("/")[2] or None
+        pooled = known.get("thread_handling", "") not in ("one-thread-per-connection", "")
+        own: str | None = None
+        if "mariadb" in version.lower():
+            self._statement = _MARIADB
+            own = "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+        elif known.get("performance_schema") == "ON" and release(version) >= (5, 7):
+            self._statement = _MYSQL
+            own = (
+                "SELECT THREAD_OS_ID FROM performance_schema.threads"
+                " WHERE PROCESSLIST_ID = CONNECTION_ID()"
+            )
+        else:
+            self._statement = _WITHOUT_SCHEMA
+        self.why_no_threads = None
+        if pooled:
+            self.why_no_threads = say("its connections share the threads of a pool")
+        elif own is None:
+            self.why_no_threads = say("performance_schema is off, which names the threads")
+        self.thread = int(self._ask(connection, own)[0][0]) if own and not pooled else None
+        return connection
+
+    def _session(self, row: Sequence[str]) -> Session | None:
+        number, thread, user, schema, command, state, begins = row
+        if command in _OF_THE_SERVER or user in _SERVER_USERS or not user:
+            return None
+        return Session(
+            number=int(number),
+            thread=int(thread) or None if not self.why_no_threads else None,
+            whose=self._whose(user, schema),
+            says=said_by(command, state, begins),
+        )
+
+    def _whose(self, user: str, schema: str) -> Whose:
+        """Our administration logs in without a schema, our users with that of the target."""
+        if user != self._user:
+            return "other"
+        if not schema:
+            return "administration"
+        wanted = self.endpoint.target.database
+        # Names of schemas are in lower case where the file system does not tell them apart.
+        return "ours" if not wanted or schema.lower() == wanted.lower() else "other"
+
+
+def said_by(command: str, state: str, begins: str) -> Says:
+    """What a row of the process list says of its session.
+
+    Args:
+        command: as `Sleep` or `Query`.
+        state: as `Waiting for handler commit`; empty if there is none.
+        begins: the start of its statement.
+    """
+    state = state.lower()
+    if command in ("Sleep", "Connect"):
+        return "waits for the client"
+    if "semi-sync" in state:
+        return "replica"
+    if _LOCK.match(state):
+        return "table lock"
+    if _COMMIT.search(state) or (state in _OF_COMMIT and begins.lower().startswith("commit")):
+        return "commit"
+    if state == "user sleep":
+        return "paused"
+    if state in _SENDS:
+        return "sends"
+    return "admission" if _ADMISSION.search(state) else "works"
+
+
+def _asked(connection: Connection, statement: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return list(cursor.fetchall())

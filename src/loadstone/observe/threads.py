@@ -1,0 +1,246 @@
+"""What a process's threads do at a moment, and how long they have run and waited for a core.
+
+/proc/PID/task/TID/syscall names the system call that a thread is blocked in, with its arguments
+(proc(5)): the number of an open file tells a wait for the redo log from one for a client. Reading
+it takes the rights of ptrace(2): root, or the process's own user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from loadstone.model.message import Message, say
+
+Kind = Literal[
+    "running", "reading", "writing", "syncing", "receiving", "polling", "sending", "sleeping",
+    "futex", "other",
+]  # fmt: skip
+"""What a thread is blocked in. `running`: in no wait, so it runs or is ready to; `futex`: a lock or
+a condition in memory; `polling`: until a socket is ready to be read or written."""
+
+_CALLS: Mapping[Kind, tuple[str, ...]] = {
+    "reading": ("read", "readv", "pread64", "preadv"),
+    "writing": ("write", "writev", "pwrite64", "pwritev", "fallocate"),
+    "syncing": ("fsync", "fdatasync", "sync_file_range"),
+    "receiving": ("recvfrom", "recvmsg"),
+    "polling": ("poll", "ppoll", "select", "pselect6"),
+    "sending": ("sendto", "sendmsg"),
+    "sleeping": ("nanosleep", "clock_nanosleep"),
+    "futex": ("futex",),
+}
+
+_NUMBERS: Mapping[str, Mapping[str, int]] = {
+    "x86_64": {
+        "read": 0, "write": 1, "poll": 7, "pread64": 17, "pwrite64": 18, "readv": 19, "writev": 20,
+        "select": 23, "nanosleep": 35, "sendto": 44, "recvfrom": 45, "sendmsg": 46, "recvmsg": 47,
+        "fsync": 74, "fdatasync": 75, "futex": 202, "clock_nanosleep": 230, "pselect6": 270,
+        "ppoll": 271, "sync_file_range": 277, "fallocate": 285, "preadv": 295, "pwritev": 296,
+    },
+    "aarch64": {
+        "fallocate": 47, "read": 63, "write": 64, "readv": 65, "writev": 66, "pread64": 67,
+        "pwrite64": 68, "preadv": 69, "pwritev": 70, "pselect6": 72, "ppoll": 73, "fsync": 82,
+        "fdatasync": 83, "sync_file_range": 84, "futex": 98, "nanosleep": 101,
+        "clock_nanosleep": 115, "sendto": 206, "recvfrom": 207, "sendmsg": 211, "recvmsg": 212,
+    },
+}  # fmt: skip
+"""The numbers of system calls: arch/x86/entry/syscalls/syscall_64.tbl and
+include/uapi/asm-generic/unistd.h in Linux."""
+
+_HAS_FILE: frozenset[Kind] = frozenset({"reading", "writing", "syncing"})
+_CONDITION = 8
+"""Bytes of the two words at one of which a condition variable of glibc waits."""
+
+_SCANNED_FOR_S = 1.0
+"""How long the numbers of a container's threads hold: reading them takes a file for each."""
+
+_LONGEST = 256
+"""Bytes of a line of /proc/PID/task/TID/syscall: nine numbers in hexadecimal."""
+
+
+class Doing(NamedTuple):
+    """What a thread does at a moment."""
+
+    kind: Kind
+    file: str = ""
+    """The open file that it reads, writes or syncs: a path, or `socket:[INODE]`."""
+    address: int = 0
+    """The place in memory of the futex that it waits for: it identifies the lock."""
+
+
+class Scheduled(NamedTuple):
+    """The times of a thread since it started, in seconds (sched-stats.rst)."""
+
+    on_core_s: float
+    delay_s: float
+    """Ready to run, while others had the cores."""
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of a thread, kept open."""
+
+    syscall: int
+    schedstat: int
+
+
+class Threads:
+    """The threads of one process of this machine; their files are opened once."""
+
+    def __init__(self, pid: int) -> None:
+        """Store the process; no file is opened yet."""
+        self._folder = f"/proc/{pid}"
+        self._calls = _calls_here()
+        self._open: dict[int, _Files] = {}
+        self._names: dict[int, str] = {}
+        self._selects = _selects_here()
+        self._outer: dict[int, int] | None = None
+        self._scanned_s = -_SCANNED_FOR_S
+
+    def refused(self) -> Message | None:
+        """Why what the threads wait for is not known; `None`: it is."""
+        if not self._calls:
+            return say("the system calls of {machine} have no names", machine=platform.machine())
+        try:
+            thread = os.listdir(f"{self._folder}/task")[0]
+            for name in ("syscall", "schedstat"):
+                Path(self._folder, "task", thread, name).read_text()
+        except (OSError, IndexError) as error:
+            return say(
+                "what its threads wait for cannot be read ({why}): it takes root, or the rights "
+                "of ptrace",
+                why=getattr(error, "strerror", None) or "the process has ended",
+            )
+        return None
+
+    def doing(self, threads: Iterable[int]) -> dict[int, Doing]:
+        """What each thread does now; threads that have ended are left out."""
+        raw = [(thread, self._read(thread, "syscall")) for thread in threads]
+        # Files are named after all threads were seen: one moment for all of them.
+        self._names.clear()
+        return {thread: self._parsed(text) for thread, text in raw if text}
+
+    def scheduled(self, threads: Iterable[int]) -> dict[int, Scheduled]:
+        """How long each thread has run and waited; threads that have ended are left out."""
+        found = {}
+        for thread in threads:
+            words = (self._read(thread, "schedstat") or "").split()
+            if len(words) >= 2:
+                found[thread] = Scheduled(int(words[0]) / 1e9, int(words[1]) / 1e9)
+        return found
+
+    def keep(self, threads: Iterable[int]) -> None:
+        """Close the files of all other threads."""
+        for gone in self._open.keys() - set(threads):
+            self._shut(gone)
+
+    def close(self) -> None:
+        """Close all files."""
+        self.keep(())
+
+    def _read(self, thread: int, name: Literal["syscall", "schedstat"]) -> str | None:
+        files = self._open.get(thread) or self._opened(thread)
+        if files is None:
+            return None
+        try:
+            return os.pread(getattr(files, name), _LONGEST, 0).decode("ascii", "replace")
+        except OSError:  # the thread has ended
+            self._shut(thread)
+            return None
+
+    def _opened(self, thread: int) -> _Files | None:
+        folder = f"{self._folder}/task/{self._own(thread)}"
+        flags = os.O_RDONLY | os.O_CLOEXEC
+        try:
+            syscall = os.open(f"{folder}/syscall", flags)
+        except OSError:
+            return None
+        try:
+            files = _Files(syscall, os.open(f"{folder}/schedstat", flags))
+        except OSError:
+            os.close(syscall)
+            return None
+        self._open[thread] = files
+        return files
+
+    def _shut(self, thread: int) -> None:
+        files = self._open.pop(thread)
+        os.close(files.syscall)
+        os.close(files.schedstat)
+
+    def _own(self, thread: int) -> int:
+        """The thread's number here: a server in a container knows it by another one."""
+        if self._outer is None or (self._outer and thread not in self._outer):
+            now_s = time.monotonic()
+            if now_s - self._scanned_s >= _SCANNED_FOR_S:
+                self._outer, self._scanned_s = _outer_numbers(self._folder), now_s
+        if self._outer is None:
+            return thread
+        return self._outer.get(thread, thread)
+
+    def _parsed(self, text: str) -> Doing:
+        words = text.split()
+        if words[0] == "running":
+            return Doing("running")
+        kind = self._calls.get(words[0], "other")
+        first = int(words[1], 16) if len(words) > 1 else 0
+        if kind == "futex":
+            return Doing(kind, address=first // _CONDITION)
+        if words[0] in self._selects and first == 0:
+            return Doing("sleeping")  # select(2) of no file, as a sleep
+        return Doing(kind, self._file(first)) if kind in _HAS_FILE else Doing(kind)
+
+    def _file(self, number: int) -> str:
+        """The file with that number; empty if it was closed since."""
+        if number not in self._names:
+            try:
+                self._names[number] = os.readlink(f"{self._folder}/fd/{number}")
+            except OSError:
+                self._names[number] = ""
+        return self._names[number]
+
+
+def _calls_here() -> dict[str, Kind]:
+    """What kind of wait each system call of this machine is, by its number in decimal."""
+    numbers = _NUMBERS.get(platform.machine(), {})
+    return {
+        str(numbers[call]): kind
+        for kind, calls in _CALLS.items()
+        for call in calls
+        if call in numbers
+    }
+
+
+def _selects_here() -> frozenset[str]:
+    numbers = _NUMBERS.get(platform.machine(), {})
+    return frozenset(str(numbers[call]) for call in ("select", "pselect6") if call in numbers)
+
+
+def hurry(*, on: bool) -> None:
+    """Let the calling thread run before others at once, or as all others, where that is allowed.
+
+    A look that waits for a core is late exactly when the cores are busy, and sees too few sessions
+    at work: sched(7).
+    """
+    policy, priority = (os.SCHED_FIFO, 1) if on else (os.SCHED_OTHER, 0)
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, policy, os.sched_param(priority))
+
+
+def _outer_numbers(folder: str) -> dict[int, int]:
+    """Numbers of a process's threads outside of its namespace, by those inside (proc(5), NSpid)."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"{folder}/task"):
+            with contextlib.suppress(OSError, ValueError):
+                status = Path(folder, "task", thread, "status").read_text()
+                inside = status.partition("NSpid:")[2].partition("\n")[0].split()
+                if len(inside) > 1:
+                    found[int(inside[-1])] = int(thread)
+    return found

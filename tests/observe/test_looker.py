@@ -1,0 +1,221 @@
+"""A look at sessions whose threads are threads of this very process."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pytest
+
+from loadstone.model.account import THREADS_SEEN, VIEW, WHY
+from loadstone.model.observed import SourceName
+from loadstone.model.target import Target
+from loadstone.observe.answers import Answers
+from loadstone.observe.locks import Locks
+from loadstone.observe.looker import ELSEWHERE, Looker
+from loadstone.observe.looking import LookingSource
+from loadstone.observe.running import Running
+from loadstone.observe.sessions import Says, Session
+from loadstone.observe.threads import Scheduled, Threads
+from observe.test_threads import pytestmark as pytestmark
+from observe.test_threads import settled, thread_in
+
+
+@dataclass
+class Listed:
+    """A list of sessions that is always the same; counts how often it was asked."""
+
+    sessions: tuple[Session, ...]
+    waits_for_row: Collection[int] | None = ()
+    thread: int | None = None
+    why_no_threads: str | None = None
+    asked: int = 0
+    sees_others: bool = True
+    rows_kept_s: float = 0.0
+    made: Mapping[str, float] = field(default_factory=dict)
+
+    def look(self) -> tuple[Session, ...]:
+        self.asked += 1
+        return self.sessions
+
+    def row_waiters(self) -> Collection[int] | None:
+        return self.waits_for_row
+
+    def round_trip_s(self) -> float:
+        return 0.0
+
+    def file_kind(self, name: str) -> Literal["log", "binlog", "data"]:
+        return "data"
+
+    def close(self) -> None:
+        pass
+
+
+def user(number: int, thread: int | None, says: Says = "works") -> Session:
+    return Session(number, thread, "ours", says)
+
+
+def looker_at(listed: Listed, threads: Threads | None = None) -> Looker:
+    return Looker(listed, threads or Threads(os.getpid()), Answers(Target(host="192.0.2.1")))
+
+
+def at(found: dict[str, float]) -> dict[str, float]:
+    return {name[3:]: value for name, value in found.items() if name.startswith("at.")}
+
+
+def test_the_list_names_what_the_threads_wait_for() -> None:
+    lock = threading.Lock()
+
+    def waits() -> None:
+        with lock:
+            pass
+
+    with lock, thread_in(waits) as first, thread_in(waits) as second:
+        for thread in (first, second):
+            settled(thread, "futex")
+        listed = Listed((user(1, first), user(2, second, "commit")), waits_for_row=[1])
+        looker = looker_at(listed)
+        assert "looks" not in looker.look()  # whose threads are whose is not known before
+        found = looker.look()
+        assert at(found) == {"row lock": 1.0, "commit": 1.0}
+        assert (found["looks"], found["others"]) == (1.0, 0.0)
+        assert looker.facts == {VIEW: "threads"}
+        assert listed.asked == 2
+        looker.close()
+
+
+def test_what_its_questions_made_grows_from_look_to_look() -> None:
+    listed = Listed(())
+    looker = looker_at(listed)
+    listed.made = {"own_created_tmp_tables": 5.0}
+    assert looker.look()["own_created_tmp_tables"] == 5.0
+    listed.made = {"own_created_tmp_tables": 7.0}
+    assert looker.look()["own_created_tmp_tables"] == 2.0
+    looker.close()
+
+
+def test_what_connecting_made_is_of_the_first_second() -> None:
+    class Makes(Listed):
+        def look(self) -> tuple[Session, ...]:
+            self.made = {"own_created_tmp_tables": 5.0}
+            return super().look()
+
+    listed = Makes((), made={"own_created_tmp_tables": 1.0})
+    name = SourceName(role="sessions")
+    source = LookingSource(name, listed, Answers(Target(host="192.0.2.1")), os.getpid())
+    first = source.read().counters
+    second = source.read().counters
+    source.close()
+    assert first["own_created_tmp_tables"] == 0.0
+    assert second["own_created_tmp_tables"] == 4.0
+
+
+def test_threads_that_wait_for_their_clients_need_no_list() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, thread_in(lambda: theirs.recv(1)) as thread:
+        settled(thread, "receiving")
+        listed = Listed((user(1, thread, "works"),))
+        looker = looker_at(listed)
+        for _ in range(3):
+            found = looker.look()
+        assert at(found) == {"client": 1.0}
+        assert listed.asked == 1
+        looker.close()
+        ours.send(b"x")
+
+
+def test_a_client_that_does_not_read_is_asked_about() -> None:
+    """Its server polls as if it waited for the next statement."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        waits = select.poll()
+        waits.register(theirs, select.POLLIN)
+        with thread_in(waits.poll) as thread:
+            settled(thread, "polling")
+            listed = Listed((user(1, thread, "sends"),))
+            looker = looker_at(listed)
+            looker.answers = Unread()
+            for _ in range(3):
+                found = looker.look()
+            assert at(found) == {"sending": 1.0, "unread": 1.0}
+            assert listed.asked == 3
+            looker.close()
+            ours.send(b"x")
+
+
+class Unread(Answers):
+    """A user has an answer that waits."""
+
+    def __init__(self) -> None:
+        super().__init__(Target(host="192.0.2.1"))
+
+    def unread(self) -> float:
+        return 1.0
+
+
+@pytest.mark.parametrize("why", [None, "they share the threads of a pool"])
+def test_without_threads_the_list_is_all_there_is(why: str | None) -> None:
+    sessions = (
+        user(1, None, "commit"), user(2, None, "works"), user(3, None, "waits for the client"),
+        Session(4, None, "other", "works"),
+    )  # fmt: skip
+    listed = Listed(sessions, waits_for_row=[2], why_no_threads=why)
+    looker = Looker(listed, None, Answers(Target(host="192.0.2.1")))
+    found = looker.look()
+    assert at(found) == {"commit": 1.0, "row lock": 1.0, "client": 1.0}
+    assert found["others"] == 1.0
+    assert looker.facts == {VIEW: "sessions", WHY: why or ELSEWHERE}
+    listed.sees_others = False
+    assert "others" not in looker.look()
+
+
+def test_a_wait_that_was_over_has_the_name_of_others_at_the_same_lock() -> None:
+    locks = Locks()
+    assert locks.named(7, None) is None
+    assert locks.named(7, "latch") == "latch"
+    assert locks.named(7, "commit") == "commit"
+    assert locks.named(7, None) == "commit"
+    # Most waits are over before they can be named, and look like those for a latch.
+    assert locks.named(7, "latch") == "commit"
+    for _ in range(9):
+        locks.named(8, "latch")
+    locks.named(8, "commit")
+    assert locks.named(8, None) == "latch"
+    assert locks.named(9, None) is None
+
+
+class Counted(Threads):
+    """Threads that have each run for a second more at each call."""
+
+    def __init__(self) -> None:
+        super().__init__(os.getpid())
+        self.calls = 0
+        self.asked: list[int] = []
+
+    def scheduled(self, threads: Iterable[int]) -> dict[int, Scheduled]:
+        self.calls += 1
+        self.asked = [*threads]
+        return {thread: Scheduled(float(self.calls), 0.0) for thread in self.asked}
+
+
+def test_the_times_of_a_sample_stand_for_all_and_it_is_another_one_each_time() -> None:
+    threads, running = Counted(), Running()
+    kind = range(1000, 5000)
+    assert running.since(threads, kind, 1.0).seconds == 0.0
+    first = {*running.read}
+    ran = running.since(threads, kind, 2.0)
+    assert (ran.on_core_s, ran.seconds) == (4000.0, 1.0)
+    assert len(threads.asked) <= 2 * THREADS_SEEN
+    assert {*running.read} != first
+
+
+def test_of_threads_that_are_all_new_nothing_is_counted() -> None:
+    threads, running = Counted(), Running()
+    running.since(threads, [1, 2], 1.0)
+    assert running.since(threads, [3, 4], 2.0) == (0.0, 0.0, 0.0)
+    assert running.since(threads, [], 3.0) == (0.0, 0.0, 1.0)

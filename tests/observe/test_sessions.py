@@ -1,0 +1,87 @@
+"""Where a session is, by what its server says of it and by what its thread does."""
+
+from __future__ import annotations
+
+import pytest
+
+from loadstone.observe.mysql.sessions import MysqlSessions, said_by
+from loadstone.observe.sessions import Says, base_name, seat_of
+from loadstone.observe.threads import Doing
+
+
+@pytest.mark.parametrize(
+    ("command", "state", "begins", "says"),
+    [
+        ("Sleep", "", "", "waits for the client"),
+        ("Query", "Sending to client", "SELECT 1", "sends"),
+        ("Query", "Writing to net", "SELECT 1", "sends"),
+        ("Query", "Waiting for table metadata lock", "ALTER TA", "table lock"),
+        ("Query", "Waiting for global read lock", "UPDATE t", "table lock"),
+        ("Query", "Waiting for backup lock", "UPDATE t", "table lock"),
+        ("Query", "User lock", "SELECT G", "table lock"),
+        ("Query", "User sleep", "SELECT S", "paused"),
+        ("Query", "Commit", "COMMIT", "commit"),
+        ("Execute", "waiting for handler commit", "UPDATE t", "commit"),
+        ("Query", "Waiting for prior transaction to commit", "COMMIT", "commit"),
+        ("Query", "starting", "COMMIT", "commit"),
+        ("Query", "query end", "commit", "commit"),
+        ("Query", "starting", "SELECT 1", "works"),
+        ("Query", "Waiting for semi-sync ACK from replica", "COMMIT", "replica"),
+        ("Query", "Updating", "UPDATE t", "works"),
+        ("Execute", "", "", "works"),
+    ],
+)
+def test_what_a_row_of_the_process_list_says(
+    command: str, state: str, begins: str, says: Says
+) -> None:
+    assert said_by(command, state, begins) == says
+
+
+@pytest.mark.parametrize(
+    ("doing", "says", "row", "kind", "seat"),
+    [
+        (Doing("running"), "works", False, "", "running"),
+        (Doing("running"), "waits for the client", False, "", "running"),
+        (Doing("receiving"), "waits for the client", False, "", "client"),
+        (Doing("polling"), "works", False, "", "client"),
+        (Doing("polling"), "sends", False, "", "sending"),
+        (Doing("sending"), "works", False, "", "sending"),
+        (Doing("reading", "/d/t.ibd"), "works", False, "data", "disk read"),
+        (Doing("reading", "socket:[7]"), "works", False, "data", "client"),
+        (Doing("writing", "/d/t.ibd"), "works", False, "data", "disk write"),
+        (Doing("syncing", "/d/ib_logfile0"), "commit", False, "log", "log sync"),
+        (Doing("writing", "/d/bin.000001"), "commit", False, "binlog", "binlog sync"),
+        (Doing("sleeping"), "commit", False, "", "commit delay"),
+        (Doing("sleeping"), "works", False, "", "paused"),
+        (Doing("futex"), "commit", False, "", "commit"),
+        (Doing("futex"), "replica", False, "", "replica"),
+        (Doing("futex"), "table lock", False, "", "table lock"),
+        (Doing("futex"), "works", True, "", "row lock"),
+        (Doing("futex"), "works", False, "", "latch"),
+        (Doing("futex"), "works", None, "", None),
+        (Doing("futex"), "waits for the client", False, "", None),
+        (Doing("other"), "works", False, "", "other"),
+        (None, "works", False, "", "in the server"),
+        (None, "works", True, "", "row lock"),
+        (None, "commit", False, "", "commit"),
+        (None, "waits for the client", False, "", "client"),
+    ],
+)
+def test_where_a_session_is(
+    doing: Doing | None, says: Says, row: bool | None, kind: str, seat: str | None
+) -> None:
+    assert seat_of(doing, says, waits_for_row=row, file_kind=kind) == seat
+
+
+def test_what_a_server_keeps_in_a_file(a_session_list: MysqlSessions) -> None:
+    names = ("ib_logfile0", "#ib_redo17", "bin.000042", "bin.index", "sbtest1.ibd", "ibdata1")
+    kinds = [a_session_list.file_kind(name) for name in names]
+    assert kinds == ["log", "log", "binlog", "binlog", "data", "data"]
+    assert base_name("/var/lib/mysql/t.ibd (deleted)") == "t.ibd"
+
+
+@pytest.fixture
+def a_session_list() -> MysqlSessions:
+    from loadstone.model.target import Endpoint, Target
+
+    return MysqlSessions(Endpoint(target=Target(host="h")), _binlog="bin")
