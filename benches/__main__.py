@@ -18,6 +18,7 @@ from benches import (
     client_cpu,
     cluster,
     connections,
+    known_waits,
     measuring,
     observing,
     prepare,
@@ -50,6 +51,7 @@ BENCHES: dict[str, Bench] = {
     "templates": templates.measure,
 }
 APART: dict[str, BenchApart] = {
+    "known-waits": known_waits.measure,
     "trials": trials.measure,
     "proofs": proofs.measure,
     "cluster": cluster.measure,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from benches.processes import ProgramFailed
 from loadstone.model.experiment import NetworkLimit
@@ -74,24 +75,30 @@ def _throttled(group: Path) -> int:
 @contextmanager
 def disk_cap(pid: int, folder: Path, write_iops: int) -> Iterator[Cap]:
     """Limit how often per second the process may write to the disk under the folder."""
-    with _operations(pid, folder, "write", write_iops) as cap:
+    with throttled_disk(pid, folder, DiskLimit("write", "iops", write_iops)) as cap:
         yield cap
 
 
+@dataclass(frozen=True)
+class DiskLimit:
+    """What a process may ask of its disk in a second."""
+
+    kind: Literal["read", "write"]
+    unit: Literal["iops", "bps"]
+    """Operations or bytes, as the kernel names them."""
+    most: int
+
+
 @contextmanager
-def read_cap(pid: int, folder: Path, read_iops: int) -> Iterator[Cap]:
-    """Limit how often per second the process may read from it; the page cache's answers do not
-    count.
+def throttled_disk(pid: int, folder: Path, limit: DiskLimit) -> Iterator[Cap]:
+    """Limit what the process may ask of the disk under the folder; operations are counted.
+
+    The page cache's answers do not count.
     """
-    with _operations(pid, folder, "read", read_iops) as cap:
-        yield cap
-
-
-@contextmanager
-def _operations(pid: int, folder: Path, kind: str, iops: int) -> Iterator[Cap]:
-    device = _disk_of(folder)
+    device, kind = _disk_of(folder), limit.kind
     with _group("blkio", pid) as group:
-        (group / f"blkio.throttle.{kind}_iops_device").write_text(f"{device} {iops}")
+        file = group / f"blkio.throttle.{kind}_{limit.unit}_device"
+        file.write_text(f"{device} {limit.most}")
         served = group / "blkio.throttle.io_serviced"
         before = _served(served, device, kind)
 
@@ -190,6 +197,10 @@ def swap(folder: Path, mib: int) -> Iterator[None]:
         path.unlink()
 
 
+_REAL_TIME_US = 100_000
+"""Of each second; the looks take a hundredth of one."""
+
+
 @contextmanager
 def _group(controller: str, pid: int) -> Iterator[Path]:
     """A group for one process, which returns to its previous group afterwards."""
@@ -204,12 +215,23 @@ def _group(controller: str, pid: int) -> Iterator[Path]:
     except OSError as error:
         raise ProgramFailed(f"cannot make a cgroup: {error.strerror}") from error
     try:
+        _allow_real_time(group)
         (group / "cgroup.procs").write_text(str(pid))
         yield group
     finally:
         with suppress(ProcessLookupError):  # it has ended
             (before / "cgroup.procs").write_text(str(pid))
         group.rmdir()
+
+
+def _allow_real_time(group: Path) -> None:
+    """Let the group have the generator's thread that looks at sessions, of real-time priority.
+
+    Such a thread may not enter a group without a budget for them (sched(7), RT group scheduling).
+    """
+    budget = group / "cpu.rt_runtime_us"
+    if budget.exists():
+        budget.write_text(str(_REAL_TIME_US))
 
 
 def _cgroup_of(pid: int) -> str:

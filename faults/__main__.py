@@ -1,4 +1,4 @@
-"""`python -m faults [case...]`: inject, diagnose, judge, keep."""
+"""`python -m faults [case...]`, `python -m faults --drawn N`: inject, diagnose, judge, keep."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import datetime
 import json
 import os
-import random
 import signal
 import sys
 import time
@@ -20,30 +19,48 @@ from benches.place import ROOT, allow_descriptors
 from benches.processes import ProgramFailed
 from benches.progress import announce, hush
 from faults import leftovers, verdict
+from faults.arguments import HEALTHY, arguments
 from faults.case import Case, Server
 from faults.catalogue import CASES, PAIRS, healthy_case
+from faults.drawn.command import RELEASES, Wanted, run_drawn
+from faults.drawn.drawn import FAMILIES
 from faults.drive import Asked, Carried, carry_out
 from faults.ground import Ground
 from loadstone.sandbox import SandboxError
 from loadstone.servers.errors import TargetError
 
 _RESULTS = ROOT / "fault-results"
-_HEALTHY = "healthy-"
-_SEEDS = 1_000_000
-_SERVERS: tuple[Server, ...] = ("mariadb", "mysql")
 
 
 def main() -> int:
-    """Carry the cases out; 1 where too few were right or a healthy server was accused."""
-    asked = _arguments()
+    """The cases, or drawn faults, each in a folder of its own."""
+    asked = arguments()
     signal.signal(signal.SIGTERM, _interrupted)
     leftovers.remove()
     allow_descriptors()
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     folder = _RESULTS / stamp
     folder.mkdir(parents=True)
+    print(f"seed {asked.seed}: --seed {asked.seed} draws the same again", flush=True)
+    return _cases(asked, folder) if asked.drawn is None else run_drawn(_wanted_drawn(asked), folder)
+
+
+def _wanted_drawn(asked: argparse.Namespace) -> Wanted:
+    return Wanted(
+        draws=asked.drawn,
+        seed=asked.seed,
+        seed_was_drawn=asked.seed_was_drawn,
+        seconds=asked.seconds,
+        families=tuple(asked.family or FAMILIES),
+        releases=tuple(asked.server or RELEASES),
+        constants=asked.constants,
+        keep=asked.keep,
+    )
+
+
+def _cases(asked: argparse.Namespace, folder: Path) -> int:
+    """1 where too few were right or a healthy server was accused."""
     begun = time.monotonic()
-    print(f"seed {asked.seed}: --seed {asked.seed} draws the same sizes again", flush=True)
     carried: list[Carried] = []
     skipped: dict[str, str] = {}
     try:
@@ -88,13 +105,13 @@ def _wanted(asked: argparse.Namespace) -> Iterator[tuple[Case, Server]]:
     if asked.names:
         known = {case.name: case for case in (*CASES, *PAIRS)}
         for name in asked.names:
-            number = name.removeprefix(_HEALTHY)
+            number = name.removeprefix(HEALTHY)
             case = known[name] if name in known else healthy_case(int(number))
-            yield from _on(case, asked.server)
+            yield from _on(case, asked.only_server)
         return
     for case in (*CASES, *PAIRS[: asked.pairs]):
-        yield from _on(case, asked.server)
-    servers: list[Server] = [asked.server] if asked.server else ["mariadb", "mysql"]
+        yield from _on(case, asked.only_server)
+    servers: list[Server] = [asked.only_server] if asked.only_server else ["mariadb", "mysql"]
     for number in range(asked.healthy):
         yield healthy_case(number + 1), servers[number % len(servers)]
 
@@ -139,38 +156,6 @@ def _keep(
 def _interrupted(number: int, frame: FrameType | None) -> None:
     """SIGTERM ends as Ctrl-C does: with everything put away."""
     raise KeyboardInterrupt
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m faults",
-        description="Real servers with one real cause injected each, and the finding that comes"
-        " first. Exit code 1: too few were right, or a healthy server was accused.",
-    )
-    names = [case.name for case in (*CASES, *PAIRS)]
-    parser.add_argument("names", nargs="*", metavar="case", help=f"of {', '.join(names)}")
-    parser.add_argument("--seed", type=int, help="draws the same sizes again")
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="that case, or with mariadb or mysql on that server alone; may be given again",
-    )
-    parser.add_argument("--seconds", type=float, default=5.0, help="of a level of users; 5")
-    parser.add_argument("--healthy", type=int, default=6, help="runs with nothing wrong; 6")
-    parser.add_argument("--pairs", type=int, default=len(PAIRS), help="of causes at once; all")
-    asked = parser.parse_args()
-    asked.server = next((server for server in _SERVERS if server in asked.only), None)
-    asked.names += [name for name in asked.only if name not in _SERVERS]
-    for name in asked.names:
-        if name not in names and not name.removeprefix(_HEALTHY).isdigit():
-            parser.error(f"no case is named {name}; there are {', '.join(names)}, {_HEALTHY}1 ...")
-    if asked.seconds < 3:
-        parser.error("--seconds takes 3 and above: rules need some seconds to look at")
-    if asked.seed is None:
-        asked.seed = random.SystemRandom().randrange(_SEEDS)
-    return asked
 
 
 if __name__ == "__main__":

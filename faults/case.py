@@ -15,9 +15,16 @@ if TYPE_CHECKING:
     from faults.scene import Scene
 
 Server = Literal["mariadb", "mysql"]
+"""Whose server it is. With a version (`mysql-8.0.31`) it is a release, as `--server` takes it."""
+
 Kind = Literal["fault", "pair", "healthy"]
 Data = Literal["small", "large", "replicated"]
 """Four tables of 25,000 rows; one that takes seconds to read; the former on two servers."""
+
+
+def maker_of(release: str) -> Server:
+    """Whose server a release is."""
+    return "mariadb" if release.startswith("mariadb") else "mysql"
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,10 @@ class Draw:
     def between(self, least: int, most: int) -> int:
         """A whole number, both ends included, small ones as likely as large ones."""
         return min(round(least * math.pow(most / least, self.chance.random())), most)
+
+    def size(self, least: float, most: float) -> float:
+        """A number between them, of three digits, small ones as likely as large ones."""
+        return float(f"{least * math.pow(most / least, self.chance.random()):.3g}")
 
     def part(self, least: float, most: float) -> float:
         """A number between them."""

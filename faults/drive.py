@@ -1,4 +1,4 @@
-"""One case carried out: the server, the fault, `loadstone run`, `loadstone diagnose`."""
+"""A load on a server that is up, with a fault; one case from the server's start to its findings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from benches.place import LOADSTONE
 from benches.processes import run
-from faults.case import Case, Draw, Effect, Fault, Load, Server
+from faults.case import Case, Draw, Effect, Fault, Inject, Load, Server
 from faults.ground import Ground, ReadyServer
-from faults.scene import Scene, Used, Watch
+from faults.scene import Used, Watch
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,26 @@ class Carried:
     took_s: float
 
 
+@dataclass(frozen=True)
+class Driven:
+    """One `loadstone run`, and what was seen from outside meanwhile."""
+
+    result: dict[str, Any]
+    """result.json"""
+    effect: Effect
+    used: Used | None
+
+    @property
+    def run(self) -> str:
+        """The name of the run's folder."""
+        return str(self.result["run"]["id"])
+
+    @property
+    def tps(self) -> tuple[float | None, ...]:
+        """Of each level."""
+        return tuple(step["tps"] for step in self.result["steps"])
+
+
 def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carried:
     """Draw, start, inject, drive, diagnose; nothing of it is left but the run's folder.
 
@@ -53,25 +73,31 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
     fault = case.make(Draw.of(asked.seed, case.name, server))
     with ExitStack() as stack:
         standing = stack.enter_context(ground.standing(server, fault))
-        watch = Watch(standing.sandbox.pid)
-        scene = Scene(
-            standing.sandbox, server, watch, standing.port, standing.network, standing.memory
-        )
-        proof = stack.enter_context(fault.inject(scene))
-        result = _drive(standing, fault.load, watch, asked, case.name)
-        effect = proof()
-    name = result["run"]["id"]
+        driven = drive(standing, fault.load, fault.inject, asked, case.name)
     return Carried(
         case=case,
         server=server,
         fault=fault,
-        effect=effect,
-        used=watch.used(),
-        tps=tuple(step["tps"] for step in result["steps"]),
-        findings=_diagnosed(name, asked.runs),
-        run=name,
+        effect=driven.effect,
+        used=driven.used,
+        tps=driven.tps,
+        findings=diagnosed(driven.run, asked.runs),
+        run=driven.run,
         took_s=time.monotonic() - begun,
     )
+
+
+def drive(standing: ReadyServer, load: Load, inject: Inject, asked: Asked, name: str) -> Driven:
+    """The load on a server that is up, once, with what is injected while it lasts.
+
+    Raises:
+        ProgramFailed: the load or the injection failed.
+    """
+    watch = Watch(standing.sandbox.pid)
+    with inject(standing.scene(watch)) as proof:
+        result = _drive(standing, load, watch, asked, name)
+        effect = proof()
+    return Driven(result, effect, watch.used())
 
 
 def _drive(
@@ -123,7 +149,7 @@ def _script(standing: ReadyServer, load: Load, asked: Asked) -> list[str]:
     return [LOADSTONE, "sysbench", load.workload, *words, *load.words, "run"]
 
 
-def _diagnosed(name: str, runs: Path) -> tuple[dict[str, Any], ...]:
+def diagnosed(name: str, runs: Path) -> tuple[dict[str, Any], ...]:
     """The findings of the run's one ladder, the most telling first."""
     ran = run([LOADSTONE, "diagnose", name, "--json", "--out", str(runs)])
     (ladder,) = json.loads(ran.stdout)["ladders"]

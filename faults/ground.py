@@ -12,8 +12,9 @@ from typing import Self
 from benches.caps import THERE, MemoryGroup, Network, memory_group, network
 from benches.place import LOADSTONE
 from benches.processes import run
-from faults.case import Data, Fault, Server
+from faults.case import Data, Fault, Server, maker_of
 from faults.long_way import long_way
+from faults.scene import Scene, Watch
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 from loadstone.sandbox.kept_data import keep_data, put_data_back
 
@@ -48,6 +49,10 @@ class ReadyServer:
         place = f"{self.host}:{self.port}/{state.database}"
         return f"mysql://{state.accounts[0].user}@{place}?tls={mode}"
 
+    def scene(self, watch: Watch) -> Scene:
+        """For an injection, while `watch` follows the load."""
+        return Scene(self.sandbox, self.server, watch, self.port, self.network, self.memory)
+
     @property
     def environment(self) -> dict[str, str]:
         """Never a password on the command line."""
@@ -58,7 +63,7 @@ class Ground:
     """All of them; at the end of the block none is left."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[Server, Data], Sandbox] = {}
+        self._kept: dict[tuple[str, Data], Sandbox] = {}
         self._password = secrets.token_hex(12)
         self._closing = ExitStack()
 
@@ -74,18 +79,18 @@ class Ground:
         self._closing.close()
 
     @contextmanager
-    def standing(self, server: Server, fault: Fault) -> Iterator[ReadyServer]:
-        """A server as the fault wants it, with data that nobody has touched.
+    def standing(self, release: str, fault: Fault) -> Iterator[ReadyServer]:
+        """A server of the release as the fault wants it, with data that nobody has touched.
 
         Raises:
             SandboxError: it does not start, with its own words for why.
             ProgramFailed: the machine lets us make no network, or no tables.
         """
         if fault.data == "replicated":
-            with self._replicated(server, fault.settings) as standing:
+            with self._replicated(release, fault.settings) as standing:
                 yield standing
             return
-        sandbox = self._sandbox(server, fault.data)
+        sandbox = self._sandbox(release, fault.data)
         with ExitStack() as stack:
             there = stack.enter_context(network()) if fault.behind_a_line else None
             memory = stack.enter_context(memory_group()) if fault.in_memory_group else None
@@ -94,7 +99,8 @@ class Ground:
             port = sandbox.port
             if fault.each_way_ms:
                 port = stack.enter_context(long_way(port, fault.each_way_ms))
-            yield ReadyServer(sandbox, server, THERE if there else _HERE, port, there, memory)
+            host, maker = THERE if there else _HERE, maker_of(release)
+            yield ReadyServer(sandbox, maker, host, port, there, memory)
 
     def _start(
         self,
@@ -117,32 +123,32 @@ class Ground:
         finally:
             sandbox.state = sandbox.state.model_copy(update={"command": usual.command})
 
-    def _sandbox(self, server: Server, data: Data) -> Sandbox:
+    def _sandbox(self, release: str, data: Data) -> Sandbox:
         """One that does not run, with tables that were made and kept."""
-        found = self._kept.get((server, data))
+        found = self._kept.get((release, data))
         if found is None:
-            found = self._closing.enter_context(start_sandbox(self._spec(server)))
+            found = self._closing.enter_context(start_sandbox(self._spec(release)))
             tables = (TABLES, ROWS) if data == "small" else (1, LARGE_ROWS)
-            _load(ReadyServer(found, server, _HERE, found.port), *tables)
+            _load(ReadyServer(found, maker_of(release), _HERE, found.port), *tables)
             found.halt()
             keep_data(found)
-            self._kept[server, data] = found
+            self._kept[release, data] = found
         return found
 
     @contextmanager
-    def _replicated(self, server: Server, settings: Mapping[str, str]) -> Iterator[ReadyServer]:
+    def _replicated(self, release: str, settings: Mapping[str, str]) -> Iterator[ReadyServer]:
         """Two servers of their own: what a replica has applied cannot be put back."""
-        spec = self._spec(server).model_copy(
+        spec = self._spec(release).model_copy(
             update={"replica": True, "semi_sync": True, "settings": {**_WARM_AGAIN, **settings}}
         )
         with start_sandbox(spec) as sandbox:
-            standing = ReadyServer(sandbox, server, _HERE, sandbox.port)
+            standing = ReadyServer(sandbox, maker_of(release), _HERE, sandbox.port)
             _load(standing, TABLES, ROWS)
             yield standing
 
-    def _spec(self, server: Server) -> SandboxSpec:
+    def _spec(self, release: str) -> SandboxSpec:
         return SandboxSpec(
-            server=server,
+            server=release,
             password=self._password,
             max_connections=_USERS_MOST,
             settings=_WARM_AGAIN,

@@ -12,15 +12,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 import psutil
 import pymysql
 
-from benches.caps import Cap, cpu_cap, disk_cap, read_cap
+from benches.caps import Cap, DiskLimit, cpu_cap, throttled_disk
 from benches.processes import ProgramFailed
 from faults.case import Effect, Inject, Proof
 from faults.ground import TABLES
@@ -31,6 +30,9 @@ _BETWEEN_LOOKS_S = 0.5
 _PINGS = 5
 _PATIENCE_S = 30.0
 """For the load's begin, once its process was started."""
+
+_IN_THE_WAY = (1205, 1213)
+"""A lock that was waited for too long, and a deadlock."""
 
 
 @contextmanager
@@ -240,25 +242,27 @@ def dead_replica(after_s: float) -> Inject:
 
 def reads_of_disk(iops: int) -> Inject:
     """So many reads a second from the disk, which InnoDB reads around the page cache."""
-    return _disk(lambda pid, folder: read_cap(pid, folder, iops), iops)
+    return disk(DiskLimit("read", "iops", iops), 0.5 * iops)
 
 
 def writes_to_disk(iops: int) -> Inject:
     """So many writes a second to it: those of a sync count, being the process's own."""
-    return _disk(lambda pid, folder: disk_cap(pid, folder, iops), iops)
+    return disk(DiskLimit("write", "iops", iops), 0.5 * iops)
 
 
-def _disk(cap: Callable[[int, Path], AbstractContextManager[Cap]], iops: int) -> Inject:
+def disk(limit: DiskLimit, least: float) -> Inject:
+    """A limit on what the server asks of its disk; `least` operations a second go through it."""
+
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
-        with cap(scene.sandbox.pid, scene.sandbox.datadir) as through:
+        with throttled_disk(scene.sandbox.pid, scene.sandbox.datadir, limit) as through:
             begun: list[float] = []
             with beside_the_load(scene, lambda: begun.append(time.monotonic())):
 
                 def proof() -> Effect:
                     seconds = time.monotonic() - begun[0]
                     rate = through.count() / seconds
-                    return Effect(f"{through.proof()}, {rate:,.0f} a second", rate >= 0.5 * iops)
+                    return Effect(f"{through.proof()}, {rate:,.0f} a second", rate >= least)
 
                 yield proof
 
@@ -352,8 +356,8 @@ def held(holding: Holding) -> Inject:
             while not scene.watch.over.wait(holding.pause_s):
                 with scene.connect() as connection, connection.cursor() as cursor:
                     cursor.execute(f"USE {scene.sandbox.state.database}")
-                    for statement in holding.take:
-                        cursor.execute(statement)
+                    if not was_executed(cursor, holding.take):
+                        continue
                     scene.watch.over.wait(holding.hold_s)
                     if not scene.watch.over.is_set():
                         waited.append(_waiting(scene, holding.waiting))
@@ -370,6 +374,18 @@ def held(holding: Holding) -> Inject:
             yield proof
 
     return inject
+
+
+def was_executed(cursor: Cursor, statements: Sequence[str]) -> bool:
+    """Whether all of them were; the load may be in the way of a lock."""
+    try:
+        for text in statements:
+            cursor.execute(text)
+    except pymysql.MySQLError as error:
+        if error.args[0] not in _IN_THE_WAY:
+            raise
+        return False
+    return True
 
 
 def old_snapshot(least: float) -> Inject:

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -24,12 +24,11 @@ from benches.caps import GROUPS, swap
 from benches.place import LOADSTONE
 from faults.case import Effect, Inject, Proof
 from faults.ground import ROWS, TABLES
-from faults.injections import beside_the_load, cpu_s, ended, proof_of
+from faults.injections import beside_the_load, cpu_s, ended, proof_of, was_executed
 from faults.scene import Scene
 from loadstone.servers.connection import Cursor
 
 _BETWEEN_LOOKS_S = 0.5
-_IN_THE_WAY = (1205, 1213)
 _KILLED = (1317, 2006, 2013, 3024)
 _PART_OF_A_CORE = 0.6
 _SWAP_MIB = 1024
@@ -125,8 +124,8 @@ def _kill_at_the_end(scene: Scene, number: int) -> None:
         connection.cursor().execute(f"KILL QUERY {number}")
 
 
-def repeated(statements: Sequence[str], pause_s: float) -> Inject:
-    """A session that carries these out again and again; another injection proves the effect."""
+def repeated(statements: Sequence[str], pause_s: float, sessions: int = 1) -> Inject:
+    """Sessions that execute these again and again; another injection proves the effect."""
 
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
@@ -136,33 +135,81 @@ def repeated(statements: Sequence[str], pause_s: float) -> Inject:
             with scene.connect() as connection, connection.cursor() as cursor:
                 cursor.execute(f"USE {scene.sandbox.state.database}")
                 while not scene.watch.over.wait(pause_s):
-                    if _carried_out(cursor, statements):
+                    if was_executed(cursor, statements):
                         rounds.append(None)
 
         def proof() -> Effect:
             return Effect(f"{len(rounds)} rounds", bites=bool(rounds))
 
-        with beside_the_load(scene, repeat):
+        with ExitStack() as stack:
+            for _ in range(sessions):
+                stack.enter_context(beside_the_load(scene, repeat))
             yield proof
 
     return inject
 
 
-def _carried_out(cursor: Cursor, statements: Sequence[str]) -> bool:
-    """Whether they were, to the last; the load may be in the way of a lock."""
-    try:
-        for text in statements:
-            cursor.execute(text)
-    except pymysql.MySQLError as error:
-        if error.args[0] not in _IN_THE_WAY:
-            raise
-        return False
-    return True
+def with_table(columns: str, inject: Inject) -> Inject:
+    """The same with a table of its own, in a schema of its own: `THEIRS`."""
+
+    @contextmanager
+    def injected(scene: Scene) -> Iterator[Proof]:
+        schema = THEIRS.partition(".")[0]
+        scene.execute((f"CREATE DATABASE {schema}", f"CREATE TABLE {THEIRS} ({columns})"))
+        try:
+            with inject(scene) as proof:
+                yield proof
+        finally:
+            scene.execute((f"DROP DATABASE {schema}",))
+
+    return injected
 
 
-def rows_held(hold_s: float, pause_s: float) -> Inject:
-    """A session that locks all rows, keeps them, and gives them free, again and again."""
-    locks = [f"SELECT SUM(k) FROM sbtest{number} FOR UPDATE" for number in range(1, TABLES + 1)]
+def definition_held(table: str, hold_s: float, pause_s: float) -> Inject:
+    """A transaction has read a table, ALTER TABLE waits for its end, and everybody for that."""
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        waited_s: list[float] = []
+
+        def alter() -> None:
+            begun = time.monotonic()
+            with suppress(pymysql.MySQLError):  # then it is missing in the proof
+                scene.execute([f"ALTER TABLE {table} COMMENT 'altered {len(waited_s)}'"])
+                waited_s.append(time.monotonic() - begun)
+
+        def hold() -> None:
+            with scene.connect() as connection, connection.cursor() as cursor:
+                cursor.execute(f"USE {scene.sandbox.state.database}")
+                while not scene.watch.over.wait(pause_s):
+                    cursor.execute("BEGIN")
+                    cursor.execute(f"SELECT id FROM {table} LIMIT 1")
+                    waiting = threading.Thread(target=alter)
+                    waiting.start()
+                    scene.watch.over.wait(hold_s)
+                    cursor.execute("COMMIT")
+                    waiting.join()
+
+        def proof() -> Effect:
+            finished()
+            words = f"ALTER TABLE waited {len(waited_s)} times, {sum(waited_s):.1f} s in all"
+            return Effect(words, bites=bool(waited_s))
+
+        with beside_the_load(scene, hold) as finished:
+            yield proof
+
+    return inject
+
+
+THEIRS = "theirs.wide"
+"""A table that the load does not use."""
+
+ALL_ROWS = tuple(f"SELECT SUM(k) FROM sbtest{number} FOR UPDATE" for number in range(1, TABLES + 1))
+"""What locks them."""
+
+
+def rows_held(hold_s: float, pause_s: float, locks: Sequence[str] = ALL_ROWS) -> Inject:
+    """A session that locks rows, keeps them, and gives them free, again and again."""
 
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
@@ -172,9 +219,8 @@ def rows_held(hold_s: float, pause_s: float) -> Inject:
             with scene.connect() as connection, connection.cursor() as cursor:
                 cursor.execute(f"USE {scene.sandbox.state.database}")
                 while not scene.watch.over.wait(pause_s):
-                    if _carried_out(cursor, ["BEGIN", *locks]) and not scene.watch.over.wait(
-                        hold_s
-                    ):
+                    held = was_executed(cursor, ["BEGIN", *locks])
+                    if held and not scene.watch.over.wait(hold_s):
                         waiting.append(scene.status("Innodb_row_lock_current_waits"))
                     cursor.execute("ROLLBACK")
 

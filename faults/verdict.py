@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from benches.tables import table
 from faults.drive import Carried
+from faults.scene import Used
 
 RIGHT_WANTED = 0.9
 """Part of the cases with a fault in which its cause comes first."""
@@ -37,15 +38,15 @@ def outcome(carried: Carried) -> Outcome:
     if not carried.fault.causes:
         return "wrong" if false_findings(carried) else "right"
     return (
-        "right" if first_named(carried) in (*carried.fault.causes, *_others(carried)) else "wrong"
+        "right"
+        if first_named(carried) in (*carried.fault.causes, *neighbours(carried.used))
+        else "wrong"
     )
 
 
 def false_findings(carried: Carried) -> list[str]:
     """What stands above note level in a healthy run, and is not what /proc says as well."""
-    true = list(_others(carried))
-    if carried.used and carried.used.busiest >= FULL:
-        true.append("cpu-bound")
+    true = seen_by_proc(carried.used)
     above = [one["cause"] for one in carried.findings if one["group"] != "note"]
     return [cause for cause in above if cause not in true]
 
@@ -141,9 +142,14 @@ def _column(carried: Carried) -> str:
     return first_named(carried) if carried.fault.causes else false_findings(carried)[0]
 
 
-def _others(carried: Carried) -> tuple[str, ...]:
+def seen_by_proc(used: Used | None) -> tuple[str, ...]:
+    """Causes above note level that are true of a healthy server, as /proc shows as well."""
+    full = used is not None and used.busiest >= FULL
+    return (*neighbours(used), *(["cpu-bound"] if full else []))
+
+
+def neighbours(used: Used | None) -> tuple[str, ...]:
     """Causes that nobody injected and that /proc shows as well."""
-    used = carried.used
     if used is None:
         return ()
     found = ["noisy-neighbour"] if used.others >= DISTURBED else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -10,10 +11,19 @@ import pytest
 
 from benches.caps import GROUPS
 from faults import leftovers, verdict
+from faults.case import Fault, Load
 from faults.catalogue import CASES
+from faults.drawn import report
+from faults.drawn.cost import ROUND
+from faults.drawn.drawn import Drawn
+from faults.drawn.judge import judge
+from faults.drawn.measure import measure
+from faults.drawn.setting import Setting, badly_set
+from faults.drawn.starved import truth_of_variable
 from faults.drive import Asked, carry_out
 from faults.ground import Ground
-from loadstone.sandbox import SandboxError, find_server, list_sandboxes
+from loadstone.sandbox import list_sandboxes
+from pooled import need
 
 CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
 
@@ -23,10 +33,7 @@ CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
 def test_a_hot_row_is_injected_named_and_put_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    try:
-        find_server("mariadb")
-    except SandboxError as error:
-        pytest.skip(f"{error.message}: {error.hint}")
+    need("mariadb")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     hot = next(case for case in CASES if case.name == "hot-row")
     with Ground() as ground:
@@ -36,6 +43,30 @@ def test_a_hot_row_is_injected_named_and_put_away(
     assert carried.used is not None
     assert carried.used.busy > 0
     assert (tmp_path / "runs" / carried.run / "result.json").exists()
+    assert list_sandboxes() == []
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_a_drawn_fault_is_measured_with_and_without_and_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    setting = Setting("max_error_count", "64", "8", at_start=False)
+    load = Load("oltp_point_select", (4,), warmup_s=0.5)
+    fault = Fault((), setting.words, load, badly_set(setting))
+    truth = truth_of_variable(setting.name)
+    drawn = Drawn(1, "variable", setting.name, need("mariadb"), fault, truth, start={})
+    with Ground() as ground:
+        judged = judge(measure(ground, drawn, Asked(7, 3.0, tmp_path / "runs")))
+    record = json.loads(json.dumps(report.as_record(judged)))
+    runs = record["runs"]
+    assert tuple(run["with_fault"] for run in runs[:4]) == ROUND
+    assert [run["proof"] for run in runs[:2]] == ["", "max_error_count=8"]
+    assert runs[0]["tps"] > 0
+    assert runs[0]["places"]
+    assert (tmp_path / "runs" / runs[1]["run"] / "result.json").exists()
+    assert not record["counted"]
     assert list_sandboxes() == []
 
 
