@@ -584,7 +584,16 @@ EXAMPLES = (
     Example(
         sorts.TEMPORARY_RULE,
         a_case(Made(rates={"created_tmp_disk_tables": 900.0})),
-        a_case(Made(rates={"created_tmp_disk_tables": 20.0})),
+        # Of 900, our own questions made 880.
+        a_case(
+            Made(
+                rates={
+                    "created_tmp_disk_tables": 900.0,
+                    "own_created_tmp_tables": 900.0,
+                    "own_created_tmp_disk_tables": 880.0,
+                }
+            )
+        ),
         a_case(Made(rates={"created_tmp_disk_tables": None})),
         needs="server counter created_tmp_disk_tables",
     ),

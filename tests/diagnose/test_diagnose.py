@@ -12,9 +12,12 @@ from diagnose.healthy import Made, a_case, above_notes, causes, per_second
 from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.diagnose import Known, diagnose, diagnosis_of, levels_to_explain
 from loadstone.diagnosis.frames import RunSeconds, environment_of
+from loadstone.model.finding import Finding
 from loadstone.model.plan import Rate
 from loadstone.model.result import HostFigures, LatencyPair, Result
-from loadstone.report.findings import answer, as_text
+from loadstone.report.findings import answer, as_renderable
+from loadstone.report.text import as_plain
+from loadstone.report.wrapping import UNLIMITED
 from loadstone.runs import run_folder
 from recorded import recorded_run
 from scripted_engine import Script
@@ -263,8 +266,24 @@ def test_encryption_is_a_note_while_cores_are_free() -> None:
     step = {"encrypted_users": 16, "tls": "TLSv1.3"}
     free = Made(step=step, host={"process_cpu_user": 0.5, "process_cpu_sys": 0.2})
     assert above_notes(diagnosis_of(a_case(free))) == []
+    cheap = Made(step=step | {"qps": 100.0, "bytes_in": 0, "bytes_out": 0})
+    assert "tls" not in causes(a_case(cheap))
     full = Made(tps=6000.0, step=step, host=FULL_OF_SERVER)
     assert causes(a_case(full))[:2] == ["tls", "cpu-bound"]
+
+
+def test_hot_rows_of_tpcc_are_spread_by_more_warehouses() -> None:
+    locked = Made(rates={"row_lock_time_s": 14.0, "row_lock_waits": 990.0})
+
+    def of(workload: str) -> Finding:
+        found = diagnosis_of(a_case(locked.but(step={"workload": workload})))
+        return next(one for one in found.findings if one.cause == "row-locks")
+
+    tpcc, usual = of("tpcc"), of("oltp_read_write")
+    assert tpcc.trial is None and "--warehouses" in tpcc.remedy
+    # Its keys do not follow --distribution, and neither do a template's.
+    assert tpcc.untried and of("shop").trial is None
+    assert usual.trial and usual.trial.settings[0].name == "distribution"
 
 
 def test_the_generators_own_cores_are_no_neighbour() -> None:
@@ -655,7 +674,7 @@ def test_a_run_is_diagnosed_from_its_folder(tmp_path: Path, script: Script) -> N
     seconds = RunSeconds(run)
     (found,) = diagnose(run_folder.load(run), Known(environment_of(run), seconds))
     assert found.workload == "oltp_read_write"
-    assert as_text([found]).startswith(found.answer)
+    assert as_plain(as_renderable([found])).startswith(found.answer)
     assert list(answer([found])) == []
     tps = seconds.series("load", 1, "tps")
     assert tps is not None
@@ -667,7 +686,7 @@ def test_a_run_without_a_step_has_nothing_to_explain(tmp_path: Path, script: Scr
     result = run_folder.load(recorded_run(tmp_path))
     empty = Result.model_validate(result.model_dump() | {"steps": ()})
     assert diagnose(empty, Known()) == []
-    assert as_text([]) == "No step has figures to explain.\n"
+    assert as_plain(as_renderable([])) == "No step has figures to explain.\n"
 
 
 def test_the_text_has_evidence_remedy_and_trial() -> None:
@@ -675,9 +694,9 @@ def test_the_text_has_evidence_remedy_and_trial() -> None:
         ("server", "checkpoint_age_bytes.now"): per_second(*[76e6] * 10)
     }
     case = a_case(Made(means={"checkpoint_age_bytes": 76e6}), seconds=ages)
-    lines = as_text([diagnosis_of(case)]).splitlines()
+    lines = as_plain(as_renderable([diagnosis_of(case)]), UNLIMITED).splitlines()
     assert lines[0].startswith("The redo log is too small: the checkpoint age is 72.5 MiB")
     assert lines[2] == " 1  redo-log-small (wait, explains 100 %, 90 % sure)"
-    assert any(line.startswith("      - checkpoint_age_bytes 76,000,000 B") for line in lines)
+    assert any(line.startswith("      - checkpoint_age_bytes 72.5 MiB") for line in lines)
     assert "      remedy: Raise innodb_log_file_size to 458 MiB or more." in lines
     assert "      to prove: SET GLOBAL innodb_log_file_size=480247808, and run again" in lines

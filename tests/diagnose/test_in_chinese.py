@@ -138,7 +138,7 @@ def test_the_proof_of_a_subject_is_one_sentence_in_each_language() -> None:
     trial = LOG.model_copy(update={"subject": say("the general log"), "costs": RELAXED})
     sentence = one(tried(faster_by(0.3), trial)).sentence
     assert sentence.startswith("the general log costs 23 % ± ")
-    assert CHINESE(sentence).startswith("general log使吞吐损失 23% ± ")
+    assert CHINESE(sentence).startswith("general log 使吞吐损失 23% ± ")
     assert CHINESE(sentence).endswith(
         "保持这样的代价：主机崩溃会丢失最多一秒的提交，binlog 也可能缺失一部分。"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,9 @@ from loadstone.model.finding import Finding, Proof, Setting, Trial
 from loadstone.model.message import say
 from loadstone.model.plan import Step
 from loadstone.model.result import TargetShare
-from loadstone.report.findings import as_text, proved
+from loadstone.report.findings import as_renderable, proved
+from loadstone.report.text import as_plain
+from loadstone.report.wrapping import UNLIMITED
 from recorded import a_plan
 
 TLS = Trial(
@@ -117,6 +120,13 @@ def test_an_effect_is_told_as_a_cost_with_its_interval() -> None:
     assert proof.sentence.startswith("TLS costs 31 % ± 0.")
     assert "with tls=disabled in place of TLSv1.3 8 users do 1,45" in proof.sentence
     assert "; 95 %: +4" in proof.sentence and "6 rounds" in proof.sentence
+
+
+def test_a_trial_whose_time_was_up_says_after_how_many_steps() -> None:
+    each = tried(faster_by(0.45))
+    proof = one(replace(each, steps=each.steps[:4], planned=len(each.steps)))
+    assert (proof.verdict, proof.units) == ("not enough evidence", 1)
+    assert "; it ended after 4 of 24 steps: a longer --prove-time runs them all)." in proof.sentence
 
 
 def test_the_cost_is_the_share_that_is_missing() -> None:
@@ -262,16 +272,18 @@ def test_targets_that_were_not_judged_are_named() -> None:
     found = diagnosis_of(a_case(Made(step={"targets": shares})))
     assert found.not_judged == tuple(urls[1:])
     said = f"judged by the first of 3 targets alone; not: {urls[1]}, {urls[2]}"
-    assert as_text([found]).splitlines()[-1] == said
-    assert "judged" not in as_text([diagnosis_of(a_case(Made(step={"targets": shares[:1]})))])
+    assert as_plain(as_renderable([found])).splitlines()[-1] == said
+    assert "judged" not in as_plain(
+        as_renderable([diagnosis_of(a_case(Made(step={"targets": shares[:1]})))])
+    )
 
 
 def test_the_text_shows_the_proof_in_place_of_what_to_try() -> None:
     proof = of_log(faster_by(0.4))
     case = a_case(Made(), variables={"general_log": "ON"})
-    text = as_text([diagnosis_of(case, [proof])], [proof])
+    text = as_plain(as_renderable([diagnosis_of(case, [proof])], [proof]), UNLIMITED)
     assert f"      proven: {proof.sentence} (2026-01-02)" in text
     assert "to prove: SET GLOBAL general_log" not in text
     assert "\nproof " not in text
-    gone = as_text([diagnosis_of(a_case(Made()))], [proof])
+    gone = as_plain(as_renderable([diagnosis_of(a_case(Made()))], [proof]), UNLIMITED)
     assert "\n".join(proved([proof])) in gone, "a proof of what is not found any more is kept"

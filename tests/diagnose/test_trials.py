@@ -13,9 +13,11 @@ from loadstone.diagnosis.no_trial import NO_CLAIM, NOTHING_TO_CHANGE, WHY, with_
 from loadstone.diagnosis.rules import cpu_bound, line_full
 from loadstone.diagnosis.rules.mysql import commit_flush, redo_small, sorts
 from loadstone.diagnosis.rules.mysql import working_set as pool
-from loadstone.diagnosis.trials import same
+from loadstone.diagnosis.trials import by_socket, same
 from loadstone.model.finding import Finding, Trial
+from loadstone.model.message import say
 from loadstone.model.result import TargetShare
+from loadstone.report.findings import trial_text
 
 MIB = 1024**2
 EXAMPLE = {example.cause: example for example in EXAMPLES}
@@ -231,6 +233,14 @@ def test_the_text_protocol_is_tried_before_the_socket() -> None:
     assert not trial.trial.refutes, "full cores are full whatever the way"
     elsewhere = cpu_bound.RULE.judge(a_case(Made(host=FULL_OF_SERVER)))
     assert elsewhere is not None and elsewhere.trial is None
+
+
+def test_the_socket_is_offered_with_its_reason() -> None:
+    made = Made(host=FULL_OF_SERVER, facts=SHARED, step={"targets": (ON_TCP,)})
+    trial = by_socket(a_case(made), say("TCP"))
+    assert trial is not None
+    said = "run again over the unix socket, which saves the cost of TCP"
+    assert trial_text(trial) == said
 
 
 def test_a_full_line_on_one_host_is_gone_around() -> None:

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
+from loadstone.model.account import Place
+from loadstone.model.asked_rate import asked_per_second
 from loadstone.model.ceilings import RESOURCES, Ceiling, Resource, StepCeilings
 from loadstone.model.finding import Evidence
-from loadstone.model.message import Message, say
+from loadstone.model.message import Message, listed, say, user_count
 from loadstone.model.result import StepResult
 from loadstone.model.target import TargetUrlError, family_in, parse_target_url
 
@@ -145,6 +147,13 @@ class Case:
         return min(step.server.seconds / step.seconds, 1.0)
 
     @property
+    def level(self) -> Message:
+        """The step's level: `64 users, 5,000/s`."""
+        users = user_count(self.users)
+        rate = self.step.rate
+        return listed(users, asked_per_second(rate)) if rate else users
+
+    @property
     def is_last(self) -> bool:
         """Whether no step has more users."""
         return self.step is self.ladder[-1]
@@ -175,6 +184,12 @@ class Case:
         self.reads.append(say("server counter {name}", name=name))
         return self.step.server.rates.get(name) if self.step.server else None
 
+    def rate_of_others(self, name: str) -> float | None:
+        """A counter per second, without the part that reading the counters caused itself."""
+        value = self.rate(name)
+        own = self.step.server.rates.get(f"own_{name}", 0.0) if self.step.server else 0.0
+        return None if value is None else max(value - own, 0.0)
+
     def mean(self, name: str) -> float | None:
         """The mean of one of the server's gauges."""
         self.reads.append(say("server value {name}", name=name))
@@ -202,6 +217,12 @@ class Case:
             for name, value in server.means.items()
             if name.startswith(prefix)
         }
+
+    def time_at(self, *places: Place) -> float | None:
+        """Share of the users' time at these places, by the step's account; `None`: it has none."""
+        self.reads.append(say("the account of the users' time"))
+        account = self.step.account
+        return account.share_of(*places) if account else None
 
     def commits(self) -> float | None:
         """Transactions per second that changed something."""

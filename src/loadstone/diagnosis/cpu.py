@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loadstone.analyse.cores import interrupt_cores, other_cores
 from loadstone.diagnosis.context import Case
 from loadstone.model.message import say
 from loadstone.model.observed import SHARED_HOST
@@ -40,6 +41,7 @@ class Cpu:
     """`None` if it runs on another host, or was not measured."""
     others: float | None
     """Neither server, generator nor interrupts; `None` if the server's share is not known."""
+    interrupts: float
 
 
 def cpu_of(case: Case) -> Cpu:
@@ -63,6 +65,7 @@ def cpu_of(case: Case) -> Cpu:
         None if server is None else server / cores,
         None if generator is None else generator / cores,
         others,
+        _interrupts(case) / cores,
     )
 
 
@@ -74,9 +77,12 @@ def server_cores(case: Case) -> float | None:
 
 def _others(case: Case, busy: float, own: float) -> float:
     """Busy cores minus those of server, generator and interrupts."""
-    cores = case.host("cores") or 0.0
-    interrupts = sum(case.host_rate(f"cpu.{mode}_s") or 0.0 for mode in ("irq", "softirq"))
-    return min(max(busy * cores - own - interrupts, 0.0), cores)
+    host, cores = case.step.host, case.host("cores") or 0.0
+    return other_cores(host, busy * cores, own) if host else 0.0
+
+
+def _interrupts(case: Case) -> float:
+    return interrupt_cores(case.step.host) if case.step.host else 0.0
 
 
 def is_shared(case: Case) -> bool:
@@ -87,17 +93,34 @@ def is_shared(case: Case) -> bool:
 def outside(case: Case) -> float | None:
     """Share of the users' time outside the server: on the network or in the generator.
 
-    A thread counts as running while it executes or is blocked on a lock or a disk, but not while it
-    waits for the client's next statement. With a thread pool, statements in the pool's queue do not
-    count either, so the share is unknown.
+    In an open loop only users with an event under way count; the others wait until one is due.
+
+    The account knows it, where there is one. Otherwise a thread counts as running while it executes
+    or is blocked on a lock or a disk, but not while it waits for the client's next statement. With
+    a thread pool, statements in the pool's queue do not count either, so the share is unknown.
     """
     if has_pool(case):
         case.reads.append(say("users in the thread pool's queue"))
         return None
+    if case.step.account:
+        return _outside_by_looks(case)
+    under_way = _under_way(case)
     running = case.mean("threads_running")
-    if running is None or not case.users:
+    if running is None or not under_way:
         return None
-    return min(max(1.0 - max(running - OBSERVERS, 0.0) / case.users, 0.0), 1.0)
+    return min(max(1.0 - max(running - OBSERVERS, 0.0) / under_way, 0.0), 1.0)
+
+
+def _outside_by_looks(case: Case) -> float | None:
+    away = case.time_at("generator", "answer unread", "connecting", "way")
+    idle = case.time_at("idle") or 0.0
+    return None if away is None or idle >= 1.0 else min(away / (1.0 - idle), 1.0)
+
+
+def _under_way(case: Case) -> float:
+    """Mean number of users with an event under way: Little's law in an open loop."""
+    mean_ms = case.mean_ms if case.step.rate else None
+    return float(case.users) if mean_ms is None else min(case.tps * mean_ms / 1000, case.users)
 
 
 def has_pool(case: Case) -> bool:

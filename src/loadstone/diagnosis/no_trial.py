@@ -31,6 +31,9 @@ WHY: Mapping[str, Message] = {
         "not by --prove, which changes nothing on a host: give it memory or take some from the "
         "pool, and run again"
     ),
+    "client-bound": say(
+        "not by --prove: no core is left for more event loops; drive the load from another host"
+    ),
     "noisy-neighbour": _ENDED,
     "disk-neighbour": _ENDED,
     "other-clients": _WITHOUT,
@@ -81,6 +84,10 @@ WHY: Mapping[str, Message] = {
     ),
     "line-full": say(
         "not by --prove: what is sent is compressed already; run again over a faster line"
+    ),
+    "row-locks": say(
+        "not by --prove, which changes no table: spread the changes by hand, run again, and "
+        "compare both runs with loadstone compare"
     ),
     "deadlocks": say(
         "not by --prove: no gaps are locked, and the load itself decides the order of locking"

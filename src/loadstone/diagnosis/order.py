@@ -1,36 +1,29 @@
-"""The order of findings: causes before their symptoms."""
+"""The order of findings: by the users' time at each station, and causes before their symptoms."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from loadstone.diagnosis.claims import Held
 from loadstone.model.finding import Finding
 
 EXPLAINS: dict[str, tuple[str, ...]] = {
     # A change that has to search for its rows locks each one that it reads.
     "missing-index": ("row-locks", "deadlocks"),
-    # The old file, the new one and their index are synced while all commits wait.
-    "binlog-rotation": ("commit-flush",),
-    "binlog-cache-small": ("commit-flush",),
-    # The configured limit is the cause, not the cores that are full because of it.
-    "cpu-pinned": ("cpu-bound", "one-hot-core"),
-    "cpu-throttled": ("cpu-bound", "one-hot-core"),
-    # The group is in its commit while it waits for more members.
-    "commit-delay": ("commit-flush",),
-    # Others that use the disk delay the server's syncs, and fill the disk's queue.
-    "disk-neighbour": ("commit-flush", "disk-cap"),
+    # Others that use the disk fill its queue.
+    "disk-neighbour": ("disk-cap",),
     # The log is full of changes whose pages nobody flushed in time.
     "io-capacity-low": ("redo-log-small",),
     # The session that holds the table also holds the rows that were locked before.
     "table-locks": ("row-locks",),
+    # Who reopens a table waits for those that still use it.
+    "tables-flushed": ("table-locks",),
     # A thread that waits to enter InnoDB counts as running.
     "thread-concurrency-low": ("no-thread-pool",),
     # A group of threads runs one statement at a time.
     "thread-pool-small": ("one-hot-core",),
-    # An acknowledgement is waited for within the commit.
-    "semi-sync-wait": ("commit-flush",),
 }
-"""By cause: its symptoms, which are causes of their own."""
+"""By cause: its symptoms at other stations, which are causes of their own."""
 
 FILLED_BY: dict[str, tuple[str, ...]] = {
     # Users that wait for a table do not wait for the log: what holds the table (DDL that copies)
@@ -40,83 +33,131 @@ FILLED_BY: dict[str, tuple[str, ...]] = {
 """By a wait of most users: limits that somebody else has reached in the meantime."""
 
 LEAST = 0.1
-"""[P] Share from which a cause comes before its symptoms."""
+"""[P] Share from which a cause comes before its symptoms, and before the rest of its station."""
 
-HELD = 0.5
-"""[P] Share of the users' time, or use of a limit, from which cores are not what is missing, even
-if others use them.
-"""
+SMALL = 0.03
+"""[P] Weight below which a setting is a note: nobody would notice the difference."""
 
-SURE = 0.6
-"""[P] Confidence that such a finding needs."""
+FIRM = 0.85
+"""[P] Use of a ceiling that leaves little for others to explain."""
 
-DOUBTFUL = 0.5
-"""Confidence in a generator that waits for cores used by others, whose findings come before it."""
+NAMED = 0.6
+"""[P] Confidence that such a ceiling needs."""
 
-_GENERATOR = "client-bound"
-_NEIGHBOURS = "noisy-neighbour"
-_BY_WEIGHT = ("cold-buffer-pool", "disk-neighbour", "steal", _NEIGHBOURS)
-_OF_FULL_CORES = ("cpu-bound", "one-hot-core")
+MOST = 0.5
+"""[P] Share of the users' time from which a wait is the answer even as a note, and the limits that
+others have reached are not."""
+
+ANSWERS = ("few-users", "rate-met")
+"""Notes that explain the result if nothing else does."""
+
+WAITS_NOTED = ("commit-flush", "semi-sync-wait")
+"""Notes that explain more than that, if users spend most of their time so."""
+
+GENERATOR = "client-bound"
 
 
-def causes_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Reorder the findings, each cause before the first finding that it explains.
+def in_order(found: Sequence[Held]) -> list[Finding]:
+    """The most important first.
 
-    Neighbours and other guests take cores or the disk, a cold pool causes reads: they disturb the
-    figures. Still they come after waits that hold the users no matter who uses the cores, and after
-    what explains more.
+    Stations (cores, commits, a row) come by the users' time that is spent there. Of a station,
+    causes that can be put right come before the rest, which only more capacity would shorten.
     """
-    ordered = list(findings)
-    for cause in [one for one in ordered if (one.share or 0.0) >= LEAST and one.group != "note"]:
-        _move_before(ordered, cause, EXPLAINS.get(cause.cause, ()))
-        if _holds(cause):
-            _move_before(ordered, cause, FILLED_BY.get(cause.cause, ()))
-    for name in _BY_WEIGHT:
-        ordered = _behind_the_stronger(ordered, name)
+    ordered = [one for one in found if not _is_note(one)]
+    causes = [one.finding for one in _causes_first(list(_by_station(ordered)))]
+    notes = sorted((one for one in found if _is_note(one)), key=_place_of_note)
+    return [*causes, *(one.finding for one in notes)]
+
+
+def _is_note(one: Held) -> bool:
+    return one.finding.group == "note" or one.finding.is_refuted
+
+
+def _place_of_note(one: Held) -> tuple[int, float]:
+    if one.finding.is_refuted:
+        place = 3
+    elif says_where_users_are(one.finding):
+        place = 0
+    else:
+        place = 1 if one.finding.cause in ANSWERS else 2
+    return place, -one.weight
+
+
+def says_where_users_are(finding: Finding) -> bool:
+    """Whether a note names the wait in which the users spend most of their time."""
+    return finding.cause in WAITS_NOTED and (finding.share or 0.0) >= MOST
+
+
+def _by_station(found: Sequence[Held]) -> Iterator[Held]:
+    groups = _groups(found)
+    for group in sorted(groups, key=lambda group: -_weight(group)):
+        total = sum(one.share for one in group)
+
+        def place(one: Held, total: float = total) -> tuple[bool, float]:
+            leads = one.holds.leads and not one.is_rest and one.share >= LEAST * total
+            return not leads, -one.weight
+
+        yield from sorted(group, key=place)
+
+
+def _groups(found: Iterable[Held]) -> list[list[Held]]:
+    """By station; what holds no time of the users is by itself."""
+    by_station: dict[int, list[Held]] = {}
+    alone: list[list[Held]] = []
+    for one in found:
+        if one.station is None:
+            alone.append([one])
+        else:
+            by_station.setdefault(one.station, []).append(one)
+    return [*by_station.values(), *alone]
+
+
+def _weight(group: Iterable[Held]) -> float:
+    return sum(one.weight for one in group)
+
+
+def _causes_first(ordered: list[Held]) -> list[Held]:
+    for cause in [one for one in ordered if one.share_when_due >= LEAST]:
+        name = cause.finding.cause
+        symptoms = EXPLAINS.get(name, ())
+        if cause.share_when_due >= MOST:
+            symptoms += FILLED_BY.get(name, ())
+        first = next((at for at, one in enumerate(ordered) if one.finding.cause in symptoms), None)
+        if first is not None and first < ordered.index(cause):
+            ordered.remove(cause)
+            ordered.insert(first, cause)
     return ordered
 
 
-def _move_before(ordered: list[Finding], cause: Finding, symptoms: Sequence[str]) -> None:
-    first = next((at for at, one in enumerate(ordered) if one.cause in symptoms), None)
-    if first is not None and first < ordered.index(cause):
-        ordered.remove(cause)
-        ordered.insert(first, cause)
+def noted(found: Sequence[Held]) -> list[Held]:
+    """Turn small settings into notes, and what holds less than a resource that is used up.
 
-
-def _behind_the_stronger(ordered: list[Finding], name: str) -> list[Finding]:
-    near = next((one for one in ordered if one.cause == name), None)
-    if near is None or near.group == "note":
-        return ordered
-    if name == _NEIGHBOURS:
-        ordered = _before_the_generator(ordered, near)
-    begin = ordered.index(near)
-    own = EXPLAINS.get(name, ())
-    stronger = [
-        one for one in ordered[begin + 1 :] if one.cause not in own and _is_stronger(one, near)
+    Users that wait for a core are seen in the middle of any activity.
+    """
+    firm = [one for one in found if one.finding.group == "ceiling" and _is_firm(one)]
+    totals = {
+        one.station: sum(other.share for other in found if other.station == one.station)
+        for one in firm
+    }
+    return [
+        one.of(one.finding.model_copy(update={"group": "note"})) if _is_lesser(one, totals) else one
+        for one in found
     ]
-    weaker = [one for one in ordered[begin + 1 :] if one not in stronger]
-    return [*ordered[:begin], *stronger, near, *weaker]
 
 
-def _before_the_generator(ordered: list[Finding], near: Finding) -> list[Finding]:
-    generator = next((one for one in ordered if one.cause == _GENERATOR), None)
-    if generator is None or generator.confidence > DOUBTFUL:
-        return ordered
-    others = [one for one in ordered if one is not near]
-    at = others.index(generator)
-    return [*others[:at], near, *others[at:]]
+def _is_firm(ceiling: Held) -> bool:
+    """Whether it explains nearly all: a doubtful ceiling does not reduce others to notes."""
+    return ceiling.said >= FIRM and ceiling.finding.confidence >= NAMED
 
 
-def _is_stronger(finding: Finding, near: Finding) -> bool:
-    if finding.group == "note" or finding.cause in _OF_FULL_CORES:
+def _is_lesser(one: Held, totals: dict[int | None, float]) -> bool:
+    if one.finding.group not in ("wait", "setting"):
         return False
-    if finding.cause == _GENERATOR and finding.confidence <= DOUBTFUL:
+    known = one.finding.share is not None
+    if one.finding.group == "setting" and known and one.weight < SMALL * one.busy:
+        return True
+    if not totals:
         return False
-    return finding.weight > near.weight or _holds(finding)
-
-
-def _holds(finding: Finding) -> bool:
-    """Whether the users' time goes there, no matter who uses the cores."""
-    is_held = (finding.share or 0.0) >= HELD and finding.confidence >= SURE
-    about_time = finding.group in ("validity", "ceiling", "wait")
-    return is_held and about_time and finding.acts_on != "server CPU"
+    if one.station in totals:
+        return one.share < LEAST * totals[one.station]
+    return one.share < max(totals.values())

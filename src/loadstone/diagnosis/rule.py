@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import NOTHING, Holds
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message
 
@@ -28,8 +29,14 @@ class Rule:
     """Whether it is about the whole ladder, and so is only applied to the last step."""
     also: Mapping[str, Message] = field(default_factory=dict)
     """Titles of the other causes that `judge` may return."""
+    holds: Holds | Mapping[str, Holds] = NOTHING
+    """The users' time that they take, where it differs by cause."""
 
     @property
     def titles(self) -> Mapping[str, Message]:
         """The title of each cause that `judge` may return."""
         return {self.cause: self.title, **self.also}
+
+    def holds_of(self, cause: str) -> Holds:
+        """The users' time that one of its causes takes."""
+        return self.holds if isinstance(self.holds, Holds) else self.holds.get(cause, NOTHING)

@@ -23,6 +23,7 @@ from loadstone.model.experiment import Experiment, Rules
 from loadstone.model.figure import Change, Count, General, Number, Percent
 from loadstone.model.finding import Finding, Proof, ProofVerdict, Trial
 from loadstone.model.message import Joined, Message, counted, say, sentences, user_count
+from loadstone.model.predicted import Foretold
 from loadstone.model.result import StepResult
 
 RULES = Rules()
@@ -63,6 +64,8 @@ class Tried:
     """Folder of the trial's steps, within the run's folder."""
     before: tuple[float, ...] = ()
     """For a load that is driven once more: its rates in the run itself, by parts of the window."""
+    planned: int = 0
+    """Steps that its time was planned for; it may have ended earlier."""
 
 
 Cell = Sequence[Sides] | Unpaired
@@ -157,7 +160,15 @@ def _proof(tried: Tried, cell: Cell, verdict: Verdict) -> Proof:
         at=tried.at,
         seconds=tried.seconds,
         steps=tried.folder,
+        foretold=_foretold(tried.finding, before),
     )
+
+
+def _foretold(finding: Finding, before: Sequence[float]) -> Foretold | None:
+    """What was predicted, from the rate that the trial itself had without the change."""
+    if finding.foretold is None or not before:
+        return finding.foretold
+    return finding.foretold.from_rate(fmean(before))
 
 
 def cost_of(change: float | None) -> float | None:
@@ -206,6 +217,13 @@ def _sentence(tried: Tried, verdict: Verdict, good: Rates) -> Message:
 
 def _needed(verdict: Verdict, tried: Tried) -> Iterator[Message]:
     """What would be enough: more units, or less noise."""
+    steps = [step for step in tried.steps if step.state == "finished"]
+    if len(steps) < tried.planned:
+        yield say(
+            "it ended after {done} of {planned} steps: a longer --prove-time runs them all",
+            done=len(steps),
+            planned=tried.planned,
+        )
     if verdict.more is None:
         return
     if verdict.more > SENSIBLE:

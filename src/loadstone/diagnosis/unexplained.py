@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import outside, state_share
+from loadstone.model.account import PLACE_NAMES, Place
 from loadstone.model.ceilings import RESOURCES
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
@@ -37,6 +38,12 @@ _NAMED = ("commit", "writing to net", "sending to client")
 """Waits that have a rule of their own, whatever that rule found."""
 
 
+_BLOCKED: tuple[Place, ...] = (
+    *("disk read", "disk write", "row lock", "table lock", "admission", "latch", "sending"),
+    *("paused", "other"),
+)
+"""Places where a user waits for something that more users do not bring more of."""
+
 _Wait = tuple[float, Message, Evidence]
 """Share of the users' time, the wait in words, its figure."""
 
@@ -48,7 +55,7 @@ def unexplained(case: Case) -> Finding:
     """
     if case.step.host is None:
         return _unseen(case)
-    found = sorted(_waits(case), key=lambda wait: -wait[0])
+    found = sorted(_placed(case) or _waits(case), key=lambda wait: -wait[0])
     largest = _stalls(case) or (found[0] if found else None)
     said = [say("Unexplained: no resource is used up and no known cause fits."), *_nearest(case)]
     said.append(
@@ -73,6 +80,8 @@ def unexplained(case: Case) -> Finding:
 
 def nameless_wait(case: Case) -> float:
     """Share of the users' time in the largest wait without a rule for it; zero if none was seen."""
+    if case.step.account and case.step.account.view == "threads":
+        return max((case.time_at(place) or 0.0 for place in _BLOCKED), default=0.0)
     states = case.states() or {}
     named = [
         min(value / case.users, 1.0)
@@ -188,6 +197,27 @@ def _waits(case: Case) -> Iterator[_Wait]:
     if away is not None:
         said = say("outside the server, {share} of the users' time", share=Percent(away))
         yield away, said, case.seen(say("users outside the server"), away, say("of their time"))
+
+
+def _placed(case: Case) -> list[_Wait]:
+    """The places of the account where users wait, for a core or anything else, and the way."""
+    account = case.step.account
+    if account is None or account.view != "threads":
+        return []
+    idle = ("idle", "generator", "answer unread", "on core", "in the server")
+    return [
+        (
+            entry.share,
+            say(
+                '"{place}", {share} of the users\' time',
+                place=PLACE_NAMES[entry.place],
+                share=Percent(entry.share),
+            ),
+            case.seen(PLACE_NAMES[entry.place], entry.share, say("of their time")),
+        )
+        for entry in account.entries
+        if entry.place not in idle
+    ]
 
 
 def _timed_waits(case: Case) -> Iterator[_Wait]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import busy_share, cpu_of, is_full, outside
-from loadstone.diagnosis.order import DOUBTFUL
+from loadstone.diagnosis.holds import CLIENT, rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.diagnosis.trials import client
 from loadstone.model.figure import Percent
 from loadstone.model.finding import Evidence, Finding, Trial
-from loadstone.model.message import Message, plain, say
+from loadstone.model.message import Joined, Message, plain, say
 from loadstone.model.numbers import num
 from loadstone.model.result import CLIENT_BOUND_SHARE, CLIENT_LATE_SHARE
 
@@ -30,6 +32,9 @@ HELD_US = 1000.0
 is much of a fast answer's time and no sign of a limit. Groups stop for milliseconds.
 """
 
+NAMED = 0.005
+"""The smallest share that is not written as 0 %."""
+
 LOADED = 0.5
 """[P] Share of their time that loops work or wait for a core, from which they are late for that
 reason: on loops that mostly rest, events start late because of the timer.
@@ -37,6 +42,23 @@ reason: on loops that mostly rest, events start late because of the timer.
 
 AWAY = 0.5
 """[P] DIAGNOSIS 12: the server has work for less than half of the users."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What besides the loops' own CPU may show that the generator is the limit."""
+
+    ceiling: float | None
+    """The rate as a share of the calibrated maximum."""
+    late: float | None
+    """Lateness, where `CLIENT_BOUND_SHARE` is the allowed one."""
+    held: float
+    starved: bool
+    """Whether loops rarely rest because they wait for a core, or leave answers unread."""
+
+
+DOUBTFUL = 0.5
+"""Confidence in a generator that waits for cores used by others, whose findings come before it."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -64,38 +86,41 @@ def judge(case: Case) -> Finding | None:
         cause="client-bound",
         group="validity",
         sentence=_sentence((cpu, delay, held), away),
-        evidence=_evidence(case, cpu, delay, away),
+        evidence=_evidence(case, cpu, delay, away, Reached(ceiling, late, held, starved=starved)),
         share=share,
         confidence=_sureness(case, delay > cpu and held < HELD, away),
-        remedy=say(
-            "Give the generator cores of its own (another host, or more --shards); "
-            "loadstone calibrate measures what it can do."
-        ),
+        remedy=_remedy(case),
         trial=_more_shards(case),
         acts_on="generator",
     )
 
 
-def _sentence(loops: tuple[float, float, float], away: float | None) -> Message:
-    cpu, delay, held = (Percent(share) for share in loops)
-    if not away:
+def _remedy(case: Case) -> Message:
+    if is_full(case):
         return say(
-            "The load generator is the limit, not the server: its event loops work {cpu} of the "
-            "time and wait for a core {delay} of it, and answers wait up to {held} of the latency "
-            "to be read.",
-            cpu=cpu,
-            delay=delay,
-            held=held,
+            "Drive the load from another host: no core is left on this one. loadstone calibrate "
+            "measures what the generator can do."
         )
     return say(
-        "The load generator is the limit, not the server: its event loops work {cpu} of the time "
-        "and wait for a core {delay} of it, and answers wait up to {held} of the latency to be "
-        "read, while users spend {away} of their time outside the server.",
-        cpu=cpu,
-        delay=delay,
-        held=held,
-        away=Percent(away),
+        "Give the generator cores of its own (another host, or more --shards); "
+        "loadstone calibrate measures what it can do."
     )
+
+
+def _sentence(loops: tuple[float, float, float], away: float | None) -> Message:
+    cpu, delay, held = loops
+    said: list[Message] = [
+        say(
+            "its event loops work {cpu} of the time and wait for a core {delay} of it",
+            cpu=Percent(cpu),
+            delay=Percent(delay),
+        )
+    ]
+    if held >= NAMED:
+        said.append(say("answers wait up to {held} of the latency to be read", held=Percent(held)))
+    if away:
+        said.append(say("users spend {away} of their time outside the server", away=Percent(away)))
+    return say("The load generator is the limit, not the server: {why}.", why=Joined(said))
 
 
 def _sureness(case: Case, waits_for_a_core: bool, away: float | None) -> float:
@@ -105,7 +130,10 @@ def _sureness(case: Case, waits_for_a_core: bool, away: float | None) -> float:
     return 0.9 if away is not None else 0.7
 
 
-def _more_shards(case: Case) -> Trial:
+def _more_shards(case: Case) -> Trial | None:
+    """More loops, where a core is left for them."""
+    if is_full(case):
+        return None
     shards = int(case.generator("shards") or 1)
     subject = say("so few event loops")
     return client("shards", str(2 * shards), str(shards), subject, refutes=False)
@@ -127,15 +155,34 @@ def _late(case: Case) -> float | None:
     return min(CLIENT_BOUND_SHARE * late_us / (CLIENT_LATE_SHARE * p99_ms * 1000), 1.0)
 
 
-def _evidence(case: Case, cpu: float, delay: float, away: float | None) -> tuple[Evidence, ...]:
+def _evidence(
+    case: Case, cpu: float, delay: float, away: float | None, reached: Reached
+) -> tuple[Evidence, ...]:
+    """The figures that reached their thresholds come with them, and the loops' time always."""
+    works = CLIENT_BOUND_SHARE if cpu >= CLIENT_BOUND_SHARE else None
     found = [
-        case.seen(plain("generator.cpu_share"), cpu, plain(""), CLIENT_BOUND_SHARE),
+        case.seen(plain("generator.cpu_share"), cpu, plain(""), works),
         case.seen(plain("generator.run_delay_share"), delay, plain("")),
     ]
+    if reached.ceiling is not None and reached.ceiling >= CLIENT_BOUND_SHARE:
+        ceiling = plain("generator.ceiling_share")
+        found.append(case.seen(ceiling, reached.ceiling, plain(""), CLIENT_BOUND_SHARE))
+    if reached.starved and cpu + delay >= CLIENT_BOUND_SHARE:
+        both = say("event loops working or waiting for a core")
+        found.append(case.seen(both, cpu + delay, say("of the time"), CLIENT_BOUND_SHARE))
+    if reached.held >= HELD:
+        unread = say("answers waiting to be read (p99)")
+        found.append(case.seen(unread, reached.held, say("of the latency"), HELD))
+    if reached.late is not None and reached.late >= CLIENT_BOUND_SHARE:
+        late = say("events started late by the generator (p99)")
+        share = (case.generator("dispatch_p99_us") or 0.0) / 1000
+        share /= case.step.latency.response.p99 or share
+        found.append(case.seen(late, share, say("of the latency"), CLIENT_LATE_SHARE))
     if away is not None:
         outside_server = say("users outside the server")
-        found.append(case.seen(outside_server, float(num(away)), plain(""), AWAY))
+        least = AWAY if away >= AWAY else None
+        found.append(case.seen(outside_server, float(num(away)), plain(""), least))
     return tuple(found)
 
 
-RULE = Rule("client-bound", say("the load generator itself"), judge)
+RULE = Rule("client-bound", say("the load generator itself"), judge, holds=rest_of(*CLIENT))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, Cpu, cpu_of
+from loadstone.diagnosis.holds import CORES, rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import cheaper_way
 from loadstone.model.figure import Number, Percent, Short
@@ -102,11 +103,13 @@ def _use(cpu: Cpu) -> Joined:
     """The use of the cores: `97 % busy; the server 60 %, the generator 30 %`."""
     parts: list[Message] = []
     if _counts(cpu.server):
-        parts.append(say("the server {part}", part=Percent(cpu.server)))
+        parts.append(say("the server {share}", share=Percent(cpu.server)))
     if _counts(cpu.generator):
-        parts.append(say("the generator {part}", part=Percent(cpu.generator)))
+        parts.append(say("the generator {share}", share=Percent(cpu.generator)))
     if _counts(cpu.others):
-        parts.append(say("others {part}", part=Percent(cpu.others)))
+        parts.append(say("other programs {share}", share=Percent(cpu.others)))
+    if _counts(cpu.interrupts):
+        parts.append(say("interrupts {share}", share=Percent(cpu.interrupts)))
     busy = say("{share} busy", share=Percent(cpu.busy))
     return Joined([busy, Joined(parts)] if parts else [busy], "clauses")
 
@@ -126,5 +129,5 @@ def _cost(case: Case, cpu: Cpu) -> Message:
     return say("each event takes {microseconds} µs of the server's CPU", microseconds=Short(micro))
 
 
-RULE = Rule("cpu-bound", say("the CPU is used up"), judge)
-ONE_CORE_RULE = Rule("one-hot-core", say("one core is full"), judge_one_core)
+RULE = Rule("cpu-bound", say("the CPU is used up"), judge, holds=rest_of(*CORES))
+ONE_CORE_RULE = Rule("one-hot-core", say("one core is full"), judge_one_core, holds=rest_of(*CORES))

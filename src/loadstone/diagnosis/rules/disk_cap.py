@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from loadstone.diagnosis.context import Case, HostField
 from loadstone.diagnosis.cpu import IDLE, outside, own_share
+from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.ceilings import RESOURCES, Resource
 from loadstone.model.figure import Number, Percent
@@ -208,4 +209,9 @@ def _finding(
     )
 
 
-RULE = Rule("disk-cap", say("the disk is at its limit"), judge)
+RULE = Rule(
+    "disk-cap",
+    say("the disk is at its limit"),
+    judge,
+    holds=part_of(*SYNC_WAITS, *PAGE_READS, *PAGE_WAITS),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, IDLE, busy_share, outside, own_share
+from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import more_users
 from loadstone.diagnosis.unexplained import nameless_wait, stalled
@@ -75,12 +76,12 @@ def _few(case: Case, busy: float, mean_ms: float, *, still_rises: bool) -> Messa
     if still_rises:
         return say(
             "No resource is used up ({busy} of the cores), and the rate still rises with users: "
-            "{users} at {mean} ms an event can do no more than {rate} a second.",
+            "{users} at {mean} ms an event made {rate} events a second; more users make more.",
             **values,
         )
     return say(
         "No resource is used up ({busy} of the cores), and only one level was tried: {users} at "
-        "{mean} ms an event can do no more than {rate} a second.",
+        "{mean} ms an event made {rate} events a second; more users may make more.",
         **values,
     )
 
@@ -156,4 +157,5 @@ RULE = Rule(
         "rate-met": say("nothing: it keeps up with the requested rate"),
         "far-away": say("client and server are far apart"),
     },
+    holds={"far-away": rest_of("way")},
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import IDLE, is_full, outside, own_share, state_share
+from loadstone.diagnosis.holds import WAY, rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules import packet_loss
 from loadstone.diagnosis.rules.client_bound import HELD, held_share
@@ -268,4 +269,4 @@ def _interface(case: Case, nic: str, mbit: int) -> Message:
     )
 
 
-RULE = Rule("line-full", say("the network is full"), judge)
+RULE = Rule("line-full", say("the network is full"), judge, holds=rest_of(*WAY))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import cpu_of, server_cores
+from loadstone.diagnosis.holds import part_of_stolen_cores, part_of_waits
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -32,12 +33,13 @@ def judge(case: Case) -> Finding | None:
         cause="noisy-neighbour",
         group="validity",
         sentence=say(
-            "Other processes use {others} of the server host's {cores} cores, and none is free "
-            "({busy} busy; the server has {own}): do not compare these figures.",
-            others=Number(others * cpu.cores),
+            "Other programs use {others} of the server host's {cores} cores, and none is free "
+            "({level}: {busy} busy, the server {own}): do not compare these figures.",
+            others=Percent(others),
             cores=Number(cpu.cores),
+            level=case.level,
             busy=Percent(cpu.busy),
-            own=Number((cpu.server or 0.0) * cpu.cores),
+            own=Percent(cpu.server or 0.0),
         ),
         evidence=(
             case.seen(say("CPU of others"), others, say("of the cores"), OTHERS),
@@ -75,5 +77,10 @@ def judge_steal(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("noisy-neighbour", say("other programs on the host"), judge)
-STEAL_RULE = Rule("steal", say("CPU time goes to other virtual machines"), judge_steal)
+RULE = Rule("noisy-neighbour", say("other programs on the host"), judge, holds=part_of_waits())
+STEAL_RULE = Rule(
+    "steal",
+    say("CPU time goes to other virtual machines"),
+    judge_steal,
+    holds=part_of_stolen_cores(),
+)

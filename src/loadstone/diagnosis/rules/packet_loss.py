@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import WAY, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -78,4 +79,4 @@ def _again(case: Case) -> tuple[float, float, Message] | None:
     return max(known, key=lambda end: end[0], default=None)
 
 
-RULE = Rule("packet-loss", say("the network loses packets"), judge)
+RULE = Rule("packet-loss", say("the network loses packets"), judge, holds=time_at(*WAY))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import SERVER, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.unexplained import stalled
 from loadstone.model.figure import Percent
@@ -39,4 +40,6 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("server-paused", say("somebody stops the server's process"), judge)
+RULE = Rule(
+    "server-paused", say("somebody stops the server's process"), judge, holds=part_of(*SERVER)
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import CORES, PAGE_READS, PAGE_WAITS, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Bytes, Number
 from loadstone.model.finding import Finding
@@ -90,4 +91,9 @@ def _thrashes(faults: float, limit: float | None) -> Message:
     )
 
 
-RULE = Rule("swapping", say("memory is swapped to disk"), judge)
+RULE = Rule(
+    "swapping",
+    say("memory is swapped to disk"),
+    judge,
+    holds=time_at(*PAGE_READS, *PAGE_WAITS, *CORES),
+)

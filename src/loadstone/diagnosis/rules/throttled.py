@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.holds import part_of_waits
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -108,5 +109,7 @@ def _use_of_the_busiest(case: Case, number: int) -> float:
     return sum(busiest) / number if number and len(busiest) == number else 0.0
 
 
-RULE = Rule("cpu-throttled", say("a control group throttles the CPU"), judge)
-PINNED_RULE = Rule("cpu-pinned", say("the process may use only a few cores"), judge_pinned)
+RULE = Rule("cpu-throttled", say("a control group throttles the CPU"), judge, holds=part_of_waits())
+PINNED_RULE = Rule(
+    "cpu-pinned", say("the process may use only a few cores"), judge_pinned, holds=part_of_waits()
+)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import cpu_of, is_full, is_shared, server_cores
+from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client
-from loadstone.model.figure import Count, Number, Percent
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import plain, say, say_in
+from loadstone.model.message import counted, plain, say, say_in
 
 SERVER_S = 10e-6
 """[P] The server's CPU for a statement's two records: measured 5 (oltp_read_write) to 14 µs (point
@@ -25,8 +26,8 @@ SPENT = 0.8
 """[P] Use of its control group's cores from which a server has none left."""
 
 SHARE = 0.1
-"""[P] Share of the load's CPU; below it encryption is a note. Measured on two cores: 32 % with
-point selects (estimate 26 %), 12 % with oltp_read_write (18 %). From a tenth on it is worth a
+"""[P] Share of the load's CPU; below it encryption is not mentioned. Measured on two cores: 32 %
+with point selects (estimate 26 %), 12 % with oltp_read_write (18 %). From a tenth on it is worth a
 trial, and comes before the full CPU, like everything that makes events need more of it.
 """
 
@@ -44,16 +45,20 @@ def judge(case: Case) -> Finding | None:
     if is_shared(case):
         cost += case.step.qps * CLIENT_S + traffic * BYTE_S
     share = min(cost / used, 0.9) if used else 0.0
+    if share < SHARE:
+        return None
     # Encryption takes CPU: it limits nothing while there is CPU left.
-    matters = share >= SHARE and (is_full(case) or _has_spent_its_quota(case))
+    matters = is_full(case) or _has_spent_its_quota(case)
     return Finding(
         cause="tls",
         group="setting" if matters else "note",
-        sentence=say(
-            "All {users} connections are encrypted ({version}): that takes about {share} of the "
+        sentence=counted(
+            "The connection is encrypted ({version}): that takes about {share} of the CPU that the "
+            "load uses, estimated from {statements} statements and {traffic} MB a second.",
+            "All {number} connections are encrypted ({version}): that takes about {share} of the "
             "CPU that the load uses, estimated from {statements} statements and {traffic} MB a "
             "second.",
-            users=Count(encrypted),
+            encrypted,
             version=case.step.tls,
             share=Percent(share),
             statements=Number(case.step.qps),
@@ -79,4 +84,4 @@ def _has_spent_its_quota(case: Case) -> bool:
     return limit is not None and used is not None and used >= SPENT * limit
 
 
-RULE = Rule("tls", say("encryption"), judge)
+RULE = Rule("tls", say("encryption"), judge, holds=part_of(*CORES))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, busy_share, outside
+from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Count, Number, Percent
@@ -38,11 +39,16 @@ def judge(case: Case) -> Finding | None:
             ),
             case.seen(say("CPU busy"), busy, say("of the cores"), FULL),
         ),
-        share=1 - allowed / case.users,
+        share=case.time_at("admission", "paused") or 1 - allowed / case.users,
         confidence=0.6,
         remedy=say("Set innodb_thread_concurrency to 0 (no limit)."),
         trial=dynamic(case, {"innodb_thread_concurrency": "0"}, say("queueing in front of InnoDB")),
     )
 
 
-RULE = Rule("thread-concurrency-low", say("innodb_thread_concurrency is too low"), judge)
+RULE = Rule(
+    "thread-concurrency-low",
+    say("innodb_thread_concurrency is too low"),
+    judge,
+    holds=rest_of("admission", "paused"),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import PAGE_WAITS, SYNC_WAITS, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Bytes, Number, Percent
@@ -95,5 +96,12 @@ def _not_cached(part: float, cache: float | None) -> Message:
     )
 
 
-RULE = Rule("binlog-rotation", say("the binary log is rotated often"), judge)
-CACHE_RULE = Rule("binlog-cache-small", say("the binary log's cache is too small"), judge_cache)
+RULE = Rule(
+    "binlog-rotation", say("the binary log is rotated often"), judge, holds=time_at(*SYNC_WAITS)
+)
+CACHE_RULE = Rule(
+    "binlog-cache-small",
+    say("the binary log's cache is too small"),
+    judge_cache,
+    holds=time_at(*SYNC_WAITS, *PAGE_WAITS),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case, Series
+from loadstone.diagnosis.holds import CORES, PAGE_READS, time_at
 from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import warm
@@ -83,4 +84,9 @@ def _by_event(reads: Series, events: Series) -> tuple[float, float] | None:
     return sum(read for read, _ in first) / done[0], sum(read for read, _ in last) / done[1]
 
 
-RULE = Rule("cold-buffer-pool", say("the buffer pool is still warming up"), judge)
+RULE = Rule(
+    "cold-buffer-pool",
+    say("the buffer pool is still warming up"),
+    judge,
+    holds=time_at(*PAGE_READS, "latch", *CORES),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
 from loadstone.diagnosis.trials import dynamic
@@ -73,4 +74,6 @@ def _switch(name: str) -> str:
     return _MARIADB[1] if name in _MARIADB else name
 
 
-RULE = Rule("commit-delay", say("commits are made to wait"), judge)
+RULE = Rule(
+    "commit-delay", say("commits are made to wait"), judge, holds=time_at("commit delay", "commit")
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.analyse.derived_figures import COMMIT_STATES
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import busy_share, is_full, state_share
+from loadstone.diagnosis.holds import SYNC_WAITS, rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql import semi_sync
 from loadstone.diagnosis.trials import RELAXED, dynamic
@@ -107,7 +108,7 @@ def _stays(case: Case) -> bool:
 
 
 def commit_share(case: Case) -> float | None:
-    """Share of the users' time in commit; `None`: neither states nor times are known."""
+    """Share of the users' time in commit; `None`: neither states, times nor looks are known."""
     states = case.states()
     by_state = None
     if states:
@@ -116,8 +117,14 @@ def commit_share(case: Case) -> float | None:
     waits = [case.rate(f"{log}_file_wait_s") for log in ("redo", "binlog")]
     known = [wait for wait in waits if wait is not None]
     by_files = min(sum(known) / case.users, 1.0) if known else None
-    found = [value for value in (by_state, by_files) if value is not None]
+    by_looks = case.time_at(*SYNC_WAITS)
+    found = [value for value in (by_state, by_files, by_looks) if value is not None]
     return max(found) if found else state_share(case, *COMMIT_STATES)
 
 
-RULE = Rule("commit-flush", say("commits wait for the log to be flushed"), judge)
+RULE = Rule(
+    "commit-flush",
+    say("commits wait for the log to be flushed"),
+    judge,
+    holds=rest_of(*SYNC_WAITS, is_timed=True),
+)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client, dynamic
 from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
+from loadstone.model.lost_connection import reason_said
 from loadstone.model.message import Joined, Message, counted, plain, say, say_in, sentences
 
 BY_EVENT = 0.1
@@ -155,7 +157,7 @@ def judge_lost(case: Case) -> Finding | None:
     reconnects = case.step.reconnects
     if not case.step.outages or not reconnects:
         return None
-    reason = case.step.outages[0].reason
+    reason = reason_said(case.step.outages[0].reason)
     return Finding(
         cause="connections-lost",
         group="validity",
@@ -176,5 +178,10 @@ def judge_lost(case: Case) -> Finding | None:
 
 
 RULE = Rule("connections-refused", say("connections are refused"), judge)
-STORM_RULE = Rule("connection-storm", say("connections are opened all the time"), judge_storm)
+STORM_RULE = Rule(
+    "connection-storm",
+    say("connections are opened all the time"),
+    judge_storm,
+    holds=part_of("connecting", *CORES),
+)
 LOST_RULE = Rule("connections-lost", say("connections are lost"), judge_lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.trials import dynamic
@@ -73,4 +74,10 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("deadlock-checks", say("deadlock checks on a hot row"), judge, last_only=True)
+RULE = Rule(
+    "deadlock-checks",
+    say("deadlock checks on a hot row"),
+    judge,
+    last_only=True,
+    holds=part_of(*CORES, "latch"),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, time_at
 from loadstone.diagnosis.page_reads import reads_by_event, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
@@ -71,4 +72,9 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("disk-neighbour", say("others use the server's disk"), judge)
+RULE = Rule(
+    "disk-neighbour",
+    say("others use the server's disk"),
+    judge,
+    holds=time_at(*SYNC_WAITS, *PAGE_READS, *PAGE_WAITS),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import at_start
 from loadstone.model.figure import Number, Percent
@@ -64,4 +65,6 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("instrumentation", say("performance_schema's instruments"), judge)
+RULE = Rule(
+    "instrumentation", say("performance_schema's instruments"), judge, holds=part_of(*CORES)
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import PAGE_WAITS, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.redo_small import greatest_age
 from loadstone.diagnosis.trials import REFILLS_S, dynamic
@@ -95,4 +96,6 @@ def _fills_the_log(case: Case, flushed: float) -> bool:
     return age >= LOG_NEAR * limit and flushed >= (1 - AROUND) * most
 
 
-RULE = Rule("io-capacity-low", say("innodb_io_capacity is too low"), judge)
+RULE = Rule(
+    "io-capacity-low", say("innodb_io_capacity is too low"), judge, holds=part_of(*PAGE_WAITS)
+)

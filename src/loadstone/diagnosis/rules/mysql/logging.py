@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
@@ -111,6 +112,18 @@ def _cost(case: Case, lines: float) -> float | None:
     return min(max(lines * LINE_S, lines * LINE_S / cores), 1.0) if cores else None
 
 
-RULE = Rule("general-log", say("the general log is on"), judge)
-AUDIT_RULE = Rule("audit-log", say("the audit log is on"), judge_audit)
-SLOW_RULE = Rule("slow-log", say("the slow log takes nearly everything"), judge_slow)
+RULE = Rule(
+    "general-log", say("the general log is on"), judge, holds=part_of(*CORES, "latch", "disk write")
+)
+AUDIT_RULE = Rule(
+    "audit-log",
+    say("the audit log is on"),
+    judge_audit,
+    holds=part_of(*CORES, "latch", "disk write"),
+)
+SLOW_RULE = Rule(
+    "slow-log",
+    say("the slow log takes nearly everything"),
+    judge_slow,
+    holds=part_of(*CORES, "latch", "disk write"),
+)

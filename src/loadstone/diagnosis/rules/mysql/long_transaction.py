@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case, Series
+from loadstone.diagnosis.holds import CORES, PAGE_READS, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -111,4 +112,5 @@ RULE = Rule(
     say("a long transaction"),
     judge,
     also={"purge-lag": say("purge that does not keep up")},
+    holds=part_of(*CORES, *PAGE_READS),
 )

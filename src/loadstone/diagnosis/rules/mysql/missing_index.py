@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.holds import CORES, PAGE_READS, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.other_clients import long_statement_s
 from loadstone.model.figure import Number
@@ -138,4 +139,6 @@ def _worst(case: Case) -> StatementSpot | None:
     return max(wasteful, key=lambda spot: spot.time_s) if wasteful else None
 
 
-RULE = Rule("missing-index", say("a missing index"), judge)
+RULE = Rule(
+    "missing-index", say("a missing index"), judge, holds=part_of(*CORES, *PAGE_READS, "row lock")
+)

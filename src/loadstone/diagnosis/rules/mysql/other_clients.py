@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
+from loadstone.diagnosis.holds import part_of_waits
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
@@ -147,4 +148,4 @@ def _ours(case: Case) -> float:
     return (step.qps or 0.0) + failed
 
 
-RULE = Rule("other-clients", say("other clients of the server"), judge)
+RULE = Rule("other-clients", say("other clients of the server"), judge, holds=part_of_waits())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
@@ -56,4 +57,6 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("purge-delay", say("changes are delayed for purge"), judge)
+RULE = Rule(
+    "purge-delay", say("changes are delayed for purge"), judge, holds=time_at("paused", "other")
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores, state_share
+from loadstone.diagnosis.holds import CORES, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Count, Number, Percent
@@ -89,4 +90,6 @@ def _finding(
     )
 
 
-RULE = Rule("query-cache", say("the query cache"), judge)
+RULE = Rule(
+    "query-cache", say("the query cache"), judge, holds=time_at("table lock", "latch", *CORES)
+)

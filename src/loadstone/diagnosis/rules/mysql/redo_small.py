@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import PAGE_WAITS, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql import table_locks
 from loadstone.diagnosis.trials import RESIZES_S, at_start, dynamic, mysql_release
@@ -183,5 +184,10 @@ def _resizes(version: str) -> bool:
     return (int(found[1]), int(found[2])) >= (10, 9)
 
 
-RULE = Rule("redo-log-small", say("the redo log is too small"), judge)
-BUFFER_RULE = Rule("log-buffer-small", say("the log buffer is too small"), judge_log_buffer)
+RULE = Rule("redo-log-small", say("the redo log is too small"), judge, holds=part_of(*PAGE_WAITS))
+BUFFER_RULE = Rule(
+    "log-buffer-small",
+    say("the log buffer is too small"),
+    judge_log_buffer,
+    holds=part_of(*PAGE_WAITS, "log sync", "commit"),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client
 from loadstone.model.figure import Count, Number, Percent
@@ -22,6 +23,9 @@ TIMES_MEDIAN = 20.0
 
 DEADLOCKS = 0.01
 """[P] Deadlocks per event (DIAGNOSIS 10)."""
+
+_DRAWN = ("oltp_", "select_random_")
+"""What the names of workloads begin with whose keys follow --distribution."""
 
 _LOCK_GAPS = ("REPEATABLE-READ", "SERIALIZABLE")
 
@@ -62,7 +66,11 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.95,
         remedy=_remedy(case),
-        trial=client("distribution", "uniform", None, say("changing the same rows")),
+        trial=(
+            client("distribution", "uniform", None, say("changing the same rows"))
+            if case.step.workload.startswith(_DRAWN)
+            else None
+        ),
         acts_on="row locks",
     )
 
@@ -89,6 +97,11 @@ def _remedy(case: Case) -> Message:
             "(information_schema.INNODB_TRX, sys.innodb_lock_waits); commit sooner.",
             seconds=Number(oldest),
         )
+    if case.step.workload == "tpcc":
+        return say(
+            "Load more warehouses (--warehouses): users of the same warehouse change the same row. "
+            "Fewer users wait less and do as much."
+        )
     return say(
         "Spread the changes over more rows (a counter in several rows, another key distribution), "
         "change the hot row last in the transaction, and keep transactions short. Fewer users wait "
@@ -97,14 +110,19 @@ def _remedy(case: Case) -> Message:
 
 
 def lock_share(case: Case) -> float | None:
-    """Share of the users that wait for a row at any moment; the larger of two measures.
+    """Share of the users that wait for a row at any moment; the largest of three measures.
 
     Time is counted when a wait ends, so that long waits show late; the number of waiting users is
-    read once a second.
+    read once a second; looks are taken at random moments.
     """
-    time, now = case.rate("row_lock_time_s"), case.mean("row_lock_current_waits")
-    known = [value for value in (time, now) if value is not None]
-    return min(max(known) / case.users, 1.0) if known and case.users else None
+    counted = (case.rate("row_lock_time_s"), case.mean("row_lock_current_waits"))
+    known = [value / case.users for value in counted if value is not None and case.users]
+    looks, account = case.time_at("row lock"), case.step.account
+    if looks is not None and account is not None:
+        # Waits that began before the window are counted in it when they end.
+        most = looks + account.unnamed + (case.time_at("in the server") or 0.0)
+        known = [looks, *(min(value, most) for value in known)]
+    return min(max(known), 1.0) if known else None
 
 
 def judge_deadlocks(case: Case) -> Finding | None:
@@ -153,5 +171,7 @@ def _rolled_back(deadlocks: float, by_event: float, locks_gaps: str | None) -> M
     return sentences(said, say("{level} also locks the gaps between rows.", level=locks_gaps))
 
 
-RULE = Rule("row-locks", say("row locks (hot rows)"), judge)
+RULE = Rule(
+    "row-locks", say("row locks (hot rows)"), judge, holds=rest_of("row lock", is_timed=True)
+)
 DEADLOCKS_RULE = Rule("deadlocks", say("deadlocks"), judge_deadlocks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.analyse.derived_figures import COMMIT_STATES
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
+from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
@@ -59,7 +60,9 @@ def wait_share(case: Case) -> float:
         return 0.0
     waited = case.rate("semi_sync_wait_s") or 0.0
     state = state_share(case, "semi-sync ack", "semi sync ack") or 0.0
-    return min(max(state, waited / case.users, state + min(waited, 1.0) * _behind(case)), 1.0)
+    by_looks = case.time_at("replica") or 0.0
+    by_counter = max(waited / case.users, state + min(waited, 1.0) * _behind(case))
+    return min(max(state, by_counter, by_looks), 1.0)
 
 
 def _behind(case: Case) -> float:
@@ -120,7 +123,12 @@ def _name(case: Case) -> str:
     return next((name for name in _VARIABLES if case.variable(name) is not None), _VARIABLES[0])
 
 
-RULE = Rule("semi-sync-wait", say("waiting for the replica (semi-synchronous)"), judge)
+RULE = Rule(
+    "semi-sync-wait",
+    say("waiting for the replica (semi-synchronous)"),
+    judge,
+    holds=rest_of("replica", "commit", is_timed=True),
+)
 FALLBACK_RULE = Rule(
     "semi-sync-fallback",
     say("semi-synchronous replication fell back to asynchronous"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
@@ -52,4 +53,4 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("stored-programs", say("triggers, routines or events"), judge)
+RULE = Rule("stored-programs", say("triggers, routines or events"), judge, holds=part_of(*CORES))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores, state_share
+from loadstone.diagnosis.holds import CORES, part_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
@@ -106,5 +107,12 @@ def judge_flushed(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("table-cache-small", say("the table cache is too small"), judge)
-FLUSHED_RULE = Rule("tables-flushed", say("tables are closed again and again"), judge_flushed)
+RULE = Rule(
+    "table-cache-small", say("the table cache is too small"), judge, holds=part_of(*CORES, "latch")
+)
+FLUSHED_RULE = Rule(
+    "tables-flushed",
+    say("tables are closed again and again"),
+    judge_flushed,
+    holds=part_of(*CORES, "latch", "table lock"),
+)

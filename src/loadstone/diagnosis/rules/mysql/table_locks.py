@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import rest_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
@@ -31,24 +32,17 @@ def judge(case: Case) -> Finding | None:
     total = wait_share(case)
     if total < SHARE:
         return None
-    _, state, what = max(found)
-    evidence: list[Evidence] = [
-        case.seen(plain(f"state.{state}"), total, say("of the users"), SHARE)
-    ]
+    by_states = bool(found)
+    _, state, what = max(found) if by_states else (0.0, "", say("a table or a global lock"))
+    counter = plain(f"state.{state}") if by_states else say("users that wait for a table")
+    evidence: list[Evidence] = [case.seen(counter, total, say("of the users"), SHARE)]
     waited = case.rate("table_locks_waited")
     if waited is not None:
         evidence.append(case.seen(plain("table_locks_waited"), waited, say_in("unit", "/s")))
     return Finding(
         cause="table-locks",
         group="wait",
-        sentence=say(
-            'At any moment {waiting} of {users} users ({share}) wait for {what} (state "{state}").',
-            waiting=Number(total * case.users),
-            users=Count(case.users),
-            share=Percent(total),
-            what=what,
-            state=state,
-        ),
+        sentence=_sentence(case, total, what, state),
         evidence=tuple(evidence),
         share=total,
         confidence=0.95,
@@ -60,9 +54,29 @@ def judge(case: Case) -> Finding | None:
     )
 
 
+def _sentence(case: Case, total: float, what: Message, state: str) -> Message:
+    values = {
+        "waiting": Number(total * case.users),
+        "users": Count(case.users),
+        "share": Percent(total),
+        "what": what,
+    }
+    if not state:
+        return say("At any moment {waiting} of {users} users ({share}) wait for {what}.", **values)
+    return say(
+        'At any moment {waiting} of {users} users ({share}) wait for {what} (state "{state}").',
+        **values,
+        state=state,
+    )
+
+
 def wait_share(case: Case) -> float:
-    """Share of the users' time in such waits; zero where the process list was not read."""
-    return min(sum(value for value, _, _ in _waits(case.states() or {})) / case.users, 1.0)
+    """Share of the users' time in such waits, the larger of the process list's and the looks'.
+
+    Zero where neither was read.
+    """
+    by_states = sum(value for value, _, _ in _waits(case.states() or {})) / case.users
+    return min(max(by_states, case.time_at("table lock") or 0.0), 1.0)
 
 
 def _waits(states: Mapping[str, float]) -> list[tuple[float, str, Message]]:
@@ -75,4 +89,9 @@ def _waits(states: Mapping[str, float]) -> list[tuple[float, str, Message]]:
     ]
 
 
-RULE = Rule("table-locks", say("table and metadata locks"), judge)
+RULE = Rule(
+    "table-locks",
+    say("table and metadata locks"),
+    judge,
+    holds=rest_of("table lock", is_timed=True),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, POOLS, busy_share, cpu_of, has_pool, is_full, server_cores
+from loadstone.diagnosis.holds import CORES, part_of, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.rules.neighbour import OTHERS
@@ -218,5 +219,15 @@ def _few_threads(case: Case) -> float | None:
     return most
 
 
-RULE = Rule("no-thread-pool", say("many connections without a thread pool"), judge)
-SMALL_RULE = Rule("thread-pool-small", say("the thread pool is too small"), judge_small)
+RULE = Rule(
+    "no-thread-pool",
+    say("many connections without a thread pool"),
+    judge,
+    holds=part_of(*CORES, "latch"),
+)
+SMALL_RULE = Rule(
+    "thread-pool-small",
+    say("the thread pool is too small"),
+    judge_small,
+    holds=time_at("admission", "way", *CORES),
+)

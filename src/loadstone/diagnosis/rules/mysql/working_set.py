@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import is_full
+from loadstone.diagnosis.holds import CORES, PAGE_READS, time_at
 from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_by_event, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import REFILLS_S, at_start, dynamic
@@ -99,4 +100,9 @@ def _grows_to(case: Case) -> float:
     return float("inf") if most is None else most
 
 
-RULE = Rule("working-set", say("the working set does not fit the buffer pool"), judge)
+RULE = Rule(
+    "working-set",
+    say("the working set does not fit the buffer pool"),
+    judge,
+    holds=time_at(*PAGE_READS, "latch", *CORES),
+)

@@ -1,0 +1,84 @@
+"""The rate that a finding's remedy is predicted to bring, from what the finding claims."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from loadstone.analyse.closed_loops import closed_loop
+from loadstone.analyse.cores import load_cores
+from loadstone.analyse.foretelling import Remedy, foretell
+from loadstone.diagnosis.context import Case
+from loadstone.model.account import Place
+from loadstone.model.finding import Finding, Trial
+
+PARTLY = frozenset(
+    {
+        # Cheaper statements, a larger pool or log, another order of locks: how much of the claimed
+        # time that removes is what a trial is for.
+        "cpu-bound",
+        "deadlocks",
+        "working-set",
+        "redo-log-small",
+        "io-capacity-low",
+        "temporary-tables-on-disk",
+        "sort-buffer-small",
+        "connection-storm",
+        "connections-refused",
+        "no-thread-pool",
+        "stored-programs",
+        "thread-pool-small",
+    }
+)
+"""Causes whose trial removes only a part of what they claim."""
+
+ENDED = frozenset(
+    {
+        "missing-index",
+        "noisy-neighbour",
+        "packet-loss",
+        "server-paused",
+        "steal",
+        "swapping",
+        "table-locks",
+        "tables-flushed",
+    }
+)
+"""Causes without a trial whose remedy ends what they claim."""
+
+_TAKE_CORES = frozenset({"noisy-neighbour", "steal"})
+"""Of these, those after whose end the load has all cores of the host."""
+
+
+def with_foretold(finding: Finding, case: Case) -> Finding:
+    """The finding with the predicted rate of its step, if its remedy says what it removes."""
+    remedy = _remedy(finding, case)
+    if remedy is None:
+        return finding
+    changed = (finding.acts_on,) if finding.acts_on else ()
+    loop = closed_loop(case.step, case.ceilings.get(case.step.step), changed)
+    if loop is None:
+        return finding
+    return finding.model_copy(update={"foretold": foretell(loop, remedy)})
+
+
+def _remedy(finding: Finding, case: Case) -> Remedy | None:
+    """What the finding's remedy does; `None` if it does not follow from the finding."""
+    trial = finding.trial
+    if trial and trial.kind == "users":
+        return Remedy(users=int(trial.settings[0].value))
+    if trial and trial.settings[0].name == "shards":
+        return Remedy(loops=float(trial.settings[0].value))
+    if not finding.claims or finding.cause in PARTLY or _sends_less(trial):
+        return None
+    if trial is None and finding.cause not in ENDED:
+        return None
+    removes: defaultdict[Place, float] = defaultdict(float)
+    for claim in finding.claims:
+        removes[claim.place] += claim.share
+    cores = load_cores(case.step) if finding.cause in _TAKE_CORES else None
+    return Remedy(removes, cores=cores.total if cores else None)
+
+
+def _sends_less(trial: Trial | None) -> bool:
+    """Whether fewer bytes are sent: how many fewer depends on what is in them."""
+    return trial is not None and trial.settings[0].name == "compression"

@@ -1,0 +1,63 @@
+"""Notes and findings share one definition of who used the cores; sentences promise no ceiling."""
+
+from __future__ import annotations
+
+import re
+
+from diagnose.examples import FULL, IDLE, SHARED
+from diagnose.healthy import Made, a_case
+from loadstone.diagnosis.rules import cpu_bound, latency_bound, neighbour
+from loadstone.model.language import ENGLISH
+from loadstone.model.message import plain, say_in
+from loadstone.report.findings import evidence_value, threshold_value
+from loadstone.report.notes import of_the_cores
+
+STARVED: dict[str, float | None] = {"cpu_share": 0.8, "shards": 1, "run_delay_share": 0.3}
+CROWDED = a_case(
+    Made(
+        host={**FULL, "process_cpu_user": 1.6, "process_cpu_sys": 0.4},
+        host_rates={"cpu.softirq_s": 0.4, "cpu.irq_s": 0.08},
+        facts=SHARED,
+        generator=STARVED,
+    )
+)
+SHARE = re.compile(r"(the server|the generator|other programs|interrupts) (\d+) %")
+
+
+def shares(text: str) -> dict[str, int]:
+    return {name: int(part) for name, part in SHARE.findall(text)}
+
+
+def test_a_note_and_a_finding_give_the_same_shares_and_interrupts_are_one_of_them() -> None:
+    found = cpu_bound.judge(CROWDED)
+    (note,) = of_the_cores([CROWDED.step])
+    assert found
+    assert shares(found.sentence) == shares(note)
+    assert set(shares(note)) == {"the server", "the generator", "other programs", "interrupts"}
+    busy = int(re.findall(r"(\d+) % busy", found.sentence)[0])
+    assert abs(sum(shares(note).values()) - busy) <= 2  # each is rounded
+
+
+def test_the_cores_of_other_programs_are_a_share_at_a_named_level() -> None:
+    found = neighbour.judge(a_case(Made(host={**FULL, "process_cpu_user": 0.8})))
+    assert found
+    assert found.sentence == (
+        "Other programs use 62 % of the server host's 4 cores, and none is free (16 users: 97 % "
+        "busy, the server 32 %): do not compare these figures."
+    )
+
+
+def test_bytes_in_evidence_are_in_the_units_of_sentences() -> None:
+    made = a_case().seen(plain("checkpoint_age_bytes"), 70_985_125, say_in("unit", "B"), 64 << 20)
+    assert (evidence_value(made, ENGLISH), threshold_value(made, ENGLISH)) == ("67.7 MiB", "64 MiB")
+
+
+def test_users_that_wait_in_turn_are_no_ceiling() -> None:
+    found = latency_bound.judge(a_case(Made(host=IDLE)))
+    assert found
+    assert found.sentence.endswith(
+        "16 users at 16 ms an event made 1,000 events a second; more users may make more."
+    )
+    rising = latency_bound.judge(a_case(Made(users=4, tps=300.0), Made(host=IDLE)))
+    assert rising
+    assert rising.sentence.endswith("made 1,000 events a second; more users make more.")
