@@ -109,10 +109,29 @@ def test_what_is_wrong_can_be_said_in_chinese() -> None:
     with pytest.raises(ExperimentRefused) as refused:
         read(File, text, "x.toml", ExperimentRefused)
     chinese = in_language("zh")
-    assert chinese(refused.value.message) == "x.toml:2: ulr：没有这个键（另有 3 处问题）"
+    assert chinese(refused.value.message) == (
+        "x.toml:2: ulr：没有这个键；4: piece.number：0 小于 1；"
+        '5: piece.word："on" 不在 "one"、"two" 之中；7: piece.as："" 不是文本'
+    )
     assert chinese(refused.value.hint or "") == "您是否想写 url？"
     assert [chinese(fault.said) for fault in refused.value.faults[1:]] == [
         "4: piece.number：0 小于 1",
         '5: piece.word："on" 不在 "one"、"two" 之中',
         '7: piece.as："" 不是文本',
     ]
+
+
+def test_each_problem_has_a_line_to_which_an_editor_can_jump_and_its_own_hint() -> None:
+    wrong = "\n".join(f"[[piece]]\nass = {number}" for number in range(7))
+    with pytest.raises(ExperimentRefused) as refused:
+        read(File, f"ulr = 1\n{wrong}", "x.toml", ExperimentRefused)
+    *each, last = map(str, refused.value.lines)
+    assert each[:3] == [
+        'x.toml:1: no url; write url = "x"',
+        "x.toml:1: ulr: there is no such key; did you mean url?",
+        "x.toml:3: piece[1].ass: there is no such key; did you mean as?",
+    ]
+    assert (len(each), last) == (9, "x.toml: 9 problems")
+    with pytest.raises(ExperimentRefused) as refused:
+        read(File, f"{GOOD}ulr = 1", "x.toml", ExperimentRefused)
+    assert refused.value.lines == ()

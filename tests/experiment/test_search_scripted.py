@@ -69,6 +69,8 @@ def test_variants_are_compared_by_their_peaks(
     assert [row[1:3] for row in rows[:2]] == [["2", "200"], ["2", "100"]]
     assert [row[-1] for row in rows[:2]] == ["2", "2"]
     assert "-50.0 %, 1 unit: too few for an interval" in out
+    assert "run it again with repeats = 6 or more in its file" in " ".join(out.split())
+    assert "an effect is the geometric mean of the ratios within each unit" in " ".join(out.split())
 
 
 def test_a_plan_has_searches_in_turns(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +78,9 @@ def test_a_plan_has_searches_in_turns(capsys: pytest.CaptureFixture[str]) -> Non
     assert exit_code_of(["experiment", "two.toml", "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "searched for: the highest rate with p99<10ms" in out
-    assert "search   4  block  1  unit  1  server=a  oltp_point_select" in out
+    assert "search  block  unit  variant   load" in out
+    last = out.split("4 searches of")[0].split()[-5:]
+    assert last == ["4", "1", "1", "server=a", "oltp_point_select"]
     assert "4 searches of at most 40 steps: 2 min 40 s at most" in out
 
 

@@ -165,18 +165,36 @@ def test_a_load_that_is_driven_once_more_has_no_variants() -> None:
 
 
 def test_a_server_of_its_own_is_spoken_to_as_the_run_s_was() -> None:
-    plan = a_plan(targets=(parse_target_url("mysql://u@127.0.0.1:1/s?tls=disabled")[0],))
+    plan = a_plan(targets=(parse_target_url("mysql://u@127.0.0.1:1/s?tls=required")[0],))
     gone = ground(None, plan=plan, sandbox=SANDBOX)
     compressed = a_trial("client", "compression", "zlib", "off")
     made = experiment_of("line", compressed, 4, gone, timing(compressed, 60))
     assert [variant.levels[0][1].client for variant in made.variants] == [
-        ClientOptions(tls="disabled"),
-        ClientOptions(tls="disabled", compression=("zlib",)),
+        ClientOptions(tls="required"),
+        ClientOptions(tls="required", compression=("zlib",)),
     ]
     assert client_options(parse_target_url("mysql://u@h/s?tls=verify-ca&tls-ca=/x")[0]) == (
         ClientOptions(tls="required")
     )
     assert why_not(USERS, gone, KNOWN) is not None, "there is no level that could say so"
+
+
+@pytest.mark.parametrize(
+    ("url", "same"),
+    [
+        ("mysql://u@127.0.0.1:1/s?tls=disabled", ClientOptions()),
+        ("mysql://u@127.0.0.1:1/s", ClientOptions(tls="preferred")),
+        ("mysql://u@localhost/s?socket=/run/s.sock", ClientOptions(connect="socket")),
+    ],
+)
+def test_what_a_throwaway_server_does_by_default_is_no_option(
+    url: str, same: ClientOptions
+) -> None:
+    target = parse_target_url(url)[0]
+    assert client_options(target) == same
+    gone = ground(None, plan=a_plan(targets=(target,)), sandbox=SANDBOX)
+    may_try = why_not(USERS, gone, KNOWN) is None
+    assert may_try == (same == ClientOptions())
 
 
 def test_the_load_is_the_run_s_but_for_the_change() -> None:

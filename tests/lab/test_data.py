@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Literal
 
@@ -9,6 +10,8 @@ import pytest
 
 from loadstone.families import connect
 from loadstone.lab.tables.discover import Wanted, find_data, refuse_unfinished, without_index
+from loadstone.lab.tables.load import _refuse_another_load, layout_for
+from loadstone.model.engine_plan import LoadPlan
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql import schemas
 from loadstone.servers.connection import Connection
@@ -105,6 +108,38 @@ def test_a_table_made_anew_is_counted_and_not_prepared(
     state = schemas.read_schema(connection, target, "shop")
     with pytest.raises(GuardError, match="recreated or changed"):
         decide_prepare(state, ["sbtest1"], target, Consent(yes=True))
+
+
+@pytest.mark.server
+def test_a_table_smaller_than_the_keys_is_refused_unless_rows_were_deleted(
+    server: Endpoint, connection: Connection
+) -> None:
+    target = server.target.model_copy(update={"database": "shop"})
+    execute(connection, CREATE.format("sbtest1"), "CREATE INDEX k_1 ON sbtest1(k)")
+    execute(connection, "INSERT INTO sbtest1 (id) VALUES (1), (2), (100)")
+    for size, said in ((2, "--table-size 2, and sbtest1 has 3 rows"), (100, "--table-size 100")):
+        found = find_data(connection, target, WANTED.model_copy(update={"table_size": size}))
+        assert found.table_size == size
+        assert found.notes[0].startswith(said)
+    with pytest.raises(TargetError, match="has only 3 rows: keys beyond them") as refused:
+        find_data(connection, target, WANTED.model_copy(update={"table_size": 101}))
+    assert str(refused.value.hint).startswith("--table-size 3 uses the tables as they are")
+
+
+@pytest.mark.parametrize("state", ["loading", "ready"])
+@pytest.mark.parametrize(("size", "is_refused"), [(4999, True), (5000, False), (5001, True)])
+def test_a_load_of_another_size_is_refused_in_both_directions(
+    state: Literal["loading", "ready"], size: int, is_refused: bool
+) -> None:
+    layout = layout_for("sbtest", 1, size)
+    plan = LoadPlan(layout=layout, seed=9)
+    refused = (
+        pytest.raises(GuardError, match="made with 5000 rows")
+        if is_refused
+        else contextlib.nullcontext()
+    )
+    with refused:
+        _refuse_another_load(a_schema(line("sbtest1", state)), ["sbtest1"], plan)
 
 
 @pytest.mark.server

@@ -75,13 +75,13 @@ def test_file_descriptors_are_raised_as_far_as_allowed(monkeypatch: pytest.Monke
     monkeypatch.setattr(resource, "setrlimit", lambda which, to: limits.append(to))
     check_descriptors(100)
     check_descriptors(2000)
-    assert limits == [(2064, 4096)]
+    assert limits == [(2512, 4096)]
     with pytest.raises(
-        TargetError, match="8,000 connections need 8,064 file descriptors"
+        TargetError, match="8,000 connections need 8,512 file descriptors"
     ) as refused:
         check_descriptors(8000)
     assert refused.value.hint is not None
-    assert "ulimit -n 8064" in refused.value.hint
+    assert "ulimit -n 8512" in refused.value.hint
 
 
 def test_targets_that_differ_are_used_as_far_as_they_are_alike() -> None:
@@ -178,7 +178,7 @@ def test_a_session_is_tried_as_the_engine_tells_it(monkeypatch: pytest.MonkeyPat
 
 def test_one_user_is_not_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (8, 8))
-    with pytest.raises(TargetError, match="^1 connection needs 65 file descriptors"):
+    with pytest.raises(TargetError, match="^1 connection needs 513 file descriptors"):
         check_descriptors(1)
     with pytest.raises(TargetError, match="^1 user does not fit: .* 0, 1 of them in use"):
         check_connections(looked(connected=2, max_connections="0"), 1)

@@ -14,7 +14,7 @@ from loadstone.experiments.schedule import PlannedStep, schedule
 from loadstone.model.language import in_language
 from loadstone.model.recipe import RecipeAsked
 from loadstone.model.result import HostFigures, ServerFigures, StepResult
-from loadstone.recipes.answer import Found, answer, answer_of
+from loadstone.recipes.answer import Found, answer, answer_of, named
 from loadstone.recipes.filling import Filled, fill
 from loadstone.recipes.recipe import recipe
 
@@ -115,7 +115,10 @@ def test_two_repeats_are_too_few_for_a_figure() -> None:
     rates = {"tls=off": 1000.0, "tls=on": 800.0}
     make = by_variant(rates, {"tls=off": 1.0, "tls=on": 1.0})
     _, cost = answered(filled_of("tls", "repeats=2"), make)
-    assert cost.startswith("not evaluated: server CPU µs/event: ")
+    few = "undecided: server CPU µs/event (fewer than 3 repeats that count): "
+    assert cost.startswith(few)
+    heading = in_language("zh").value(named("server_us"))
+    assert heading == "服务器 CPU µs/事件"
 
 
 def test_what_a_line_carries_is_reckoned_from_the_bytes() -> None:

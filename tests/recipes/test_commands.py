@@ -10,6 +10,8 @@ import pytest
 
 from experiment.test_experiment import by_server, made_up, with_tables
 from loadstone.cli.errors import exit_code_of
+from loadstone.experiments.changes import Changes
+from loadstone.model.target import Target
 from loadstone.recipes.recipe import NAMES
 from scripted_engine import Script
 
@@ -76,19 +78,38 @@ def test_a_recipe_is_carried_out_and_answers(
     out = said(capsys, *arguments)
     assert "pool=on against pool=off: faster" in out
     assert "what server and host did meanwhile" in out
-    field, here = (
-        line for line in out.splitlines() if line.startswith(("field:  From", "here:   sh"))
+    told = " ".join(out.split())
+    assert (
+        "field: From 32 to 4000 connections the pool kept 12,200 to 12,700 TPS, and without it TPS "
+        "fell as connections grew. here: shown: 4 users: faster, +" in told
     )
-    assert field == (
-        "field:  From 32 to 4000 connections the pool kept 12,200 to 12,700 TPS, and without it "
-        "TPS fell as connections grew."
-    )
-    assert here.startswith("here:   shown: 4 users: faster, +")
-    assert "here:   not evaluated: running: " in out
+    assert "here: not evaluated: running: " in told
     (run,) = Path("runs").iterdir()
     assert run.name.startswith("thread-pool-")
     assert exit_code_of(["runs", "show"]) == 0
     assert capsys.readouterr().out == out, "show prints what run printed"
+
+
+def test_what_is_changed_on_targets_is_listed_first_and_once(
+    script: Script, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def two_tables(target: Target, *_: object) -> Changes:
+        return Changes(target.place, ("sbtest1", "sbtest2"))
+
+    monkeypatch.setattr("loadstone.experiments.servers.changes_on", two_tables)
+    by_server(script, lambda port, step, second: 1000 + step % 3)
+    arguments = ("run", "thread-pool", "--quick", *TWO_SERVERS, *SHORT, "--set", "repeats=2")
+    assert exit_code_of(["recipes", *arguments]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:4] == [
+        "127.0.0.1:3301: makes sbtest1, sbtest2",
+        "127.0.0.1:3301: no restart, no network limit",
+        "127.0.0.1:3302: makes sbtest1, sbtest2",
+        "127.0.0.1:3302: no restart, no network limit",
+    ]
+    assert not any("makes" in line or "throwaway" in line for line in lines[4:])
+    assert exit_code_of(["recipes", *arguments, "--dry-run"]) == 0
+    assert capsys.readouterr().out.splitlines()[-4:] == lines[:4]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +117,8 @@ def test_a_recipe_is_carried_out_and_answers(
     [
         ("run group-comit", 2, "there is no recipe group-comit"),
         ("show tls --set userz=8", 2, "tls has no parameter userz"),
+        ("run thread-pool --target mysql://b@db1/s", 2, "thread-pool compares 2 servers"),
+        ("run flash-sale --target mysql://b@db1/s --dry-run", 7, "flash-sale cannot be about db1"),
         ("run tls --set users=some", 2, "--set users=some: "),
         ("run os-upgrade --quick", 2, "old is not set: "),
         ("run tls --set target=mysql://b@db1/s --set workload=oltp_none", 4, "recipe tls:"),

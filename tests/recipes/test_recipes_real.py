@@ -32,7 +32,6 @@ def test_group_commit_counts_syncs_and_transactions_by_sync(tmp_path: Path) -> N
     out, steps = run("group-commit", tmp_path, "users=1,16", "workload=oltp_update_non_index")
     assert [step["concurrency"] for step in steps] == [1, 16, 16, 1, 1, 16]
     assert all(step["server"]["transactions_per_sync"] > 0 for step in steps)
-    assert "trans-" in out
     ladder = next(line for line in out.splitlines() if "transactions/sync: " in line)
     assert ladder.startswith(("here:   shown: ", "here:   not so here: "))
 

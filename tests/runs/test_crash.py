@@ -198,8 +198,20 @@ def test_a_run_is_found_by_the_start_of_its_name(tmp_path: Path, script: Script)
     (tmp_path / "test2-20270115T080000Z").mkdir()
     (tmp_path / "test2-20270115T080000Z" / run.joinpath("journal.jsonl").name).touch()
     assert run_folder.find(tmp_path, "test") == run
-    with pytest.raises(StoreError, match="the names of 2 runs start with 'tes'"):
+    with pytest.raises(StoreError, match="the names of 2 runs start with 'tes'") as both:
         run_folder.find(tmp_path, "tes")
+    assert "last is the newest run" in (both.value.hint or "")
     with pytest.raises(StoreError, match="there is no run 'tset-") as missing:
         run_folder.find(tmp_path, "tset-20270115T080000Z")
     assert missing.value.hint == f"did you mean {run.name}?"
+
+
+def test_of_many_runs_with_one_start_the_newest_are_named(tmp_path: Path) -> None:
+    for second in range(7):
+        name = f"mine-20270115T08000{second}Z"
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "journal.jsonl").touch()
+    newest = [f"mine-20270115T08000{second}Z" for second in (6, 5, 4, 3, 2)]
+    with pytest.raises(StoreError) as many:
+        run_folder.find(tmp_path, "mine")
+    assert str(many.value).endswith(f"start with 'mine': {', '.join(newest)} and 2 more")

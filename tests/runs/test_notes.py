@@ -46,7 +46,7 @@ def test_a_run_folder_says_its_notes_in_chinese(tmp_path: Path, script: Script) 
         )
         assert [CHINESE(one) for one in result.run.notes] == [
             "在完成 2 个步骤后继续",
-            "负载开始 3 秒后失去 b 上的发生器 1（32 并发）：它已 4 秒没有应答",
+            "负载开始 3 秒后失去 b 上的压测端 1（32 并发）：它已 4 秒没有应答",
         ]
 
 

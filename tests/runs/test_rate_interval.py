@@ -40,3 +40,8 @@ def test_seconds_that_depend_on_each_other_know_less() -> None:
 def test_few_seconds_have_none_and_equal_ones_are_certain() -> None:
     assert half_width([100.0] * (FEWEST_SECONDS - 1)) is None
     assert half_width([100.0] * 30) == 0.0
+
+
+def test_an_interval_that_would_reach_zero_is_none() -> None:
+    # A burst at the start, as of a log that is sent as fast as answers come.
+    assert half_width([5000.0] * 2 + [30.0] * 16) is None

@@ -4,6 +4,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from loadstone.families import connect
 from loadstone.model.target import Credentials, Endpoint, Tls
@@ -80,7 +81,7 @@ def test_every_login_method_lets_its_user_in(shared: Sandbox, over: str) -> None
             pytest.importorskip("nacl", reason="PyMySQL needs PyNaCl for ed25519")
         if account.method == "sha256_password" and over == "socket":
             continue  # the server needs TLS or its public key there; PyMySQL supports neither
-        endpoint = shared.endpoint(over=over).model_copy(
+        endpoint = shared.endpoint(over=over, tls=Tls()).model_copy(
             update={"credentials": Credentials(password=account.password)}
         )
         target = endpoint.target.model_copy(update={"user": account.user})
@@ -89,6 +90,31 @@ def test_every_login_method_lets_its_user_in(shared: Sandbox, over: str) -> None
         assert facts.flavour == shared.flavour
         assert facts.version.startswith(shared.version)
         assert facts.encrypted is (over == "tcp")
+
+
+def test_on_loopback_it_is_reached_without_tls_as_sysbench_would(shared: Sandbox) -> None:
+    with connect(shared.tcp) as connection:
+        assert not describe_server(connection, shared.tcp.target).encrypted
+    assert str(shared.tcp.target).endswith("?tls=disabled")
+    assert "tls=" not in str(shared.local.target)
+
+
+def test_without_tls_a_new_user_of_mysqls_own_method_is_let_in(schema: Sandbox) -> None:
+    """The server has no hash of its password in memory yet: it goes encrypted by RSA."""
+    if schema.flavour == "mariadb":
+        pytest.skip("MariaDB has no caching_sha2_password")
+    with schema.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE USER fresh IDENTIFIED WITH caching_sha2_password BY 'a pass'")
+        cursor.execute(f"GRANT SELECT ON `{schema.state.database}`.* TO fresh")
+    try:
+        target = schema.tcp.target.model_copy(update={"user": "fresh"})
+        credentials = Credentials(password=SecretStr("a pass"))
+        fresh = schema.tcp.model_copy(update={"target": target, "credentials": credentials})
+        with connect(fresh) as connection:
+            assert not describe_server(connection, target).encrypted
+    finally:
+        with schema.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("DROP USER fresh")
 
 
 def test_root_has_no_empty_password(shared: Sandbox) -> None:

@@ -26,10 +26,14 @@ def test_a_sandbox_is_started_listed_asked_and_stopped_by_command(
     )
     try:
         assert started["settings"]["sync_binlog"] == "0"
-        assert started["target"]["tcp"] == f"mysql://loadstone@127.0.0.1:{started['port']}/sbtest"
+        url = f"mysql://loadstone@127.0.0.1:{started['port']}/sbtest?tls=disabled"
+        assert started["target"]["tcp"] == url
         (listed,) = json.loads(run("list", "--json").stdout)
         assert listed == started
-        assert "runs until it is stopped" in run("list").stdout
+        text = run("list").stdout
+        assert "runs until it is stopped" in text
+        _, _, socket = started["target"]["socket"].partition("socket=")
+        assert f"\nsocket  it  {socket}\n" in text
         assert run("kill", "it").stdout == "killed it; `loadstone sandbox restart it` starts it\n"
         (killed,) = json.loads(run("list", "--json").stdout)
         assert (killed["state"], Path(killed["datadir"]).is_dir()) == ("killed", True)
@@ -39,6 +43,8 @@ def test_a_sandbox_is_started_listed_asked_and_stopped_by_command(
         assert (again["state"], again["port"]) == ("running", started["port"])
         answer = run("shell", "it", "-e", "SELECT 6*7 AS answer, NULL AS nothing;").stdout
         assert [word in answer for word in ("answer", "42", "NULL")] == [True] * 3
+        answer = run("shell", "it", "-e", "SET @a = 20; SELECT @a + 3 AS several").stdout
+        assert "23" in answer
     finally:
         stopped = run("stop", "it")
     assert stopped.stdout == "stopped it\n"

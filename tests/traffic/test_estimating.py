@@ -104,3 +104,13 @@ def test_memory_does_not_grow_with_the_number_of_values() -> None:
         sketch.add((Value("int", number, str(number)),), random)
     assert sketch.count == 50_000 and len(sketch.numbers.sample) == 2_000
     assert sketch.distinct is None and (sketch.numbers.low, sketch.numbers.high) == (0, 49_999)
+
+
+def test_a_choice_is_as_short_as_its_shares_are_known() -> None:
+    # 47 and 53 of 100 may be halves; one of 30 is not one of three.
+    halves = estimated(["'a%'"] * 47 + ["'b%'"] * 53)
+    assert isinstance(halves, Drawn) and halves.keys == {"choice": ["a%", "b%"]}
+    rare = estimated(["'a'"] * 2900 + ["'b'"] * 100)
+    assert isinstance(rare, Drawn)
+    listed = rare.keys["choice"]
+    assert isinstance(listed, list) and 25 <= len(listed) <= 36 and listed.count("b") == 1

@@ -105,6 +105,35 @@ def test_only_reads_are_sent_unless_asked(tmp_path: Path) -> None:
     assert stats.left_out == {SERVER: 3, PASSWORDS: 1, PREPARED: 1}
 
 
+def test_one_statement_for_each_combination_of_tables_is_kept(tmp_path: Path) -> None:
+    found, _, _ = dealt(
+        [
+            Entry(1.0, 1, "connect", "shop", 1),
+            said(1, 1.0, "SELECT 1 FROM a WHERE id = 1"),
+            said(1, 1.1, "SELECT 2 FROM a WHERE id = 2"),
+            said(1, 1.2, "SELECT 1 FROM a JOIN far.b"),
+            said(1, 1.3, "SHOW TABLES FROM shop"),
+            said(2, 1.4, "DELETE FROM unsent"),
+            said(3, 1.5, "SELECT 1 FROM c"),
+        ],
+        tmp_path,
+    )
+    assert [(one.schema, *map(str, one.tables)) for one in found.examples_in("target")] == [
+        ("target", "a"),
+        ("target", "a", "far.b"),
+        ("target", "c"),
+    ]
+    found.schemas["stock"] += 1
+    assert [one.schema for one in found.examples_in("target")] == ["shop", "shop", "target"]
+
+
+def test_names_that_the_log_makes_are_kept(tmp_path: Path) -> None:
+    texts = ["CREATE TEMPORARY TABLE fresh (id INT)", "RENAME TABLE a TO `b c`", "SELECT 1 FROM d"]
+    entries = [said(1, 1.0, text) for text in texts]
+    found, _, _ = dealt(entries, tmp_path, writes=True)
+    assert {"fresh", "b c"} <= found.made and "d" not in found.made
+
+
 def test_a_change_of_schema_is_replayed(tmp_path: Path) -> None:
     found, _, lanes = dealt(
         [

@@ -93,6 +93,37 @@ def test_transactions_are_those_of_their_sessions(tmp_path: Path) -> None:
     assert "2 sessions" in made.text and "--concurrency 2" in made.text
 
 
+def test_a_written_value_that_may_be_a_read_one_is_named_as_unknown(tmp_path: Path) -> None:
+    random = Random(3)
+    did: list[Did] = []
+    for _ in range(60):
+        account, balance = random.randint(1, 500), random.randint(521, 99_976) / 100
+        did += [
+            (1, "Query", "BEGIN"),
+            (1, "Query", f"SELECT bal FROM acc WHERE id = {account} FOR UPDATE"),
+            (
+                1,
+                "Query",
+                f"UPDATE acc SET bal = {balance:.2f}, seen = {account} WHERE id = {account}",
+            ),
+            (1, "Query", "COMMIT"),
+        ]
+    made, _ = made_of(did, tmp_path)
+    lines = made.text.splitlines()
+    at = next(at for at, line in enumerate(lines) if line.startswith("bal = "))
+    comment = " ".join(line.removeprefix("# ") for line in lines[at - 2 : at])
+    assert "not known: whether it was computed from the row that the transaction read" in comment
+    assert made.text.count("whether it was computed") == 1
+
+
+def test_a_long_choice_is_wrapped(tmp_path: Path) -> None:
+    states = [f"a-state-with-a-long-name-{letter}" for letter in "abcdefghijklmno"]
+    texts = [f"SELECT 1 FROM acc WHERE state = '{states[n % 15]}'" for n in range(600)]
+    made, _ = made_of([(1, "Query", text) for text in texts], tmp_path)
+    assert "state = { choice = [\n" in made.text
+    assert max(map(len, made.text.splitlines())) <= 120
+
+
 def test_repeats_and_lists_keep_their_sizes(tmp_path: Path) -> None:
     random = Random(2)
     did: list[Did] = []

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
+from typing import Any
 
-from loadstone.config.lines import Path
+from loadstone.config.lines import Path, lines_of
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.figure import Count
-from loadstone.model.message import Message, plain, say
+from loadstone.model.message import Joined, Message, plain, say
+
+_NAMED = 5
+"""With more problems, only the first are named, because all are one line."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class Problem:
     """One problem of a file."""
 
     line: int
+    """0: the file has no lines that could be read."""
     key: str
     """The key from the outermost table on, as `factor.pool.on.startup`; empty for the whole
     file."""
@@ -33,9 +39,18 @@ class Problem:
     @property
     def said(self) -> Message:
         """The problem as a message."""
+        if not self.line:
+            return say("{wrong}", wrong=self.what)
         if not self.key:
             return say("{line}: {wrong}", line=self.line, wrong=self.what)
         return say("{line}: {key}: {wrong}", line=self.line, key=self.key, wrong=self.what)
+
+    def said_in(self, file: str) -> Message:
+        """The problem with the file's name before it, and with what to write after it."""
+        whole = Joined([self.said, self.write], "clauses")
+        if not self.line:
+            return say("{file}: {problem}", file=file, problem=whole)
+        return say("{file}:{problem}", file=file, problem=whole)
 
 
 class ExperimentRefused(LoadstoneError):
@@ -45,17 +60,31 @@ class ExperimentRefused(LoadstoneError):
 
     def __init__(self, file: str, faults: Sequence[Problem]) -> None:
         first, *others = sorted(faults, key=lambda fault: fault.line)
-        said = say("{file}:{problem}", file=file, problem=first.said)
-        if others:
+        named = Joined([fault.said for fault in (first, *others)[:_NAMED]], "clauses")
+        said = say("{file}:{problem}", file=file, problem=named)
+        if not first.line:
+            said = say("{file}: {problem}", file=file, problem=named)
+        if (more := len(others) + 1 - _NAMED) > 0:
             said = say(
                 "{file}:{problem} (and {number} more)",
                 file=file,
-                problem=first.said,
-                number=Count(len(others)),
+                problem=named,
+                number=Count(more),
             )
         super().__init__(said, first.write)
         self.file = file
         self.faults = (first, *others)
+
+    @property
+    def lines(self) -> tuple[Message, ...]:
+        """Each problem as `file:line: key: what is wrong; what to write`, as compilers print them.
+
+        Editors jump to such lines. The message of a single problem is one already.
+        """
+        if len(self.faults) == 1:
+            return ()
+        count = say("{file}: {number} problems", file=self.file, number=Count(len(self.faults)))
+        return (*(fault.said_in(self.file) for fault in self.faults), count)
 
 
 def not_toml(said: str, text: str) -> Problem:
@@ -79,11 +108,29 @@ def text_of(path: FilePath, refused: type[ExperimentRefused]) -> str:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         said = say("cannot be read: {reason}", reason=error.strerror)
-        fault = Problem(1, "", said, say("give the path of a TOML file"))
+        fault = Problem(0, "", said, say("give the path of a TOML file"))
         raise refused(str(path), [fault]) from error
     except UnicodeDecodeError as error:
         fault = Problem(1, "", say("it is not UTF-8"), say("save it as UTF-8"))
         raise refused(str(path), [fault]) from error
+
+
+def document_of(
+    text: str, file: str, refused: type[ExperimentRefused]
+) -> tuple[dict[str, Any], Problems]:
+    """The tables of a TOML text, and the lines of its keys; `file` is its name in messages.
+
+    Raises:
+        ExperimentRefused: of the kind `refused`: it is not TOML.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise refused(file, [not_toml(str(error), text)]) from error
+    except RecursionError:
+        fault = Problem(1, "", say("it is nested too deeply"), say("write lists of values only"))
+        raise refused(file, [fault]) from None
+    return document, Problems(lines_of(text))
 
 
 class Problems:

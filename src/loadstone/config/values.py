@@ -240,7 +240,7 @@ def phases(value: object) -> tuple[Phase, ...]:
 
 
 def objective(value: object) -> Objective:
-    """Parse `"p99<10ms"`: a figure of the response times, and its limit."""
+    """Parse `"p99<10ms"`: a figure of the response times, and its limit with its unit."""
     found = re.fullmatch(r"\s*([a-z0-9.]+)\s*(<=?)\s*(.+?)\s*", text(value).lower())
     if not found:
         said = say("{value} is not an objective", value=shown(value))
@@ -250,6 +250,16 @@ def objective(value: object) -> Objective:
         known = Joined(get_args(Figure))
         said = say("{value} is not one of {known}", value=shown(found[1]), known=known)
         raise InvalidValue(said, write_example('"p99<10ms"'))
+    if found[3][-1].isdigit() and quantity.scaled(found[3], quantity.SECONDS) is not None:
+        example = f'"{found[1]}{found[2]}{found[3]}ms"'
+        raise InvalidValue(
+            say("{value}: {figure} needs a unit", value=shown(value), figure=found[1]),
+            say(
+                "write {example}; units: {units}",
+                example=example,
+                units=Joined(unit for unit in quantity.SECONDS if unit),
+            ),
+        )
     given = {"figure": figure, "relation": found[2], "limit_ms": 1000 * seconds(found[3])}
     return Objective.model_validate(given)
 

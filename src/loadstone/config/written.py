@@ -7,7 +7,6 @@ the key is missing. All problems of a file are found at once.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Self, TypeVar
 
@@ -22,8 +21,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from loadstone.config.lines import Path, lines_of
-from loadstone.config.problems import ExperimentRefused, Problem, Problems, not_toml
+from loadstone.config.lines import Path
+from loadstone.config.problems import ExperimentRefused, Problems, document_of
 from loadstone.config.values import InvalidValue, shown
 from loadstone.model.hints import write, write_one_of
 from loadstone.model.message import Joined, Message, say
@@ -196,14 +195,7 @@ def read(
     Raises:
         ExperimentRefused: of the kind `refused`, with all problems.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise refused(file, [not_toml(str(error), text)]) from error
-    except RecursionError:
-        fault = Problem(1, "", say("it is nested too deeply"), say("write lists of values only"))
-        raise refused(file, [fault]) from None
-    problems = Problems(lines_of(text))
+    document, problems = document_of(text, file, refused)
     try:
         return written.model_validate(document), problems
     except ValidationError as error:

@@ -24,7 +24,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes in one schema of a target and on its server; empty for a sandbox."""
+    """The changes in one schema of a target and on its server."""
 
     place: str
     """The server and the schema, for messages."""
@@ -61,6 +61,8 @@ class Changes:
                     variables=Joined(each, "clauses"),
                 )
             )
+        if said:
+            said.append(say("{place}: no restart, no network limit", place=self.place))
         return said
 
 
@@ -103,7 +105,8 @@ def changes_on(
         return Changes(place, tuple(makes), None, sets=sets)
     endpoint = asking.reach(target)
     if is_throwaway(endpoint):
-        return Changes(place)
+        # It needs no consent, but its tables may be wanted as well.
+        return Changes(place, tuple(makes), None, sets=sets)
     drops: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     if makes:

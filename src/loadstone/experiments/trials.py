@@ -382,13 +382,15 @@ def _as_options(values: Mapping[str, str]) -> dict[str, object]:
 def client_options(target: Target) -> ClientOptions:
     """The client options of a run's throwaway server, for another one like it.
 
-    A new server has its own certificates, which the client has no reason to trust.
+    A new server has its own certificates, which the client has no reason to trust. What it has by
+    default is not named: no TLS on loopback, and on its socket none by preference.
     """
     mode: TlsMode = target.tls.mode
     if mode in ("verify-ca", "verify-identity"):
         mode = "required"
+    by_default = "preferred" if target.socket else "disabled"
     return ClientOptions(
-        tls=None if mode == "preferred" else mode,
+        tls=None if mode == by_default else mode,
         connect="socket" if target.socket else None,
         compression=target.compression or None,
     )

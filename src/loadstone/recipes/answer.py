@@ -8,9 +8,11 @@ exact permutation test), with four once in seventy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from loadstone.analyse import derived_figures
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
@@ -38,7 +40,7 @@ NO_DIFFERENCE = say("no difference here")
 UNDECIDED = say("undecided")
 """It was measured, with too little evidence for any answer."""
 NOT_EVALUATED = say("not evaluated")
-"""It was not measured, or with too few repeats that count."""
+"""It was not measured, or its seconds are of too few repeats that count."""
 _NOTHING = say("nothing was compared")
 _NO_STEP = say("no step may be quoted")
 
@@ -192,7 +194,7 @@ def _columns(expected: Expectation, found: Found) -> Said:
                 b=b.variant,
             )
             told.append((is_so, said))
-    return _together(expected, told)
+    return _together(expected, found, told)
 
 
 def _ladder(expected: Expectation, found: Found) -> Said:
@@ -219,26 +221,51 @@ def _ladder(expected: Expectation, found: Found) -> Said:
                 many=_users(last),
             )
             told.append((is_so, _of_variant(row, said) if len(first.rows) > 1 else said))
-    return _together(expected, told)
+    return _together(expected, found, told)
 
 
 def _of_variant(row: Row, figures: Message) -> Message:
     return say("{variant}: {figures}", variant=row.variant, figures=figures)
 
 
-def _together(expected: Expectation, told: Sequence[tuple[bool | None, Message]]) -> Said:
+def _together(
+    expected: Expectation, found: Found, told: Sequence[tuple[bool | None, Message]]
+) -> Said:
     if not told:
         return NOT_EVALUATED, [_NOTHING]
     known = [is_so for is_so, _ in told if is_so is not None]
-    head = _shown(known) if known else NOT_EVALUATED
     assert expected.column is not None, "a test sees to it"
-    said = say("{answer}: {figure}", answer=head, figure=named(expected.column))
-    return said, [line for _, line in told]
+    figure = named(expected.column)
+    if known:
+        head = say("{answer}: {figure}", answer=_shown(known), figure=figure)
+    elif _is_measured(expected.column, found):
+        few = say("fewer than {number} repeats that count", number=Count(LEAST_REPEATS))
+        head = say("{answer}: {figure} ({why})", answer=UNDECIDED, figure=figure, why=few)
+    else:
+        head = say("{answer}: {figure}", answer=NOT_EVALUATED, figure=figure)
+    return head, [line for _, line in told]
 
 
-def named(column: Column) -> str:
-    """A column's heading in one line: `transactions/sync`."""
-    return " ".join(HEADS[column].replace("-\n", "").split()).replace(" /", "/")
+def _is_measured(column: Column, found: Found) -> bool:
+    return any(_values(column, row) for cell in found.cells for row in cell.rows)
+
+
+class _Heading(Joined):
+    """A column's heading in one line: `transactions/sync`, in Chinese `事务/刷盘`."""
+
+    __slots__ = ()
+
+    def joined(self, text_of: Callable[[Any], str], said: Callable[[Message], str]) -> str:
+        text = super().joined(text_of, said).replace("-\n", "").replace("\n/", "/")
+        return _BETWEEN_CHINESE.sub("", " ".join(text.split()))
+
+
+_BETWEEN_CHINESE = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+
+
+def named(column: Column) -> Joined:
+    """A column's heading in one line."""
+    return _Heading((HEADS[column],))
 
 
 def _figure(column: Column, row: Row) -> Rate:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from loadstone.experiments.checks import Machine
@@ -17,6 +16,7 @@ from loadstone.model.numbers import NOTHING
 from loadstone.recipes.filling import Filled
 from loadstone.recipes.recipe import Recipe
 from loadstone.report.experiment import head, time_lines
+from loadstone.report.lines import Line, lines_of, spaced
 from loadstone.report.table import Table, table_of
 
 _ANY_MACHINE = Machine(is_root=True, cores=10_000)
@@ -33,25 +33,24 @@ def described(filled: Filled, words: Language = ENGLISH) -> RenderableType:
     experiment = parse_experiment(filled.text, filled.name, _ANY_MACHINE).experiment
     steps = schedule(experiment)
     parts: list[RenderableType] = [
-        Text(f"{recipe.name}: {words(recipe.title)}", style="bold"),
+        Line(f"{recipe.name}: {words(recipe.title)}", "bold"),
         Text(),
-        Text(words(recipe.question)),
+        Line(words(recipe.question)),
     ]
-    parts.append(Text(words(say("It needs {needs}", needs=recipe.needs))))
+    parts.append(Line(words(say("It needs {needs}", needs=recipe.needs))))
     if recipe.needs_root:
-        parts.append(Text(words(_of_root(recipe))))
-    parts += [Text(), Text(words(say("Seen in the field:")))]
-    parts += [Text(f"- {words(each.field)}") for each in filled.expect]
-    parts += [Text(), Text(words(say("Plan:")))]
-    parts += [Text(words(line)) for line in head(experiment)]
-    plan = time_lines(experiment, steps, plan_time(experiment, steps))
-    parts += [Text(words(line)) for line in plan]
+        parts.append(Line(words(_of_root(recipe))))
+    parts += [Text(), Line(words(say("Seen in the field:")))]
+    parts += lines_of(f"- {words(each.field)}" for each in filled.expect)
+    parts += [Text(), Line(words(say("Plan:")))]
+    parts += lines_of(head(experiment, words))
+    parts += lines_of(time_lines(experiment, steps, plan_time(experiment, steps), words))
     parts += [
         Text(),
-        Text(words(say("Parameters, for --set:"))),
-        Padding(_parameters(filled, words), (0, 0, 1, 0)),
+        Line(words(say("Parameters, for --set:"))),
+        spaced(_parameters(filled, words)),
     ]
-    parts.append(Text(words(say("Experiment:"))))
+    parts.append(Line(words(say("Experiment:"))))
     return Group(*parts)
 
 

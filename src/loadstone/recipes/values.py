@@ -14,7 +14,7 @@ from loadstone.model.hints import write, write_either, write_one_of
 from loadstone.model.message import Joined, say
 from loadstone.model.target import SCHEMES
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
-from loadstone.sandbox.programs import SERVERS
+from loadstone.sandbox.programs import SERVERS, is_server_name
 
 SANDBOX = "sandbox"
 """The value of a place without a target."""
@@ -121,7 +121,7 @@ def _ladder(text: str) -> str:
 
 
 def _server(text: str) -> str:
-    if text not in SERVERS and not text.startswith("/"):
+    if not is_server_name(text) and not text.startswith("/"):
         raise InvalidValue(
             say("it is not a server"),
             say("write {known} or the path of a server program", known=Joined(SERVERS)),

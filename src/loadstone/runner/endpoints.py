@@ -7,7 +7,7 @@ from collections.abc import Callable
 from loadstone.families import family_meant
 from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.target import Endpoint, Target
-from loadstone.sandbox import sandbox_at
+from loadstone.sandbox import Sandbox, sandbox_at
 from loadstone.servers.endpoint_request import EndpointRequest
 
 DEFAULT_SCHEMA = "sbtest"
@@ -26,24 +26,20 @@ def resolved(request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint
     if endpoint.target.database is None:
         target = endpoint.target.model_copy(update={"database": DEFAULT_SCHEMA})
         endpoint = endpoint.model_copy(update={"target": target})
-    if not endpoint.credentials.reveal():
-        endpoint = _with_sandbox_password(endpoint)
+    if sandbox := sandbox_at(endpoint.target):
+        endpoint = _at_sandbox(endpoint, sandbox)
     return with_listener(endpoint)
 
 
-def _with_sandbox_password(endpoint: Endpoint) -> Endpoint:
-    """The endpoint with a sandbox's password, which is in our own folder."""
-    target = endpoint.target
-    sandbox = sandbox_at(target)
-    for account in sandbox.accounts if sandbox else ():
-        if sandbox and account.user == target.user:
+def _at_sandbox(endpoint: Endpoint, sandbox: Sandbox) -> Endpoint:
+    """The endpoint with a sandbox's TLS and password, which is in our own folder."""
+    update: dict[str, object] = {"target": sandbox.reached(endpoint.target)}
+    for account in sandbox.accounts if not endpoint.credentials.reveal() else ():
+        if account.user == endpoint.target.user:
             found = {"password": account.password, "source": f"sandbox {sandbox.name}"}
-            update = {
-                "credentials": endpoint.credentials.model_copy(update=found),
-                "target": target.model_copy(update={"tls": sandbox.pinned(target)}),
-            }
-            return endpoint.model_copy(update=update)
-    return endpoint
+            update["credentials"] = endpoint.credentials.model_copy(update=found)
+            break
+    return endpoint.model_copy(update=update)
 
 
 def at_url(url: str) -> Endpoint:
@@ -60,7 +56,9 @@ def at_url(url: str) -> Endpoint:
 
 def reach(target: Target) -> Endpoint:
     """The endpoint of a stored target, with its password as in `at_url`."""
-    return at_url(target.url)
+    # A URL does not name the mode `preferred`, which then would get a sandbox's default.
+    named = target.tls.mode if "mode" in target.tls.model_fields_set else None
+    return resolved(EndpointRequest(url=target.url, tls=named), _nobody_asks)
 
 
 def _nobody_asks(text: str) -> str:

@@ -71,7 +71,7 @@ from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
 from loadstone.runner.endpoints import reach
 from loadstone.runner.finished import Finished, left_is_told
 from loadstone.runner.protection import Reach, protector_of
-from loadstone.runner.recording import ExperimentAsked, Place, begin_run, looking
+from loadstone.runner.recording import ExperimentAsked, Place, begin_run, labelled, looking
 from loadstone.runner.search_cap import capped
 from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import Quiet, View
@@ -79,7 +79,13 @@ from loadstone.runs import run_folder, vouched
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rebuild import read_log, result_of
 from loadstone.runs.recorder import Recorder
-from loadstone.sandbox import sandbox_at, start_sandbox
+from loadstone.sandbox import (
+    SandboxError,
+    SandboxSpec,
+    find_server,
+    sandbox_at,
+    start_sandbox,
+)
 from loadstone.servers.errors import TargetError
 from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable
@@ -156,6 +162,33 @@ def changes_of(experiment: Experiment) -> tuple[list[Changes], str | None]:
         return servers.changes(), None
     except TargetError as error:
         return servers.changes(asked=False), error.message
+
+
+def throwaways_of(experiment: Experiment) -> list[str]:
+    """The throwaway servers that it starts: `MariaDB 10.11.14`; the name of one not found here."""
+    specs = (place_of(experiment, each).sandbox for each in experiment.variants)
+    return list(dict.fromkeys(_program(spec) for spec in specs if spec))
+
+
+def _program(spec: SandboxSpec) -> str:
+    try:
+        found = find_server(spec.server, spec.root)
+    except SandboxError as error:  # reported when it is to be started
+        return spec.server or error.message
+    return labelled(found.family, found.flavour, found.version)
+
+
+def losing_commits(experiment: Experiment) -> tuple[Target, list[str]] | None:
+    """A target that is no sandbox, and the variables of which others' commits there depend.
+
+    `None`: no variant sets one that decides whether commits survive a crash.
+    """
+    for variant in experiment.variants:
+        for target in _targets_of(experiment, variant):
+            names = [name for name in variant.dynamic if keeps_commits(name, target.family)]
+            if names and not sandbox_at(target):
+                return target, names
+    return None
 
 
 def on_cluster(experiment: Experiment, asked: ClusterAsked | None) -> Experiment:
@@ -464,14 +497,12 @@ def _run_experiment(
             drives_again=how.backend.drives_again,
             protector=how.protector,
         )
-        for note in how.notes:
-            lab.note(note)
         observing = how.asked.observing
         describe = _describe(recorder, observing)
         look = looking(observing, lab.note)
         bench = ExperimentContext(experiment, servers, lab, look, _pace(experiment), describe)
         source = OfExperiment(bench, more_wanted(experiment), searching(experiment))
-        carried = drive_steps(source, lab, how.done)
+        carried = drive_steps(source, lab, how.done, how.notes)
         left, stopped = tuple(servers.told.left), interrupts.asked
         return Finished(carried.result, recorder.folder, carried.error, stopped, left)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ from loadstone.experiments.trials import (
 from loadstone.experiments.variants import step_plan
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.protector import Protector
+from loadstone.lab.step.listener import Observer
 from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.tables.discover import Wanted
@@ -54,7 +56,7 @@ from loadstone.runner.experiment import NoConsent, servers_with
 from loadstone.runner.finished import left_is_told
 from loadstone.runner.protection import Reach, protector_of
 from loadstone.runner.recording import ExperimentAsked, Place, begin_run, looking
-from loadstone.runner.view import Quiet, Silence, View
+from loadstone.runner.view import Quiet, View
 from loadstone.runs import run_folder, vouched
 from loadstone.runs.errors import StoreError
 from loadstone.runs.proofs import STEPS
@@ -67,6 +69,10 @@ class NothingToProve(LoadstoneError):
     """The run's load cannot be driven again in alternation."""
 
     exit_code = ExitCode.PLAN
+
+
+class TooShort(NothingToProve):
+    """The time is not enough for a single trial."""
 
 
 class TrialAborted(LoadstoneError):
@@ -150,6 +156,7 @@ def prove(run: Path, proving: Proving, reach: Reach, view: View) -> Proved:
 
     Raises:
         NothingToProve: the run is no plain load on one target.
+        TooShort: the time is not enough for a single trial.
         NoConsent: every possible trial needs `--yes`.
         TargetError: the run's server cannot be reached, or does not have its tables.
         StoreError: the run's folder cannot be read or written.
@@ -166,7 +173,12 @@ def prove(run: Path, proving: Proving, reach: Reach, view: View) -> Proved:
     looked = _look(ground, reach, Consent(yes=proving.yes))
     chosen = _chosen(found, ground, looked, proved)
     planned = _timed(chosen, ground, proving, proved)
-    view.proving(planned, len(proved.not_tried))
+    if chosen and not planned:
+        raise TooShort(_too_short(chosen, proving), say("nothing was driven or changed"))
+    if len(planned) < len(chosen):
+        view.announce(_too_short(chosen, proving))
+    if planned or not chosen:
+        view.proving(planned, len(proved.not_tried))
     _try_all(run, planned, proved, reach, view)
     return proved
 
@@ -176,9 +188,9 @@ def _try_all(
 ) -> None:
     tried: list[Tried] = []
     for each in planned:
-        view.trial(each)
+        observer = view.trial(each)
         with left_is_told(proved.left, view):
-            done = _try(run, each, reach, proved, view)
+            done = _try(run, each, proved, _Means(reach, view.command_line, observer))
         if isinstance(done, NotTried):
             proved.not_tried.append(done)
             continue
@@ -321,35 +333,68 @@ def _timed(
 ) -> list[_Planned]:
     """The findings that the time allows, each with its share of it."""
     parts = allotted([each.trial for each in chosen], proving.time_s)
+    needed = _needed(chosen)
     found: list[_Planned] = []
     for each, seconds in zip(chosen, parts, strict=True):
         if seconds is not None:
             found.append(_Planned(each, ground, seconds))
             continue
         why = say(
-            "no time is left for it, and it takes {needs}: a longer --prove-time",
+            "it takes {needs}, and --prove-time left no time for it: --prove-time {needed} is"
+            " enough for all",
             needs=Seconds(least_seconds(each.trial)),
+            needed=needed,
         )
         proved.not_tried.append(NotTried(cause=each.finding.cause, why=why))
     return found
 
 
+def _needed(chosen: Sequence[_Candidate]) -> str:
+    """The shortest `--prove-time` in which all of them can be tested."""
+    return f"{math.ceil(sum(least_seconds(each.trial) for each in chosen))}s"
+
+
+def _too_short(chosen: Sequence[_Candidate], proving: Proving) -> Message:
+    """How long each trial takes, and all of them, where the time is not enough."""
+    each = [
+        say("{cause} {time}", cause=one.finding.cause, time=Seconds(least_seconds(one.trial)))
+        for one in chosen
+    ]
+    return say(
+        "--prove-time is {given}, and the trials take at least {each}: --prove-time {needed} is"
+        " enough for all",
+        given=Seconds(proving.time_s),
+        each=Joined(each),
+        needed=_needed(chosen),
+    )
+
+
+@dataclass(frozen=True)
+class _Means:
+    """What trials are driven with."""
+
+    reach: Reach
+    command_line: tuple[str, ...]
+    observer: Observer
+
+
 def _try(
-    run: Path, planned: _Planned, reach: Reach, proved: Proved, view: View
+    run: Path, planned: _Planned, proved: Proved, means: _Means
 ) -> tuple[Tried, bool] | NotTried:
     """Run a trial; returns it, and whether a signal ended it."""
     cause, trial, ground = planned.cause, planned.trial, planned.ground
     experiment, spent = planned.experiment, planned.timing
     at, began = datetime.now(UTC), time.monotonic()
     try:
-        means = servers_with(experiment, reach, Quiet(view.command_line), yes=ground.may_change)
-        with Servers(experiment, means) as servers, _noting_left(servers, proved):
+        quiet = Quiet(means.command_line)
+        start = servers_with(experiment, means.reach, quiet, yes=ground.may_change)
+        with Servers(experiment, start) as servers, _noting_left(servers, proved):
             looked, _ = servers.prepare()
             load = Repeated(ground.plan.drive, trial)
             endpoints = [one.endpoint for one in looked]
-            protector = protector_of(ground.plan.protection, endpoints, reach)
+            protector = protector_of(ground.plan.protection, endpoints, means.reach)
             ready = _Ready(experiment, servers, looked, load, protector)
-            bench, path, interrupts = _bench(run, ready, spent, view)
+            bench, path, interrupts = _bench(run, ready, spent, means)
             with interrupts:
                 source = OfExperiment(bench, more_wanted(experiment))
                 carried = drive_steps(source, bench.lab)
@@ -376,6 +421,7 @@ def _try(
         seconds=round(time.monotonic() - began, 1),
         folder=str(path.relative_to(run)),
         before=_in_the_run(run, proved.result, candidate, spent.units),
+        planned=planned.steps,
     )
     return tried, interrupts.is_signalled
 
@@ -416,7 +462,7 @@ class _Ready:
 
 
 def _bench(
-    run: Path, ready: _Ready, spent: Timing, view: View
+    run: Path, ready: _Ready, spent: Timing, means: _Means
 ) -> tuple[ExperimentContext, Path, Deadline]:
     """All that a trial's steps need. They are kept as a run of their own inside the run's folder.
 
@@ -430,8 +476,8 @@ def _bench(
     if (run / STEPS).is_symlink():
         raise StoreError(say("cannot write into {path}: it is a link", path=run / STEPS))
     of = ExperimentAsked(experiment, steps, servers.mark)
-    recorder = begin_run(plan, ready.looked, Place(run / STEPS, view.command_line), of=of)
+    recorder = begin_run(plan, ready.looked, Place(run / STEPS, means.command_line), of=of)
     interrupts = Deadline(time.monotonic() + spent.most_s)
-    lab = Lab((), recorder, Silence(), interrupts, truncation, protector=ready.protector)
+    lab = Lab((), recorder, means.observer, interrupts, truncation, protector=ready.protector)
     look = looking(Observing(), lab.note)
     return ExperimentContext(experiment, servers, lab, look, load), recorder.folder, interrupts

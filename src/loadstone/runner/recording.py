@@ -112,8 +112,12 @@ def _sandbox_facts(sandbox: Sandbox) -> dict[str, Any]:
 
 def described(sandbox: Sandbox) -> str:
     """The server's name and version: `MariaDB 10.11.14`."""
-    labels = PROGRAMS[sandbox.state.family].labels
-    return f"{labels.get(sandbox.flavour, sandbox.flavour)} {sandbox.version}"
+    return labelled(sandbox.state.family, sandbox.flavour, sandbox.version)
+
+
+def labelled(family: str, flavour: str, version: str) -> str:
+    """A server program's name and version: `MariaDB 10.11.14`."""
+    return f"{PROGRAMS[family].labels.get(flavour, flavour)} {version}"
 
 
 def sampling_of(sources: Sources, began: float) -> Sampling | None:

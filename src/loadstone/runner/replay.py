@@ -14,8 +14,9 @@ from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.step.shards import cores
 from loadstone.lab.tables.inspect import check, look_at_server, observable
+from loadstone.lab.tables.missing import find_missing
 from loadstone.model.frozen import Frozen
-from loadstone.model.message import say
+from loadstone.model.message import Message, say
 from loadstone.model.observe_request import Observing
 from loadstone.model.protection import Protection
 from loadstone.model.target import Endpoint
@@ -27,9 +28,9 @@ from loadstone.runner.recording import Place, begin_run, sampling_of
 from loadstone.runner.view import View
 from loadstone.runs import run_folder
 from loadstone.sandbox import sandbox_at
-from loadstone.servers.errors import GuardError
+from loadstone.servers.errors import GuardError, TargetError
 from loadstone.traffic.replay_lanes import Dealt
-from loadstone.traffic.replaying import OfReplay, ReplayOptions, plan_of
+from loadstone.traffic.replaying import NAME, OfReplay, ReplayOptions, plan_of
 
 _MOST_NAMES = 5
 
@@ -41,8 +42,10 @@ class ReplayRequest(Frozen):
     observing: Observing = Observing()
     protection: Protection = Protection()
     out: Path = Path("runs")
+    name: str = NAME
+    """The run's name."""
     yes: bool = False
-    """Allow changes to tables of others."""
+    """Allow changes to tables of others, and statements whose tables are missing."""
 
 
 def replay(
@@ -58,8 +61,9 @@ def replay(
     _check_writes(endpoint, dealt, asked)
     met = look_before_load([endpoint], yes=asked.yes)
     looked = look_at_server(endpoint)
+    met = [*met, *_check_tables(endpoint, dealt, yes=asked.yes)]
     plan = plan_of(dealt, lanes, [endpoint.target], asked.how, cores())
-    plan = plan.model_copy(update={"protection": asked.protection})
+    plan = plan.model_copy(update={"protection": asked.protection, "name": asked.name})
     notes = check(plan, [looked], writes=asked.how.writes, observed=asked.observing.on)
     protector = protector_of(plan.protection, [endpoint], reach)
     protector.look([endpoint])
@@ -81,10 +85,38 @@ def replay(
             may_change=False,
             protector=protector,
         )
-        for note in (*met, *company.notes, *notes, *sources.notes):
-            lab.note(note)
-        outcome = drive_steps(OfReplay(plan, lab, lanes), lab)
+        said = (*met, *company.notes, *notes, *sources.notes)
+        outcome = drive_steps(OfReplay(plan, lab, lanes, dealt.length_s), lab, notes=said)
         return Finished(outcome.result, recorder.folder, outcome.error, interrupts.asked)
+
+
+def _check_tables(endpoint: Endpoint, dealt: Dealt, *, yes: bool) -> list[Message]:
+    """Check that the tables are there which the log's statements name.
+
+    Returns:
+        With `yes` a note on those that are missing.
+
+    Raises:
+        TargetError: some are missing, or the server cannot be queried.
+    """
+    target = endpoint.target
+    with connect(endpoint, database=None) as opened:
+        examples = dealt.examples_in(target.database or "")
+        missing = find_missing(opened, target, examples, dealt.made)
+    if not missing:
+        return []
+    said = say(
+        "{place} lacks what the log's statements name: {names}",
+        place=target.place,
+        names=missing.named(),
+    )
+    if yes:
+        return [said]
+    hint = say(
+        "copy them there, or name their schema in --target; --yes sends the statements anyway, and"
+        " they fail"
+    )
+    raise TargetError("missing_table", said, hint)
 
 
 def _check_writes(endpoint: Endpoint, dealt: Dealt, asked: ReplayRequest) -> None:

@@ -27,8 +27,10 @@ from loadstone.lab.tables.inspect import (
 )
 from loadstone.lab.tables.load import layout_for, layout_of, together
 from loadstone.model.engine_plan import Layout, LoadPlan
-from loadstone.model.message import Message, say
+from loadstone.model.figure import Seconds
+from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Plan
+from loadstone.model.quantity import LONGEST_S
 from loadstone.model.target import Endpoint
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
@@ -168,6 +170,8 @@ def _confirm(prepared: _Prepared) -> list[Message]:
 
 def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finished:
     recorder = prepared.recorder
+    if steps.planned and plan.duration_s < LONGEST_S:
+        view.announce(_how_long(plan, steps.planned))
     with Interrupts() as interrupts, view.steps(plan, steps.planned) as observer:
         lab = Lab(
             tuple(one.endpoint for one in prepared.looked),
@@ -182,10 +186,28 @@ def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finishe
             confirm=functools.partial(_confirm, prepared),
             protector=prepared.protector,
         )
-        for note in prepared.notes:
-            lab.note(note)
-        outcome = drive_steps(OfPlan(plan, steps, lab), lab)
+        outcome = drive_steps(OfPlan(plan, steps, lab), lab, notes=prepared.notes)
         return Finished(outcome.result, recorder.folder, outcome.error, interrupts.asked)
+
+
+def _how_long(plan: Plan, steps: int) -> Message:
+    """The time that the load takes; what comes on top depends on the machines."""
+    window, total = Seconds(plan.duration_s), Seconds(steps * (plan.warmup_s + plan.duration_s))
+    if plan.warmup_s:
+        return counted(
+            "1 step of {window}: {total} with warm-up, plus connecting and evaluating",
+            "{number} steps of {window}: {total} with warm-up, plus connecting and evaluating",
+            steps,
+            window=window,
+            total=total,
+        )
+    return counted(
+        "1 step of {window}, plus connecting and evaluating",
+        "{number} steps of {window}: {total}, plus connecting and evaluating",
+        steps,
+        window=window,
+        total=total,
+    )
 
 
 def _check_template(request: Request, endpoints: Sequence[Endpoint]) -> None:

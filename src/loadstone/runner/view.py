@@ -53,7 +53,7 @@ class View(Protocol):
 
     @property
     def command_line(self) -> tuple[str, ...]:
-        """The command line as typed, without passwords; run.json keeps it."""
+        """The command line as typed, with user defaults, without passwords; run.json keeps it."""
 
     def announce(self, line: str) -> None:
         """Show one line of progress."""
@@ -78,8 +78,8 @@ class View(Protocol):
     def proving(self, trials: Sequence[PlannedTrial], not_tried: int) -> None:
         """Show the trials that will be driven, and how many findings are not tested."""
 
-    def trial(self, planned: PlannedTrial) -> None:
-        """A trial starts."""
+    def trial(self, planned: PlannedTrial) -> Observer:
+        """A trial starts; returns the observer of its steps."""
 
     def left(self, changed: Sequence[str]) -> None:
         """After an error, show which server variables were not restored, one sentence each."""
@@ -142,8 +142,9 @@ class Quiet:
     def proving(self, trials: Sequence[PlannedTrial], not_tried: int) -> None:
         """Show nothing."""
 
-    def trial(self, planned: PlannedTrial) -> None:
+    def trial(self, planned: PlannedTrial) -> Observer:
         """Show nothing."""
+        return Silence()
 
     def left(self, changed: Sequence[str]) -> None:
         """Show nothing: the error's notes have the list."""

@@ -47,7 +47,7 @@ def watch(
     check_places(asked.observing, len(endpoints))
     run_folder.check_writable(asked.out)
     looked = [look_at_server(endpoint) for endpoint in endpoints]
-    sources = sources_for([observable(one) for one in looked], asked.observing)
+    sources = sources_for([observable(one) for one in looked], asked.observing, drives=False)
     plan = _plan(asked, endpoints)
     recorder = begin_run(plan, looked, Place(asked.out, view.command_line), sources)
     view.begun(recorder.folder)

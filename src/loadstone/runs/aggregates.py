@@ -20,6 +20,8 @@ from loadstone.model.result import Window
 from loadstone.runs.generators import GeneratorSums
 from loadstone.runs.steplog import in_window
 
+_QUANTILES = ("p50", "p90", "p95", "p99", "p999")
+
 
 @dataclass
 class ExactLatency:
@@ -42,11 +44,17 @@ class ExactLatency:
         self.max_ns = interval.max if self.max_ns is None else max(self.max_ns, interval.max)
 
     def with_quantiles_of(self, merged: LatencyNs) -> LatencyNs:
-        """The merged histogram's quantiles, with the exact values for everything else."""
-        if not self.count:
+        """The merged histogram's quantiles, with the exact values for everything else.
+
+        The histogram gives a bucket's upper end, which may be above the greatest value in it.
+        """
+        if not self.count or self.min_ns is None or self.max_ns is None:
             return merged
+        least, most = self.min_ns, self.max_ns
+        quantiles = merged.model_dump(include=set(_QUANTILES), exclude_none=True)
         return merged.model_copy(
-            update={
+            update={name: min(max(value, least), most) for name, value in quantiles.items()}
+            | {
                 "count": self.count,
                 "min": self.min_ns,
                 "max": self.max_ns,
@@ -95,6 +103,10 @@ class Sums:
     target_failures_anywhere: Counter[int] = field(default_factory=Counter)
     rates: list[float] = field(default_factory=list)
     """Events a second, of each second; a last piece shorter than half a second is left out."""
+    due_rates: list[float] = field(default_factory=list)
+    """Events a second that became due in each of these seconds."""
+    spans: list[tuple[float, float]] = field(default_factory=list)
+    """Start and end of each of these seconds."""
     cpu_us: int = 0
     run_delay_us: int | None = None
     generators: dict[int, GeneratorSums] = field(default_factory=dict)
@@ -113,6 +125,8 @@ class Sums:
         self.seconds += sample.seconds
         if sample.seconds > 0.5:
             self.rates.append(sample.counts.events / sample.seconds)
+            self.due_rates.append(sample.counts.due / sample.seconds)
+            self.spans.append((sample.from_s, sample.to_s))
         self.counts.update(sample.counts.model_dump())
         self.errors.update(sample.errors)
         self.response.add(sample.latency_ns.response)

@@ -10,6 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.float64]
 
 FEWEST_SECONDS = 8
 """With fewer, the dependence cannot be seen."""
@@ -23,7 +30,8 @@ CONFIDENCE = 0.95
 def half_width(rates: Sequence[float]) -> float | None:
     """Half the width of the 95 % interval of the mean of consecutive seconds, in their unit.
 
-    It says nothing about how the rate differs from run to run. `None`: there are too few seconds.
+    It says nothing about how the rate differs from run to run. `None`: there are too few seconds,
+    or they differ so much that the interval would reach zero.
     """
     import numpy as np
     from scipy.special import stdtrit
@@ -32,22 +40,33 @@ def half_width(rates: Sequence[float]) -> float | None:
     if count < FEWEST_SECONDS:
         return None
     apart = np.asarray(rates, dtype=np.float64)
-    apart = apart - apart.mean()
+    mean = float(apart.mean())
+    apart = apart - mean
+    own = float(apart @ apart) / count
+    if own == 0:
+        return 0.0
+    independent = count / dependence(apart)
+    factor = float(stdtrit(max(independent - 1, 1.0), (1 + CONFIDENCE) / 2))
+    half = factor * math.sqrt(own / independent * count / (count - 1))
+    return half if half < mean else None
+
+
+def dependence(apart: Array) -> float:
+    """How many dependent seconds tell as much of the mean as one independent one; at least 1.
+
+    `apart`: the seconds' differences from their mean, which are not all zero.
+    """
+    count = len(apart)
 
     def covariance(lag: int) -> float:
         return float(apart[: count - lag] @ apart[lag:]) / count
 
     own = covariance(0)
-    if own == 0:
-        return 0.0
     total = -own
     for lag in range(0, min(count // 2, MOST_LAGS) - 1, 2):
         pair = covariance(lag) + covariance(lag + 1)
         if pair <= 0:
             break
         total += 2 * pair
-    # Anticorrelated seconds would make the interval too narrow to be believed.
-    variance = max(total, own) / count
-    independent = own / variance
-    factor = float(stdtrit(max(independent - 1, 1.0), (1 + CONFIDENCE) / 2))
-    return factor * math.sqrt(variance * count / (count - 1))
+    # Anticorrelated seconds would make an interval too narrow to be believed.
+    return max(total, own) / own

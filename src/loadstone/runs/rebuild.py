@@ -67,6 +67,8 @@ class RunLog:
                 say("{journal} does not start with the start of the run", journal=self.journal)
             )
         self.last_at_s = max(self.last_at_s, entry.at_s)
+        if self.end is not None:
+            self.end = self.aborted = None  # the run was resumed
         match entry:
             case RunBegin():
                 if self.begin is not None:
@@ -77,7 +79,7 @@ class RunLog:
             case RunEnd():
                 self.end = entry
             case StepBegin():
-                self.end = self.aborted = None  # of a run that was resumed
+                self.aborted = None  # of a run that was killed before its end, and resumed
                 self._begin_step(entry)
             case Note(step=None, text=text):
                 self.notes.append(text)

@@ -82,6 +82,11 @@ class Asked(Frozen):
     ceilings: Ceilings | None = None
     """The generator's maximum performance; `None` if it was not calibrated."""
 
+    @property
+    def is_without_names(self) -> bool:
+        """Whether this is a copy to pass on, which lacks all that was typed."""
+        return self.command_line == ("loadstone",)
+
 
 class Recorder:
     """Writes one run's folder.

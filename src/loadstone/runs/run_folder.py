@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
+from loadstone.model.figure import Count
 from loadstone.model.finding import Proof
-from loadstone.model.message import say
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.nearest import nearest
 from loadstone.model.outline import check_environment
 from loadstone.model.result import Result
@@ -35,6 +36,8 @@ RESULT = "result.json"
 LOAD = "load.parquet"
 SERVER = "server.parquet"
 HOST = "host.parquet"
+
+_NAMES_SHOWN = 5
 
 _STAMP = re.compile(r"-(\d{8}T\d{6}Z)(?:-\d+)?$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -243,11 +246,20 @@ def find(out: Path, wanted: str) -> Path:
                 "the names of {number} runs start with '{start}': {names}",
                 number=len(starting),
                 start=wanted,
-                names=", ".join(starting),
-            )
+                names=_newest_of(starting),
+            ),
+            say("name it in full, or by as much as no other starts with; last is the newest run"),
         )
     hint = nearest(wanted, names) or say("loadstone runs list shows them")
     raise StoreError(say("there is no run '{name}' in {folder}", name=wanted, folder=out), hint)
+
+
+def _newest_of(names: Sequence[str]) -> Message:
+    """The last of the names, newest first."""
+    newest = names[::-1][:_NAMES_SHOWN]
+    if (more := len(names) - len(newest)) == 0:
+        return say("{list}", list=Joined(newest))
+    return say("{list} and {number} more", list=Joined(newest), number=Count(more))
 
 
 def _named(folder: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from loadstone.model.observed import Observation, SourceName
@@ -49,6 +49,14 @@ class SourceSums:
             self.gauge_s[name] += overlap
             self.highest[name] = max(value, self.highest.get(name, value))
 
+    def merge(self, other: SourceSums) -> None:
+        """Add the counters of other seconds."""
+        self.seconds += other.seconds
+        for name, delta in other.deltas.items():
+            self.deltas[name] += delta
+        for name, seconds in other.delta_s.items():
+            self.delta_s[name] += seconds
+
     def rate(self, name: str) -> float | None:
         """The rate per second, over the seconds in which the counter was available."""
         seconds = self.delta_s.get(name)
@@ -74,22 +82,36 @@ class SourceSums:
 
 
 def sums_of(
-    observations: Iterable[Observation], load_began_s: float, window: Window
+    observations: Iterable[Observation],
+    load_began_s: float,
+    window: Window,
+    also: Callable[[Observation], None] | None = None,
 ) -> dict[SourceName, SourceSums]:
-    """Add up a step's observations in one pass."""
+    """Add up a step's observations in one pass.
+
+    `also` is called with each of them; their times count from the start of the load.
+    """
     found: dict[SourceName, SourceSums] = {}
     for seen in observations:
         shifted = seen.model_copy(
             update={"from_s": seen.from_s - load_began_s, "to_s": seen.to_s - load_began_s}
         )
         found.setdefault(seen.source, SourceSums()).add(shifted, window)
+        if also:
+            also(shifted)
     return found
 
 
+_OWN = "own_"
+
+
 def server_figures(
-    sums: SourceSums, facts: Mapping[str, str], events_per_s: float | None
+    sums: SourceSums,
+    facts: Mapping[str, str],
+    events_per_s: float | None,
+    looked: SourceSums | None = None,
 ) -> ServerFigures:
-    """The figures from one server's counters."""
+    """The figures from one server's counters; `looked`: the sums of the looks at its sessions."""
     rate, mean = sums.rate, sums.mean
     commits = _commits(sums)
     syncs, written = rate("log_syncs"), rate("log_written_bytes")
@@ -109,7 +131,7 @@ def server_figures(
         row_lock_waiting=rate("row_lock_time_s"),
         buffer_pool_reads_per_s=rate("buffer_pool_reads"),
         net_bytes_per_event=_ratio(both, events_per_s),
-        rates=sums.rates,
+        rates=_with_looks(sums.rates, looked),
         means=sums.means,
         highest=dict(sorted(sums.highest.items())),
         totals=dict(sorted(sums.totals.items())),
@@ -178,6 +200,14 @@ def observing_cost(sources: Mapping[SourceName, SourceSums]) -> ObservingCost | 
             sums.asked_s / sums.seconds for sums in sources.values() if sums.seconds
         ),
     )
+
+
+def _with_looks(rates: dict[str, float], looked: SourceSums | None) -> dict[str, float]:
+    """The rates; in what our own questions caused, those of the looks are counted as well."""
+    if looked is None:
+        return rates
+    own = {name: rate for name, rate in rates.items() if name.startswith(_OWN)}
+    return rates | {name: rate + (looked.rate(name) or 0.0) for name, rate in own.items()}
 
 
 def _commits(sums: SourceSums) -> float | None:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from loadstone.model.account import Account
 from loadstone.model.figure import Number
 from loadstone.model.message import Message, say
-from loadstone.model.observed import SHARED_HOST, Role, SourceName, SourceState
+from loadstone.model.observed import SHARED_HOST, Role, SourceName, SourceState, read_of
+from loadstone.model.plan import WATCHED
 from loadstone.model.records import LatencyNs
 from loadstone.model.result import (
     CLIENT_BOUND_SHARE,
@@ -26,12 +28,20 @@ from loadstone.model.result import (
     TargetShare,
     Window,
 )
+from loadstone.runs.account import Driven, account_of, driven, process_cores
+from loadstone.runs.account_course import CourseSums, RatedSeconds
 from loadstone.runs.aggregates import Sums, add_up, by_number
 from loadstone.runs.breakdowns import connect_of, idle_of, latency_pair, members_of, phases_of
 from loadstone.runs.generators import generator_shares
 from loadstone.runs.journal import RunBegin
 from loadstone.runs.rate_interval import half_width
-from loadstone.runs.source_figures import host_figures, observing_cost, server_figures, sums_of
+from loadstone.runs.source_figures import (
+    SourceSums,
+    host_figures,
+    observing_cost,
+    server_figures,
+    sums_of,
+)
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.timeline import timeline_of
 
@@ -91,7 +101,7 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         targets=_shares(run, sums),
         generator=_generator(log, run, sums, merged),
         generators=generator_shares(log.generators, sums.generators, sums.seconds),
-        **_observed(log, run, sums, window),
+        **_observed(log, run, sums, window, merged),
         hot_spots=log.hot_spots,
         changes=tuple(log.changes),
         held=tuple(log.held),
@@ -116,22 +126,39 @@ def _watched_window(log: StepLog) -> Window | None:
     return Window(from_s=begin, to_s=end, method="watched")
 
 
-def _observed(log: StepLog, run: RunBegin, sums: Sums, window: Window | None) -> dict[str, Any]:
+def _observed(
+    log: StepLog,
+    run: RunBegin,
+    sums: Sums,
+    window: Window | None,
+    merged: Mapping[str, LatencyNs],
+) -> dict[str, Any]:
     """The fields computed from servers and hosts."""
-    sources = sums_of(log.observations(), log.load_began_s, window) if window else {}
+    course = _course(log, run, sums, window) if window else None
+    sources = (
+        sums_of(log.observations(), log.load_began_s, window, course.add if course else None)
+        if window
+        else {}
+    )
     rate = sums.total.events / sums.seconds if sums.seconds else None
     facts = log.source_facts
 
     def server(target: int) -> ServerFigures | None:
         name = SourceName(role="server", target=target)
         found = sources.get(name)
-        return server_figures(found, facts.get(str(name), {}), rate) if found else None
+        looked = sources.get(SourceName(role="sessions", target=target))
+        return server_figures(found, facts.get(str(name), {}), rate, looked) if found else None
 
     def host(role: Role, target: int = 0) -> HostFigures | None:
         name = SourceName(role=role, target=target)
         found = sources.get(name)
         return host_figures(found, facts.get(str(name), {}), rate) if found else None
 
+    account = _account(log, run, sums, merged, sources)
+    if account and course:
+        load = _driven(log, run, sums, merged)
+        course_fields = {"slow": course.slow(load), "course": course.course(load)}
+        account = account.model_copy(update=course_fields)
     others = tuple(
         ObservedTarget(target=url, server=server(number), host=host("server-host", number))
         for number, url in enumerate(run.targets)
@@ -143,7 +170,41 @@ def _observed(log: StepLog, run: RunBegin, sums: Sums, window: Window | None) ->
         "generator_host": host(_generators_host(facts)),
         "other_targets": others,
         "observing": observing_cost(sources),
+        "account": account,
     }
+
+
+def _account(
+    log: StepLog,
+    run: RunBegin,
+    sums: Sums,
+    merged: Mapping[str, LatencyNs],
+    sources: Mapping[SourceName, SourceSums],
+) -> Account | None:
+    """Where the users' time went; `None` unless the sessions of all servers were looked at."""
+    names = [SourceName(role="sessions", target=number) for number in range(len(run.targets))]
+    looked = [sources[name] for name in names if name in sources]
+    if len(looked) < len(names) or not sums.seconds or log.step.workload == WATCHED:
+        return None
+    facts = [log.source_facts.get(str(name), {}) for name in names]
+    load = _driven(log, run, sums, merged)
+    hosts = [sources.get(SourceName(role="server-host", target=name.target)) for name in names]
+    return account_of(load, looked, facts, process_cores(hosts))
+
+
+def _driven(log: StepLog, run: RunBegin, sums: Sums, merged: Mapping[str, LatencyNs]) -> Driven:
+    return driven(log.step, sums.seconds, sums.cpu_us / 1e6, run.plan, merged)
+
+
+def _course(log: StepLog, run: RunBegin, sums: Sums, window: Window) -> CourseSums | None:
+    """Adds up the account by seconds; `None` where there is no load of ours."""
+    if log.step.workload == WATCHED or not sums.spans:
+        return None
+    rate = log.step.rate
+    is_even = not run.plan.get("phases") and (rate is None or rate.to is None)
+    due = sums.due_rates if rate else None
+    seconds = RatedSeconds.of(sums.spans, sums.rates, due, is_even=is_even)
+    return CourseSums(seconds, window, log.source_facts.get("server-host", {}))
 
 
 def _generators_host(facts: Mapping[str, Mapping[str, str]]) -> Role:
@@ -287,11 +348,13 @@ def _held_notes(log: StepLog) -> list[Message]:
     ]
 
 
-def _source_note(state: SourceState) -> Message:
-    told = {"source": str(state.source), "at": round(state.at_s), "why": state.why}
+def _source_note(state: SourceState, load_began_s: float) -> Message:
+    told = {"what": read_of(state.source), "at": max(round(state.at_s - load_began_s), 0)}
     if state.lost:
-        return say("{source} was lost at {at} s of the run: {why}", **told)
-    return say("{source} answers again at {at} s of the run: {why}", **told)
+        return say(
+            "{what} could not be read from {at} s of the load on: {why}", **told, why=state.why
+        )
+    return say("{what} could be read again from {at} s of the load on", **told)
 
 
 def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[Message, ...]:
@@ -299,7 +362,7 @@ def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[M
         *map(_change_note, log.changes),
         *_held_notes(log),
         *log.notes,
-        *map(_source_note, log.source_states),
+        *(_source_note(state, log.load_began_s) for state in log.source_states),
     ]
     if log.unbalanced:
         notes.append(

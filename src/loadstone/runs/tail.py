@@ -14,6 +14,9 @@ from loadstone.runs.journal import Entry, Held, check_rest, parse
 MOST_AT_ONCE = 4 * 1024 * 1024
 """Bytes per read: a long journal is read in pieces."""
 
+LAST_BYTES = 256 * 1024
+"""Bytes in which the last line is looked for; a cluster's seconds take about 100 kB."""
+
 
 @dataclass(frozen=True)
 class Written:
@@ -66,3 +69,20 @@ class Tail:
             self.at_byte += len(line)
             found.append(Written(entry, self.at_byte))
         return found
+
+
+def last_entry(journal: Path) -> Entry | None:
+    """The last complete line; `None` if there is none near the end that can be read."""
+    try:
+        with safe_open.opened(journal) as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - LAST_BYTES))
+            lines = file.read(LAST_BYTES).split(b"\n")
+    except OSError:
+        return None
+    # Behind the last line end there is nothing, or a line that is still being written.
+    whole = lines[1:-1] if size > LAST_BYTES else lines[:-1]
+    try:
+        return parse(whole[-1], str(journal), size) if whole else None
+    except StoreError:
+        return None

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from loadstone.model.frozen import Frozen
-from loadstone.model.message import say
+from loadstone.model.message import say, say_in
 from loadstone.sandbox.errors import SandboxError
 
 _IN_MEMORY = ("tmpfs", "ramfs")
@@ -32,12 +32,19 @@ class Disk(Frozen):
     @property
     def description(self) -> str:
         """For people: `ext4 on /dev/vda (/)`, with a warning where it is no real disk."""
-        text = f"{self.filesystem} on {self.device} ({self.mount})"
+        place = say(
+            "{kind} on {device} ({mount})",
+            kind=self.filesystem,
+            device=self.device,
+            mount=self.mount,
+        )
         if self.in_memory:
-            return f"{text}: in memory, so flushes cost nothing and durable figures mean nothing"
-        if self.filesystem == "overlay":
-            return f"{text}: a container's layer, what lies beneath is not visible from here"
-        return text
+            why = say("in memory, so flushes cost nothing and durable figures mean nothing")
+        elif self.filesystem == "overlay":
+            why = say("a container's layer, what lies beneath is not visible from here")
+        else:
+            return place
+        return say_in("joined", "{first}: {second}", first=place, second=why)
 
 
 def disk_of(folder: Path) -> Disk:

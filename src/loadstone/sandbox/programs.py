@@ -51,6 +51,24 @@ class ServerPrograms(Protocol):
         """Folders of a cache with downloaded servers."""
 
     @property
+    def cached_releases(self) -> Sequence[str]:
+        """Folders of a cache with servers that are used only when their version is named."""
+
+    @property
+    def releases(self) -> Sequence[str]:
+        """The names with a version that can be fetched."""
+
+    @property
+    def libraries(self) -> Mapping[str, str]:
+        """Packages of the libraries that a program may lack, by library."""
+
+    def is_name(self, wanted: str | None) -> bool:
+        """Whether it is a name of the family's servers, with or without a version."""
+
+    def has_version(self, wanted: str | None) -> bool:
+        """Whether it is such a name with a version."""
+
+    @property
     def private_libraries(self) -> Sequence[str]:
         """Folders of another system with libraries that only such servers use."""
 
@@ -64,12 +82,14 @@ class ServerPrograms(Protocol):
     def options_in(self, root: Path) -> tuple[str, ...]:
         """Options of a server in a folder that holds another system."""
 
+    def options_beside(self, program: Path) -> tuple[str, ...]:
+        """Options of a server that was unpacked without a system around it."""
+
     def fits(self, binary: ServerBinary, wanted: str | None) -> bool:
         """Whether the server is the requested one of `servers`, or by default the preferred one."""
 
-    @property
-    def how_to_get(self) -> str:
-        """How to get a server if there is none."""
+    def how_to_get(self, wanted: str | None) -> str:
+        """How to get a server if there is none: this one, or any."""
 
     @property
     def how_to_get_in_a_root(self) -> str:
@@ -166,9 +186,14 @@ SERVERS = tuple(name for family in PROGRAMS.values() for name in family.servers)
 """The server names for users; a family's preferred one comes first."""
 
 
+def is_server_name(text: str) -> bool:
+    """Whether it names a server, as `mysql` and `mysql-5.7` do, rather than a program's path."""
+    return any(family.is_name(text) for family in PROGRAMS.values())
+
+
 def meant_by(wanted: str | None) -> tuple[str, ...]:
     """The families that a server name may belong to; for a path or `None`, all."""
-    named = tuple(name for name, family in PROGRAMS.items() if wanted in family.servers)
+    named = tuple(name for name, family in PROGRAMS.items() if family.is_name(wanted))
     return named or tuple(PROGRAMS)
 
 

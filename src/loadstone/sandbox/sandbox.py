@@ -33,7 +33,7 @@ from loadstone.servers.errors import TargetError
 
 _GRACE_S = 0.5  # short: a clean shutdown is useless, because the data is removed
 _KILL_S = 10.0
-_PREFERRED = Tls()
+_PLAIN, _PREFERRED = Tls(mode="disabled"), Tls()
 _NOT_YET = ("no_socket", "unreachable", "timed_out", "protocol")
 
 
@@ -137,9 +137,12 @@ class Sandbox:
         return self.endpoint(over="socket")
 
     def endpoint(
-        self, method: str | None = None, over: str = "tcp", tls: Tls = _PREFERRED
+        self, method: str | None = None, over: str = "tcp", tls: Tls | None = None
     ) -> Endpoint:
-        """The login of the main user, or of the user for a requested authentication method."""
+        """The login of the main user, or of the user for a requested authentication method.
+
+        `tls`: by default none on loopback, where sysbench uses none either.
+        """
         endpoint = endpoint_of(self.state, self._account(method), over, tls)
         target = endpoint.target.model_copy(update={"tls": self.pinned(endpoint.target)})
         return endpoint.model_copy(update={"target": target})
@@ -154,6 +157,16 @@ class Sandbox:
         if target.is_local or tls.fingerprint is not None or not of_its_own:
             return tls
         return tls.model_copy(update={"fingerprint": fingerprint_of(cert)})
+
+    def reached(self, target: Target) -> Target:
+        """A target at this server's address, with the TLS that it gets if none is named.
+
+        It is the one of `endpoint`, so that an address typed by hand is reached as the printed URL.
+        """
+        tls = target.tls
+        if tls == Tls() and "mode" not in tls.model_fields_set:
+            target = target.model_copy(update={"tls": tls_of(target)})
+        return target.model_copy(update={"tls": self.pinned(target)})
 
     def connect(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> Connection:
         """Connect as the main user over the unix socket."""
@@ -346,9 +359,9 @@ def place_of(folder: Path, state: SandboxState) -> Place:
 
 
 def endpoint_of(
-    state: SandboxState, account: Account, over: str = "socket", tls: Tls = _PREFERRED
+    state: SandboxState, account: Account, over: str = "socket", tls: Tls | None = None
 ) -> Endpoint:
-    """An account's login to a sandbox's server, over `tcp` or `socket`."""
+    """An account's login to a sandbox's server, over `tcp` or `socket`; `tls_of` is the default."""
     target = Target(
         host="localhost" if over == "socket" else state.address,
         port=None if over == "socket" else state.port,
@@ -356,8 +369,8 @@ def endpoint_of(
         user=account.user,
         database=state.database,
         family=state.family,
-        tls=tls,
     )
+    target = target.model_copy(update={"tls": tls or tls_of(target)})
     source = say("sandbox {name}", name=state.name)
     return Endpoint(
         target=target,
@@ -382,3 +395,8 @@ def answers(state: SandboxState) -> bool:
         said = say("the server is up, but {reason}", reason=error.message)
         raise SandboxError(said, error.hint) from error
     return True
+
+
+def tls_of(target: Target) -> Tls:
+    """The TLS of a login that names none: on loopback nothing is encrypted, as by sysbench."""
+    return _PLAIN if target.is_local and target.socket is None else _PREFERRED

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadstone.model.message import say
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.place import Place
 from loadstone.sandbox.processes import ProcessMark, mark_of
@@ -169,9 +170,9 @@ def _why_it_ended(place: Place) -> Exception:
     log, programs = _read(place.error_log), PROGRAMS[place.family]
     if programs.is_port_taken(log):
         return PortTaken()
-    reason = programs.error_of(log) or _tail(log, 1) or "it left no word in its error log"
+    reason = programs.error_of(log) or _tail(log, 1) or say("it left no word in its error log")
     hint = programs.hint_of(reason)
-    return SandboxError(f"the server does not start: {reason}", hint, _tail(log))
+    return SandboxError(say("the server does not start: {reason}", reason=reason), hint, _tail(log))
 
 
 def _read(log: Path) -> str:

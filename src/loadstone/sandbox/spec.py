@@ -20,7 +20,7 @@ class SandboxSpec(Frozen):
     """The requested throwaway server; by default any that is installed, MariaDB first."""
 
     server: str | None = None
-    """`mariadb`, `mysql`, or the path of a server program."""
+    """`mariadb`, `mysql`, one of them with a version (`mysql-5.7`), or the path of a program."""
     root: Path | None = None
     """The folder of another system, which provides the program, its libc and its libraries."""
     name: str | None = None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from loadstone.model.effect import TableName
 from loadstone.model.message import Message
 from loadstone.model.plan import Session
 from loadstone.model.target import Endpoint, Target
@@ -130,7 +131,12 @@ class Family(Protocol):
     ) -> Connection:
         """Log in; `database` overrides the target's schema (`None`: log in without one)."""
 
-    def statement_errors(self, target: Target) -> AbstractContextManager[None]:
+    def statements_in(self, sql: str) -> Sequence[str]:
+        """The statements of a text with several."""
+
+    def statement_errors(
+        self, target: Target, place: str | None = None
+    ) -> AbstractContextManager[None]:
         """Convert the server's errors on a statement into `TargetError`."""
 
     def bound_lock_waits(self, connection: Connection) -> None:
@@ -210,6 +216,12 @@ class Family(Protocol):
     def refusal_of_column(self, connection: Connection, name: str, kind: str) -> Refusal | None:
         """Why the server would refuse a column of a table; nothing is created."""
 
+    def tables_in(self, sql: str) -> tuple[TableName, ...]:
+        """The tables that a statement names, as far as its words show them."""
+
+    def names_made(self, sql: str) -> frozenset[str]:
+        """The names in a statement that may make a table of such a name."""
+
     def explained(self, connection: Connection, sql: str) -> tuple[Access, ...]:
         """How the server would access the rows; raises `StatementRefused`."""
 
@@ -252,6 +264,9 @@ class Family(Protocol):
         self, connection: Connection, target: Target, table: str, limit_s: float
     ) -> RowCount:
         """The number of rows of a table in the current schema; after the limit, its highest id."""
+
+    def highest_id(self, connection: Connection, target: Target, table: str) -> int:
+        """The highest id of a table in the current schema; 0 if it is empty."""
 
     def indexed_on(
         self, connection: Connection, target: Target, schema: str, column: str

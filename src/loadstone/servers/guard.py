@@ -318,6 +318,8 @@ def _ask_for_consent(state: SchemaState, target: Target, consent: Consent, what:
 
 def _in_the_way(state: SchemaState, origin: Origin, names: Sequence[str]) -> GuardError:
     schema = state.schema_name
+    if origin == "sysbench":
+        return _sysbenchs_in_the_way(state, names)
     if changed := [line.name for line in state.listed if line.name in names]:
         return GuardError(
             "table_in_the_way",
@@ -327,23 +329,7 @@ def _in_the_way(state: SchemaState, origin: Origin, names: Sequence[str]) -> Gua
                 schema=schema,
                 tables=_some(changed),
             ),
-            say(
-                "use another schema; what has sysbench's exact layout goes with `loadstone cleanup"
-                " --sysbench-tables`"
-            ),
-        )
-    if origin == "sysbench":
-        return GuardError(
-            "table_in_the_way",
-            say(
-                "schema {schema} has tables that sysbench made: {tables}",
-                schema=schema,
-                tables=_some(names),
-            ),
-            say(
-                "`loadstone run` can use them as they are; `loadstone cleanup --sysbench-tables`"
-                " drops them"
-            ),
+            _ANOTHER_SCHEMA,
         )
     return GuardError(
         "table_in_the_way",
@@ -353,6 +339,25 @@ def _in_the_way(state: SchemaState, origin: Origin, names: Sequence[str]) -> Gua
             tables=_some(names),
         ),
         _ANOTHER_SCHEMA,
+    )
+
+
+def _sysbenchs_in_the_way(state: SchemaState, names: Sequence[str]) -> GuardError:
+    told = {"schema": state.schema_name, "tables": _some(names)}
+    made = say("schema {schema} has tables made by `sysbench prepare`: {tables}", **told)
+    if any(line.name in names for line in state.listed):
+        made = say(
+            "schema {schema} has tables that were recreated or changed since Loadstone made them,"
+            " as `sysbench prepare` makes them: {tables}",
+            **told,
+        )
+    return GuardError(
+        "table_in_the_way",
+        made,
+        say(
+            "`loadstone run` can use them as they are; `sysbench ... cleanup` or `loadstone cleanup"
+            " --sysbench-tables` drops them"
+        ),
     )
 
 

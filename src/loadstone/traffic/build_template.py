@@ -11,8 +11,8 @@ from loadstone.config.values import InvalidValue
 from loadstone.model.message import Message, say
 from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.group_transactions import Group, Pair, Place, Run
-from loadstone.traffic.shapes import Hole, Number, Several
-from loadstone.traffic.value_model import Constant, Drawn, Estimate, estimate
+from loadstone.traffic.shapes import Hole, Number, Several, Shape
+from loadstone.traffic.value_model import Constant, Drawn, Estimate, estimate, with_more
 from loadstone.traffic.value_sketches import Sketch
 from loadstone.workloads.templates.sql import CopyOf, Named, Text, parts_of
 
@@ -27,6 +27,13 @@ _MOST_LISTED = 1_000
 _DOTS = "..."
 _LONGEST_NAME = 48
 _NOT_PLAIN = re.compile(r"[^a-z0-9_]+")
+_WRITES = ("UPDATE", "INSERT", "REPLACE")
+_WORDS = re.compile(r"\w+|\*")
+_FROM = re.compile(r"\bfrom\b")
+_PERHAPS_READ = say(
+    "whether it was computed from the row that the transaction read; the template draws it at"
+    " random (`read` in docs/templates.md takes the row's)"
+)
 NOT_A_TEMPLATES = say("statements that a template cannot have")
 
 Estimator = Callable[[Sketch, Hole, bool], Estimate]
@@ -183,6 +190,9 @@ def _transaction(
     writing = _Writing(group, estimator)
     statements = []
     for at, (run, number) in enumerate(zip(group.runs, variant.numbers, strict=True)):
+        if number is not None:
+            # What is known of a column is known of each table by itself.
+            run = replace(run, shape=run.shape.of_tables(number))
         sql = _sql(writing, at, run, number)
         _check(sql, writing.parameters)
         statements.append(DraftStatement(sql, run.repeat))
@@ -298,6 +308,8 @@ def _from_before(writing: _Writing, before: Place, later: Place, pair: Pair) -> 
 
 
 def _drawn(writing: _Writing, place: Place, run: Run, hole: Hole, found: Drawn) -> str:
+    if _may_be_read(writing, place[0], hole):
+        found = replace(found, unknown=with_more(found.unknown, _PERHAPS_READ))
     name = _parameter_name(hole, writing.parameters)
     keys = dict(found.keys)
     if run.repeat > 1 and place[1] in run.varies:
@@ -305,6 +317,23 @@ def _drawn(writing: _Writing, place: Place, run: Run, hole: Hole, found: Drawn) 
     writing.parameters[name] = DraftParameter(name, keys, found.unknown)
     writing.by_place[place] = name
     return f":{name}"
+
+
+def _may_be_read(writing: _Writing, at: int, hole: Hole) -> bool:
+    """Whether a written value may come from a row that the transaction read before."""
+    runs = writing.group.runs
+    if not hole.column or not runs[at].shape.key.startswith(_WRITES):
+        return False
+    column = hole.column.rpartition(".")[2].strip("`").lower()
+    before = (run.shape for run in runs[:at] if run.shape.key.startswith("SELECT"))
+    listed = (_WORDS.findall(_select_list(shape)) for shape in before)
+    return any({column, "*"} & set(names) for names in listed)
+
+
+def _select_list(shape: Shape) -> str:
+    """What a SELECT reads, in lower case, without its literals."""
+    text = "".join(piece for piece in shape.pieces if isinstance(piece, str)).lower()
+    return _FROM.split(text, maxsplit=1)[0]
 
 
 def _new_value(writing: _Writing, place: Place, run: Run, hole: Hole, *, is_told: bool) -> str:

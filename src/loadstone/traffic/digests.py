@@ -9,21 +9,22 @@ MySQL from 8.0 on keeps one execution of each digest (QUERY_SAMPLE_TEXT), MariaD
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from loadstone.model.message import plain, say
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
+from loadstone.mysql.own_statements import is_own, is_own_digest
+from loadstone.mysql.sql_keywords import KEYWORDS
 from loadstone.mysql.tokens import NotSql, Token, tokens_of
 from loadstone.servers.connection import Connection
-from loadstone.traffic.entries import ReadStats, clauses, left_out
+from loadstone.traffic.entries import OWN, ReadStats, clauses, left_out
 from loadstone.traffic.errors import TrafficRefused
 from loadstone.traffic.group_transactions import Group, Run
 from loadstone.traffic.kinds import kind_of
 from loadstone.traffic.shapes import Sentence, frame_of, merged, sentence_of
-from loadstone.traffic.sql_keywords import KEYWORDS
 from loadstone.traffic.value_sketches import Sketch
 
 _TABLE = "performance_schema.events_statements_summary_by_digest"
@@ -159,12 +160,20 @@ def _read(connection: Connection, target: Target, stats: ReadStats) -> list[Dige
     return found
 
 
-def groups_of(digests: Iterable[Digest], stats: ReadStats) -> tuple[list[Group], set[str]]:
-    """Each shape as a transaction of its own, and the tables that the shapes name."""
+def groups_of(
+    digests: Iterable[Digest], stats: ReadStats, made: Collection[str] = ()
+) -> tuple[list[Group], set[str]]:
+    """Each shape as a transaction of its own, and the tables that the shapes name.
+
+    Statements of Loadstone itself are left out, and counted; `made`: the tables that it made.
+    """
     groups: dict[str, Group] = {}
     tables: set[str] = set()
     random = Random(0)
     for digest in digests:
+        if is_own(digest.sample or "") or is_own_digest(digest.text, made):
+            stats.left_out[OWN] += digest.count
+            continue
         sentence = _sentence(digest, stats)
         if sentence is None:
             continue

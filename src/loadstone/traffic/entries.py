@@ -13,6 +13,7 @@ from loadstone.model.message import Joined, Message, say
 from loadstone.model.refusals import message_of
 from loadstone.mysql.tokens import NotSql
 
+OWN = say("statements of Loadstone itself")
 Command = Literal["connect", "quit", "schema", "statement"]
 
 _EXAMPLES = 5

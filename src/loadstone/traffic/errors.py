@@ -17,4 +17,6 @@ class LogRefused(TrafficRefused):
     """A file is not a log of the given kind, or cannot be read to its end."""
 
     def __init__(self, file: str, line: int, what: str, hint: str) -> None:
-        super().__init__(say("{file}:{line}: {wrong}", file=file, line=line, wrong=what), hint)
+        """`line`: 0 if no line of the file could be read."""
+        said = say("{file}:{line}: {wrong}", file=file, line=line, wrong=what)
+        super().__init__(said if line else say("{file}: {problem}", file=file, problem=what), hint)

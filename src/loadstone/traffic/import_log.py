@@ -13,11 +13,13 @@ from loadstone.families import connect
 from loadstone.model.figure import Count, Percent
 from loadstone.model.message import Joined, Message, counted, say
 from loadstone.model.target import Endpoint
+from loadstone.mysql.own_statements import is_own
+from loadstone.mysql.schemas import tables_listed
 from loadstone.traffic import general_log, slow_log
 from loadstone.traffic.build_template import Draft, draft
 from loadstone.traffic.columns import ByColumn, read_columns
 from loadstone.traffic.digests import groups_of, read_digests
-from loadstone.traffic.entries import Entry, ReadStats, clauses, left_out, noted
+from loadstone.traffic.entries import OWN, Entry, ReadStats, clauses, left_out, noted
 from loadstone.traffic.errors import LogRefused, TrafficRefused
 from loadstone.traffic.group_transactions import Collected
 from loadstone.traffic.logfile import Line, lines_of
@@ -65,10 +67,21 @@ class ImportResult:
 def log_entries(path: Path, kind: LogKind, stats: ReadStats, encoding: str) -> Iterator[Entry]:
     """The entries of a log, with times as exact as the log has them.
 
+    Statements of Loadstone itself are left out, and counted: what was recorded is somebody's load.
+
     Raises:
         LogRefused: the file is not a log of this kind, or cannot be read to its end.
     """
-    return _spread(_READERS[kind](lines_of(path), stats, encoding), stats)
+    entries = _without_own(_READERS[kind](lines_of(path), stats, encoding), stats)
+    return _spread(entries, stats)
+
+
+def _without_own(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
+    for entry in entries:
+        if entry.command == "statement" and is_own(entry.text):
+            stats.left_out[OWN] += 1
+        else:
+            yield entry
 
 
 def _spread(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
@@ -163,7 +176,8 @@ def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None
     # Outside of the schema, so that our own queries are not counted there.
     with connect(endpoint, database=None) as connection:
         digests = read_digests(connection, target, over_s, stats)
-        groups, tables = groups_of(digests, stats)
+        made = tables_listed(connection, target, target.database or "")
+        groups, tables = groups_of(digests, stats, made)
         facts = read_columns(connection, target, target.database or "", tables)
     found = draft(groups, stats, wanted.most, ByColumn(facts))
     if not found.transactions:

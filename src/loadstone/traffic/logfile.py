@@ -57,7 +57,8 @@ def lines_of(path: Path) -> Iterator[Line]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         said = say("cannot be read: {reason}", reason=reason)
-        raise LogRefused(str(path), number + 1, said, say("give the path of a log")) from error
+        line = number + 1 if number else 0
+        raise LogRefused(str(path), line, said, say("give the path of a log")) from error
 
 
 @contextlib.contextmanager

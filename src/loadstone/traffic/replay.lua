@@ -4,7 +4,8 @@
 -- MICROSECONDS LENGTH`, then so many bytes and a line's end. Kinds: `S` a statement, `C` a session
 -- begins (its schema), `U` the session goes to another schema, `Q` the session ends.
 --
--- An event is a statement. The wait for its time is no part of it: it is done between events.
+-- An event is a statement. The wait for its time is no part of it: it is done between events. An event
+-- whose statement or connection was refused has failed.
 local ffi = require("ffi")
 
 ffi.cdef([[
@@ -13,10 +14,10 @@ int loadstone_replay_clock(int, loadstone_replay_time *) __asm__("clock_gettime"
 ]])
 
 local MONOTONIC = 1
--- CR_SERVER_GONE_ERROR is of a connection that is not there any more; CR_SERVER_LOST of one that the
--- event loop has opened again.
+-- CR_SERVER_GONE_ERROR is of a connection that is not there any more; CR_SERVER_LOST and
+-- CR_MALFORMED_PACKET are of one that the event loop has opened again.
 local GONE = 2006
-local LOST = { [GONE] = true, [2013] = true }
+local LOST = { [GONE] = true, [2013] = true, [2027] = true }
 -- A sleep never ends before its time but by rounding: what does was broken off, as the load is over.
 local BROKEN_OFF_S = 1e-5
 -- Buckets of lateness: eight for each doubling of microseconds.
@@ -30,7 +31,7 @@ local function now()
 end
 
 -- Known when a user begins, and not yet while the file is loaded.
-local options, lane, connection
+local options, lane, connection, mailbox
 local schema, connected = nil, false
 local told = {
   sent = 0, refused = 0, cycles = 0, sessions = 0, held = 0, held_max_us = 0, late_max_us = 0,
@@ -48,6 +49,21 @@ local function next_record()
   local text = lane:read(tonumber(length)) or ""
   lane:read(1)
   return kind, tonumber(at_us) / 1e6, text
+end
+
+-- The engine counts an event as failed if `cancelled` is set in its mailbox when the event ends. The
+-- only documented way to set it is that event() returns true, which would end the user. So this finds
+-- the mailbox where sb_event_stop() has it.
+local function mailbox_of_engine()
+  local _, state = debug.getupvalue(ffi.C.sb_event_stop, 1)
+  return assert(type(state) == "table" and state.mailbox, "the engine has no mailbox here")
+end
+
+--- Ends the event. All users of a state share its mailbox, and none runs between these lines.
+local function end_event(succeeded)
+  mailbox.cancelled = not succeeded
+  ffi.C.sb_event_stop()
+  mailbox.cancelled = false
 end
 
 local function open_connection()
@@ -76,27 +92,30 @@ local function recover(errno)
   end
 end
 
---- Sends a statement, and reads all of its answer; errors are counted by the engine.
+--- Sends a statement, and reads all of its answer; returns whether it succeeded. Errors are counted
+--- by the engine.
 local function send(text)
   if not connected and not pcall(open_connection) then
     told.refused = told.refused + 1
-    return
+    return false
   end
   local ok, problem = pcall(connection.query, connection, text)
   if ok then
-    return
+    return true
   end
   told.refused = told.refused + 1
   if type(problem) == "table" and LOST[problem.sql_errno] then
     recover(problem.sql_errno)
   end
+  return false
 end
 
 local function use(name)
   if options.use_schemas == "yes" and name ~= "" then
     schema = name
-    send(text_of_use())
+    return send(text_of_use())
   end
+  return true
 end
 
 --- A session begins: on a connection of its own, of which the first is there already.
@@ -104,10 +123,13 @@ local function begin_session(name)
   told.sessions = told.sessions + 1
   if told.sessions > 1 then
     close_connection()
-    pcall(open_connection)
+    if not pcall(open_connection) then
+      schema = nil
+      return false
+    end
   end
   schema = nil
-  use(name)
+  return use(name)
 end
 
 --- Whether the load is over; returns when it is due otherwise.
@@ -136,11 +158,12 @@ end
 
 function thread_init(tid)
   options = sysbench.opt
+  mailbox = mailbox_of_engine()
   lane = assert(io.open(options.lanes .. "/" .. tid .. ".lane", "rb"))
   open_connection()
 end
 
---- What is an event: whoever is stopped finishes it first.
+--- What is an event: whoever is stopped finishes it first. Each returns whether it succeeded.
 local carry_out = { S = send, C = begin_session, U = use }
 
 --- One time through the lane; whether the load is over, and when the last answer was there.
@@ -162,8 +185,7 @@ local function replay(begin_s, speed, freed_s)
           count_lateness((now() - due) * 1e6, freed_s > due)
         end
       end
-      carry_out[kind](text)
-      ffi.C.sb_event_stop()
+      end_event(carry_out[kind](text))
       freed_s = now()
     end
   end
@@ -180,6 +202,10 @@ function thread_run()
   local begin_s = now() + tonumber(options.lead_s)
   local speed, length_s = tonumber(options.speed), tonumber(options.length_s)
   ends_s = begin_s + tonumber(options.duration_s)
+  -- At full speed, too: what is sent while connections open and before the window is not measured.
+  if wait_until(begin_s) then
+    return
+  end
   local freed_s = 0
   repeat
     local over

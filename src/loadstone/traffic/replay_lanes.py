@@ -12,7 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loadstone.lab.tables.missing import Example
+from loadstone.model.effect import TableName
 from loadstone.model.message import Message, say
+from loadstone.mysql.named_tables import names_made, tables_in
 from loadstone.mysql.tokens import NotSql, name_of, tokens_of, with_code
 from loadstone.runs.errors import StoreError
 from loadstone.traffic.entries import Entry, ReadStats, not_a_statement
@@ -20,6 +23,9 @@ from loadstone.traffic.kinds import is_read, is_secret, names_own_schema
 
 _MOST_SCHEMAS = 100_000
 """The most sessions whose schema is remembered."""
+
+_MOST_EXAMPLES = 2_000
+"""The most combinations of tables for which a statement is kept."""
 
 _BUFFER_BYTES = 64 << 10
 """Bytes of a lane that are buffered before they are written to its file."""
@@ -49,6 +55,20 @@ class Dealt:
 
     qualifiers: set[str] = field(default_factory=set)
     """Names before a dot in statements that write: schemas, tables or aliases."""
+
+    examples: dict[tuple[str, tuple[TableName, ...]], Example] = field(default_factory=dict)
+    """A statement for each session's schema and combination of tables."""
+
+    made: set[str] = field(default_factory=set)
+    """Names in statements that may make a table of such a name."""
+
+    def examples_in(self, schema: str) -> list[Example]:
+        """The examples with the schemas in which they are sent to a target in `schema`."""
+        several = len(self.schemas) > 1
+        return [
+            one if several and one.schema else one._replace(schema=schema)
+            for one in self.examples.values()
+        ]
 
 
 class _Lane:
@@ -134,6 +154,15 @@ class Dealer:
         lane = self._lane(entry, encoding)
         lane.add("S", self._at_us(entry), entry.text.encode(encoding, _KEPT))
         self.dealt.statements += 1
+        self._keep_example(entry)
+
+    def _keep_example(self, entry: Entry) -> None:
+        """Keep a statement that shows whether its tables are there."""
+        self.dealt.made |= names_made(entry.text)
+        schema, tables = self._schemas.get(entry.session, ""), tables_in(entry.text)
+        if tables and len(self.dealt.examples) < _MOST_EXAMPLES:
+            example = Example(schema, tables, entry.text)
+            self.dealt.examples.setdefault((schema, tables), example)
 
     def _at_us(self, entry: Entry) -> int:
         if self._from_s is None:

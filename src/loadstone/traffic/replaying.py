@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -17,16 +17,17 @@ from pathlib import Path
 from loadstone.lab.step.loop import Measured
 from loadstone.lab.step.order import steps_of
 from loadstone.lab.step.runner import Lab, drive_step
-from loadstone.model.figure import Count
+from loadstone.model.error_codes import LOST
+from loadstone.model.figure import Count, Seconds
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message, counted, say
-from loadstone.model.plan import Drive, Plan, ScriptSpec, Step, WarmupSeconds, WorkloadSpec
+from loadstone.model.plan import REPLAY, Drive, Plan, ScriptSpec, Step, WarmupSeconds, WorkloadSpec
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.result import StepResult
 from loadstone.model.target import Target
 from loadstone.traffic.replay_lanes import Dealt, told_by
 
-NAME = "replay"
+NAME = REPLAY
 LEAD_S = 1.0
 """Seconds between the start of the load, with all connections open, and the first statement."""
 
@@ -47,6 +48,9 @@ class ReplayOptions(Frozen):
     writes: bool = False
     duration_s: float | None = None
     """Seconds after which the replay is ended; `None`: at the end of the log."""
+
+    warmup_s: float = 0.0
+    """Seconds of the replay, from its first statement, that are not measured."""
 
 
 @dataclass(frozen=True)
@@ -91,14 +95,16 @@ def plan_of(
         "speed": repr(asked.speed),
         # The first statement of a pass must not be due together with the previous pass's last one.
         "length_s": repr(dealt.length_s + _mean_gap_s(dealt)),
-        "duration_s": repr(asked.duration_s or LONGEST_S),
+        "duration_s": repr(asked.warmup_s + (asked.duration_s or LONGEST_S)),
         "loop": "yes" if asked.loop else "no",
         "use_schemas": "yes" if len(dealt.schemas) > 1 else "no",
     }
     script = ScriptSpec(
         path=str(files("loadstone.traffic").joinpath("replay.lua")),
         options=options,
-        ignore_errors=None,
+        # After these the engine opens the connection again. What the server refuses is not sent
+        # again, so it is no restart: replay.lua lets the event fail.
+        ignore_errors=LOST[targets[0].family],
     )
     drive = Drive(
         protocol="text",
@@ -114,7 +120,7 @@ def plan_of(
         workload=WorkloadSpec(name=NAME, tables=1, table_size=1, script=script),
         ladder=(max(dealt.lanes, 1),),
         duration_s=asked.duration_s or LONGEST_S,
-        warmup=WarmupSeconds(warmup_s=LEAD_S),
+        warmup=WarmupSeconds(warmup_s=LEAD_S + asked.warmup_s),
         drive=drive.beside_the_server() if is_local else drive,
     )
 
@@ -126,11 +132,12 @@ def _mean_gap_s(dealt: Dealt) -> float:
 class OfReplay:
     """A `StepSource` that replays a log as the only step of a run and notes its lateness."""
 
-    def __init__(self, plan: Plan, lab: Lab, folder: Path) -> None:
-        """`folder` holds the lanes of the log."""
+    def __init__(self, plan: Plan, lab: Lab, folder: Path, length_s: float) -> None:
+        """`folder` holds the lanes of the log, which is `length_s` long."""
         self._plan = plan
         self._lab = lab
         self._folder = folder
+        self._length_s = length_s
 
     def following(self, done: Sequence[StepResult]) -> Step | None:
         """The only step, unless it is done."""
@@ -139,9 +146,18 @@ class OfReplay:
     def measure(self, planned: Step) -> Measured:
         """Replay the log."""
         ended = drive_step(self._plan, planned, self._lab)
-        for sentence in sentences(lateness_of(self._folder, planned.concurrency)):
-            self._lab.note(sentence)
+        found = lateness_of(self._folder, planned.concurrency)
+        for sentence in (*sentences(found), *self._times(found, ended)):
+            # The result that follows at once shows it.
+            self._lab.recorder.note(sentence)
         return Measured(ended, self._plan.targets)
+
+    def _times(self, found: Lateness, ended: StepResult) -> Iterator[Message]:
+        """How long the replay took, if all sessions sent the whole log once."""
+        script = self._plan.workload.script
+        once = script is not None and script.options["loop"] == "no"
+        if once and found.cycles == self._plan.ladder[0] and ended.window:
+            yield took(ended.window.to_s - LEAD_S, self._length_s)
 
     def outcome(self, done: Sequence[StepResult]) -> None:
         """Nothing to report: a replay searches for nothing."""
@@ -200,3 +216,12 @@ def sentences(found: Lateness) -> list[Message]:
             )
         )
     return said
+
+
+def took(replay_s: float, length_s: float) -> Message:
+    """How long the replay took, next to the time from the log's first statement to its last."""
+    return say(
+        "replayed in {took} what took {length} in the log",
+        took=Seconds(replay_s),
+        length=Seconds(length_s),
+    )

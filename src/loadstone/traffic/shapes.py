@@ -9,19 +9,18 @@ kept next to it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import Literal, NamedTuple
 
 from loadstone.model.message import say
+from loadstone.mysql.named_tables import tables_named, with_number, without_numbers
+from loadstone.mysql.sql_keywords import BETWEEN_THEM, KEEP_COLUMN, KEYWORDS, TABLE_FOLLOWS
 from loadstone.mysql.tokens import NotSql, Token, meaning_of, name_of, tokens_of
-from loadstone.traffic.sql_keywords import BETWEEN_THEM, KEEP_COLUMN, KEYWORDS, TABLE_FOLLOWS
 
 ValueKind = Literal["int", "decimal", "float", "text", "bytes", "null", "flag", "unknown"]
 
-_NUMBERED = re.compile(r"(.*[A-Za-z_])([1-9]\d{0,5})")
 _PREFIXES = ("DATE", "TIME", "TIMESTAMP")
 _LITERALS = ("number", "text", "bytes", "mark")
 _FLAGS = ("TRUE", "FALSE")
@@ -87,6 +86,24 @@ class Shape:
             inner = piece.pieces if isinstance(piece, Several) else (piece,)
             found += [one for one in inner if isinstance(one, Hole)]
         return tuple(found)
+
+    def of_tables(self, number: int) -> Shape:
+        """The shape as statements on the tables with this number have it."""
+        return replace(self, pieces=tuple(_numbered(piece, number) for piece in self.pieces))
+
+
+def _numbered(piece: Piece, number: int) -> Piece:
+    match piece:
+        case Several(inner):
+            return Several(tuple(_of_table(one, number) for one in inner))
+        case _:
+            return _of_table(piece, number)
+
+
+def _of_table(piece: str | Hole | Number, number: int) -> str | Hole | Number:
+    if isinstance(piece, Hole) and piece.table is not None:
+        return piece._replace(table=with_number(piece.table, number))
+    return piece
 
 
 @dataclass(frozen=True)
@@ -225,8 +242,8 @@ class _Reader:
         self._tokens = tokens
         self._at = 0
         self._place = _Place()
-        self._tables = _tables_of(tokens)
-        self._folded, self._number = _folded(self._tables)
+        self._tables = [table.name for table in tables_named(tokens)]
+        self._folded, self._number = without_numbers(self._tables)
         self._columns: tuple[str, ...] = ()
 
     def frame(self) -> Frame:
@@ -424,32 +441,6 @@ def _key(token: Token) -> str:
     if token.kind == "word" and token.text.upper() in KEYWORDS:
         return token.text.upper()
     return token.text
-
-
-def _tables_of(tokens: Sequence[Token]) -> list[str]:
-    """The names after FROM, JOIN, INTO and UPDATE, without their schemas."""
-    found = []
-    awaited = False
-    for at, token in enumerate(tokens):
-        word = token.text.upper() if token.kind == "word" else ""
-        if awaited and word in BETWEEN_THEM:
-            continue
-        if awaited and token.kind in ("word", "name") and word not in KEYWORDS:
-            in_schema = at + 2 < len(tokens) and tokens[at + 1].text == "."
-            found.append(name_of(tokens[at + 2] if in_schema else token))
-        before = tokens[at - 1].text.upper() if at else ""
-        # FOR UPDATE only locks, and ON DUPLICATE KEY UPDATE is followed by columns.
-        awaited = word in TABLE_FOLLOWS and not (word == "UPDATE" and before in ("FOR", "KEY"))
-    return found
-
-
-def _folded(tables: Sequence[str]) -> tuple[dict[str, str], int | None]:
-    """The tables without their number, if all numbered ones of the statement share one number."""
-    matches = {name: match for name in tables if (match := _NUMBERED.fullmatch(name))}
-    numbers = {int(match[2]) for match in matches.values()}
-    if len(numbers) != 1:
-        return {}, None
-    return {name: match[1] for name, match in matches.items()}, numbers.pop()
 
 
 def _value(token: Token) -> Value:

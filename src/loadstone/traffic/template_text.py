@@ -68,7 +68,26 @@ def _transaction(one: DraftTransaction) -> Iterator[str]:
 def _parameter(each: DraftParameter) -> Iterator[str]:
     if each.unknown:
         yield from _comment(say("not known: {what}", what=each.unknown))
-    yield f"{each.name} = {toml(each.keys)}"
+    line = f"{each.name} = {toml(each.keys)}"
+    choices = each.keys.get("choice")
+    if len(line) <= _WIDTH or not isinstance(choices, list):
+        yield line
+        return
+    others = {key: value for key, value in each.keys.items() if key != "choice"}
+    yield f"{each.name} = {{ choice = ["
+    yield from _listed(map(toml, choices))
+    yield "]" + "".join(f", {key} = {toml(value)}" for key, value in others.items()) + " }"
+
+
+def _listed(entries: Iterable[str]) -> Iterator[str]:
+    """The entries of a list in lines of limited length."""
+    line = " "
+    for entry in entries:
+        if len(line) + len(entry) + 2 > _WIDTH and line != " ":
+            yield line
+            line = " "
+        line += f" {entry},"
+    yield line
 
 
 def _comment(text: str) -> Iterator[str]:

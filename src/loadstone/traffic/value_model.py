@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import reduce
-from math import gcd
+from math import gcd, sqrt
 
 from loadstone.model.figure import Count, Percent
 from loadstone.model.message import Message, say
@@ -25,7 +25,10 @@ _EACH_SEEN = 5
 """A few values count as all there are only if each was seen this often on average."""
 
 _LISTED = 100
-"""The most entries of a list of choices: shares are kept to a percent."""
+"""The most entries of a list of choices: shares are kept to a percent at best."""
+
+_NORMAL_95 = 1.96
+"""How many standard deviations of a share are on each side of its 95 % interval."""
 
 _RISING = 0.8
 _FEWEST_OF_SEQUENCE = 20
@@ -101,10 +104,11 @@ def _without_nulls(sketch: Sketch, found: Estimate) -> Estimate:
     if not nulls or isinstance(found, Constant) or "choice" in found.keys:
         return found
     said = say("NULL, which was {share} of its values", share=Percent(nulls / sketch.count))
-    return Drawn(found.keys, _both(found.unknown, said))
+    return Drawn(found.keys, with_more(found.unknown, said))
 
 
-def _both(first: Message | None, second: Message) -> Message:
+def with_more(first: Message | None, second: Message) -> Message:
+    """What was not known, and one thing more."""
     return clauses([first, second]) if first else second
 
 
@@ -116,7 +120,7 @@ def _of_kind(sketch: Sketch, hole: Hole, *, inserts: bool) -> Estimate:
     found = _most_common(kind, sketch, inserts=inserts)
     if often < kinds.total():
         said = say("values of other types: {share}", share=Percent(1 - often / kinds.total()))
-        return Drawn(found.keys, _both(found.unknown, said))
+        return Drawn(found.keys, with_more(found.unknown, said))
     return found
 
 
@@ -137,7 +141,7 @@ def _most_common(kind: str, sketch: Sketch, *, inserts: bool) -> Drawn:
 
 
 def _choice(sketch: Sketch) -> Drawn | None:
-    """A choice among a few recurring values, with their frequencies to a percent."""
+    """A choice among a few recurring values, with their shares as well as they are known."""
     counts = sketch.distinct
     if counts is None or len(counts) > _MOST_CHOICES or counts.total() < _EACH_SEEN * len(counts):
         return None
@@ -145,12 +149,30 @@ def _choice(sketch: Sketch) -> Drawn | None:
         return None
     if sketch.kinds.keys() == {"int"} and _is_even_range(sketch.numbers, counts):
         return None
-    shares = {one: max(round(_LISTED * n / counts.total()), 1) for one, n in counts.items()}
-    divisor = reduce(gcd, shares.values())
     listed: list[object] = []
-    for one, share in shares.items():
-        listed += [_scalar(one)] * (share // divisor)
+    for one, times in _entries(counts).items():
+        listed += [_scalar(one)] * times
     return Drawn({"choice": listed})
+
+
+def _entries(counts: Counter[str]) -> dict[str, int]:
+    """How often a list has each value: the shortest list with the shares that were seen.
+
+    A share is the same if the list's differs from it by no more than the share is known, since the
+    values are a sample of the traffic.
+    """
+    total = counts.total()
+    known_to = {
+        one: _NORMAL_95 * sqrt(n / total * (1 - n / total) / total) for one, n in counts.items()
+    }
+    for length in range(len(counts), _LISTED):
+        times = {one: max(round(length * n / total), 1) for one, n in counts.items()}
+        listed = sum(times.values())
+        if all(abs(times[one] / listed - n / total) <= known_to[one] for one, n in counts.items()):
+            return times
+    times = {one: max(round(_LISTED * n / total), 1) for one, n in counts.items()}
+    divisor = reduce(gcd, times.values())
+    return {one: number // divisor for one, number in times.items()}
 
 
 def _is_even_range(numbers: Numbers, counts: Counter[str]) -> bool:

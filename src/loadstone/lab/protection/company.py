@@ -32,8 +32,10 @@ class Kept(Generic[Said]):
         self._endpoint = endpoint
         self._enter = enter
         self._stack, self._connection, self.said = self._taken()
-        target = endpoint.target
-        self._is_held = presence.is_held(self._connection, target, self._schema)
+        with ExitStack() as failing:
+            failing.callback(self._stack.close)
+            self._is_held = presence.is_held(self._connection, endpoint.target, self._schema)
+            failing.pop_all()
         """False where the server has no such locks, or an experiment has the schema anyway."""
 
     @property
@@ -59,11 +61,11 @@ class Kept(Generic[Said]):
         target = self._endpoint.target
         if not self._is_held or presence.is_held(self._connection, target, self._schema):
             return None
-        stack, connection, self.said = self._taken()
+        lost = self._stack
+        self._stack, self._connection, self.said = self._taken()
         # Not earlier: until then a lock that the server has not dropped yet is recognised as our
         # own.
-        self.close()
-        self._stack, self._connection = stack, connection
+        lost.close()
         return say(
             "the lock on schema {schema} of {place} was lost with its connection, and taken again: "
             "for a while other programs could not see this run",

@@ -256,13 +256,13 @@ class Protector:
         watch = Watch(load, places, own, grounds, replicas, compared, held, self._asked.max_load)
         try:
             watch.look_before(ended)
+            self._add_defaults(watch)
+            for name in disks:
+                # A full disk is a reason to stop before anything is done on it.
+                watch.take_reading(name, _space(name, sampling), time.monotonic() - began)
         except BaseException:
             own.close()
             raise
-        self._add_defaults(watch)
-        for name in disks:
-            # A full disk is a reason to stop before anything is done on it.
-            watch.take_reading(name, _space(name, sampling), time.monotonic() - began)
         return watch
 
     def _watched_replica(self, name: SourceName, replica: Replica) -> tuple[Watched, Place]:

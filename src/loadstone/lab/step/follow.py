@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from loadstone.engine import EngineError, Sending
 from loadstone.lab.step.interrupts import Interrupts
+from loadstone.model.errors import LoadstoneError
 from loadstone.model.message import say
+from loadstone.runs.errors import StoreError
 
 Record = TypeVar("Record")
 
@@ -28,7 +31,7 @@ def follow(
     """Hand each record to `take` until it returns that this was the last one.
 
     `on_silence` is called whenever no record came for a moment. When it or `take` raises, the job
-    is stopped and the error raised again.
+    is stopped; after a record that could not be kept, its end is waited for.
 
     Returns whether the last record came: false when a second Ctrl-C cut the wait short.
 
@@ -55,11 +58,29 @@ def follow(
             silent = silent + 1 if record is None and time.monotonic() - began < POLL_S / 2 else 0
             if silent:
                 _wait_for_one_that_is_gone(silent)
+    except EngineError:
+        job.stop()  # it has ended, or was waited for
+        raise
+    except StoreError:
+        # A notebook that catches it has no load on the server any more.
+        job.stop()
+        _wait_for_its_end(job, interrupts)
+        raise
     except BaseException:
         job.stop()
         raise
     job.stop()
     return False
+
+
+def _wait_for_its_end(job: Sending[Record], interrupts: Interrupts) -> None:
+    """Wait until a job that was stopped has closed its connections."""
+    until = time.monotonic() + PATIENCE_S
+    with contextlib.suppress(LoadstoneError):
+        while time.monotonic() < until and not interrupts.asked_again:
+            began = time.monotonic()
+            if job.next(POLL_S) is None and time.monotonic() - began < POLL_S / 2:
+                return  # nobody sends any more
 
 
 def _wait_for_one_that_is_gone(silent: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -56,11 +56,20 @@ class Outcome:
 
 
 def drive_steps(
-    source: StepSource[Planned], lab: Lab, before: Sequence[StepResult] = ()
+    source: StepSource[Planned],
+    lab: Lab,
+    before: Sequence[StepResult] = (),
+    notes: Iterable[Message] = (),
 ) -> Outcome:
     """Drive all steps; the first that fails or is stopped is the last.
 
-    `before`: the steps of a run that is continued.
+    Whatever happens, the lab's sources and files are closed at the end.
+
+    Args:
+        source: chooses and measures the steps.
+        lab: what they share.
+        before: the steps of a run that is continued.
+        notes: what is to be noted before the first step.
 
     Raises:
         StoreError: the run cannot be written any more; what was written is kept.
@@ -70,6 +79,8 @@ def drive_steps(
     error: LoadstoneError | None
     try:
         try:
+            for note in notes:
+                lab.note(note)
             state, error = _drive(source, lab, done)
         except StoreError:
             raise

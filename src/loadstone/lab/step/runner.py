@@ -242,9 +242,9 @@ class _Watched:
                 lab.recorder.began,
                 lambda: lab.interrupts.asked,
             )
-            while protector.notes:
-                self._say(protector.notes.pop(0))
         try:
+            while protector and protector.notes:
+                self._say(protector.notes.pop(0))
             self.keep_what_was_seen()
             yield
         finally:

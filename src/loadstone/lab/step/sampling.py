@@ -47,6 +47,8 @@ class StepSampling:
         """Read all sources before any load, so that their counters start with the step."""
         self._before = samplers_of(self.server.target).snapshot(self.server)
         self.sampling.mark()
+        # Again: the first reading of some sources opens connections, which the others count.
+        self.sampling.mark()
         for seen in self.sampling.taken():
             if isinstance(seen, SourceState):
                 self.recorder.observed(self.step, seen)

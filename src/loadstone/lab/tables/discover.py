@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 
 from loadstone.families import family_of
+from loadstone.lab.tables.missing import first_of
 from loadstone.model.effect import StatementEffect
 from loadstone.model.frozen import Frozen
-from loadstone.model.message import Message, say
+from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import OptionValue
 from loadstone.model.target import Target
 from loadstone.servers import tpcc_tables
@@ -62,6 +63,10 @@ class Data(Frozen):
     notes: tuple[Message, ...] = ()
 
 
+_ANY_OLTP = "oltp_read_write"
+"""All oltp_ workloads share their tables; of a mix there is no single name."""
+
+
 def table_name(layout: Layout, number: int) -> str:
     """The table's name for this layout and number."""
     if layout == "tpcc":
@@ -95,7 +100,7 @@ def find_data(connection: Connection, target: Target, wanted: Wanted) -> Data:
         return found.model_copy(update={"notes": agreed})
     tables = wanted.tables or len(there)
     refuse_unfinished(target, wanted, state, there[:tables])
-    size, notes = _size(connection, target, wanted, state, there)
+    size, notes = _size(connection, target, wanted, state, there[:tables])
     if wanted.layout == "sbtest":
         indexed = family_of(target).indexed_on(connection, target, schema, "k")
         notes += without_index(there[:tables], indexed)
@@ -188,8 +193,8 @@ def _find_warehouses(
                 asked=wanted.warehouses or 1,
             ),
             say(
-                "loadstone cleanup --target {target}, then {command}",
-                target=shlex.quote(target.url),
+                "{cleanup}, then {command}",
+                cleanup=_cleanup_command(target, wanted),
                 command=_prepare_command(target, wanted),
             ),
         )
@@ -217,11 +222,13 @@ def _tables_of_template(target: Target, wanted: Wanted, state: SchemaState) -> l
     if missing := sorted(set(wanted.names) - {table.name for table in used}):
         raise TargetError(
             "missing_table",
-            say(
-                "schema {schema} at {place} has no table {table} of {workload}",
+            counted(
+                "schema {schema} at {place} has no table {tables} of {workload}",
+                "schema {schema} at {place} lacks {number} tables of {workload}: {tables}",
+                len(missing),
                 schema=target.database,
                 place=target.place,
-                table=missing[0],
+                tables=first_of(missing),
                 workload=wanted.workload,
             ),
             _prepare_command(target, wanted),
@@ -302,11 +309,16 @@ def _size(
     target: Target,
     wanted: Wanted,
     state: SchemaState,
-    there: Sequence[TableFacts],
+    used: Sequence[TableFacts],
 ) -> tuple[int, tuple[Message, ...]]:
+    """The rows that keys are drawn from, with notes on tables of other sizes.
+
+    Raises:
+        TargetError: a table is empty, or smaller than the keys that would be drawn.
+    """
     if wanted.layout in ("bulk", "ledger"):  # they start empty, and draw no keys
         return wanted.table_size or 1, ()
-    rows = {table.name: _rows(connection, target, state, table) for table in there}
+    rows = {table.name: _rows(connection, target, state, table) for table in used}
     smallest = min(rows, key=lambda name: rows[name])
     notes: tuple[Message, ...] = ()
     if len(set(rows.values())) > 1:
@@ -321,23 +333,57 @@ def _size(
             ),
         )
     if wanted.table_size and wanted.table_size != rows[smallest]:
-        told = {"asked": wanted.table_size, "table": smallest, "rows": rows[smallest]}
+        if wanted.table_size > rows[smallest] > 0:
+            _refuse_smaller(connection, target, wanted, smallest, rows[smallest])
         notes += (
             say(
-                "--table-size {asked}, and {table} has {rows} rows; keys beyond find nothing",
-                **told,
-            )
-            if wanted.table_size > rows[smallest]
-            else say("--table-size {asked}, and {table} has {rows} rows", **told),
+                "--table-size {asked}, and {table} has {rows} rows",
+                asked=wanted.table_size,
+                table=smallest,
+                rows=rows[smallest],
+            ),
         )
     size = wanted.table_size or rows[smallest]
-    if size < 1:
+    if rows[smallest] < 1:
         raise TargetError(
             "missing_table",
             say("table {table} is empty", table=smallest),
             _prepare_command(target, wanted),
         )
     return size, notes
+
+
+def _refuse_smaller(
+    connection: Connection, target: Target, wanted: Wanted, table: str, rows: int
+) -> None:
+    """Refuse keys beyond a table's last row: statements on them would find nothing, and be fast.
+
+    A table from which rows were deleted since still has high ids.
+
+    Raises:
+        TargetError: the table is smaller than `--table-size`.
+    """
+    if (wanted.table_size or 0) <= family_of(target).highest_id(connection, target, table):
+        return
+    raise TargetError(
+        "missing_table",
+        say(
+            "--table-size {asked}, and {table} in schema {schema} at {place} has only {rows} rows:"
+            " keys beyond them would find nothing",
+            asked=wanted.table_size,
+            table=table,
+            schema=target.database,
+            place=target.place,
+            rows=rows,
+        ),
+        say(
+            "--table-size {rows} uses the tables as they are; for larger ones first {cleanup}, then"
+            " {command}",
+            rows=str(rows),
+            cleanup=_cleanup_command(target, wanted),
+            command=_prepare_command(target, wanted),
+        ),
+    )
 
 
 def _rows(connection: Connection, target: Target, state: SchemaState, table: TableFacts) -> int:
@@ -408,3 +454,9 @@ def _prepare_command(target: Target, wanted: Wanted, tables: int | None = None) 
     if wanted.warehouses:
         words += ["--warehouses", str(wanted.warehouses)]
     return shlex.join(words)
+
+
+def _cleanup_command(target: Target, wanted: Wanted) -> str:
+    """The command that drops the tables of the workload, and no others, ready to be copied."""
+    workload = _ANY_OLTP if wanted.layout == "sbtest" else wanted.workload
+    return shlex.join(["loadstone", "cleanup", workload, "--target", target.url])

@@ -23,7 +23,9 @@ from loadstone.servers.connection import Timeouts
 from loadstone.servers.errors import TargetError
 from loadstone.servers.facts import ServerFacts
 
-_DESCRIPTORS_BESIDE_USERS = 64
+_DESCRIPTORS_BESIDE_USERS = 512
+"""The looks at a server's threads keep up to 390 files open (observe/looker.py)."""
+
 _STATEMENTS_A_TABLE = {"oltp_read_write": 9, "oltp_read_only": 5, "oltp_write_only": 4}
 # On each connection: 34, and one for each of the ten districts.
 _STATEMENTS_OF_TPCC = 44

@@ -179,6 +179,22 @@ def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
 
 
 @dataclass(frozen=True)
+class TablesOf:
+    """The tables that `prepare` makes for a workload."""
+
+    layouts: frozenset[str]
+    """Their layouts, with those that go with them: all tables of these."""
+    names: frozenset[str] = frozenset()
+    """The names of a template's tables."""
+
+
+def tables_made_for(layout: LayoutKind, template: Template | None = None) -> TablesOf:
+    """The tables that `prepare` makes for a workload with this layout, or for a template."""
+    names = frozenset(table.name for table in template.loaded()) if template else frozenset()
+    return TablesOf(frozenset({layout, *BESIDE.get(layout, ())}), names)
+
+
+@dataclass(frozen=True)
 class Cleaning:
     """Which tables to drop."""
 
@@ -187,6 +203,18 @@ class Cleaning:
     """Only these tables; `None`: all that Loadstone made."""
     of_sysbench: bool = False
     """Whether tables that sysbench made are included."""
+    of: TablesOf | None = None
+    """Only these of the tables that Loadstone made; `None`: all."""
+
+    def names_in(self, state: SchemaState) -> Collection[str] | None:
+        """The names of the tables that may be dropped; `None`: all that Loadstone made."""
+        if self.of is None:
+            return self.names
+        theirs = set(state.of("sysbench"))
+        listed = {line.name for line in state.listed if line.layout in self.of.layouts}
+        names = listed & self.of.names if self.of.names else listed
+        shared = theirs if "sbtest" in self.of.layouts else set()
+        return names | shared if self.of_sysbench else names - theirs
 
 
 def cleanup(endpoint: Endpoint, wanted: Cleaning) -> CleanupDecision:
@@ -231,7 +259,7 @@ def _cleaned(
     state = family_of(target).read_schema(connection, target, target.database or "")
     consent = located(connection, target, wanted.consent)
     return state, decide_cleanup(
-        state, target, consent, wanted.names, of_sysbench=wanted.of_sysbench
+        state, target, consent, wanted.names_in(state), of_sysbench=wanted.of_sysbench
     )
 
 
@@ -361,7 +389,7 @@ def _refuse_another_load(state: SchemaState, continues: Sequence[str], plan: Loa
             raise _complete(line)
         if plan.layout.kind == "tpcc" and line.rows != wanted:
             what = say("rows of another number of warehouses, {rows}", rows=line.rows)
-        elif line.layout != plan.layout.kind or line.rows > wanted:
+        elif line.layout != plan.layout.kind or line.rows != wanted:
             what = say("{rows} rows of the layout {layout}", rows=line.rows, layout=line.layout)
         elif line.seed != plan.seed:
             what = say("rows of seed {seed}", seed=line.seed)
@@ -374,7 +402,10 @@ def _refuse_another_load(state: SchemaState, continues: Sequence[str], plan: Loa
                 table=line.name,
                 what=what,
             ),
-            say("loadstone cleanup drops it; or ask for the same as before"),
+            say(
+                "`loadstone cleanup {workload}` drops it; or ask for the same as before",
+                workload=_workload_of(line.layout),
+            ),
         )
 
 
@@ -385,7 +416,6 @@ def _complete(line: ListedTable) -> GuardError:
         if line.layout == "tpcc"
         else say("rows: {number}", number=line.rows)
     )
-    workload = "tpcc" if line.layout == "tpcc" else "FILE"
     return GuardError(
         "table_in_the_way",
         say(
@@ -394,7 +424,13 @@ def _complete(line: ListedTable) -> GuardError:
             size=size,
         ),
         say(
-            "`loadstone run {workload}` uses it as it is; `loadstone cleanup` drops it",
-            workload=workload,
+            "`loadstone run {workload}` uses it as it is; `loadstone cleanup {workload}` drops it",
+            workload=_workload_of(line.layout),
         ),
     )
+
+
+def _workload_of(layout: str) -> str:
+    """The first workload whose tables have this layout; `FILE` for those of a template."""
+    known = engine.workloads().values()
+    return next((one.name for one in known if one.layout == layout), "FILE")

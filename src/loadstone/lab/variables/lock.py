@@ -81,12 +81,18 @@ class SettingsLock:
             return
         self.was_lost = True
         again = SettingsLock.take(self._endpoint)
-        self.close()
+        lost = self._connection
         self._connection, self.is_kept = again._connection, again.is_kept
+        self._give_back(lost)
 
     def close(self) -> None:
         """Release the lock."""
+        self._give_back(self._connection)
+
+    def _give_back(self, connection: Connection) -> None:
         family = family_of(self._endpoint.target)
-        family.locks.give_back(self._connection, LOCK)
-        with contextlib.suppress(family.Error):
-            self._connection.close()
+        try:
+            family.locks.give_back(connection, LOCK)
+        finally:
+            with contextlib.suppress(family.Error):
+                connection.close()

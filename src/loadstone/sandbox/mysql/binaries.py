@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+from loadstone.model.message import say
 from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.foreign import first_of
+from loadstone.sandbox.mysql.releases import RELEASES, release_named
 from loadstone.sandbox.trusted import caches, is_ours
 
 servers = ("mariadb", "mysql")
@@ -18,8 +21,15 @@ in_a_root = ("usr/sbin", "usr/libexec", "usr/bin", "usr/local/sbin", "usr/local/
 cached = ("mariadb/usr/sbin", "mysql/usr/sbin", "mariadb/bin", "mysql/bin")
 private_libraries = ("usr/lib/mysql/private", "usr/lib64/mysql/private")
 version_options = ("--no-defaults", "--version")
-how_to_get = "apt-get install mariadb-server-core, or tools/get-mysql (touches no system folder)"
-how_to_get_in_a_root = (
+libraries = {
+    "libaio.so.1": "libaio1",
+    "libnuma.so.1": "libnuma1",
+    "libtinfo.so.5": "libtinfo5",
+    "libncurses.so.5": "libncurses5",
+}
+releases = tuple(RELEASES)
+cached_releases = tuple(dict.fromkeys(release.folder for release in RELEASES.values()))
+how_to_get_in_a_root = say(
     "debootstrap --include=mariadb-server-core, or unpack its packages there with dpkg -x"
 )
 
@@ -36,9 +46,39 @@ def _flavour(answer: str) -> str:
     return "percona" if "percona" in answer.lower() else "mysql"
 
 
+def how_to_get(wanted: str | None) -> str:
+    """How to get a server if there is none: this one, or any."""
+    if wanted in RELEASES:
+        return say("tools/get-server {release} (touches no system folder)", release=wanted)
+    if wanted is not None and release_named(wanted):
+        known = ", ".join(name for name in RELEASES if name.startswith(wanted.partition("-")[0]))
+        return say(
+            "tools/get-server fetches {known}; --server also takes a program's path", known=known
+        )
+    return say("apt-get install mariadb-server-core, or tools/get-mysql (touches no system folder)")
+
+
+def is_name(wanted: str | None) -> bool:
+    """Whether it is a server's name, with or without a version."""
+    return wanted in servers or has_version(wanted)
+
+
+def has_version(wanted: str | None) -> bool:
+    """Whether it is a name with a version, such as mysql-5.7 or mariadb-10.11.6."""
+    return wanted is not None and release_named(wanted) is not None
+
+
 def fits(binary: ServerBinary, wanted: str | None) -> bool:
     """Whether the server is the requested one; MariaDB's if none was named."""
+    release = release_named(wanted or "")
+    if release is not None:
+        flavour, version = release
+        return (flavour == "mariadb") == is_mariadb(binary) and _begins(binary.release, version)
     return is_mariadb(binary) if wanted in (None, "mariadb") else not is_mariadb(binary)
+
+
+def _begins(release: Sequence[int], version: Sequence[int]) -> bool:
+    return tuple(release[: len(version)]) == tuple(version)
 
 
 def is_mariadb(binary: ServerBinary) -> bool:
@@ -49,6 +89,17 @@ def is_mariadb(binary: ServerBinary) -> bool:
 def command_of(binary: ServerBinary) -> tuple[str, ...]:
     """The start of each of this server's command lines; it reads no configuration file."""
     return (*binary.launcher, str(binary.program), "--no-defaults", *binary.options)
+
+
+def options_beside(program: Path) -> tuple[str, ...]:
+    """The file locations of a server that was unpacked from an archive of its own.
+
+    MySQL 5.7 looks for its messages where it was to be installed.
+    """
+    share = _share_of(program)
+    if program.is_relative_to("/usr") or not (share / "english/errmsg.sys").is_file():
+        return ()
+    return (f"--lc-messages-dir={share}", f"--character-sets-dir={share / 'charsets'}")
 
 
 def options_in(root: Path) -> tuple[str, ...]:
@@ -64,7 +115,11 @@ def options_in(root: Path) -> tuple[str, ...]:
 
 def share_of(binary: ServerBinary) -> Path:
     """The folder with messages, character sets and MariaDB's system tables."""
-    prefix = binary.program.resolve().parents[1]
+    return _share_of(binary.program.resolve())
+
+
+def _share_of(program: Path) -> Path:
+    prefix = program.parents[1]
     for folder in (prefix / "share/mysql", prefix / "share/mariadb", prefix / "share"):
         if (folder / "charsets").is_dir():
             return folder

@@ -37,7 +37,7 @@ def initialise(binary: ServerBinary, datadir: Path) -> None:
         datadir.mkdir(mode=0o700)
         done = _run(binary, datadir, ("--bootstrap", *_MARIADB_BOOTSTRAP), _system_tables(binary))
     else:
-        done = _run(binary, datadir, ("--initialize-insecure", *_MYSQL_INITIALISE), b"")
+        done = _run(binary, datadir, ("--initialize-insecure", _small_log(binary)), b"")
     if done.returncode != 0:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         faults = [line for line in lines if "ERROR" in line] or lines or ["(no output)"]
@@ -54,7 +54,13 @@ _MARIADB_BOOTSTRAP = (
     "--max-allowed-packet=8M",
     "--innodb-log-file-size=10M",
 )
-_MYSQL_INITIALISE = ("--innodb-redo-log-capacity=8M",)
+
+
+def _small_log(binary: ServerBinary) -> str:
+    """A small redo log, as the template is copied; the server's first start makes its own."""
+    if binary.release >= (8, 0, 30):
+        return "--innodb-redo-log-capacity=8M"
+    return "--innodb-log-file-size=4M"
 
 
 def _run(
@@ -76,11 +82,16 @@ def _run(
         raise SandboxError(f"{binary.program} cannot initialise a data folder: {error}") from None
 
 
+def _first_file(folder: Path, *names: str) -> Path:
+    """The first of these files that exists, else the first: MariaDB 11 renamed some."""
+    return next((folder / name for name in names if (folder / name).is_file()), folder / names[0])
+
+
 def _system_tables(binary: ServerBinary) -> bytes:
     # The bootstrap reads one statement a line, and stops at the first that it cannot read.
     parts = [b"create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n"]
     for name in _MARIADB_TABLES:
-        place = share_of(binary) / name
+        place = _first_file(share_of(binary), name, name.replace("mysql_", "mariadb_"))
         if place.exists():
             parts.append(place.read_bytes())
         elif name == _MARIADB_TABLES[0]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 
+from loadstone.model.message import say
 from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.mysql.binaries import command_of, is_mariadb
@@ -37,7 +38,9 @@ def check_settings(binary: ServerBinary, settings: dict[str, str], options: Sequ
     except (OSError, subprocess.TimeoutExpired):
         return  # the start itself will report it
     if answer.returncode != 0 and (reason := error_of(answer.stdout + answer.stderr)):
-        raise SandboxError(f"the server does not start: {reason}", hint_of(reason))
+        raise SandboxError(
+            say("the server does not start: {reason}", reason=reason), hint_of(reason)
+        )
 
 
 def error_of(log: str) -> str | None:
@@ -59,7 +62,7 @@ def is_port_taken(log: str) -> bool:
 def hint_of(reason: str) -> str | None:
     """What to do about an error; `None` if there is no advice."""
     if "unknown variable" in reason or "unknown option" in reason:
-        return "check --set; loose_NAME=VALUE is taken by servers that do not know it"
+        return say("check --set; servers ignore loose_NAME=VALUE where they do not know NAME")
     if "No space left" in reason or "Disk is full" in reason:
-        return "make room, or set XDG_STATE_HOME to a folder on another disk"
+        return say("make room, or set XDG_STATE_HOME to a folder on another disk")
     return None

@@ -14,8 +14,6 @@ General = dict[str, bool | float | str | tuple[str, ...]]
 
 # The engine adds the password, because the stored run must not contain it.
 _HIDDEN = (
-    "help",
-    "version",
     "config_file",
     "mysql_password",
     *(one.key for one in BLOCKS["ours"]),

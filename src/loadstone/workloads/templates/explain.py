@@ -109,6 +109,15 @@ def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Expla
         raise TemplateRefused(file, faults)
 
 
+def statements_once(template: Template) -> list[str]:
+    """Each statement once, with values.
+
+    Raises:
+        PlanRefused: the engine does not take the template.
+    """
+    return [one.sql for one in _each_once(template)]
+
+
 def check_statements(
     template: Template, file: str, endpoint: Endpoint, init_sql: Sequence[str] = ()
 ) -> None:

@@ -1,0 +1,352 @@
+"""Computes the account of a step: the share of the users' time at each place.
+
+`model.account` says what it is, docs/account.md how each share is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from loadstone.model.account import (
+    PLACES,
+    THREADS_SEEN,
+    VIEW,
+    WHY,
+    Account,
+    AccountEntry,
+    Cores,
+    Known,
+    Place,
+    View,
+)
+from loadstone.model.plan import Step
+from loadstone.model.records import LatencyNs
+from loadstone.runs.source_figures import SourceSums
+
+_NORMAL_95 = 1.96
+ENOUGH_LOOKS = 10.0
+"""With fewer there is no interval, and the slope of a line through them is noise."""
+
+_SHOWN = 0.0005
+"""Less of the users' time than this is shown nowhere: an entry of 0.0 % tells nothing."""
+
+_STATEMENTS = ("read", "write", "other")
+"""Names of the latencies that add up to the time of all statements. Those of errors are of whole
+attempts, with the statements before."""
+
+
+@dataclass(frozen=True)
+class Driven:
+    """What the generator's own clocks say of a window."""
+
+    users: int
+    seconds: float
+    in_statements: float
+    """Mean number of users that wait for a statement's answer."""
+    connecting: float
+    """Mean number of users that open a connection."""
+    is_paced: bool
+    """Whether users wait for their next event to be due."""
+    beside: float
+    """Idle connections in addition to the users'."""
+    served: float
+    """Mean number of users that the generator is at work for: each of its threads serves one."""
+
+    def at_rate(self, part: float) -> Driven:
+        """The same in seconds that have this part of the events a second.
+
+        What the generator and its users take of their own for an event does not depend on how long
+        the server takes for it.
+        """
+        between = self.users - self.in_statements - self.connecting
+        connecting = part * self.connecting
+        return replace(
+            self,
+            in_statements=self.users - connecting - part * between,
+            connecting=connecting,
+            served=part * self.served,
+        )
+
+
+def driven(
+    step: Step,
+    seconds: float,
+    cpu_s: float,
+    plan: Mapping[str, Any],
+    merged: Mapping[str, LatencyNs],
+) -> Driven:
+    """The generator's side of a step, which took `cpu_s` of its cores."""
+
+    def mean(names: Iterable[str]) -> float:
+        found = (merged[name] for name in names if name in merged)
+        return sum((each.mean or 0.0) * each.count for each in found) / 1e9 / seconds
+
+    return Driven(
+        users=step.concurrency,
+        seconds=seconds,
+        in_statements=mean(_STATEMENTS),
+        connecting=mean(["connect"]),
+        is_paced=step.rate is not None or _is_paced(plan),
+        beside=float((plan.get("drive") or {}).get("idle") or 0),
+        served=cpu_s / seconds,
+    )
+
+
+def account_of(
+    load: Driven,
+    looked: Sequence[SourceSums],
+    facts: Sequence[Mapping[str, str]],
+    process_cores: float | None = None,
+) -> Account | None:
+    """The account of a window; `None` if the servers' sessions were not looked at.
+
+    Args:
+        load: the generator's side.
+        looked: the sums of the looks at each server.
+        facts: those of the same sources.
+        process_cores: cores that the servers' processes used; `None`: not observed.
+    """
+    looks = sum(sums.deltas["looks"] for sums in looked)
+    if not looks or not load.users:
+        return None
+    is_whole = _is_whole(load)
+    views = {fact.get(VIEW) for fact in facts}
+    view: View = "threads" if views == {"threads"} else "sessions"
+    seats = _Seats.of(looked, is_whole=is_whole)
+    entries = _entries(load, looked, seats, is_whole=is_whole)
+    total = sum(one.share for one in entries)
+    return Account(
+        users=load.users,
+        seconds=max(sums.seconds for sums in looked),
+        view=view,
+        looks=looks,
+        entries=entries,
+        unnamed=max(1.0 - total, 0.0),
+        beyond=max(total - 1.0, 0.0),
+        others=seats.mean.get("others"),
+        cores=_cores(looked, process_cores) if view == "threads" else None,
+        seen_running=_share_running(load, looked) if view == "threads" else None,
+        looking=_rate(looked, "looking_s"),
+        why=next((fact[WHY] for fact in facts if WHY in fact), None),
+    )
+
+
+def entries_of(load: Driven, looked: Sequence[SourceSums]) -> tuple[AccountEntry, ...]:
+    """The places alone, of any seconds; empty without looks at each server."""
+    if not load.users or not looked or not all(sums.deltas["looks"] for sums in looked):
+        return ()
+    seats = _Seats.of(looked, is_whole=_is_whole(load))
+    return _entries(load, looked, seats, is_whole=_is_whole(load))
+
+
+def _entries(
+    load: Driven, looked: Sequence[SourceSums], seats: _Seats, *, is_whole: bool
+) -> tuple[AccountEntry, ...]:
+    entries = [*_by_clocks(load, seats), *_on_cores(load, looked, is_whole), *_sampled(load, seats)]
+    entries = [one for one in entries if one.share >= _SHOWN]
+    return tuple(sorted(entries, key=lambda one: PLACES.index(one.place)))
+
+
+def _is_whole(load: Driven) -> bool:
+    """Whether each look reads the threads of all users."""
+    return load.users + load.beside <= THREADS_SEEN
+
+
+def process_cores(hosts: Sequence[SourceSums | None]) -> float | None:
+    """Cores that the servers' processes used; `None` unless all of them were observed."""
+    total = 0.0
+    for host in hosts:
+        user = host.rate("process.cpu_user_s") if host else None
+        system = host.rate("process.cpu_sys_s") if host else None
+        if user is None or system is None:
+            return None
+        total += user + system
+    return total
+
+
+@dataclass(frozen=True)
+class _Seats:
+    """Mean numbers of sessions at each seat, and their standard errors."""
+
+    mean: Mapping[str, float]
+    error: Mapping[str, float]
+
+    @classmethod
+    def of(cls, looked: Sequence[SourceSums], *, is_whole: bool) -> _Seats:
+        """Of all servers together, whose looks are independent.
+
+        `is_whole`: the threads of all sessions are counted, not of a sample.
+        """
+        mean: defaultdict[str, float] = defaultdict(float)
+        square: defaultdict[str, float] = defaultdict(float)
+        for sums in looked:
+            for name in [*sums.deltas]:
+                kind, _, seat = name.partition(".")
+                if kind == "at":
+                    found = _mean_at(seat, sums, is_whole=is_whole)
+                    mean[seat] += found.mean
+                    square[seat] += found.square_error
+            if "others" in sums.deltas and sums.deltas["looks"]:
+                mean["others"] += sums.deltas["others"] / sums.deltas["looks"]
+        return cls(mean, {seat: math.sqrt(value) for seat, value in square.items()})
+
+
+class _Mean(NamedTuple):
+    mean: float
+    square_error: float
+
+
+def _mean_at(seat: str, sums: SourceSums, *, is_whole: bool) -> _Mean:
+    """The mean number of sessions at a seat of one server, and the square of its standard error.
+
+    How many run or are ready to is sampled as well, but also counted by the kernel. By that much
+    the looks were off, and so are the other seats, as far as they go with it: the regression
+    estimator (W. G. Cochran, "Sampling Techniques", 3rd edition, chapter 7).
+    """
+    looks = sums.deltas["looks"]
+    if not looks:
+        return _Mean(0.0, 0.0)
+    at, running = sums.deltas[f"at.{seat}"] / looks, sums.deltas["at.running"] / looks
+    spread = max(sums.deltas[f"sq.{seat}"] / looks - at**2, 0.0)
+    of_running = sums.deltas["sq.running"] / looks - running**2
+    counted = _counted_running(sums) if is_whole else None
+    if looks < ENOUGH_LOOKS:
+        return _Mean(at, math.inf)
+    if seat == "running" or counted is None or of_running <= 0:
+        return _Mean(at, spread / (looks - 1.0))
+    together = sums.deltas[f"xr.{seat}"] / looks - at * running
+    slope = together / of_running
+    left = max(spread - slope * together, 0.0)
+    return _Mean(max(at + slope * (counted - running), 0.0), left / (looks - 2.0))
+
+
+def _counted_running(sums: SourceSums) -> float | None:
+    """How many sessions run or are ready to, by the kernel's count."""
+    on_core, delayed = _ran(sums, "core_s"), _ran(sums, "delay_s")
+    return None if on_core is None or delayed is None else on_core + delayed
+
+
+def _ran(sums: SourceSums, counter: str) -> float | None:
+    """The mean number of threads that ran or waited, over the seconds in which that was counted.
+
+    That is not while the server was away, nor while all its sessions were new.
+    """
+    of = "others_counted_s" if counter.startswith("others_") else "counted_s"
+    seconds = sums.deltas[of] if of in sums.deltas else 0.0
+    return sums.deltas[counter] / seconds if seconds else None
+
+
+def _cores(looked: Sequence[SourceSums], process_cores: float | None) -> Cores:
+    users, others = _ran_in(looked, "core_s"), _ran_in(looked, "others_core_s")
+    own = None if process_cores is None else max(process_cores - users - others, 0.0)
+    return Cores(users=users, others=others, own=own)
+
+
+def _share_running(load: Driven, looked: Sequence[SourceSums]) -> float:
+    """As the looks saw it; what the kernel counted is in the entries."""
+    means = (sums.deltas["at.running"] / sums.deltas["looks"] for sums in looked)
+    return sum(means) / load.users
+
+
+def _by_clocks(load: Driven, seats: _Seats) -> list[AccountEntry]:
+    """What the generator's own clocks say, which miss nothing."""
+    between = _between_statements(load, seats)
+    return [
+        _entry(load, "idle", between if load.is_paced else 0.0),
+        # What it does between two statements is part of the time between them.
+        _entry(load, "generator", max(load.served, 0.0 if load.is_paced else between)),
+        _entry(load, "connecting", load.connecting),
+    ]
+
+
+def _on_cores(load: Driven, looked: Sequence[SourceSums], is_whole: bool) -> list[AccountEntry]:
+    """What the kernel counts of each thread, or of a sample of the threads."""
+    known: Known = "counted" if is_whole else "sampled"
+    return [
+        _entry(load, "on core", _ran_in(looked, "core_s"), known=known),
+        _entry(load, "waiting for a core", _ran_in(looked, "delay_s"), known=known),
+    ]
+
+
+def _sampled(load: Driven, seats: _Seats) -> list[AccountEntry]:
+    """What was seen at random moments."""
+    # A session waits for its client while its answer is on the way, or the next statement is.
+    left = _waiting_for_clients(load, seats)
+    left = max(left - max(_between_statements(load, seats), load.served), 0.0)
+    # Of an answer that is still being sent the session is elsewhere.
+    unread = min(seats.mean.get("unread", 0.0), left)
+    way = left - unread
+    found = [
+        _entry(load, "answer unread", unread, seats.error.get("unread", 0.0)),
+        _entry(load, "way", way, seats.error.get("client", 0.0)),
+    ]
+    return found + [
+        _entry(load, place, seats.mean[place], seats.error[place])
+        for place in PLACES
+        if place in seats.error
+    ]
+
+
+def _between_statements(load: Driven, seats: _Seats) -> float:
+    """Users that wait for no answer.
+
+    Statements count when they end, so that one that lasts beyond the window is not in the sum: but
+    who is between two statements has a session that waits for its client.
+    """
+    counted = max(load.users - load.in_statements - load.connecting, 0.0)
+    return min(counted, _waiting_for_clients(load, seats))
+
+
+def _waiting_for_clients(load: Driven, seats: _Seats) -> float:
+    return max(seats.mean.get("client", 0.0) - load.beside, 0.0)
+
+
+def _entry(
+    load: Driven,
+    place: Place,
+    users: float,
+    error: float | None = None,
+    known: Known = "counted",
+) -> AccountEntry:
+    """An entry, with an interval if there is a finite error."""
+    share = users / load.users
+    has_interval = error is not None and math.isfinite(error)
+    half = _NORMAL_95 * (error or 0.0) / load.users
+    return AccountEntry(
+        place=place,
+        users=users,
+        share=share,
+        known="sampled" if error is not None else known,
+        low=max(share - half, 0.0) if has_interval else None,
+        high=min(share + half, 1.0) if has_interval else None,
+    )
+
+
+def _ran_in(looked: Sequence[SourceSums], counter: str) -> float:
+    return sum(_ran(sums, counter) or 0.0 for sums in looked)
+
+
+def _rate(looked: Sequence[SourceSums], counter: str) -> float | None:
+    found = [rate for sums in looked if (rate := sums.rate(counter)) is not None]
+    return sum(found) if found else None
+
+
+def _is_paced(plan: Mapping[str, Any]) -> bool:
+    """Whether the plan has rates, think times, phases or idle users."""
+    return bool(plan.get("phases")) or any(_paces(plan.get(part)) for part in _PARTS)
+
+
+_PARTS = ("drive", "mix", "workload")
+_PACES = ("think_s", "rate", "keying_and_think_time")
+_NO_PACE = (None, 0, False, "0", "false", "off", "no")
+
+
+def _paces(part: object) -> bool:
+    if isinstance(part, Mapping):
+        paced = any(part.get(name) not in _NO_PACE for name in _PACES if name in part)
+        return paced or any(map(_paces, part.values()))
+    return isinstance(part, (list, tuple)) and any(map(_paces, part))

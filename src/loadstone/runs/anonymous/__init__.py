@@ -1,0 +1,1 @@
+"""A run without names and addresses, to pass on."""

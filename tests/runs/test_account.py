@@ -1,0 +1,183 @@
+"""The account of a step: sums that are measured apart, and what no place holds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from loadstone.model.account import Account
+from loadstone.runs.account import Driven, _is_paced, account_of, process_cores
+from loadstone.runs.source_figures import SourceSums
+
+THREADS = {"view": "threads"}
+
+
+def a_load(**changes: float | bool) -> Driven:
+    """Ten users in a closed loop for ten seconds."""
+    values = {
+        "users": 10, "seconds": 10.0, "in_statements": 10.0, "connecting": 0.0, "is_paced": False,
+        "beside": 0.0, "served": 0.0,
+    }  # fmt: skip
+    return Driven(**(values | changes))  # type: ignore[arg-type]
+
+
+def looks(*seen: dict[str, float], core: float = 0.0, delay: float = 0.0) -> SourceSums:
+    """Sums of looks that saw these numbers of sessions; core and delay in mean numbers."""
+    deltas: defaultdict[str, float] = defaultdict(float)
+    for look in seen:
+        deltas["looks"] += 1
+        running = look.get("running", 0.0)
+        for seat, number in look.items():
+            deltas[f"at.{seat}"] += number
+            deltas[f"sq.{seat}"] += number**2
+            deltas[f"xr.{seat}"] += number * running
+    deltas["core_s"], deltas["delay_s"], deltas["counted_s"] = 10 * core, 10 * delay, 10.0
+    seconds = defaultdict(float, dict.fromkeys(deltas, 10.0))
+    return SourceSums(seconds=10.0, deltas=deltas, delta_s=seconds)
+
+
+def account(load: Driven, *looked: SourceSums, view: str = "threads") -> Account:
+    found = account_of(load, looked, [{"view": view}] * len(looked))
+    assert found is not None
+    return found
+
+
+def shares(found: Account) -> dict[str, float]:
+    return {entry.place: round(entry.share, 4) for entry in found.entries}
+
+
+def test_times_on_a_core_are_counted_and_waits_sampled() -> None:
+    look = {"running": 3.0, "row lock": 6.0, "client": 1.0}
+    found = account(a_load(), looks(*[look] * 20, core=2.0, delay=1.0))
+    assert shares(found) == {
+        "way": 0.1, "on core": 0.2, "waiting for a core": 0.1, "row lock": 0.6,
+    }  # fmt: skip
+    assert found.unnamed == pytest.approx(0.0)
+    assert {one.place for one in found.entries if one.known == "counted"} == {
+        "on core", "waiting for a core",
+    }  # fmt: skip
+
+
+def test_by_how_much_the_looks_were_off_is_known_from_what_is_counted() -> None:
+    """Half of the looks saw all users running, half all at a lock; the kernel counted 30 %."""
+    seen = [{"running": 10.0}, {"row lock": 10.0}] * 20
+    found = account(a_load(), looks(*seen, core=3.0))
+    assert shares(found) == {"on core": 0.3, "row lock": 0.7}
+    assert found.seen_running == pytest.approx(0.5)
+    (lock,) = (one for one in found.entries if one.place == "row lock")
+    assert lock.high == pytest.approx(0.7)  # nothing is left to chance
+
+
+def test_what_the_looks_could_not_name_is_the_rest() -> None:
+    seen = [{"running": 2.0, "latch": 3.0}] * 20
+    found = account(a_load(), looks(*seen, core=2.0))
+    assert found.unnamed == pytest.approx(0.5)
+    assert found.beyond == 0.0
+
+
+def test_more_than_all_time_is_told_and_not_rescaled() -> None:
+    found = account(a_load(), looks(*[{"latch": 8.0}] * 5, core=3.0))
+    assert shares(found) == {"on core": 0.3, "latch": 0.8}
+    assert found.unnamed == 0.0
+    assert found.beyond == pytest.approx(0.1)
+
+
+def test_a_users_time_without_a_statement_is_the_generators_or_thought() -> None:
+    seen = looks(*[{"client": 10.0}] * 20)
+    assert shares(account(a_load(in_statements=6.0), seen)) == {"generator": 0.4, "way": 0.6}
+    assert shares(account(a_load(in_statements=6.0, is_paced=True), seen)) == {
+        "idle": 0.4, "way": 0.6,
+    }  # fmt: skip
+
+
+def test_a_statement_that_never_ended_is_no_time_of_the_generator() -> None:
+    """Its time is in no sum, but its session does not wait for the client."""
+    found = account(a_load(in_statements=0.0), looks(*[{"table lock": 10.0}] * 20))
+    assert shares(found) == {"table lock": 1.0}
+
+
+def test_answers_that_wait_and_users_that_are_served_are_not_on_the_way() -> None:
+    seen = [{"client": 5.0, "unread": 2.0}] * 20
+    found = account(a_load(served=1.0), looks(*seen, core=5.0))
+    assert shares(found) == {
+        "generator": 0.1, "answer unread": 0.2, "way": 0.2, "on core": 0.5,
+    }  # fmt: skip
+
+
+def test_idle_connections_are_no_users() -> None:
+    found = account(a_load(beside=90.0), looks(*[{"client": 95.0}] * 20, core=5.0))
+    assert shares(found) == {"way": 0.5, "on core": 0.5}
+
+
+def test_an_answer_that_is_still_sent_is_not_unread_as_well() -> None:
+    seen = [{"client": 1.0, "sending": 4.0, "unread": 5.0}] * 20
+    assert shares(account(a_load(), looks(*seen, core=5.0))) == {
+        "answer unread": 0.1, "on core": 0.5, "sending": 0.4,
+    }  # fmt: skip
+
+
+def test_few_looks_have_no_interval() -> None:
+    found = account(a_load(), looks(*[{"latch": 8.0}] * 5, core=1.0))
+    (latch,) = (one for one in found.entries if one.place == "latch")
+    assert (latch.known, latch.low, latch.high) == ("sampled", None, None)
+
+
+def test_of_more_threads_than_are_read_the_times_are_sampled_and_correct_nothing() -> None:
+    seen = [{"running": 40.0}, {"row lock": 40.0}] * 20
+    found = account(a_load(users=100), looks(*seen, core=30.0))
+    assert shares(found) == {"on core": 0.3, "row lock": 0.2}
+    assert {one.known for one in found.entries} == {"sampled"}
+
+
+def test_times_count_over_the_seconds_in_which_they_were_counted() -> None:
+    seen = looks(*[{"running": 4.0, "latch": 6.0}] * 20, core=4.0)
+    seen.deltas["counted_s"] = 5.0  # the server was away, or its sessions were all new
+    seen.deltas["core_s"] = 20.0
+    assert shares(account(a_load(), seen)) == {"on core": 0.4, "latch": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("plan", "paced"),
+    [
+        ({}, False),
+        ({"drive": {"arrival": {"kind": "closed", "think_s": 0.0}}}, False),
+        ({"drive": {"arrival": {"kind": "closed", "think_s": 0.1}}}, True),
+        ({"phases": [{}]}, True),
+        ({"workload": {"template": {"transactions": [{"think_s": 0.02}]}}}, True),
+        ({"workload": {"options": {"keying_and_think_time": "off"}}}, False),
+        ({"mix": [{"workload": {"options": {"keying_and_think_time": True}}}]}, True),
+    ],
+)
+def test_think_times_are_found_wherever_a_plan_has_them(
+    plan: dict[str, object], paced: bool
+) -> None:
+    assert _is_paced(plan) == paced
+
+
+def test_two_servers_are_added_and_the_coarser_view_counts() -> None:
+    one = looks(*[{"in the server": 4.0}] * 20)
+    found = account(a_load(), one, one, view="sessions")
+    assert shares(found) == {"in the server": 0.8}
+    assert found.view == "sessions"
+    assert found.cores is None
+
+
+def test_whose_sessions_used_the_cores() -> None:
+    seen = looks(*[{"running": 3.0, "client": 7.0}] * 20, core=0.5)
+    seen.deltas["others_core_s"], seen.deltas["others_counted_s"] = 2.0, 10.0
+    found = account_of(a_load(), [seen], [THREADS], process_cores=1.0)
+    assert found is not None
+    assert found.cores is not None
+    assert found.cores.own == pytest.approx(0.3)
+    assert (found.cores.users, found.cores.others) == (0.5, 0.2)
+    host = SourceSums(seconds=10.0)
+    for mode in ("user", "sys"):
+        host.deltas[f"process.cpu_{mode}_s"] = 5.0
+        host.delta_s[f"process.cpu_{mode}_s"] = 10.0
+    assert process_cores([host, host]) == pytest.approx(2.0)
+    assert process_cores([host, None]) is None
+
+
+def test_without_looks_there_is_no_account() -> None:
+    assert account_of(a_load(), [looks()], [THREADS]) is None
