@@ -128,6 +128,15 @@ def test_what_makes_no_sense_is_refused(
     assert err.count("\n") <= 2
 
 
+def test_the_gate_of_a_trend_is_undecided_on_the_first_night(
+    script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_run(script, "nightly", 100)
+    capsys.readouterr()
+    assert exit_code_of(["runs", "trend", "nightly", "--fail-on", "tps<-5%"]) == 0
+    assert "tps<-5% not decided" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("limit", ["p9<20ms", "p99<20", "p99<20mb", "tps"])
 def test_a_misspelt_threshold_starts_nothing(
     capsys: pytest.CaptureFixture[str], limit: str
@@ -151,8 +160,8 @@ def test_a_broken_threshold_is_exit_code_99_and_its_line(
     out, err = capsys.readouterr()
     broken = [line for line in err.splitlines() if line.startswith("error: ")]
     assert broken == [
-        "error: tps>50 broken: tps 10.0/s at oltp_read_write, 1 user",
-        "error: p99<5ms broken: p99 8.08 ms at oltp_read_write, 8 users",
+        "error: tps>50 failed: tps 10.0/s at oltp_read_write, 1 user",
+        "error: p99<5ms failed: p99 8.08 ms at oltp_read_write, 8 users",
     ]
     assert "gate  tps>50 held at 1 of 2 levels" in out
     suite = ElementTree.parse("gates.xml").getroot()[0]
@@ -177,7 +186,7 @@ def test_a_search_is_asked_at_what_it_found(
     assert exit_code_of([*words, "tps>800"]) == 0
     assert "gate  tps>800 held at 1 level" in capsys.readouterr().out
     assert exit_code_of([*words, "tps>1200"]) == 99
-    assert "error: tps>1200 broken: tps " in capsys.readouterr().err
+    assert "error: tps>1200 failed: tps " in capsys.readouterr().err
     script.latency_ns = lambda users, second: 20_000_000
     assert exit_code_of([*words, "tps>1"]) == 99
     said = capsys.readouterr().err
@@ -214,7 +223,7 @@ def test_a_change_against_the_first_run_is_exit_code_99(
     assert exit_code_of(["compare", str(a), str(b), "--fail-on", "tps<-25%"]) == 0
     assert exit_code_of(["compare", str(a), str(b), "--fail-on", "tps<-5%", "--json"]) == 99
     out, err = capsys.readouterr()
-    assert "error: tps<-5% broken: tps -19.9 % at oltp_read_write, 8 users" in err
+    assert "error: tps<-5% failed: tps -19.9 % at oltp_read_write, 8 users" in err
     assert exit_code_of(["compare", str(a), str(b), "--threshold", "tps>90"]) == 99
     assert f"oltp_read_write, 8 users, {b.name}" in capsys.readouterr().err
 
@@ -242,5 +251,5 @@ def test_a_trend_tells_from_which_run_on_the_level_changed(
     tps, _ = json.loads(out)["series"]
     assert [change["run"] for change in tps["changes"]] == [runs[5].name]
     assert tps["changes"][0]["relative"] == pytest.approx(-0.1, abs=0.01)
-    assert "tps<-5% broken" in err
+    assert "tps<-5% failed" in err
     assert ElementTree.parse("t.xml").getroot().attrib["failures"] == "1"

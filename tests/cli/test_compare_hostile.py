@@ -134,7 +134,7 @@ def test_what_can_be_mended_is_compared(
     capsys.readouterr()
     # Damage never turns a failure into a pass: the rate fell by a fifth.
     assert exit_code_of(["compare", str(a), str(b), "--fail-on", "tps<-5%"]) == 99
-    assert "tps<-5% broken: tps -1" in told(capsys)
+    assert "tps<-5% failed: tps -1" in told(capsys)
     assert exit_code_of(["compare", str(b), str(a), "--json"]) == 0
     json.loads(told(capsys))
     assert exit_code_of(["runs", "trend", str(a), str(b), "--json"]) == 0

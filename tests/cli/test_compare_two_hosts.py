@@ -17,6 +17,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import Person
 from loadstone.analyse.mysql.differences import VERSIONS
+from loadstone.model.target import Tls
 from loadstone.sandbox import SandboxError, SandboxSpec, find_server, start_sandbox
 from loadstone.sandbox.network import namespace
 from pooled import need
@@ -45,8 +46,10 @@ def a_run(home: Path, name: str, spec: SandboxSpec) -> Path:
     place.mkdir()
     with start_sandbox(spec) as server:
         person = Person(place, server, careful=False)
-        person.loadstone("prepare", *person.target, "--yes", *SIZES)
-        words = ("run", "oltp_update_non_index", *person.target, *SIZES, *SHORT, "--name", name)
+        # Only on loopback would it be without TLS.
+        target = ("--target", server.endpoint(tls=Tls(mode="required")).target.url)
+        person.loadstone("prepare", *target, "--yes", *SIZES)
+        words = ("run", "oltp_update_non_index", *target, *SIZES, *SHORT, "--name", name)
         person.loadstone(*words)
     return person.only_run()
 

@@ -48,7 +48,7 @@ def test_a_log_of_all_statements_is_found_on_a_real_server(
     own_schema: Sandbox, tmp_path: Path
 ) -> None:
     person = Person(tmp_path, own_schema, careful=False)
-    where = ("--target", f"{person.url}?tls=disabled")
+    where = person.target
     with set_globally(own_schema, general_log=1):
         person.loadstone("prepare", *where, "--tables", "2", "--table-size", "1000")
         times = ("--concurrency", "4", "--duration", "3s", "--warmup", "1s")

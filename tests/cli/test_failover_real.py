@@ -6,6 +6,7 @@ import contextlib
 import json
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import PATIENCE_S, Person, wait_until
+from loadstone.runs import run_folder
 from loadstone.runs.ledger import LEDGER
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
 from pooled import KINDS_IN_TURN, Pool, need
@@ -259,6 +261,28 @@ def test_a_server_that_applies_what_it_refused_is_found_out(drill: Drill) -> Non
     assert (found["though_refused"], found["lost"], found["altered"]) == (1, 0, 0)
     (place,) = found["places"]
     assert (place["user"], place["what"]) == (0, "though_refused")
+
+
+def test_the_rates_of_a_run_with_an_outage_agree_with_the_restarted_servers_counters(
+    tmp_path: Path,
+) -> None:
+    """An acknowledged entry is a commit; the server forgets those of its last moment, no more."""
+    with start_sandbox(SandboxSpec(server=need("mariadb"))) as first:
+        drill = prepared(first, tmp_path)
+        with drill.load("--timeline", "--observe", "--duration", "18s") as run:
+            time.sleep(4)
+            first.kill()
+            time.sleep(5)
+            first.start_again()
+            out, err = run.communicate(timeout=PATIENCE_S)
+        assert run.returncode == 0, err
+        (step,) = run_folder.load(drill.person.only_run()).steps
+    assert "Outage from" in out
+    assert step.server is not None and step.server.commits_per_s and step.tps
+    # Without those from the restart on, or over the seconds in which it was up, they would differ
+    # by a third or more. Nobody read the counters of its last second.
+    assert 0.6 < step.server.commits_per_s / step.tps < 1.15
+    assert step.server.seconds == pytest.approx(step.seconds, abs=2)
 
 
 def test_what_cannot_be_checked_is_said_in_a_line(drill: Drill) -> None:

@@ -13,6 +13,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from called import called
 from loadstone.cli.app import COMMANDS, TASKS, app
+from loadstone.cli.errors import exit_code_of
 from loadstone.cli.help.click_texts import TEXTS
 from loadstone.cli.help.command import Explained, Option
 from loadstone.cli.help.wrapping import lines_of, width_of
@@ -87,12 +88,13 @@ def test_each_text_of_the_help_is_a_message_with_chinese(
     path: tuple[str, ...], command: Explained
 ) -> None:
     chinese = in_language("zh")
-    options = [each for each in command.params if isinstance(each, click.Option)]
+    params = [each for each in command.params if isinstance(each, click.Option)]
+    options = [each for each in params if not each.hidden]
     texts: list[str | None] = [command.help, *(about for about, _ in command.examples)]
     texts += [plain(each.help) if each.help else None for each in options]
     assert None not in texts
     assert [text for text in texts if not chinese.knows(text or "")] == []
-    assert all(isinstance(each, Option) for each in options)
+    assert all(isinstance(each, Option) for each in params)
     assert isinstance(command.help, Message)
 
 
@@ -117,6 +119,12 @@ def test_a_lone_h_is_help(path: tuple[str, ...], command: Explained, tmp_path: P
 def test_h_with_a_value_is_still_the_host(tmp_path: Path) -> None:
     done = called("check", "-h", "127.0.0.1", "-P", "1", folder=tmp_path, code=3)
     assert "127.0.0.1:1" in done.stderr
+
+
+def test_help_is_a_command_too(tmp_path: Path) -> None:
+    for words in ((), ("report",), ("sandbox", "start")):
+        asked = called("help", *words, folder=tmp_path, environment=ENGLISH).stdout
+        assert asked == called(*words, "--help", folder=tmp_path, environment=ENGLISH).stdout
 
 
 def test_the_commands_stand_under_tasks(tmp_path: Path) -> None:
@@ -187,3 +195,46 @@ def test_each_text_of_click_that_a_person_can_see_is_known() -> None:
     ] == []
     chinese = in_language("zh")
     assert [text for text in TEXTS if not chinese.knows(text)] == []
+
+
+@pytest.mark.parametrize("words", [[], ["runs"], ["sandbox"]])
+def test_a_command_without_its_command_shows_the_help_as_it_is(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code_of(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[0].startswith("Usage: ")
+    assert len(err.splitlines()) > 8
+    assert max(map(len, err.splitlines())) <= 100
+
+
+def test_the_list_of_workloads_has_built_in_ones_and_templates(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code_of(["workload", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Built in, run with loadstone run NAME:"
+    templates = lines.index(
+        "Templates, to be copied with loadstone workload show NAME > NAME.toml:"
+    )
+    named = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert named[:2] == ["oltp_read_write", "oltp_read_only"]
+    assert {"tpcc", "hot_row"} <= set(named[: templates - 2])
+    assert "shop" in named[templates - 2 :]
+
+
+def test_help_says_where_several_targets_are_possible(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    said = {}
+    for command in ("run", "watch", "prepare", "check", "restore"):
+        exit_code_of([command, "--help", "--lang", "en"])
+        said[command] = " ".join(capsys.readouterr().out.split())
+    assert "Repeat it to spread the users over several servers." in said["run"]
+    assert "Repeat it to watch several servers." in said["watch"]
+    for command in ("prepare", "check", "restore"):
+        assert "Repeat it" not in said[command]
+    assert "[default: all existing ones; 10 on a throwaway server]" in said["run"]
+    assert "N..M/TIME rises evenly from N to M within TIME" in said["run"]

@@ -87,7 +87,7 @@ def test_the_text_tells_each_workload_and_each_phase(
     ):
         assert line in text, text
     assert re.search(r"^ramp +1\.\.3 +2\.\.4 users", text, re.MULTILINE), text
-    assert re.search(r"^\(oltp_update_index\) +weight 1 ", text, re.MULTILINE), text
+    assert re.search(r"^writes \(oltp_update_index\) +weight 1 ", text, re.MULTILINE), text
 
 
 @pytest.mark.parametrize(

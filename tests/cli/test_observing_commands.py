@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -41,7 +42,8 @@ def observed(person: Person) -> int:
 def test_a_watch_is_kept_as_a_run(person: Person) -> None:
     done = person.loadstone("watch", *person.target, "--duration", "2s")
     assert done.stdout.startswith("watched for 2")
-    assert "questions/s" in done.stderr
+    assert "time      questions/s" in done.stderr
+    assert re.search(r"^\d\d:\d\d:\d\d +[\d-]", done.stderr, re.MULTILINE)
     (step,) = run_folder.load(person.only_run()).steps
     assert step.server is not None
     assert step.host is not None
@@ -50,6 +52,15 @@ def test_a_watch_is_kept_as_a_run(person: Person) -> None:
     assert step.tps is None
     again = person.loadstone("runs", "show", "last")
     assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]
+    texts = [done.stdout, person.loadstone("report", "--markdown").stdout]
+    texts.append(person.loadstone("report", "--line").stdout)
+    for text in texts:
+        assert "atched for 2" in text
+        assert not re.search(r"\busers?\b(?! +sys)", text), "there are none of ours"
+    page = person.only_run() / "report.html"
+    person.loadstone("report", "-o", str(page))
+    assert "step 1" in page.read_text()
+    assert "1 user" not in page.read_text()
 
 
 @pytest.mark.server
@@ -93,7 +104,7 @@ def test_ceilings_of_a_run_and_of_what_is_not_there(person: Person) -> None:
     person.loadstone("run", "oltp_point_select", *person.target, *short)
     text = person.loadstone("ceilings").stdout
     assert "server CPU" in text
-    assert "concurrency" in text
+    assert "number of users" in text
     page = person.folder / "c.html"
     person.loadstone("ceilings", "last", "-o", str(page))
     assert page.read_text().startswith("<!doctype html>")

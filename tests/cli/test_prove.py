@@ -185,7 +185,7 @@ def test_proofs_are_kept_and_shown_later(
     assert err == ""
     assert json.loads(out)["not_tried"] == []
     (kept,) = proofs(run)
-    for words in (["diagnose", "last"], ["runs", "show", "last"]):
+    for words in (["diagnose", "last", "--wide"], ["runs", "show", "last", "--wide"]):
         assert exit_code_of(words) == 0
         assert f"proof tls: proven: {kept.sentence}" in capsys.readouterr().out
     assert exit_code_of(["runs", "show", "last", "--json"]) == 0
@@ -297,10 +297,13 @@ def test_too_little_time_is_told_before_anything_is_done(
     run = a_run()
     finds(monkeypatch, TLS, COMPRESSION)
     scripted_engine.PLANS.clear()
-    assert prove("--prove-time", "10s") == 0
+    assert prove("--prove-time", "10s") == 4
     out, err = capsys.readouterr()
-    assert "nothing to prove" in err
-    assert "not tried  tls: no time is left for it, and it takes 60 s: a longer" in out
+    assert out == ""
+    assert "nothing to prove" not in err
+    said = "--prove-time is 10 s, and the trials take at least tls 60 s, compression 60 s: "
+    assert f"{said}--prove-time 120s is enough for all\n" in err
+    assert "hint:  nothing was driven or changed" in err
     assert scripted_engine.PLANS == []
     assert not (run / PROOFS).exists()
 

@@ -86,6 +86,8 @@ def test_json_is_all_that_the_report_stands_on(
     ("words", "code", "said"),
     [
         (["--open", "--csv"], 2, "error: --open shows the page: leave --csv out"),
+        (["--pdf", "--markdown"], 2, "error: give one of --pdf, --markdown"),
+        (["--line", "--json"], 2, "error: give one of --line, --json"),
         (["--lang", "fr"], 2, "error: invalid value for '--lang'"),
         (["-o", "/proc/nothing/report.html"], 8, "error: cannot write /proc/nothing/report.html"),
     ],
@@ -109,3 +111,28 @@ def test_a_run_that_was_killed_has_a_report(run: Path, script: Script) -> None:
     (run / "journal.jsonl").write_bytes(journal[: 2 * len(journal) // 3])
     assert exit_code_of(["report", str(run)]) == 0
     assert "The run was interrupted" in (run / "report.html").read_text()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_line_for_a_chat_has_name_answer_and_no_control_characters(
+    lang: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code_of(["--lang", lang, "report", str(run), "--line"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("x|y`<b>")
+    assert {"en": "tps", "zh": "TPS"}[lang] in line or "tps" in line
+    assert line.isprintable()
+
+
+def test_without_a_browser_a_pdf_is_refused_in_one_line(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert exit_code_of(["report", str(run), "--pdf"]) == 14
+    assert capsys.readouterr().err.splitlines() == [
+        "error: a PDF is printed by a browser, and there is none here",
+        "hint:  install one of chromium, chromium-browser, google-chrome, google-chrome-stable, "
+        "chrome, chrome-headless-shell, microsoft-edge, or open the page in any browser and print"
+        " it",
+    ]
+    assert not (run / "report.pdf").exists()

@@ -89,7 +89,7 @@ def test_prepare_run_and_cleanup(story: Story) -> None:
         assert not [note for note in step.notes if "latency.hlog" in note]
     assert "sbtest1, sbtest2" in story.of_cleanup
     assert "has no table sbtest1" in story.of_run_without_tables
-    assert f"hint:  loadstone prepare --target {story.person.url}" in story.of_run_without_tables
+    assert f"hint:  loadstone prepare --target '{story.person.url}'" in story.of_run_without_tables
 
 
 @pytest.mark.smoke
@@ -232,7 +232,7 @@ def test_compression_is_agreed_on_or_told(asked: list[Asked], prepared: Person) 
         assert (one.step["compressed_users"], one.step["compression"]) == (compressed, name)
         assert (one.agreed["users"], one.agreed["compressed_users"]) == (2, compressed)
         assert one.agreed["compression"] == name
-    only_zstd = ("--target", f"{prepared.url}?compression=zstd")
+    only_zstd = ("--target", f"{prepared.url}&compression=zstd")
     refused = prepared.loadstone("run", "oltp_point_select", *only_zstd, code=3).stderr
     assert "compression: zstd is asked for, and the server offers zlib (2066)" in refused
     assert "hint:  leave --compression out" in refused
@@ -267,13 +267,22 @@ def test_tables_that_are_fewer_than_asked_are_said(prepared: Person) -> None:
     assert "--table-size 500, and sbtest1 has 1000 rows" in said
 
 
+def test_keys_beyond_the_tables_are_refused(prepared: Person) -> None:
+    more = ("--table-size", "1m", *SHORT)
+    said = prepared.loadstone("run", "oltp_point_select", *prepared.target, *more, code=3).stderr
+    assert "error: --table-size 1000000, and sbtest1 in schema " in said
+    assert "has only 1000 rows: keys beyond them would find nothing" in said
+    assert "hint:  --table-size 1000 uses the tables as they are; for larger ones first" in said
+
+
 def test_a_load_is_taken_up_and_another_one_is_refused(prepared: Person) -> None:
     again = prepared.loadstone("prepare", *prepared.target, *SIZES).stdout
     assert "2 tables, 2,000 rows" in again
-    assert "0 loaded" in again
-    other = ("--tables", "2", "--table-size", "100")
-    refused = prepared.loadstone("prepare", *prepared.target, *other, code=7).stderr
-    assert "error: table sbtest1 was made with 1000 rows" in refused
+    assert "2,000 rows; all of them were there already" in again
+    for size in ("100", "2000"):
+        other = ("--tables", "2", "--table-size", size)
+        refused = prepared.loadstone("prepare", *prepared.target, *other, code=7).stderr
+        assert "error: table sbtest1 was made with 1000 rows" in refused
 
 
 def test_a_load_that_was_stopped_goes_on(person: Person) -> None:
@@ -336,7 +345,7 @@ def test_a_sale_has_three_tables_that_come_and_go_together(person: Person) -> No
     person.rows(f"DROP TABLE {schema}.hot_order2")
     missing = person.loadstone(*run, code=3).stderr
     assert "has no table hot_order2" in missing
-    assert f"hint:  loadstone prepare hot_row --target {person.url}" in missing
+    assert f"hint:  loadstone prepare hot_row --target '{person.url}'" in missing
     person.loadstone(*run, "--sale=off", "--skip-trx")
     # Tables that were ordered do not prevent preparing again.
     person.loadstone(*prepare)

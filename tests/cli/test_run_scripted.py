@@ -16,6 +16,7 @@ from loadstone.lab.tables.discover import Data, Wanted
 from loadstone.lab.tables.inspect import InspectedTarget
 from loadstone.model.target import Endpoint
 from loadstone.servers.facts import ServerFacts
+from loadstone.web.listing import RunList
 from scripted_engine import Script
 
 URL = "mysql://bench:geheim@127.0.0.1:3306/sbtest"
@@ -62,6 +63,7 @@ def test_the_table_is_on_stdout_and_the_progress_on_stderr(
     assert out.splitlines()[-1] == f"saved  runs/{only_run(tmp_path).name}"
     told = [line for line in err.splitlines() if "is not watched for harm" not in line]
     assert told == [
+        "2 steps of 2 s: 6 s with warm-up, plus connecting and evaluating",
         "step 1 of 2, 1 user: connecting",
         "step 1 of 2, 1 user: finished, 10.0 tps, 200 qps, p95 1.01 ms, p99 1.01 ms, 0 errors",
         "step 2 of 2, 8 users: connecting",
@@ -174,8 +176,15 @@ def test_ctrl_c_ends_with_130_and_a_saved_run(
     script.tps = at_second_three
     arguments = ["run", "oltp_read_write", *SHORT, "--duration", "1h", "--concurrency", "1,8"]
     assert exit_code_of(arguments) == 130
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     assert "stopped on request after" in out
+    folder = only_run(tmp_path)
+    assert err.splitlines()[-2:] == [
+        "error: interrupted with 0 of 2 steps finished; what was measured is kept in"
+        f" runs/{folder.name}",
+        f"hint:  loadstone runs show {folder.name} shows it",
+    ]
+    assert "- ms" not in err
     result = json.loads((only_run(tmp_path) / "result.json").read_text())
     assert result["run"]["state"] == "stopped"
     assert (result["run"]["steps_planned"], len(result["steps"])) == (2, 1)
@@ -195,7 +204,10 @@ def test_a_signal_before_the_load_ends_it_even_where_a_shell_had_it_ignored(
     signal.signal(number, signal.SIG_IGN)
     monkeypatch.setattr("loadstone.runner.run.inspect_target", interrupted)
     assert exit_code_of(["run", "oltp_read_write", *SHORT]) == 130
-    assert capsys.readouterr().err.strip() == "error: interrupted"
+    assert capsys.readouterr().err.splitlines() == [
+        "error: interrupted while the run was prepared",
+        "hint:  nothing was measured, and nothing is kept",
+    ]
     assert list((tmp_path / "runs").iterdir()) == []
 
 
@@ -254,7 +266,16 @@ def test_runs_are_listed_with_their_best_rate(capsys: pytest.CaptureFixture[str]
     assert exit_code_of(["runs", "list"]) == 0
     listed = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[0].partition("-")[0] for line in listed[2:]] == ["first", "second"]
-    assert listed[2][1:] == ["finished", "oltp_read_write", "2/2", "80.0", "at", "8", "users"]
+    assert listed[2][1:] == [
+        "finished",
+        "oltp_read_write",
+        "2/2",
+        "80.0",
+        "tps",
+        "at",
+        "8",
+        "users",
+    ]
 
 
 def test_a_ladder_of_rates_says_which_was_kept_up_with(
@@ -292,17 +313,48 @@ def test_the_highest_rate_within_an_objective_is_said_and_kept(
     assert found["search"]["rate"]["value"] == pytest.approx(1000, rel=0.06)
     assert found["search"]["complete"]
     assert "p99<10ms holds up to" in out
-    assert "(3 of 3 steps, 94 % sure)" in out
+    assert "(3 of 3 steps held, 94 % sure)" in out
     assert "In a closed loop the same users do 1,000 tps." in out
+    assert exit_code_of(["report", "last", "--markdown"]) == 0
+    assert "p99<10ms holds up to" in capsys.readouterr().out.replace("\\<", "<")
+
+
+@pytest.mark.parametrize("latency_ms", [2, 20])
+def test_a_search_is_listed_with_its_answer(
+    latency_ms: int, tmp_path: Path, script: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By `runs list` and for the live page alike."""
+    script.tps = lambda users, second: 1000
+    script.latency_ns = lambda users, second: latency_ms * 1_000_000
+    assert exit_code_of(["run", "oltp_read_write", *SHORT, "--slo", "p99<10ms"]) == 0
+    capsys.readouterr()
+    assert exit_code_of(["runs", "list"]) == 0
+    listed = capsys.readouterr().out
+    runs = RunList(tmp_path / "runs")
+    runs.look()
+    (line,) = runs.lines
+    assert line["objective"] == "p99<10ms"
+    if latency_ms < 10:
+        assert line["objective_rate"] == pytest.approx(1000, rel=0.06)
+        assert f"p99<10ms up to {line['objective_rate']:,.0f} events/s" in listed
+    else:
+        assert line["objective_rate"] is None
+        assert "p99<10ms at no rate that was tried" in listed
 
 
 def test_the_fewest_users_at_the_peak_are_said(
-    script: Script, capsys: pytest.CaptureFixture[str]
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script.tps = lambda users, second: min(users * 100, 800)
     assert exit_code_of(["run", "oltp_read_write", *SHORT, "--concurrency", "auto"]) == 0
-    said = "Smallest concurrency at the peak: 8 users, within a twentieth of 800 tps"
+    said = "Fewest users at the peak: 8 users with 800 tps"
     assert said in capsys.readouterr().out
+    assert exit_code_of(["runs", "list"]) == 0
+    assert "peak from 8 users: 800 tps" in capsys.readouterr().out
+    runs = RunList(tmp_path / "runs")
+    runs.look()
+    (line,) = runs.lines
+    assert (line["at_peak"], line["best_users"], line["best_tps"]) == (True, 8, 800)
 
 
 @pytest.mark.parametrize(
@@ -322,6 +374,7 @@ def test_the_fewest_users_at_the_peak_are_said(
         ),
         (["--arrivals", "uniform"], "--arrivals is for an open loop: add --rate"),
         (["--slo", "p99"], '"p99" is not an objective: write "p99<10ms"'),
+        (["--slo", "p99<10"], '"p99<10": p99 needs a unit: write "p99<10ms"; units: us, µs, ms, s'),
         (["--slo", "p98<1s"], '"p98" is not one of min, mean, p50, p90, p95, p99, p999, max'),
         (["--slo", "p99<1s", "--repeats", "3"], "a search chooses levels and repeats steps itself"),
     ],

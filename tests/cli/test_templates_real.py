@@ -67,8 +67,25 @@ def bench(request: pytest.FixtureRequest, pool: Pool, tmp_path: Path) -> Iterato
 
 def test_without_its_tables_the_command_that_makes_them_is_told(bench: Bench) -> None:
     said = bench.loadstone("run", "shop.toml", code=3).stderr
-    assert "has no table customer of shop.toml" in said
-    assert "hint:  loadstone prepare shop.toml --target mysql://" in said
+    assert "lacks 3 tables of shop.toml: customer, product, purchase" in said
+    assert "hint:  loadstone prepare shop.toml --target 'mysql://" in said
+    checked = bench.loadstone("workload", "check", "shop.toml", code=3)
+    assert "accesses the rows" not in checked.stdout and "1146" not in checked.stderr
+    assert checked.stderr == said
+
+
+def test_tables_that_no_file_makes_are_named_before_anything_is_explained(bench: Bench) -> None:
+    statements = [
+        "SELECT a FROM nowhere.b WHERE c = 1",
+        "WITH d AS (SELECT 1) SELECT EXTRACT(YEAR FROM e) FROM (SELECT NOW() AS e FROM d) f",
+        "SELECT 1 FROM absent JOIN nowhere.b USING (c)",
+    ]
+    text = f"[transaction.look]\nautocommit = true\nstatements = {json.dumps(statements)}\n"
+    checked = bench.loadstone("workload", "check", bench.write("theirs.toml", text), code=3)
+    assert "accesses the rows" not in checked.stdout
+    schema = bench.sandbox.state.database
+    assert f"of theirs.toml name: schema nowhere, {schema}.absent\n" in checked.stderr
+    assert "theirs.toml has no [table] for them" in checked.stderr
 
 
 @pytest.mark.parametrize(
@@ -102,8 +119,8 @@ def test_a_template_is_loaded_explained_and_driven(bench: Bench, protocol: str) 
     )
     assert bench.rows(wrong) == [(0,)]
     said = bench.loadstone("prepare", "shop.toml", code=7).stderr
-    assert "is complete (rows: " in said and "`loadstone cleanup` drops it" in said
-    assert "customer" in bench.loadstone("cleanup").stdout
+    assert "is complete (rows: " in said and "`loadstone cleanup FILE` drops it" in said
+    assert "customer" in bench.loadstone("cleanup", "shop.toml").stdout
     assert bench.rows("SHOW TABLES") == []
 
 
@@ -143,14 +160,14 @@ def test_sql_that_the_server_does_not_take_is_named_with_its_line(bench: Bench) 
         '  "SELECT no FROM nowhere",\n' + '  "SELECT 3",\n' * 250 + '  "SELECT FROM 4",\n]\n',
     )
     said = bench.loadstone("workload", "check", file, code=4).stderr
-    assert (
-        "error: wrong.toml:5: transaction.look.statements[2]: the server refuses it: 1064" in said
-    )
-    assert "(and 2 more)" in said
+    assert "wrong.toml:5: transaction.look.statements[2]: the server refuses it: 1064" in said
+    # Whether a table is there is asked once all is SQL.
+    assert "\nwrong.toml:257: transaction.look.statements[254]: " in said
+    assert said.endswith("error: wrong.toml: 2 problems\n")
     said = bench.loadstone("run", file, *RUN, code=7).stderr
     assert "wrong.toml may write to more than the tables of its file: SELEKT" in said
     said = bench.loadstone("run", file, *RUN, "--yes", code=4).stderr
-    assert "error: wrong.toml:5: transaction.look.statements[2]: the server refuses it" in said
+    assert "wrong.toml:5: transaction.look.statements[2]: the server refuses it" in said
     assert not list(bench.home.glob("runs/wrong-*")), "nothing was begun"
     said = bench.loadstone("run", file, code=2, target=False).stderr
     assert "wrong.toml defines no tables" in said

@@ -8,7 +8,8 @@ import click
 import pytest
 
 from loadstone.cli.commands.tpcc import ConditionList
-from loadstone.cli.options.tpcc import check_sizes
+from loadstone.cli.options.tpcc import check_distribution, check_sizes
+from loadstone.model.distribution import Special, Uniform
 
 NOTHING = {
     "tables": None,
@@ -64,6 +65,21 @@ def test_sizes_that_a_workload_has_not_are_refused(
 ) -> None:
     with pytest.raises(click.UsageError, match=words):
         check_sizes(layout, NOTHING | asked)
+
+
+@pytest.mark.parametrize(
+    ("layout", "words"),
+    [
+        ("tpcc", "--distribution: tpcc draws its rows as TPC-C requires .*--warehouses"),
+        ("template", "--distribution: a template defines in its file"),
+        ("hot", "--distribution: only the workloads of sysbench's tables"),
+    ],
+)
+def test_a_distribution_that_has_no_effect_is_refused(layout: str, words: str) -> None:
+    with pytest.raises(click.UsageError, match=words):
+        check_distribution(layout, Uniform())
+    check_distribution(layout, Special())
+    check_distribution("sbtest", Uniform())
 
 
 def test_sizes_that_it_has_are_taken() -> None:

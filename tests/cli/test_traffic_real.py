@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -256,6 +257,17 @@ def test_a_template_made_of_digests_sends_what_was_counted(
 
 
 @pytest.mark.parametrize("bench", KINDS_IN_TURN, indirect=True)
+def test_what_prepare_sends_is_in_no_template_of_digests(bench: Bench) -> None:
+    bench.rows("TRUNCATE performance_schema.events_statements_summary_by_digest")
+    bench.loadstone("prepare", "--tables", "2", "--table-size", "10", *bench.target)
+    words = ("workload", "from-digest", "-o", "own.toml", *bench.target)
+    said = bench.loadstone(*words, code=4).stderr
+    assert "a template can have no digest of schema" in said
+    assert "statements of Loadstone itself" in said
+    bench.loadstone("cleanup", "oltp_read_write", *bench.target)
+
+
+@pytest.mark.parametrize("bench", KINDS_IN_TURN, indirect=True)
 def test_a_log_is_replayed_session_by_session(bench: Bench) -> None:
     with bench.recorded("general") as log:
         bench.drive("stall.toml", "--text", "--rate", "200")
@@ -322,11 +334,89 @@ def test_what_writes_is_sent_only_where_that_is_asked_and_allowed(bench: Bench) 
 
 def test_a_replay_is_as_quick_as_it_was_told_and_never_quicker(bench: Bench) -> None:
     log = log_of(bench, "slow.log", ["SELECT 1", "SELECT 2"], apart_s=3.0)
-    words = ("workload", "replay", log, "--speed", "2x", "--no-observe")
-    (step,) = bench.person.result(*words, *bench.target)["steps"]
+    words = ("workload", "replay", log, "--speed", "2x", "--no-observe", "--name", "monday")
+    result = bench.person.result(*words, *bench.target)
+    assert result["run"]["name"] == "monday"
+    assert result["run"]["id"].startswith("monday-")
+    (step,) = result["steps"]
     # How much slower it is, is the machine's business.
     assert step["events"] >= 2 and not step["errors"]
     assert step["seconds"] >= 1.5
+
+
+def test_the_notes_of_a_replay_are_printed_once(bench: Bench) -> None:
+    log = log_of(bench, "once.log", ["SELECT 1"], apart_s=0.02)
+    words = ("workload", "replay", log, "--no-observe")
+    done = bench.loadstone(*words, *bench.target)
+    assert (done.stdout + done.stderr).count("were sent, and 0 were refused") == 1
+
+
+def test_a_replay_is_measured_whole_and_says_how_long_it_took(bench: Bench) -> None:
+    texts = [f"SELECT name FROM item WHERE id = {number}" for number in range(1, 201)]
+    log = log_of(bench, "brief.log", texts, apart_s=0.02)
+    words = ("workload", "replay", log, "--no-observe", *bench.target)
+    result = bench.person.result(*words, "--speed", "max")
+    (step,) = result["steps"]
+    # All statements, and the session's connect.
+    assert step["events"] == 201
+    assert re.search(r"replayed in .+ s what took 3\.98 s in the log", str(result["run"]["notes"]))
+    shown = bench.loadstone("runs", "show", result["run"]["id"]).stdout
+    assert "a step to its own end without warm-up" in " ".join(shown.split())
+    brief = bench.person.result(*words, "--speed", "max", "--warmup", "30s")
+    assert brief["steps"][0]["events"] == 0
+
+
+def test_what_the_server_refuses_is_failed_and_no_throughput(bench: Bench) -> None:
+    texts = ["SELECT name FROM item WHERE id = 1", "SELECT nothing FROM item", "SELECT 1 FROM"]
+    log = log_of(bench, "refused.log", texts * 20, apart_s=0.02)
+    result = bench.person.result("workload", "replay", log, "--no-observe", *bench.target)
+    (step,) = result["steps"]
+    assert step["errors"] == {"1054": 20, "1064": 20}
+    assert (step["failed"], step["restarts"]) == (40, 0)
+    # Without the session's connect, which is an event, too.
+    assert step["events"] - 1 == 20 and step["latency"]["response"]["count"] == step["events"]
+    assert "60 statements were sent, and 40 were refused" in " ".join(result["run"]["notes"])
+    tally = step["tally"]
+    assert tally["started"] == tally["succeeded"] + tally["failed"] and tally["failed"] == 40
+
+
+def test_tables_that_are_missing_are_named_before_anything_is_sent(bench: Bench) -> None:
+    texts = [
+        "SELECT name FROM item WHERE id = 1",
+        "SELECT 1 FROM gone",
+        "SELECT 1 FROM item, far.a",
+    ]
+    log = log_of(bench, "missing.log", texts)
+    words = ("workload", "replay", log, "--no-observe", *bench.target)
+    runs = sorted(bench.home.glob("runs/replay*"))
+    said = bench.loadstone(*words, code=3).stderr
+    assert f"lacks what the log's statements name: schema far, {bench.schema}.gone\n" in said
+    assert "--yes sends the statements anyway" in said
+    assert sorted(bench.home.glob("runs/replay*")) == runs
+    result = bench.person.result(*words, "--yes")
+    assert "schema far" in " ".join(result["run"]["notes"])
+    (step,) = result["steps"]
+    assert step["tally"]["failed"] == 2
+    made = log_of(bench, "made.log", ["CREATE TABLE fresh (id INT)", "SELECT id FROM fresh"])
+    writing = ("workload", "replay", made, "--writes", "--no-observe", *bench.target)
+    (step,) = bench.person.result(*writing)["steps"]
+    assert step["tally"]["failed"] == 0
+    bench.rows("DROP TABLE fresh")
+
+
+@pytest.mark.parametrize("bench", KINDS_IN_TURN, indirect=True)
+def test_what_loadstone_asks_for_itself_is_in_no_template_and_no_replay(bench: Bench) -> None:
+    with bench.recorded("slow") as log:
+        words = ("--concurrency", "2", "--duration", "2s", "--warmup", "0s", "--text", "--yes")
+        bench.loadstone("run", "stall.toml", *words, *bench.target)
+    said = bench.loadstone("workload", "from-slowlog", str(log), "-o", "own.toml").stderr
+    (left_out,) = re.findall(r"left out: (\d+) statements of Loadstone itself", said)
+    assert int(left_out) > 20
+    parsed = parse_template((bench.home / "own.toml").read_text(), "own.toml")
+    written = repr(parsed.spec)
+    assert "item" in written and "@@" not in written and "loadstone" not in written.lower()
+    again = bench.loadstone("workload", "replay", str(log), "--no-observe", *bench.target).stderr
+    assert f"left out: {left_out} statements of Loadstone itself" in again
 
 
 def test_a_loop_goes_on_until_its_time_is_over(bench: Bench) -> None:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from analyse.made import a_step
+from loadstone.cli.errors import exit_code_of
 from loadstone.cli.progress.load import LoadLines, progress_line
 from loadstone.cli.progress.steps import LiveTable, PlainLines, second_line, watching
+from loadstone.cli.progress.trials import TrialLines
 from loadstone.lab.step.order import steps_of
 from loadstone.model.message import plain
+from loadstone.model.plan import Rate
 from loadstone.model.records import (
     Counts,
     GeneratorUse,
@@ -23,6 +28,8 @@ from loadstone.model.records import (
     Sample,
     Tally,
 )
+from loadstone.model.search import Objective, SearchPlan
+from loadstone.sandbox import SandboxError, SandboxSpec, ServerBinary
 from recorded import a_plan
 
 PLAN = a_plan(ladder=(1, 8), duration_s=30.0)
@@ -58,6 +65,20 @@ def test_the_current_second_is_on_top_and_the_step_in_its_row() -> None:
     lines = shown(view)
     assert lines[0] == "step 2 of 2, 8 users: window 12 of 30 s, 1,234 tps, p95 2.50 ms"
     assert lines[-1].split() == "8 1,234 12,340 1.50 2.50 3.50 9.00 0 0 5.00".split()
+
+
+def test_the_time_left_is_by_how_long_the_steps_took() -> None:
+    plan = a_plan(ladder=(1, 8, 64), duration_s=30.0)
+    first, second, _ = steps_of(plan)
+    begun_at = iter((100.0, 190.0))
+    view = LiveTable(plan, 3, lambda: next(begun_at))
+    view.on_step_begin(first)
+    assert "left" not in shown(view)[0]
+    view.on_step_end(first, a_step())
+    view.on_step_begin(second)
+    view.on_sample(second, sample(13.0))
+    # 18 of 31 s are left of this step, and the first one took 90 s from its start to the next.
+    assert shown(view)[0].endswith("p95 2.50 ms, about 108 s left")
 
 
 def test_a_terminal_that_is_closed_meanwhile_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,6 +124,86 @@ def test_plain_lines_come_every_ten_seconds(capsys: pytest.CaptureFixture[str]) 
         "window 19 of 30 s",
         "window 29 of 30 s",
     ]
+
+
+def test_a_trial_says_now_and_then_how_much_is_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = TrialLines(12, 48.0, quiet=False)
+    step = steps_of(PLAN)[0]
+    view.on_step_end(step, a_step())
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("loadstone.cli.progress.trials.LINE_EVERY_S", 0.0)
+    view.on_step_end(step, a_step())
+    assert capsys.readouterr().err == "  2 of 12 steps, about 40 s left\n"
+
+
+def test_a_server_is_named_before_it_starts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def starts(spec: SandboxSpec) -> None:
+        assert capsys.readouterr().err == "starting MySQL 9.7.4\n"
+        raise SandboxError(plain("it does not start"))
+
+    binary = ServerBinary(Path("mysqld"), "mysql", "9.7.4")
+    monkeypatch.setattr("loadstone.sandbox.find_server", lambda wanted: binary)
+    monkeypatch.setattr("loadstone.sandbox.start_sandbox", starts)
+    assert exit_code_of(["sandbox", "start", "--server", "mysql"]) == 6
+
+
+def test_a_server_that_takes_long_to_start_is_still_waited_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    def starts(spec: SandboxSpec) -> None:
+        while "still starting MySQL 9.7.4, 0 s so far" not in "".join(said):
+            said.append(capsys.readouterr().err)
+        raise SandboxError(plain("it does not start"))
+
+    binary = ServerBinary(Path("mysqld"), "mysql", "9.7.4")
+    monkeypatch.setattr("loadstone.sandbox.find_server", lambda wanted: binary)
+    monkeypatch.setattr("loadstone.sandbox.start_sandbox", starts)
+    monkeypatch.setattr("loadstone.cli.commands.sandbox._STILL_EVERY_S", 0.01)
+    assert exit_code_of(["sandbox", "start", "--server", "mysql"]) == 6
+
+
+def test_a_step_without_a_rate_has_no_dashes(capsys: pytest.CaptureFixture[str]) -> None:
+    view = PlainLines(PLAN, 2)
+    step = steps_of(PLAN)[0]
+    view.on_step_end(step, a_step(state="stopped", tps=100.0).model_copy(update={"tps": None}))
+    assert capsys.readouterr().err == "step 1 of 2, 1 user: stopped\n"
+
+
+def test_a_search_says_what_held_and_which_rates_are_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    objective = Objective(figure="p99", relation="<", limit_ms=10.0)
+    plan = PLAN.model_copy(update={"search": SearchPlan(objective=objective)})
+    view = PlainLines(plan, None)
+    step = steps_of(PLAN)[0]
+    view.on_step_end(step, a_step(users=1, tps=1000.0, p99_ms=2.0))
+    tried = ((700.0, 2.0), (858.0, 20.0), (600.0, 20.0))
+    for asked, p99_ms in tried:
+        rate = Rate(rate=asked)
+        view.on_step_end(step, a_step(users=1, rate=rate, tps=asked, p99_ms=p99_ms))
+    closed, *ended = capsys.readouterr().err.splitlines()
+    assert "p99<10ms" not in closed, "the closed loop has no rate to hold"
+    assert [line.partition("; ")[2] for line in ended] == [
+        "holds p99<10ms; the answer is 700 events/s or more",
+        "does not hold p99<10ms; the answer is from 700 to 858 events/s",
+        "does not hold p99<10ms; the answer is below 600 events/s",
+    ]
+
+
+def test_the_live_table_of_a_search_has_the_last_verdict() -> None:
+    objective = Objective(figure="p99", relation="<", limit_ms=10.0)
+    view = LiveTable(PLAN.model_copy(update={"search": SearchPlan(objective=objective)}), None)
+    step = steps_of(PLAN)[0]
+    view.on_step_end(step, a_step(users=1, tps=1000.0))
+    view.on_step_end(step, a_step(users=1, rate=Rate(rate=700.0), tps=700.0, p99_ms=2.0))
+    said = "  last step: holds p99<10ms; the answer is 700 events/s or more"
+    assert shown(view)[:2] == ["next step", said]
 
 
 def progress(rows: int, seconds: float) -> LoadProgress:

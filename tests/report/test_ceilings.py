@@ -6,14 +6,17 @@ import json
 
 from analyse.made import a_step
 from loadstone.analyse.ceilings import ceilings
+from loadstone.analyse.ladder import levels
 from loadstone.model.ceilings import Limits, StepCeilings
 from loadstone.model.language import ENGLISH
+from loadstone.model.predicted import Foretold
 from loadstone.model.result import HostFigures, Result, RunInfo
-from loadstone.report.ceilings import as_page, as_text
+from loadstone.report.ceilings import as_page, as_renderable
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.figures.palette import ON_DARK, ON_LIGHT
 from loadstone.report.page import unpacked
-from loadstone.report.sentences import held_by
+from loadstone.report.sentences import answer, held_by
+from loadstone.report.text import as_plain
 
 HOSTILE = "</script><script>alert(1)</script>&\"'"
 
@@ -40,19 +43,41 @@ def test_the_lowest_ceiling_is_named_when_it_is_nearly_reached() -> None:
     assert held_by(last, ENGLISH) == "held by server CPU, used to 97 %"
 
 
+def test_what_other_programs_leave_is_not_said_to_be_the_whole_cpu() -> None:
+    result = a_ladder()
+    busy = result.steps[-1].host
+    assert busy
+    neighbour = busy.model_copy(update={"process_cpu_user": 0.3, "process_cpu_sys": 0.0})
+    last = result.steps[-1].model_copy(update={"host": neighbour})
+    (only,) = ceilings([last], Limits())
+    said = "server CPU: the load uses 83 % of what other programs leave"
+    assert held_by(only, ENGLISH) == f"held by {said}"
+    (peak,) = levels((last,))
+    assert f"The lowest ceiling is {said}." in answer([peak], None, only, ENGLISH)
+
+
 def test_a_ceiling_that_is_far_explains_nothing() -> None:
     (_, _, last) = found(a_ladder(idle=0.6))
     assert held_by(last, ENGLISH).startswith(
-        "no ceiling explains it; the nearest, server CPU, is used to"
+        "no ceiling explains it; the nearest is server CPU, used to"
     )
 
 
 def test_the_text_has_each_step_and_says_what_is_not_evaluated() -> None:
     result = a_ladder()
-    text = as_text(result, found(result))
+    text = as_plain(as_renderable(result, found(result)))
     for said in ("1 user, 100 events/s", "16 users, 310 events/s", "disk writes", "not evaluated"):
         assert said in text
     assert "Universal Scalability Law not fitted: 3 levels" in text
+
+
+def test_the_rate_under_assumed_limits_is_below_the_table_and_in_the_page() -> None:
+    result = a_ladder()
+    told = Foretold(tps=129.0, low=118.0, high=140.0, now=310.0)
+    steps = [one.model_copy(update={"foretold": told}) for one in found(result)[-1:]]
+    said = "with these limits: 118 to 140 events a second predicted (80 %), 310 now"
+    assert said in as_plain(as_renderable(result, steps))
+    assert said in as_page(result, steps)
 
 
 def test_the_page_stands_alone_and_takes_no_text_for_markup() -> None:

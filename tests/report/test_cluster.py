@@ -24,6 +24,14 @@ def said(*nodes: NodeFacts) -> str:
     return as_plain(as_renderable(ClusterCheck(cpus_per_generator=1, nodes=nodes)))
 
 
+def test_the_nodes_fit_80_columns_with_whole_addresses() -> None:
+    nodes = (a_node(1), a_node(2).model_copy(update={"node": "generator-2.bench.example"}))
+    check = ClusterCheck(cpus_per_generator=1, nodes=nodes)
+    lines = as_plain(as_renderable(check), width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "generator-2.bench.example" in " ".join(lines)
+
+
 def test_versions_that_all_nodes_have_are_told_once() -> None:
     text = said(a_node(1), a_node(2))
     assert "versions  engine 0.1.0, Ray 2.60.0, Python 3.11.7" in text

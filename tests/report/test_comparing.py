@@ -8,7 +8,9 @@ from dataclasses import replace
 from analyse.runs import a_run, environment, repeats
 from loadstone.analyse.differences import Differences, differences
 from loadstone.analyse.environment_diff import surroundings_of
+from loadstone.analyse.intervals import Interval
 from loadstone.analyse.matrix import Matrix, matrix
+from loadstone.analyse.mysql.setting_effects import MEANINGS
 from loadstone.analyse.paired_sides import Run
 from loadstone.report.comparing import sections
 from loadstone.report.comparison_document import comparison_document
@@ -75,10 +77,26 @@ def test_a_ratio_is_told_with_its_interval_and_word() -> None:
     (row,) = (
         line
         for line in as_text(sections(*compared(*two({})))).splitlines()
-        if "relaxed" in line and "faster" in line
+        if "relaxed" in line and "faster" in line and "against" not in line
     )
     assert "1.5" in row
     assert "% to +" in row
+
+
+def test_what_could_not_be_decided_is_said_of_its_row() -> None:
+    found, differing = compared(*two({}))
+    (cell,) = found.cells
+    (against,) = cell.against
+    wide = Interval(-0.9, 4.0, 0.95, "Welch's t")
+    assert against.verdict.effect is not None
+    effect = replace(against.verdict.effect, interval=wide)
+    verdict = replace(
+        against.verdict, word="not enough evidence", effect=effect, more=900, more_s=1e6
+    )
+    cell = replace(cell, against=(replace(against, verdict=verdict),))
+    text = " ".join(as_text(sections(replace(found, cells=(cell,)), differing)).split())
+    assert "users: cannot be decided on this machine in reasonable time" in text
+    assert "no usable interval" in text
 
 
 def test_sides_with_long_names_have_letters() -> None:
@@ -112,3 +130,25 @@ def test_a_figure_shows_levels_and_where_they_change() -> None:
     assert drawn[-1].strip() == "10 •••••│"
     assert len(list(figure([1.0] * 1000, []))) == 8
     assert max(map(len, figure([float(at) for at in range(1000)], [500]))) <= 100
+
+
+def test_the_last_lines_answer_which_side_is_faster() -> None:
+    *_, head, line = as_text(sections(*compared(*two({})))).splitlines()
+    assert (head, line) == ("Answer", "relaxed against full: faster at 1 level (tps +50.0 %)")
+    text = as_text(sections(*compared(*two({"sync_binlog": "0"}))))
+    assert text.splitlines()[-1] == "The sides are not equal: read the warning at the top first."
+
+
+def test_many_differences_do_not_push_the_rates_off_the_screen() -> None:
+    slow = [name for name in sorted(MEANINGS) if MEANINGS[name].weight == "slow"][:20]
+    own = [f"aria_setting_{number:02}" for number in range(20)]
+    changed = {name: "8" for name in (*slow, *own, "sync_binlog")}
+    a = a_run("a", repeats(100), around=environment({name: "4" for name in changed}))
+    b = a_run("b", repeats(100), around=environment(changed))
+    found, differing = compared(a, b)
+    text = as_text(sections(found, differing))
+    assert "sync_binlog: a 4, b 8" in text, "what is unfair is shown in full"
+    assert " more: " in text
+    assert text.count("speed:") <= 10
+    assert "and 12 more (--html and --markdown have them)" in " ".join(text.split())
+    assert own[-1] in as_markdown("x", sections(found, differing)).replace("\\", "")

@@ -67,7 +67,7 @@ _VERDICT = LedgerVerdict(
 
 def test_an_outage_tells_how_long_nobody_was_served_and_how_long_the_slowest_waited() -> None:
     assert list(outage_lines(_OUTAGE, 64)) == [
-        "Outage from 4.998 s to 8.250 s: 64 users of 64 had to wait",
+        "Outage from 4.998 s to 8.250 s: 64 of 64 users had to wait",
         "  nobody was served for 2,500 ms: the last success was at 5.001 s, the next one at "
         "7.501 s",
         "  slowest user: 3,200 ms (number 17); median 2,750 ms",
@@ -76,12 +76,20 @@ def test_an_outage_tells_how_long_nobody_was_served_and_how_long_the_slowest_wai
     ]
 
 
+def test_an_outage_in_chinese_counts_users_and_has_one_space_between_numbers_and_words() -> None:
+    chinese = in_language("zh")
+    head = next(outage_lines(_OUTAGE, 64, chinese))
+    assert head == "服务不可用：4.998 秒至 8.250 秒，64 个并发中有 64 个需要等待"
+    open_end = _OUTAGE.model_copy(update={"to_s": None})
+    assert next(outage_lines(open_end, 64, chinese)).startswith("服务不可用：4.998 秒至步骤结束，")
+
+
 def test_an_outage_that_never_ended_says_so() -> None:
     changes = {"to_s": None, "first_success_s": None, "outage_ms": None, "users_cut_off": 64}
     nothing = {"slowest_user": None, "slowest_ms": None, "median_ms": None, "errors": ()}
     lines = list(outage_lines(_OUTAGE.model_copy(update=changes | nothing), 64))
     assert lines == [
-        "Outage from 4.998 s to the step's end: 64 users of 64 had to wait",
+        "Outage from 4.998 s to the step's end: 64 of 64 users had to wait",
         "  nobody was served from 5.001 s until the step's end",
         "  64 users were never served again",
     ]
@@ -120,7 +128,7 @@ def test_a_ledger_names_what_was_lost_and_what_nobody_knows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(ENGLISH, "nobody was served"), (in_language("zh"), "账本")]
+    ("words", "said"), [(ENGLISH, "nobody was served"), (in_language("zh"), "写入核对表")]
 )
 def test_the_page_has_both_in_its_language(words: Language, said: str) -> None:
     timeline = Timeline(outages=(_OUTAGE,), outages_left_out=0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyse.made import a_step
-from loadstone.analyse.gates import Check, State, judge_thresholds, threshold
+from loadstone.analyse.gates import Check, State, change, judge_thresholds, threshold
 from loadstone.analyse.intervals import Interval
 from loadstone.analyse.metrics import CLASSES, METRICS
 from loadstone.model.language import in_language
@@ -52,7 +52,7 @@ def test_a_case_takes_as_long_as_the_steps_that_it_judges() -> None:
     root = ElementTree.fromstring(as_junit("loadstone", checks))
     (suite,) = root
     assert [case.attrib["time"] for case in suite] == ["20.000", "20.000"]
-    assert suite.attrib["time"] == "40.000"
+    assert suite.attrib["time"] == "20.000", "the same two steps"
     check_schema(root)
 
 
@@ -98,13 +98,22 @@ def test_without_a_check_it_is_a_document_all_the_same() -> None:
 def test_what_held_is_a_line_a_gate_and_what_failed_is_for_stderr() -> None:
     checks = [a_check("held"), a_check("held", "elsewhere"), a_check("broken", "third")]
     assert list(lines(checks)) == ["gate  p99<20ms held at 2 of 3 levels"]
-    assert sentence(checks[2]) == "p99<20ms broken: p99 31.2 ms at third"
+    assert sentence(checks[2]) == "p99<20ms failed: p99 31.2 ms at third"
 
 
 def test_a_change_is_told_with_its_interval() -> None:
     interval = Interval(-0.12, -0.08, 0.9875, "Welch's t")
     check = Check("tps<-5%", METRICS["tps"], plain("here"), "broken", -0.1, interval, None, True)
-    assert sentence(check) == "tps<-5% broken: tps -10.0 % (98.8 %: -12.0 % to -8.0 %) at here"
+    assert sentence(check) == "tps<-5% failed: tps -10.0 % (98.8 %: -12.0 % to -8.0 %) at here"
+
+
+def test_an_interval_that_excludes_neither_half_nor_twice_is_not_quoted() -> None:
+    interval = Interval(-0.999, 1863.9, 0.975, "Welch's t")
+    check = Check("p99>10%", METRICS["p99"], plain("here"), "not decided", 0.579, interval, None,
+                  True)  # fmt: skip
+    assert sentence(check).startswith(
+        "p99>10% not decided: p99 +57.9 % (no usable interval: neither half nor twice is excluded)"
+    )
 
 
 def test_what_could_not_be_judged_says_why() -> None:
@@ -119,3 +128,15 @@ def test_what_could_not_be_judged_says_why() -> None:
 def test_every_figure_is_documented(name: str) -> None:
     document = (Path(__file__).parents[2] / "docs" / "gates.md").read_text()
     assert f"`{name}`" in document
+
+
+def test_undecided_levels_with_one_reason_share_a_line() -> None:
+    gate = change("tps<-5%")
+    why = say("1 run: a change shows from 8 on")
+    levels = [
+        Check(gate.text, gate.metric, plain(f"{users} users"), "not decided", why=why)
+        for users in (1, 2)
+    ]
+    assert list(lines(levels)) == [
+        "gate  tps<-5% not decided at 2 levels (1 run: a change shows from 8 on)"
+    ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 
 from analyse.made import a_step
 from loadstone.model.language import Language, translating
@@ -60,6 +63,16 @@ def test_a_machine_whose_clock_nobody_knows_has_a_dash() -> None:
     assert as_plain(table).splitlines()[-1].split()[-5] == "-"
 
 
+@pytest.mark.parametrize("width", range(50, 110))
+def test_a_machine_s_number_and_address_stay_on_one_line(width: int) -> None:
+    table = generators_table([a_step(generators=(a_share(0), a_share(1)))])
+    assert table is not None
+    console = Console(width=width, file=StringIO(), color_system=None)
+    with console.capture() as printed:
+        console.print(table)
+    assert "0 10.0.0.1" in printed.get() and "1 10.0.0.2" in printed.get()
+
+
 def test_a_saturated_machine_is_marked_in_the_page() -> None:
     assert name_of(a_share(1, saturated=True)) == "1 10.0.0.2 !"
     # The machine itself, and ten figures of it.
@@ -71,5 +84,5 @@ def test_its_table_has_heads_in_each_language(words: Language) -> None:
     table = generators_table([a_step(generators=(a_share(0),))], words)
     assert table is not None
     heads = "".join(column.head for column in table.columns)
-    assert "发生器" in heads and "generator" not in heads
+    assert "压测端" in heads and "generator" not in heads
     assert table.rows[0][-1] == "0 / 1"

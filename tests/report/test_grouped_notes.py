@@ -6,8 +6,10 @@ from analyse.made import a_step
 from loadstone.model.figure import Percent
 from loadstone.model.language import in_language
 from loadstone.model.message import Joined, Message, counted, plain, say
+from loadstone.model.plan import WATCHED
 from loadstone.model.result import StepResult
 from loadstone.report.grouped_notes import grouped
+from loadstone.report.marks import marks
 from loadstone.report.notes import notes_of
 
 
@@ -30,9 +32,31 @@ def test_what_differs_in_figures_only_is_one_line() -> None:
     ]
 
 
+def test_a_mark_gives_only_the_reasons_that_there_are() -> None:
+    stopped, restless = a_step(state="stopped"), a_step(steady=False)
+    assert list(marks([a_step()])) == []
+    assert list(marks([stopped])) == ["* counts in no mean: it did not finish"]
+    assert list(marks([stopped, restless, a_step()])) == [
+        "* counts in no mean: it did not finish or never settled"
+    ]
+
+
+def test_a_watch_that_was_ended_has_no_note_and_no_mark() -> None:
+    watched = a_step(workload=WATCHED, state="stopped", users=1)
+    assert list(notes_of([watched])) == []
+    assert list(marks([watched])) == []
+
+
 def test_few_steps_are_named() -> None:
     lines = list(notes_of([busy(1, 0.9), busy(64, 0.9), a_step(users=8)]))
     assert lines[0].startswith("1 user; 64 users: client-bound: the generator used 90 % of 1 core")
+
+
+def test_errors_of_several_steps_are_those_of_each() -> None:
+    steps = [a_step(users=users, errors={"1213": 1}, restarts=1) for users in (8, 16)]
+    assert list(notes_of([*steps, a_step(users=1)])) == [
+        "8 users; 16 users, each: errors: 1 × 1213 deadlock; 1 event retried"
+    ]
 
 
 def test_what_differs_in_more_stays_apart() -> None:

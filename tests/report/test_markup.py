@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
-from loadstone.report.markup import Markup, element, text
+from loadstone.report.markup import Markup, element, not_on_paper, text
 from loadstone.report.table import Column, Table, table_of
 from loadstone.report.text import as_plain
 
@@ -31,6 +32,21 @@ def test_a_hostile_cell_is_text(place: str) -> None:
     made = table_of(heads, rows).html()
     assert "<script" not in made
     assert "&lt;script&gt;" in made
+
+
+def test_what_is_indented_stays_so_on_a_page() -> None:
+    made = table_of(["of", "events"], [("New-Order", "9"), ("  rolled back", "1")]).html()
+    assert "<td>\u00a0\u00a0\u00a0\u00a0rolled back</td>" in made
+
+
+def test_long_lists_for_programs_are_not_on_paper() -> None:
+    made = not_on_paper("All", element("pre", "{}"), "not in print")
+    assert made == (
+        '<details class="raw"><summary><span>All<span class="on-paper"> (not in print)</span>'
+        "</span></summary><pre>{}</pre></details>"
+    )
+    rules = files("loadstone.report").joinpath("assets", "print.css").read_text()
+    assert "details.raw > :not(summary) { display: none; }" in rules
 
 
 def test_what_no_document_may_hold_is_shown_as_a_question() -> None:

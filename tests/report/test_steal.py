@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from analyse.made import a_step
@@ -10,10 +13,17 @@ from loadstone.analyse.usl import Usl, of_ladder
 from loadstone.model.language import ENGLISH
 from loadstone.model.observed import SHARED_HOST
 from loadstone.model.result import HostFigures, StepResult
-from loadstone.report.marks import marks
+from loadstone.report import frames
+from loadstone.report.html import as_html
+from loadstone.report.markdown import as_markdown
+from loadstone.report.marks import NO_INTERVAL, marks
 from loadstone.report.notes import of_the_cores
-from loadstone.report.sentences import law_sentence, peak_sentence
+from loadstone.report.opened import Run
+from loadstone.report.sentences import _parameter, law_sentence, peak_sentence
 from loadstone.report.step_table import level_rows
+from loadstone.report.text import ladder_table
+from recorded import a_plan, recorded_run
+from scripted_engine import Script
 
 
 def step(users: int, tps: float, steal: float = 0.0) -> StepResult:
@@ -48,9 +58,11 @@ def test_the_legend_names_the_mark_once_with_its_range() -> None:
 
 
 def test_a_fall_that_steal_may_explain_is_none() -> None:
-    assert said(step(1, 100.0), step(4, 300.0), step(8, 200.0)).endswith(
-        "With 8 users it falls to 200."
-    )
+    known = [
+        made.model_copy(update={"tps_half_width": 9.0})
+        for made in (step(1, 100.0), step(4, 300.0), step(8, 200.0))
+    ]
+    assert said(*known).endswith("With 8 users it falls to 200.")
     assert said(step(1, 100.0), step(4, 300.0), step(8, 200.0, 0.4)) == (
         "Peak: 300 tps at 4 users. What more users bring is not known: the levels above gave no "
         "rate to quote. 1 level is left out of this, as the hypervisor took cores from it."
@@ -110,3 +122,59 @@ def test_who_had_the_generator_s_cores_is_named() -> None:
         "latencies; its host's cores went to: the server 45 %, the generator 25 %, the hypervisor "
         "(steal) 15 %, other programs 10 %"
     )
+
+
+@pytest.fixture
+def stolen(tmp_path: Path, script: Script) -> Run:
+    """A run whose second of three levels lost 40 % of the cores; its last one has an interval."""
+    script.tps = lambda users, second: 100 * users
+    run = Run(recorded_run(tmp_path, a_plan(ladder=(1, 4, 16))))
+    first, second, third = run.result.steps
+    host = HostFigures(seconds=10.0, cpu_steal=0.4)
+    steps = (
+        first,
+        second.model_copy(update={"host": host}),
+        third.model_copy(update={"tps_half_width": 25.0}),
+    )
+    run.result = run.result.model_copy(update={"steps": steps})
+    return run
+
+
+LEGEND = "† steal: the hypervisor gave up to 40 % of the cores to others in 1 step"
+
+
+def test_the_page_says_below_the_ladder_what_its_marks_mean(stolen: Run) -> None:
+    (ladder,) = re.findall(r'<section id="ladder".*?</section>', as_html(stolen), re.DOTALL)
+    assert re.findall(r">([\d,]+†)<", ladder) == ["400†"]
+    assert ladder.index(LEGEND) > ladder.index("400†")
+
+
+def test_markdown_has_the_mark_and_its_legend(stolen: Run) -> None:
+    said = as_markdown(stolen)
+    assert "| 4 | 400† |" in said
+    assert LEGEND in said
+    assert "1,600 ± 25.0 tps (95 %, within the step) at 16 users" in said
+
+
+def test_the_frame_of_steps_has_the_mark_and_the_interval(stolen: Run) -> None:
+    # No host was observed in the other steps: their steal is not known, rather than none.
+    assert stolen.steps["has_steal"].to_list() == [None, True, None]
+    assert stolen.steps["cpu_steal"].to_list() == [None, 0.4, None]
+    assert stolen.steps["tps_half_width"].to_list() == [None, None, 25.0]
+    counted = frames.steps([step(1, 100.0), step(2, 100.0, 0.4)])
+    assert counted["has_steal"].to_list() == [False, True]
+
+
+def test_repeats_whose_interval_would_reach_zero_have_none() -> None:
+    again = [step(4, tps).model_copy(update={"repeat": at}) for at, tps in ((1, 250.0), (2, 350.0))]
+    steps = [step(1, 100.0), *again, step(8, 200.0)]
+    assert said(*steps).startswith("Peak: 300 tps (2 repeats: not enough for an interval) at 4")
+    table = ladder_table(levels(steps))
+    assert table.rows[1][1:3] == ("300", "-")
+    assert NO_INTERVAL in list(marks(steps))
+    assert not [line for line in marks([*steps[:1], *again[:1]]) if line == NO_INTERVAL]
+
+
+def test_a_coherency_that_cannot_be_told_from_none_is_zero() -> None:
+    assert _parameter(1.15e-31) == "0"
+    assert _parameter(1.15e-6) == "1.15e-06"

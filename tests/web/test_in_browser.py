@@ -8,18 +8,20 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from in_browser import FAINT
 from loadstone import engine
 from loadstone.model.control import SetUsers, StopRun
 from loadstone.model.engine_plan import step_document
-from loadstone.model.message import plain
-from loadstone.model.plan import WorkloadSpec
+from loadstone.model.message import plain, say
+from loadstone.model.plan import WATCHED, WorkloadSpec
 from loadstone.model.records import Sample
-from loadstone.model.target import Credentials, Endpoint
+from loadstone.model.target import Credentials, Endpoint, Target
 from loadstone.runs import control_requests
+from loadstone.runs.preparing import Preparation
 from loadstone.runs.recorder import Recorder
 from loadstone.web.access import COOKIE_S
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
@@ -129,6 +131,24 @@ def test_a_run_that_begins_is_shown_and_told_each_second(
         expect(page.locator("#state")).to_have_text("interrupted")
 
 
+def test_a_server_that_is_only_watched_has_no_users_and_no_rates(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    workload = WorkloadSpec(name=WATCHED, tables=1, table_size=1)
+    plan = a_plan(name=WATCHED, workload=workload, ladder=(1,))
+    with served(tmp_path) as server:
+        recorder = recorder_for(tmp_path, plan)
+        page.goto(server.link)
+        said = "The server is watched, without load of ours."
+        expect(page.locator("#ladder-wait")).to_have_text(said)
+        recorder.begin_step(steps_of(plan)[0])
+        expect(page.locator("#step")).to_have_text(said)
+        for hidden in ("#ladder", "#rows", "#set-users"):
+            expect(page.locator(hidden)).to_be_hidden()
+        expect(page.locator("#numbers")).to_be_empty()
+        recorder.close()
+
+
 def test_the_page_comes_back_after_its_server_was_started_anew(
     page: Page, tmp_path: Path, script: Script
 ) -> None:
@@ -231,9 +251,32 @@ def test_two_runs_are_picked_and_compared(page: Page, tmp_path: Path, script: Sc
         page.locator("#compare").click()
         rows = page.locator("#comparison tbody").last.locator("tr")
         expect(rows).to_have_count(2)
+        expect(page.locator("#comparison")).to_contain_text("No difference was found.")
         # One step of each is no evidence, however far they are apart.
         expect(rows.first).to_contain_text("not enough evidence")
         assert pixels(page, "compared-ladders") > 10
+
+
+def test_runs_of_two_workloads_have_no_picture_and_an_ended_run_says_its_level(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    recorded_run(tmp_path, a_plan(name="one"))
+    reads = WorkloadSpec(name="oltp_read_only", tables=2, table_size=100)
+    recorded_run(tmp_path, a_plan(name="other", workload=reads))
+    with served(tmp_path) as server:
+        page.goto(server.link)
+        expect(page.locator("#numbers")).to_contain_text("level4 users")
+        behind = "getComputedStyle(document.querySelector('#rows').parentNode).backgroundImage"
+        assert "linear-gradient" in page.evaluate(behind)
+        for box in page.locator("nav input[type=checkbox]").all():
+            box.check()
+        page.locator("#compare").click()
+        expect(page.locator("#comparison")).to_contain_text(
+            "No level was measured with the same workload"
+        )
+        expect(page.locator("#compared-ladders")).to_have_count(0)
+        expect(page.locator("#comparison")).not_to_contain_text("what it means")
+        expect(page.locator("#comparison")).to_contain_text("workload")
 
 
 def test_the_report_opens_behind_its_link(page: Page, tmp_path: Path, script: Script) -> None:
@@ -299,3 +342,89 @@ def test_the_link_works_from_a_page_of_another_site(
         page.locator("a").click()
         expect(page.locator("#state")).to_have_text("finished")
         assert page.url == server.url
+
+
+def test_the_first_seconds_say_what_comes_in_place_of_an_empty_ladder(
+    page: Page, tmp_path: Path, script: Script
+) -> None:
+    coming, rows = page.locator("#ladder-wait"), page.locator("#rows")
+    plan = a_plan(ladder=(8,), duration_s=30.0)
+    with served(tmp_path) as server:
+        page.goto(server.link)
+        preparation = Preparation(tmp_path)
+        preparation.tell(say("{server} is up, loading its tables", server="MariaDB"))
+        expect(page.locator("#preparing")).to_have_text(
+            "A run is being prepared: MariaDB is up, loading its tables"
+        )
+        expect(page.locator("#no-runs")).to_be_hidden()
+        expect(page.locator("#empty")).to_be_hidden()
+        page.locator("#language").select_option("zh")
+        expect(page.locator("#preparing")).to_contain_text("MariaDB 已启动")
+        page.locator("#language").select_option("en")
+        preparation.done()
+        recorder = recorder_for(tmp_path, plan)
+        expect(coming).to_contain_text("The tables are checked or loaded")
+        expect(page.locator("#preparing")).to_be_hidden()
+        begun(recorder)
+        expect(coming).to_have_text(
+            "Step 1 runs with 8 users: its figures appear here when it has ended"
+            " (measuring, 29 s left)."
+        )
+        expect(rows).to_be_hidden()
+        (step,) = steps_of(plan)
+        recorder.end_step(step, "finished")
+        expect(rows).to_be_visible()
+        expect(coming).to_be_hidden()
+        recorder.close()
+
+
+def test_a_run_that_gives_up_has_one_state(page: Page, tmp_path: Path, script: Script) -> None:
+    recorder = recorder_for(tmp_path, a_plan(ladder=(8,)))
+    begun(recorder)
+    with served(tmp_path) as server:
+        page.goto(server.link)
+        expect(page.locator("nav .chosen .state")).to_contain_text("running")
+        recorder.give_up(plain("the server is gone"))
+        # Its process still cleans up.
+        expect(page.locator("#state")).to_have_text("failed")
+        expect(page.locator("nav .chosen .state")).to_contain_text("failed")
+        expect(page.locator("#controls")).to_be_hidden()
+        page.reload()
+        expect(page.locator("nav .chosen .state")).to_contain_text("failed")
+    recorder.close()
+
+
+def test_a_chart_without_figures_says_why(page: Page, tmp_path: Path, script: Script) -> None:
+    socket = Target(socket=Path("/run/mysqld.sock"), user="bench", database="sbtest")
+    recorded_run(tmp_path, a_plan(targets=(socket,)))
+    with served(tmp_path) as server:
+        page.goto(server.link)
+        expect(page.locator("#empty-network")).to_have_text(
+            "The load comes by unix socket: no network carries it."
+        )
+        expect(page.locator("#empty-cpu")).to_have_text("No figures were recorded.")
+        expect(page.locator("#empty-rates")).to_be_hidden()
+        page.locator("#language").select_option("zh")
+        expect(page.locator("#empty-network")).to_contain_text("unix 套接字")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_no_text_is_faint_and_nothing_is_wider_than_the_screen(
+    page: Page, tmp_path: Path, script: Script, width: int, theme: Literal["light", "dark"]
+) -> None:
+    recorded_run(tmp_path, a_plan(name="one"))
+    recorded_run(tmp_path, a_plan(name="other"))
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 900})
+    with served(tmp_path) as server:
+        page.goto(server.link)
+        expect(page.locator("#findings article").first).to_be_visible()
+        assert page.evaluate(FAINT) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for box in page.locator("nav input[type=checkbox]").all():
+            box.check()
+        page.locator("#compare").click()
+        expect(page.locator("#comparison tbody").last).to_be_visible()
+        assert page.evaluate(FAINT) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -114,7 +114,7 @@ def run_by_node(code: str) -> Any:
 
 def test_the_script_fills_texts_and_names_in_the_chosen_language() -> None:
     assert run_by_node('t("step {number} of {planned}", { number: 2, planned: 3 })') == (
-        "步骤 2，共 3 步"
+        "步骤 2，共 3 个步骤"
     )
     assert run_by_node("[1, 64].map(users)") == ["1 并发", "64 并发"]
     assert run_by_node('t("what nobody translated")') == "what nobody translated"

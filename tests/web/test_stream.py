@@ -8,8 +8,10 @@ import pytest
 
 from loadstone.model.experiment import Rules
 from loadstone.model.message import plain
+from loadstone.model.plan import WarmupSeconds
 from loadstone.model.result import LevelChange
-from loadstone.runs.recorder import Recorder, write_private_json
+from loadstone.runs.rebuild import read_log
+from loadstone.runs.recorder import Recorder, read_asked, write_private_json
 from recorded import a_plan, record_step, recorded_run, recorder_for, steps_of
 from scripted_engine import Script
 from web.served import Event, Stream, served
@@ -60,6 +62,26 @@ def test_what_is_written_is_told_as_it_comes_and_what_is_stuck_is_not(
         assert stream.until("note").data["text"] == "a note from the middle"
         recorder.end_run("stopped")
         assert stream.until("run").data["ended"] == "stopped"
+        stream.close()
+
+
+def test_a_run_that_is_resumed_runs_again(tmp_path: Path, script: Script) -> None:
+    recorder = recorder_for(tmp_path, a_plan())
+    write_step(recorder)
+    recorder.end_run("stopped")
+    run = recorder.folder
+    with served(tmp_path) as page:
+        stream = page.stream(run.name)
+        assert stream.until("snapshot").data["run"]["ended"] == "stopped"
+        again = Recorder(run, read_asked(run), (), before=read_log(run).begin)
+        again.note(plain("resumed"))
+        assert stream.until("run").data["ended"] is None
+        assert page.get("/api/runs").json["runs"][0]["state"] == "running"
+        again.give_up("the disk is full")
+        assert stream.until("run").data["ended"] == "failed"
+        assert page.get("/api/runs").json["runs"][0]["state"] == "failed"
+        again.close()
+        assert page.get("/api/runs").json["runs"][0]["state"] == "failed"
         stream.close()
 
 
@@ -194,7 +216,8 @@ def test_a_hostile_name_is_data_and_never_markup(tmp_path: Path, script: Script)
 def test_two_runs_are_compared_with_what_differs_on_top(tmp_path: Path, script: Script) -> None:
     one = recorded_run(tmp_path, a_plan(name="one"))
     script.tps = lambda users, second: 20 * users
-    other = recorded_run(tmp_path, a_plan(name="other", ladder=(4, 8)))
+    warmup = WarmupSeconds(warmup_s=2.0)
+    other = recorded_run(tmp_path, a_plan(name="other", ladder=(4, 8), warmup=warmup))
     durable = {"innodb_flush_log_at_trx_commit": "1", "a_variable": "x", "socket": "/a"}
     for run, changes in ((one, {}), (other, {"innodb_flush_log_at_trx_commit": "0"})):
         variables = durable | changes | {"socket": run.name}
@@ -212,6 +235,8 @@ def test_two_runs_are_compared_with_what_differs_on_top(tmp_path: Path, script: 
     first = found["differences"][0]
     assert (first["name"], first["weight"]) == ("innodb_flush_log_at_trx_commit", "unfair")
     assert first["values"] == {one.name: "1", other.name: "0"}
+    rows = {line["name"]: line["values"] for line in found["differences"]}
+    assert rows["warm-up"] == {one.name: "1 s", other.name: "2 s"}
     assert "socket" not in [line["name"] for line in found["differences"]]
     levels = {level["concurrency"]: level for level in found["levels"]}
     assert sorted(levels) == [1, 4, 8]

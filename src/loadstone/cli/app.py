@@ -10,7 +10,7 @@ import click
 
 from loadstone import __version__
 from loadstone.cli.help.click_texts import translate_click
-from loadstone.cli.help.command import Group, group
+from loadstone.cli.help.command import Explained, Group, group
 from loadstone.cli.language import in_words
 from loadstone.model.message import Message, say
 
@@ -37,7 +37,7 @@ TASKS: Mapping[Message, Mapping[str, Listed]] = {
     say("Explain"): {
         "diagnose": Listed(say("Explain what limits a run, with evidence and remedies")),
         "ceilings": Listed(say("Show the throughput that each resource would allow")),
-        "report": Listed(say("Write a run as an HTML page, Markdown, CSV or JSON")),
+        "report": Listed(say("Write a run as an HTML page, PDF, Markdown, CSV or JSON")),
         "runs": Listed(say("List, show and export past runs, and follow their trend")),
         "serve": Listed(say("Watch and control runs live in a browser")),
     },
@@ -57,6 +57,9 @@ TASKS: Mapping[Message, Mapping[str, Listed]] = {
         "check": Listed(say("Review a server's settings before a benchmark")),
         "sandbox": Listed(say("Start and stop throwaway servers")),
         "restore": Listed(say("Restore server variables that a killed run left changed")),
+    },
+    say("Your defaults"): {
+        "config": Listed(say("Show the file of your defaults and what it sets")),
     },
     say("Load generator and host"): {
         "calibrate": Listed(say("Measure the maximum throughput of this load generator")),
@@ -94,6 +97,22 @@ class LazyGroup(Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and read the user's defaults unless it is another program's.
+
+        `help COMMAND` is `COMMAND --help`, as in many programs.
+        """
+        if args[:1] == ["help"]:
+            args = _asking_for_help(ctx, args[1:])
+        name, command, rest = super().resolve_command(ctx, args)
+        if isinstance(command, Explained):
+            from loadstone.cli.defaults.in_effect import take_defaults
+
+            take_defaults(ctx)
+        return name, command, rest
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands of each task, without importing any."""
         widest = max(map(len, COMMANDS))
@@ -102,6 +121,13 @@ class LazyGroup(Group):
                 formatter.write_dl(
                     [(f"{name:<{widest}}", in_words(one.about)) for name, one in commands.items()]
                 )
+
+
+def _asking_for_help(ctx: click.Context, words: list[str]) -> list[str]:
+    if words:
+        return [*words, "--help"]
+    click.echo(ctx.get_help())
+    ctx.exit()
 
 
 translate_click()

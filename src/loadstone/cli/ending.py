@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from loadstone.analyse.comparison import compare
 from loadstone.analyse.durability import variables_of_variants, warnings
 from loadstone.cli.errors import tell, tell_left
 from loadstone.cli.language import current
 from loadstone.cli.options.gates import NO_GATES, Gates, conclude, judge_run
+from loadstone.cli.screen import show as show_parts
+from loadstone.cli.screen import show_lines
+from loadstone.cli.terminal import Terminal
 from loadstone.diagnosis.frames import environment_of
 from loadstone.diagnosis.of_run import findings_of
+from loadstone.lab.step.interrupts import Interrupted
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.figure import Count
-from loadstone.model.message import Joined, say, say_in
+from loadstone.model.message import Joined, counted, say, say_in
 from loadstone.model.result import Result
 from loadstone.recipes.answer import answer_of
 from loadstone.report.experiment import outcome
 from loadstone.report.findings import answer, proved
-from loadstone.report.text import as_plain, as_renderable
+from loadstone.report.text import as_renderable
 from loadstone.runner.finished import Finished
 from loadstone.runs import run_folder
 from loadstone.runs.errors import StoreError
@@ -50,6 +55,7 @@ def exit_code(finished: Finished, *, strict: bool = False) -> int:
     if code := tell_ledgers(ledgers) or _aborted(result):
         return code
     if finished.interrupted and result.run.state == "stopped":
+        _tell_interrupted(result, finished.folder)
         return ExitCode.INTERRUPTED
     if strict and any(step.generator.client_bound for step in result.steps):
         tell(
@@ -58,6 +64,58 @@ def exit_code(finished: Finished, *, strict: bool = False) -> int:
         )
         return ExitCode.CLIENT_BOUND
     return ExitCode.OK
+
+
+@contextmanager
+def interrupted_before_load(view: Terminal) -> Iterator[None]:
+    """Say that nothing is kept if Ctrl-C ends the preparation of a run.
+
+    Raises:
+        Interrupted: the run had no folder yet.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, Interrupted):
+        if view.folder is not None:
+            raise
+        raise Interrupted(
+            say("interrupted while the run was prepared"),
+            say("nothing was measured, and nothing is kept"),
+        ) from None
+
+
+def _tell_interrupted(result: Result, folder: Path) -> None:
+    """How far the run came, where it is kept, and what can be done with it."""
+    finished, planned = _finished(result), result.run.steps_planned
+    steps = counted("1 step", "{number} steps", finished)
+    if planned and finished <= planned:  # a page may have repeated steps that were planned once
+        steps = counted(
+            "{finished} of 1 step", "{finished} of {number} steps", planned, finished=finished
+        )
+    run = shlex.quote(folder.name if folder.parent == Path("runs") else str(folder))
+    shows = say("{command} shows it", command=f"loadstone runs show {run}")
+    if _is_experiment(folder):
+        resumes = say("{command} continues it", command=f"loadstone resume {run}")
+        shows = say_in("joined", "{first}; {second}", first=shows, second=resumes)
+    tell(
+        say(
+            "interrupted with {steps} finished; what was measured is kept in {folder}",
+            steps=steps,
+            folder=str(folder),
+        ),
+        shows,
+    )
+
+
+def _finished(result: Result) -> int:
+    return sum(step.state == "finished" for step in result.steps)
+
+
+def _is_experiment(folder: Path) -> bool:
+    try:
+        return read_asked(folder).experiment is not None
+    except StoreError:  # of an older version, or damaged
+        return False
 
 
 def judged(gates: Gates, result: Result, *, as_json: bool) -> int:
@@ -108,15 +166,10 @@ def show(result: Result, path: Path, *, as_json: bool) -> None:
         return
     compared = _compared(result, path)
     parts, answered = compared or (as_renderable(result, current()), ())
-    if sys.stdout.isatty():
-        Console(highlight=False).print(parts)
-    else:
-        click.echo(as_plain(parts), nl=False)
+    show_parts(parts)
     words = current()
-    for line in (*answer(findings_of(path, result), words), *proved(result.proofs, words)):
-        click.echo(line)
-    for line in answered:
-        click.echo(words(line))
+    show_lines((*answer(findings_of(path, result), words), *proved(result.proofs, words)))
+    show_lines(answered)
     click.echo(words(say("saved  {path}", path=str(path))))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import signal
 import sys
 import time
@@ -137,13 +138,13 @@ def _tell(error: BaseException) -> int:
             tell(say("interrupted"))
             return ExitCode.INTERRUPTED
         case click.UsageError():
-            tell(_of_click(error), _usage_hint(error))
+            _tell_usage(error)
             return ExitCode.USAGE
         case click.ClickException():
             tell(_of_click(error))
             return ExitCode.USAGE
         case LoadstoneError():
-            tell(error.message, error.hint)
+            _tell_own(error)
             return int(error.exit_code)
         case MemoryError():
             tell(
@@ -157,6 +158,20 @@ def _tell(error: BaseException) -> int:
         tell(told)
         return ExitCode.PLAN
     return _tell_bug(error)
+
+
+def _tell_own(error: LoadstoneError) -> None:
+    *each, last = error.lines or (error.message,)
+    for line in each:
+        announce(_line_of(line))
+    tell(last, None if each else error.hint)
+
+
+def _tell_usage(error: click.UsageError) -> None:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.message, err=True)
+    else:
+        tell(_of_click(error), _usage_hint(error))
 
 
 def _was_ctrl_c(error: BaseException) -> bool:
@@ -181,16 +196,33 @@ def _of_click(error: click.ClickException) -> str:
         if isinstance(error.message, Message):
             # Click would put the message into an English sentence.
             error = click.BadParameter(said, error.ctx, error.param, error.param_hint)
-        return _first_small(error.format_message())
+        return _range_in_words(_first_small(error.format_message()))
     return _first_small(said if isinstance(error.message, Message) else error.format_message())
 
 
+def _range_in_words(text: str) -> str:
+    """The text with click's `1<=x<=1000` as `1 to 1,000`."""
+
+    def written(found: re.Match[str]) -> str:
+        low, high = (f"{int(number):,}" for number in found.groups())
+        return in_words(say("{low} to {high}", low=low, high=high))
+
+    return re.sub(r"(-?\d+)<=x<=(-?\d+)", written, text)
+
+
 def _usage_hint(error: click.UsageError) -> str:
+    from loadstone.cli.defaults.in_effect import origin_of
+    from loadstone.cli.help.option_hints import option_hint
+
+    if (origin := origin_of(error)) is not None:
+        return origin
     path = error.ctx.command_path if error.ctx else "loadstone"
     if isinstance(error, click.NoSuchOption):
-        known = [*(error.possibilities or ()), *_options_of(error.ctx)]
-        near = nearest(error.option_name, known)
-        return near or say("{command} shows all options", command=f"{path} --help-all")
+        return option_hint(error, path)
+    if isinstance(error, click.MissingParameter) and _is_of_workloads(error):
+        example = f"{path} oltp_read_write"
+        lists = "loadstone workload list"
+        return say("{command} lists them; for example {example}", command=lists, example=example)
     if isinstance(error, click.exceptions.NoSuchCommand):
         known = error.possibilities or _commands_of(error.ctx)
         near = nearest(error.command_name, known)
@@ -198,11 +230,8 @@ def _usage_hint(error: click.UsageError) -> str:
     return say("{command} shows how it is used", command=f"{path} --help")
 
 
-def _options_of(context: click.Context | None) -> list[str]:
-    if context is None:
-        return []
-    more = getattr(context.command, "options_of_workloads", list)
-    return [*(option for each in context.command.params for option in each.opts), *more()]
+def _is_of_workloads(error: click.MissingParameter) -> bool:
+    return error.param is not None and error.param.name == "workloads"
 
 
 def _commands_of(context: click.Context | None) -> list[str]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import get_args
 
-from loadstone.model.language import ENGLISH, Lang, Language, named, of_environment
+from loadstone.cli.defaults.place import language_of_defaults
+from loadstone.model.language import ENGLISH, VARIABLE, Lang, Language, named, of_environment
 
 _OPTION = "--lang"
 _AS_ANOTHER = ("sysbench",)
@@ -53,10 +54,15 @@ def spoken_for(arguments: Sequence[str]) -> Iterator[None]:
 
 
 def _chosen(arguments: Sequence[str]) -> Language:
-    """The language of `--lang`, else that of the environment; click refuses an unknown one."""
+    """The language of `--lang`, else LOADSTONE_LANG, the user's file of defaults, or the locale.
+
+    An unknown one is refused later, when click parses it.
+    """
     if tuple(arguments[:1]) == _AS_ANOTHER:
         return ENGLISH
     wanted = _asked(arguments)
+    if wanted not in get_args(Lang) and not os.environ.get(VARIABLE):
+        wanted = language_of_defaults(arguments)
     known = wanted in get_args(Lang)
     return named(wanted) if wanted and known else of_environment(os.environ)
 

@@ -4,52 +4,69 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadstone.cli.defaults.in_effect import words_in_effect
 from loadstone.cli.errors import announce, tell_left
 from loadstone.model.figure import Seconds
 from loadstone.model.message import counted, say, say_in, user_count
 from loadstone.servers.redact import blank_arguments
 
 if TYPE_CHECKING:
+    from loadstone.cli.options.live import Audience
     from loadstone.lab.step.listener import LoadObserver, Observer
     from loadstone.model.plan import Plan
     from loadstone.runner.view import PlannedTrial
 
 
-Begun = Callable[[Path], None]
-"""Called with the run's folder as soon as it exists."""
-
-
 class Terminal:
     """A `View`: lines if stderr is a file, a live table if it is a terminal."""
 
-    def __init__(self, *, quiet: bool = False, begun: Begun | None = None) -> None:
-        """`quiet`: stdout is for a document, and only warnings are shown."""
+    def __init__(
+        self,
+        *,
+        quiet: bool = False,
+        audience: Audience | None = None,
+        listed: Collection[str] = (),
+    ) -> None:
+        """`quiet`: stdout is for a document, and only warnings are shown.
+
+        `listed`: the changes that the user has read already; they are not printed again.
+        """
         self._quiet = quiet
-        self._begun = begun
+        self._listed = listed
+        self._audience = audience
+        self.folder: Path | None = None
+        """The run's folder, once it has been created."""
 
     @property
     def command_line(self) -> tuple[str, ...]:
-        """The command line as typed, with passwords blanked."""
+        """The command line as typed, with passwords blanked, and the user's defaults added to it.
+
+        With these it does the same without the file.
+        """
         words = blank_arguments([os.fsencode(word) for word in sys.argv[1:]])
-        return ("loadstone", *(os.fsdecode(word) for word in words))
+        return ("loadstone", *(os.fsdecode(word) for word in words), *words_in_effect())
 
     def announce(self, line: str) -> None:
-        """Print one line of progress."""
+        """Print one line of progress; until the run has a folder, pages show it as well."""
         announce(line, quiet=self._quiet)
+        if self._audience:
+            self._audience.preparing(line)
 
     def will_change(self, line: str) -> None:
         """Print the line, even if stdout is for a document."""
-        announce(line)
+        if line not in self._listed:
+            announce(line)
 
     def begun(self, folder: Path) -> None:
-        """Pass the run's folder on."""
-        if self._begun:
-            self._begun(folder)
+        """Keep the run's folder, and pass it on."""
+        self.folder = folder
+        if self._audience:
+            self._audience.begun(folder)
 
     def steps(
         self, plan: Plan, planned: int | None, *, long: bool = False
@@ -67,7 +84,8 @@ class Terminal:
         """The observer of a bulk load."""
         from loadstone.cli.progress.load import LoadLines
 
-        lines = LoadLines(quiet=self._quiet)
+        pages = self._audience.preparing if self._audience else None
+        lines = LoadLines(quiet=self._quiet, more=pages)
         try:
             yield lines
         finally:
@@ -92,8 +110,10 @@ class Terminal:
             said = say_in("joined", "{first}; {second}", first=said, second=left)
         self.announce(said)
 
-    def trial(self, planned: PlannedTrial) -> None:
-        """Print what is changed, at how many users, how often and how long."""
+    def trial(self, planned: PlannedTrial) -> Observer:
+        """Print what is changed, at how many users, how often and how long; then the time left."""
+        from loadstone.cli.progress.trials import TrialLines
+
         spent = planned.timing
         said = say(
             "{cause}: {change}, {users}, {steps} of {window} each, after a warm-up of {warmup}",
@@ -107,6 +127,7 @@ class Terminal:
         if planned.own_servers:
             said = say("{trial}, on its own throwaway servers", trial=said)
         self.announce(say("  {trial}", trial=said))
+        return TrialLines(planned.steps, spent.planned_s, quiet=self._quiet)
 
     def left(self, changed: Sequence[str]) -> None:
         """Report them as errors, because somebody must take care of them."""

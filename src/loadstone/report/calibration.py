@@ -10,6 +10,7 @@ from loadstone.model.calibration import Calibration, HostCheck
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import say
 from loadstone.model.numbers import count, digits
+from loadstone.report.lines import Line
 from loadstone.report.table import Table, table_of
 
 _STYLES = {"good": "green", "change": "yellow", "not evaluated": "dim"}
@@ -19,7 +20,7 @@ _STATES = {"good": say("good"), "change": say("change"), "not evaluated": say("n
 def as_renderable(calibration: Calibration, words: Language = ENGLISH) -> RenderableType:
     """The ceilings, then the host."""
     return Group(
-        Text(f"{calibration.machine}, loadstone {calibration.loadstone}"),
+        Line(f"{calibration.machine}, loadstone {calibration.loadstone}"),
         Text(),
         _ceilings(calibration, words),
         Text(),
@@ -53,13 +54,15 @@ def _ceilings(calibration: Calibration, words: Language) -> Table:
 
 def _checks(checks: tuple[HostCheck, ...], words: Language) -> Grid:
     table = Grid.grid(padding=(0, 2, 0, 0))
+    for column in range(3):
+        table.add_column(overflow="fold", no_wrap=column < 2)
     for check in checks:
         state = Text(words(_STATES[check.state]), _STYLES[check.state])
         table.add_row(words(check.name), state, Text(words(check.found)))
     return table
 
 
-def _advice(checks: tuple[HostCheck, ...], words: Language) -> list[Text]:
+def _advice(checks: tuple[HostCheck, ...], words: Language) -> list[RenderableType]:
     head = words(say("change"))
-    lines = [Text(f"{head}  {words(check.advice)}") for check in checks if check.advice]
+    lines = [Line(f"{head}  {words(check.advice)}") for check in checks if check.advice]
     return [Text(), *lines] if lines else []

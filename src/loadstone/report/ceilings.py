@@ -6,28 +6,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from loadstone.analyse.ladder import ladders_of
 from loadstone.analyse.usl import of_ladder
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.language import ENGLISH, Language
-from loadstone.model.message import say
+from loadstone.model.message import Joined, say
 from loadstone.model.numbers import digits, pct
 from loadstone.model.result import Result
 from loadstone.report.figures.ceilings import ceilings_figure
+from loadstone.report.lines import Line, lines_of
 from loadstone.report.names import resource_name
 from loadstone.report.plain_page import Part, page
+from loadstone.report.predicted import predicted_rate
 from loadstone.report.sections.ceilings import not_evaluated, step_title
 from loadstone.report.sentences import law_sentence, verdict
 from loadstone.report.table import Table, table_of
-from loadstone.report.text import as_plain, head
+from loadstone.report.text import head
 
 
-def as_text(result: Result, found: Sequence[StepCeilings], words: Language = ENGLISH) -> str:
-    """All steps, without colour."""
-    return as_plain(Group(*_parts(result, found, words)))
+def as_renderable(
+    result: Result, found: Sequence[StepCeilings], words: Language = ENGLISH
+) -> RenderableType:
+    """All steps."""
+    return Group(*_parts(result, found, words))
 
 
 def as_page(result: Result, found: Sequence[StepCeilings], words: Language = ENGLISH) -> str:
@@ -35,7 +38,7 @@ def as_page(result: Result, found: Sequence[StepCeilings], words: Language = ENG
     figure = ceilings_figure(found, words)
     parts = [
         Part(words(say("What each resource would allow")), figure.option, figure.about),
-        *(Part(step_title(step, words), table=_table(step, words)) for step in found),
+        *(Part(_title(step, words), table=_table(step, words)) for step in found),
     ]
     title = words(say("Ceilings of {run}", run=result.run.name))
     lead = [*head(result, words), *scaling(result, words), *_missing(found, words)]
@@ -54,17 +57,25 @@ def scaling(result: Result, words: Language = ENGLISH) -> Iterator[str]:
 def _parts(
     result: Result, found: Sequence[StepCeilings], words: Language
 ) -> Iterator[RenderableType]:
-    for line in head(result, words):
-        yield Text(line)
-    for line in scaling(result, words):
-        yield Text(line)
+    yield from lines_of((*head(result, words), *scaling(result, words)))
     if not found:
-        yield Text(words(say("no step has a rate")))
+        yield Line(words(say("no step has a rate")))
     for step in found:
-        yield Padding(Text(step_title(step, words), style="bold"), (1, 0, 0, 0))
+        yield Text()
+        yield Line(step_title(step, words), "bold")
         yield replace(_table(step, words), gap=2, top=True)
-    for line in _missing(found, words):
-        yield Text(line, style="dim")
+        yield from lines_of(predicted_under(step, words))
+    yield from lines_of(_missing(found, words), "dim")
+
+
+def predicted_under(step: StepCeilings, words: Language) -> Iterator[str]:
+    """The rate under the assumed limits, where it is predicted."""
+    if step.foretold:
+        yield words(say("with these limits: {predicted}", predicted=predicted_rate(step.foretold)))
+
+
+def _title(step: StepCeilings, words: Language) -> str:
+    return words.value(Joined((step_title(step, words), *predicted_under(step, words)), "clauses"))
 
 
 def _missing(found: Sequence[StepCeilings], words: Language) -> Iterator[str]:

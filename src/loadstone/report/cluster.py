@@ -12,13 +12,14 @@ from loadstone.model.figure import Count, General, Rate
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, say
 from loadstone.model.numbers import NOTHING, count, digits
+from loadstone.report.lines import lines_of
 from loadstone.report.table import Table, table_of
 
 
 def as_renderable(found: ClusterCheck, words: Language = ENGLISH) -> RenderableType:
     """A line a node, then what they can do together."""
     lines = (_versions(found), *_together(found))
-    return Group(_nodes(found, words), Text(), *(Text(words(line)) for line in lines))
+    return Group(_nodes(found, words), Text(), *lines_of(map(words, lines)))
 
 
 def _nodes(found: ClusterCheck, words: Language) -> Table:

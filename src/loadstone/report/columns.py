@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.padding import Padding
-from rich.text import Text
+from rich.console import RenderableType
 
 from loadstone.analyse import derived_figures
 from loadstone.analyse.comparison import CellTable, Row
 from loadstone.analyse.ladder import quotable
+from loadstone.model.asked_rate import asked
 from loadstone.model.columns import Column as Figure
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Message, say
-from loadstone.model.numbers import asked, count, rate
+from loadstone.model.numbers import count, rate
 from loadstone.model.result import StepResult
-from loadstone.report.step_table import DUE
+from loadstone.report.lines import Line, spaced
+from loadstone.report.step_table import ASKED
 from loadstone.report.table import Column, Table
 
 HEADS: dict[Figure, Message] = {
     "binlog_syncs": say("binlog\nsyncs/s"),
     "client_us": say("client\nCPU µs\n/query"),
-    "commits": say("commits\n/s"),
+    "commits": say("write\ncommits/s"),
     "connect_failures": say("connect\nfailures"),
     "connected": say("conn-\nected"),
     "context_switches": say("switches\n/event"),
@@ -60,13 +61,13 @@ HEADS: dict[Figure, Message] = {
 
 def columns_tables(
     wanted: Sequence[Figure], cells: Sequence[CellTable], words: Language = ENGLISH
-) -> Iterator[Padding | Text]:
+) -> Iterator[RenderableType]:
     """A row for each variant in each cell; a value that all rows share has no column."""
     for workload in dict.fromkeys(found.cell[0] for found in cells):
         title = say("what server and host did meanwhile: {workload}", workload=workload)
-        yield Text(words(title), style="bold")
+        yield Line(words(title), "bold")
         mine = [found for found in cells if found.cell[0] == workload]
-        yield Padding(_table(wanted, mine, words), (0, 0, 1, 0))
+        yield spaced(_table(wanted, mine, words))
 
 
 def _table(wanted: Sequence[Figure], cells: Sequence[CellTable], words: Language) -> Table:
@@ -76,7 +77,7 @@ def _table(wanted: Sequence[Figure], cells: Sequence[CellTable], words: Language
     searched = any(found.search for found in cells)
     heads = (
         *([] if searched else [say("users")]),
-        *([DUE] if rates else []),
+        *([ASKED] if rates else []),
         say("found\n/s") if searched else say("tps"),
         *(HEADS[name] for name in wanted),
     )
@@ -85,7 +86,7 @@ def _table(wanted: Sequence[Figure], cells: Sequence[CellTable], words: Language
         (
             *([row.variant.replace(",", ",\n")] if variants else []),
             *([] if searched else [count(users)]),
-            *([asked(due) if due else ""] if rates else []),
+            *([words(asked(due)) if due else ""] if rates else []),
             *_figures(wanted, row),
         )
         for found in cells

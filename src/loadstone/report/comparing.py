@@ -8,28 +8,35 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from loadstone.analyse.differences import Difference, Differences, Values
+from loadstone.analyse.effects import Effect, says_nothing
 from loadstone.analyse.matrix import Against, Matrix, MatrixCell, Side, SideResult
 from loadstone.analyse.meaning import Weight
 from loadstone.analyse.metrics import CLASSES, METRICS, Metric
-from loadstone.analyse.verdict import Spoiled
+from loadstone.analyse.verdict import Spoiled, Word
+from loadstone.model.asked_rate import asked
 from loadstone.model.figure import Change, Percent
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, counted, plain, say, say_in
-from loadstone.model.numbers import NOTHING, asked, count, digits, pct, rate
+from loadstone.model.numbers import NOTHING, count, digits, pct, rate
 from loadstone.report.experiment import left_out
+from loadstone.report.lines import Line
+from loadstone.report.marks import NO_INTERVAL
 from loadstone.report.names import ADVICE_WEIGHTS, VERDICT_WORDS, comparison_count, unit_count
 from loadstone.report.names import CLASSES as CLASS_NAMES
-from loadstone.report.step_table import DUE, INTERVAL
-from loadstone.report.table import table_of
+from loadstone.report.step_table import ASKED, INTERVAL
+from loadstone.report.table import table_of, visible
 from loadstone.report.table_section import Section
-from loadstone.report.text import WIDTH
-from loadstone.report.wrapping import filled_to, wrapped
+from loadstone.report.wrapping import filled_to
 
 _INDENT = 8
 _LONG_NAME = 14
 """Sides with longer names have a letter in the tables."""
 
 _SHOWN_VALUE = 60
+_EXPLAINED = 8
+"""[P] The most differences with a paragraph in a terminal, without the unfair ones: with more, the
+rates would be off the screen."""
+
 SWINGS_MORE = 2.0
 """A side swings if its seconds vary this many times as much as another's."""
 
@@ -78,7 +85,38 @@ def sections(found: Matrix, differing: Differences, words: Language = ENGLISH) -
         made += _if_any(classes, _Shown(cells, names, words), _classes())
         made.append(_swings(swings, _Shown(cells, names, words)))
     lines = tuple(words(say("note  {note}", note=line)) for line in notes(found, names))
-    return [*made, Section("", lines, apart=True)]
+    answer = tuple(_answer(found, differing, names, words))
+    return [*made, Section("", lines, apart=True), Section(words(say("Answer")), answer)]
+
+
+def _answer(found: Matrix, differing: Differences, names: Names, words: Language) -> Iterator[str]:
+    """A line a side, last: at how many levels it has which verdict, and by how much."""
+    for side in found.sides[1:]:
+        contests = [each for cell in found.cells for each in cell.against if each.side == side.name]
+        told = [
+            _at_levels(
+                word, [each.verdict.effect for each in contests if each.verdict.word == word]
+            )
+            for word in dict.fromkeys(VERDICT_WORDS)
+            if any(each.verdict.word == word for each in contests)
+        ]
+        against = words(say("{b} against {a}", b=names[side.name], a=names[found.sides[0].name]))
+        yield words.pair(against, words.value(Joined(told, "clauses")))
+    if differing.durability or differing.other_work:
+        yield words(say("The sides are not equal: read the warning at the top first."))
+
+
+def _at_levels(word: Word, effects: Sequence[Effect | None]) -> Message:
+    """`faster at 2 levels (tps +9.0 % to +12.0 %)`."""
+    levels = counted("1 level", "{number} levels", len(effects))
+    said = say("{verdict} at {levels}", verdict=VERDICT_WORDS[word], levels=levels)
+    changes = sorted(effect.relative for effect in effects if effect)
+    if not changes:
+        return said
+    change: Message | Change = Change(changes[0])
+    if len(changes) > 1:
+        change = say("{low} to {high}", low=change, high=Change(changes[-1]))
+    return say("{verdict} (tps {change})", verdict=said, change=change)
 
 
 def _who(sides: Sequence[Side], names: Names) -> Iterator[Message]:
@@ -175,38 +213,55 @@ class _Paragraphs:
     names: Names
     words: Language
 
-    def of(self, rows: Sequence[Difference]) -> Iterator[str]:
+    def of(self, rows: Sequence[Difference]) -> Iterator[Line]:
         """A paragraph for each difference; unexplained settings share one."""
-        for row in rows:
-            if not _is_unexplained(row):
-                yield from self._paragraph(row)
-        others = Joined(
-            (self._named(plain(row.name), row.values) for row in rows if _is_unexplained(row)),
+        explained = [row for row in rows if not _is_unexplained(row)]
+        unfair = [row for row in explained if row.weight == "unfair"]
+        others = [row for row in explained if row.weight != "unfair"]
+        for row in (*unfair, *others[:_EXPLAINED]):
+            yield from self._paragraph(row)
+        if rest := others[_EXPLAINED:]:
+            named = Joined(row.label for row in rest)
+            more = counted(
+                "1 more: {named} (--html and --markdown have its values)",
+                "{number} more: {named} (--html and --markdown have their values)",
+                len(rest),
+                named=named,
+            )
+            yield self._line(more, rest[0].weight)
+        unexplained = [row for row in rows if _is_unexplained(row)]
+        named = Joined(
+            (self._named(plain(row.name), row.values) for row in unexplained[:_EXPLAINED]),
             "clauses",
         )
-        if others.parts:
-            yield from self._wrapped(say("other settings: {settings}", settings=others), "note")
+        if rest := unexplained[_EXPLAINED:]:
+            more = counted(
+                "other settings: {settings}, and 1 more (--html and --markdown have it)",
+                "other settings: {settings}, and {number} more (--html and --markdown have them)",
+                len(rest),
+                settings=named,
+            )
+            yield self._line(more, "note")
+        elif unexplained:
+            yield self._line(say("other settings: {settings}", settings=named), "note")
 
-    def _paragraph(self, row: Difference) -> Iterator[str]:
+    def _paragraph(self, row: Difference) -> Iterator[Line]:
         """The values, then a line for each consequence."""
         values = self._values(row.values)
         label = say_in("joined", "{first}: {second}", first=row.label, second=values)
-        yield from self._wrapped(label, row.weight)
+        yield self._line(label, row.weight)
         if row.meaning:
-            yield from self._wrapped(say("speed: {meaning}", meaning=row.meaning.performance))
+            yield self._line(say("speed: {meaning}", meaning=row.meaning.performance))
             if row.meaning.durability:
                 meaning = row.meaning.durability
-                yield from self._wrapped(say("durability: {meaning}", meaning=meaning))
+                yield self._line(say("durability: {meaning}", meaning=meaning))
         if row.followers:
             followers = (self._named(plain(name), values) for name, values in row.followers)
-            yield from self._wrapped(
-                say("with it: {settings}", settings=Joined(followers, "clauses"))
-            )
+            yield self._line(say("with it: {settings}", settings=Joined(followers, "clauses")))
 
-    def _wrapped(self, text: Message, weight: Weight | None = None) -> list[str]:
+    def _line(self, text: Message, weight: Weight | None = None) -> Line:
         head = self.words(ADVICE_WEIGHTS[weight]) if weight else ""
-        later = " " * (_INDENT + 2)
-        return wrapped(self.words(text), WIDTH, filled_to(head, _INDENT), later)
+        return Line(visible(f"{filled_to(head, _INDENT)}{self.words(text)}"))
 
     def _named(self, name: Message, values: Values) -> Message:
         return say("{name} {values}", name=name, values=self._values(values))
@@ -281,7 +336,7 @@ def _matrix(title: str, cells: Sequence[MatrixCell], names: Names, words: Langua
             p95, p99 = (rate(side_result.figure(METRICS[name])) for name in ("p95", "p99"))
             rows.append(
                 (
-                    *_place_cells(cell, cells, names[side_result.side]),
+                    *_place_cells(cell, cells, names[side_result.side], words),
                     _tps(side_result),
                     _half(side_result),
                     p95,
@@ -295,14 +350,16 @@ def _matrix(title: str, cells: Sequence[MatrixCell], names: Names, words: Langua
 
 
 def _place_heads(cells: Sequence[MatrixCell]) -> tuple[Message, ...]:
-    due = (DUE,) if any(cell.place.cell[2] for cell in cells) else ()
+    due = (ASKED,) if any(cell.place.cell[2] for cell in cells) else ()
     return (say("users"), *due, say("side"))
 
 
-def _place_cells(cell: MatrixCell, cells: Sequence[MatrixCell], side: str) -> tuple[str, ...]:
+def _place_cells(
+    cell: MatrixCell, cells: Sequence[MatrixCell], side: str, words: Language
+) -> tuple[str, ...]:
     _, users, due = cell.place.cell
     rates = any(each.place.cell[2] for each in cells)
-    return (count(users), *([asked(due) if due else NOTHING] if rates else []), side)
+    return (count(users), *([words(asked(due)) if due else NOTHING] if rates else []), side)
 
 
 def _tps(side_result: SideResult) -> str:
@@ -314,7 +371,7 @@ def _tps(side_result: SideResult) -> str:
 
 
 def _half(side_result: SideResult) -> str:
-    interval = side_result.tps.interval if side_result.tps else None
+    interval = side_result.tps.of_a_rate if side_result.tps else None
     return NOTHING if interval is None else digits((interval.high - interval.low) / 2)
 
 
@@ -331,6 +388,8 @@ def _ratio(against: Against, words: Language) -> tuple[str, str, str]:
         return ratio, NOTHING, words(said)
     low, high = Change(effect.interval.low), Change(effect.interval.high)
     between = words(say("{low} to {high}", low=low, high=high))
+    if says_nothing(effect.interval):
+        between = words(say("no usable interval"))
     return ratio, between, short if verdict.word == "not enough evidence" else words(verdict.said)
 
 
@@ -392,7 +451,7 @@ def _if_any(title: str, shown: _Shown, columns: _Columns) -> Iterator[Section]:
     place = _place_heads(cells)
     rows = tuple(
         (
-            *_place_cells(cell, cells, shown.names[side_result.side]),
+            *_place_cells(cell, cells, shown.names[side_result.side], shown.words),
             *(column(side_result) for _, column in known),
         )
         for cell in cells
@@ -451,11 +510,17 @@ def notes(found: Matrix, names: Names) -> Iterator[Message]:
             "the sides were not measured in turns: whatever else changed between the runs is in "
             "the ratios as well"
         )
-    yield _corrected(found)
+    yield from _corrected(found)
     verdicts = [against.verdict for cell in found.cells for against in cell.against]
-    open_ones = [verdict for verdict in verdicts if verdict.more is not None]
+    open_ones = [
+        (cell.place.said, against.verdict)
+        for cell in found.cells
+        for against in cell.against
+        if against.verdict.more is not None
+    ]
     if open_ones:
-        yield max(open_ones, key=lambda verdict: verdict.more or 0).said
+        place, worst = max(open_ones, key=lambda one: one[1].more or 0)
+        yield say_in("joined", "{first}: {second}", first=place, second=worst.said)
     if provisional := [verdict for verdict in verdicts if verdict.provisional is not None]:
         yield provisional[0].said
     reasons: Counter[Spoiled] = Counter()
@@ -466,18 +531,26 @@ def notes(found: Matrix, names: Names) -> Iterator[Message]:
         yield say("units left out of verdicts and intervals: {reasons}", reasons=named)
     if any(side_result.tps is None for cell in found.cells for side_result in cell.side_results):
         yield say("* none of its steps counts: the figure is that of all its steps")
+    if any(map(_lacks_interval, found.cells)):
+        yield NO_INTERVAL
     missing = [cell.place.said for cell in found.cells if len(cell.side_results) < len(found.sides)]
     if missing:
         yield say("not measured on all sides: {places}", places=Joined(missing, "clauses"))
     yield say("dips: seconds below half of their step's median; latencies are the middle step's")
 
 
-def _corrected(found: Matrix) -> Message:
+def _lacks_interval(cell: MatrixCell) -> bool:
+    means = [side_result.tps for side_result in cell.side_results if side_result.tps]
+    return any(mean.interval and not mean.of_a_rate for mean in means)
+
+
+def _corrected(found: Matrix) -> Iterator[Message]:
     if found.interleaved:
-        return say(
+        yield say(
             "verdicts and intervals of tps are corrected for all comparisons of the experiment"
         )
-    return say(
-        "verdicts and intervals of tps are corrected for {each} by Holm's method",
-        each=comparison_count(found.comparisons),
-    )
+    elif found.comparisons:
+        yield say(
+            "verdicts and intervals of tps are corrected for {each} by Holm's method",
+            each=comparison_count(found.comparisons),
+        )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
@@ -14,16 +13,19 @@ from loadstone.analyse.experimental_units import Cell
 from loadstone.analyse.ladder import middle_step
 from loadstone.analyse.verdict import REASONS, Spoiled, Verdict
 from loadstone.experiments.schedule import PlannedStep, PlanTime
+from loadstone.model.asked_rate import asked
 from loadstone.model.experiment import Experiment
 from loadstone.model.figure import Change, Count, General, Seconds
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, counted, say, user_count
-from loadstone.model.numbers import NOTHING, asked, count, pct, rate
+from loadstone.model.numbers import NOTHING, count, pct, rate
 from loadstone.model.plan import WarmupAuto
 from loadstone.model.result import Result
 from loadstone.model.search import MOST_STEPS, SearchPlan
 from loadstone.report.breakdowns import breakdowns_of_variants
 from loadstone.report.columns import columns_tables
+from loadstone.report.lines import Line, lines_of, spaced
+from loadstone.report.marks import NO_INTERVAL
 from loadstone.report.names import (
     RUN_STATES,
     comparison_count,
@@ -36,9 +38,12 @@ from loadstone.report.names import (
 )
 from loadstone.report.notes import notes_of
 from loadstone.report.step_table import INTERVAL
-from loadstone.report.table import Table, table_of
+from loadstone.report.table import Column, Table, table_of
 
 _ORDER_SHOWN = 24
+
+_USUAL_REPEATS = 6
+"""The usual number of repeats of an experiment: few enough for an hour, enough for an interval."""
 
 
 def outcome(
@@ -50,9 +55,8 @@ def outcome(
 ) -> RenderableType:
     """The outcome, preceded by the `warnings` about what makes the comparison unfair."""
     unfair = (words(say("warning  {warning}", warning=line)) for line in warnings)
-    parts: list[RenderableType] = [Text(line, style="bold") for line in unfair]
-    parts += [Text(line) for line in head(experiment, words)]
-    parts.append(Text(words.value(_progress(result))))
+    parts: list[RenderableType] = [*lines_of(unfair, "bold")]
+    parts += lines_of((*head(experiment, words), words.value(_progress(result))))
     for table in found.cells:
         parts += _cell(table, words)
     if experiment.columns and found.cells:
@@ -61,19 +65,19 @@ def outcome(
     else:
         parts.append(Text())
     for line in _notes(experiment, result, found, words):
-        parts.append(Text(words(say("note  {note}", note=line))))
+        parts.append(Line(words(say("note  {note}", note=line))))
     return Group(*parts)
 
 
 def _cell(table: CellTable, words: Language) -> Iterator[RenderableType]:
     yield Text()
-    yield Text(cell_name(table.cell, table.search, words), style="bold")
-    yield Padding(_table(table, words), (0, 0, 1, 0))
-    yield from (Text(line) for line in missed(table, words))
-    yield from (Text(line) for each in table.compared for line in sentences(each, words))
+    yield Line(cell_name(table.cell, table.search, words), "bold")
+    yield spaced(_table(table, words))
+    yield from lines_of(missed(table, words))
+    yield from lines_of(line for each in table.compared for line in sentences(each, words))
     for one in breakdowns_of_variants(table.rows, words):
         yield Text()
-        yield Text(words(say("{title}:", title=one.title)))
+        yield Line(words(say("{title}:", title=one.title)))
         yield one
 
 
@@ -172,15 +176,19 @@ def _table(found: CellTable, words: Language) -> Table:
     return table_of([words(one) for one in heads], rows, least=5)
 
 
+def lacks_interval(rows: Iterable[Row]) -> bool:
+    """Whether some row's interval would reach zero, and is left out."""
+    return any(row.mean and row.mean.interval and not row.mean.of_a_rate for row in rows)
+
+
 def users_at_peak(row: Row) -> str:
     """The fewest users at the peak, over the searches of a variant."""
     return NOTHING if row.users is None else count(row.users)
 
 
 def _cells(row: Row) -> list[str]:
-    half = None
-    if row.mean and row.mean.interval:
-        half = (row.mean.interval.high - row.mean.interval.low) / 2
+    interval = row.mean.of_a_rate if row.mean else None
+    half = (interval.high - interval.low) / 2 if interval else None
     response = middle_step(row.steps).latency.response if row.steps else None
     return [
         row.variant,
@@ -265,10 +273,23 @@ def _of_figures(experiment: Experiment, found: Comparison) -> Iterator[Message]:
             "tps is the mean of the units that count with Student's t interval; p95 and p99 are "
             "of the middle step"
         )
+    if lacks_interval(row for table in found.cells for row in table.rows):
+        yield NO_INTERVAL
     if experiment.columns:
         yield say("figures of server and host are medians over the steps; - was not evaluated")
     if not found.comparisons:
         return
+    verdicts = [one.verdict for table in found.cells for one in table.compared]
+    if any(one.word == "not enough evidence" and one.more is None for one in verdicts):
+        yield say(
+            "for more evidence run it again with repeats = {usual} or more in its file, or as a "
+            "recipe with --set repeats={usual}",
+            usual=_USUAL_REPEATS,
+        )
+    yield say(
+        "an effect is the geometric mean of the ratios within each unit, so that it may differ "
+        "from the ratio of the means above"
+    )
     each = comparison_count(found.comparisons)
     if found.sequential:
         yield say(
@@ -290,16 +311,37 @@ def plan_of(
     words: Language = ENGLISH,
 ) -> RenderableType:
     """The planned steps, in order, and how long they take."""
-    lines = [*head(experiment, words), ""]
-    lines += _order(experiment, steps, words)
-    return Text("\n".join([*lines, "", *time_lines(experiment, steps, time, words)]))
-
-
-def _order(experiment: Experiment, steps: Sequence[PlannedStep], words: Language) -> Iterator[str]:
-    yield from (_planned(experiment, step, words) for step in steps[:_ORDER_SHOWN])
+    parts: list[RenderableType] = [*lines_of(head(experiment, words)), Text()]
+    parts.append(_order(experiment, steps[:_ORDER_SHOWN], words))
     if rest := len(steps[_ORDER_SHOWN:]):
         more = counted("and 1 more like these", "and {number} more like these", rest)
-        yield f"  {words(more)}"
+        parts.append(Line(words(more)))
+    return Group(*parts, Text(), *lines_of(time_lines(experiment, steps, time, words)))
+
+
+def _order(experiment: Experiment, steps: Sequence[PlannedStep], words: Language) -> Table:
+    first = say("search") if experiment.search else say("step")
+    numbers = (Column(words(each)) for each in (first, say("block"), say("unit")))
+    # A variant's name is there to be copied.
+    variant = Column(words(say("variant")), is_text=True, folds=False)
+    columns = [*numbers, variant, Column(words(say("load")), is_text=True)]
+    if any(planned.fresh for planned in steps):
+        columns.append(Column("", is_text=True))
+    rows = (_planned(experiment, planned, words)[: len(columns)] for planned in steps)
+    return Table(tuple(columns), tuple(rows), top=True)
+
+
+def _planned(experiment: Experiment, planned: PlannedStep, words: Language) -> tuple[str, ...]:
+    step = planned.step
+    load = cell_name((step.workload, step.concurrency, step.rate), None, words)
+    return (
+        str(step.number),
+        str(planned.block),
+        str(planned.unit),
+        step.variant,
+        step.workload if experiment.search else load,
+        words(say("data restored first")) if planned.fresh else "",
+    )
 
 
 def time_lines(
@@ -348,19 +390,3 @@ def time_lines(
                 limit=Seconds(experiment.until.time_limit_s),
             )
         )
-
-
-def _planned(experiment: Experiment, planned: PlannedStep, words: Language) -> str:
-    step = planned.step
-    fields = {
-        "number": f"{step.number:>3}",
-        "block": f"{planned.block:>2}",
-        "unit": f"{planned.unit:>2}",
-    }
-    place = say("step {number}  block {block}  unit {unit}", **fields)
-    cell = cell_name((step.workload, step.concurrency, step.rate), None, words)
-    if experiment.search:
-        place, cell = say("search {number}  block {block}  unit {unit}", **fields), step.workload
-    parts = ["", words(place), step.variant, cell]
-    parts += [words(say("data restored first"))] if planned.fresh else []
-    return "  ".join(parts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from loadstone.analyse.ladder import Level
@@ -13,9 +12,10 @@ from loadstone.model.error_codes import MYSQL, name_of, order
 from loadstone.model.failover import DrillOutage, DrillSecond, LedgerPlace, LedgerVerdict
 from loadstone.model.figure import Count
 from loadstone.model.language import ENGLISH, Language
-from loadstone.model.message import Joined, Message, counted, say, user_count
+from loadstone.model.message import Joined, Message, counted, say
 from loadstone.model.numbers import count
 from loadstone.model.result import StepResult
+from loadstone.report.lines import Line, lines_of, spaced
 from loadstone.report.table import Column, Table
 
 _FOUND: Mapping[str, Message] = {
@@ -32,7 +32,7 @@ def drill_parts(ladder: Sequence[Level], words: Language = ENGLISH) -> list[Rend
     parts: list[RenderableType] = []
     for step in (step for level in ladder for step in level.steps):
         parts += _outages(step, words)
-        parts += [Text(line) for verdict in step.ledger for line in verdict_lines(verdict, words)]
+        parts += lines_of(line for each in step.ledger for line in verdict_lines(each, words))
         if step.ledger:
             parts.append(Text())
     return parts
@@ -43,13 +43,13 @@ def _outages(step: StepResult, words: Language) -> Iterator[RenderableType]:
         return
     if not step.timeline.outages:
         said = say("No outage in step {step}: no user waited for a second.", step=step.step)
-        yield Text(words(said) + "\n")
+        yield spaced(Line(words(said)))
     for outage in step.timeline.outages:
-        yield Text("\n".join(outage_lines(outage, step.concurrency, words)))
-        yield Padding(_seconds_table(outage, words), (0, 0, 1, 0))
+        yield from lines_of(outage_lines(outage, step.concurrency, words))
+        yield spaced(_seconds_table(outage, words))
     if left_out := step.timeline.outages_left_out:
         said = counted("and 1 shorter outage", "and {number} shorter outages", left_out)
-        yield Text(words(said) + "\n")
+        yield spaced(Line(words(said)))
 
 
 def outage_lines(outage: DrillOutage, users: int, words: Language = ENGLISH) -> Iterator[str]:
@@ -67,12 +67,13 @@ def _outage(outage: DrillOutage, users: int) -> Iterator[Message]:
     end = say("the step's end")
     if outage.to_s is not None:
         end = say("{second} s", second=f"{outage.to_s:.3f}")
-    yield say(
-        "Outage from {begin} s to {end}: {waited} of {users} had to wait",
+    yield counted(
+        "Outage from {begin} s to {end}: the only user had to wait",
+        "Outage from {begin} s to {end}: {waited} of {number} users had to wait",
+        users,
         begin=f"{outage.from_s:.3f}",
         end=end,
-        waited=user_count(outage.users),
-        users=Count(users),
+        waited=Count(outage.users),
     )
     last = f"{outage.last_success_s:.3f}" if outage.last_success_s is not None else None
     if outage.outage_ms is not None:

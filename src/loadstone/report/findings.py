@@ -4,36 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rich.console import Group, RenderableType
+
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
-from loadstone.model.figure import General, Percent, Rate
+from loadstone.model.figure import Bytes, General, Percent, Rate
 from loadstone.model.finding import Diagnosis, Evidence, Finding, NotTried, Proof, Trial
 from loadstone.model.language import ENGLISH, Language
-from loadstone.model.message import Joined, say, user_count
-from loadstone.model.numbers import digits
-from loadstone.report.names import GROUP_NAMES, PROOF_VERDICTS, cause_count, cause_name
+from loadstone.model.message import Joined, Message, say, user_count
+from loadstone.model.numbers import count, digits
+from loadstone.report.lines import Line, lines_of
+from loadstone.report.names import (
+    GROUP_NAMES,
+    PROOF_VERDICTS,
+    cause_count,
+    cause_name,
+    counter_name,
+)
+from loadstone.report.predicted import proof_sentence, with_the_remedy
+
+BYTES = "B"
+CONNECTIONS = "connections"
+"""The unit of evidence that is an amount of bytes."""
 
 _INDENT = "      "
 _FEW = 6
 """This many causes that were not evaluated are shown one by one."""
 
 
-def as_text(
+def as_renderable(
     found: Sequence[Diagnosis],
     proofs: Sequence[Proof] = (),
-    not_tried: Sequence[NotTried] = (),
     words: Language = ENGLISH,
-) -> str:
-    """All diagnoses of a run, and proofs of findings that the current rules no longer make.
-
-    `not_tried`: findings whose trial was not run this time.
-    """
+) -> RenderableType:
+    """All diagnoses of a run, and proofs of findings that the current rules no longer make."""
     if not found:
-        return words(say("No step has figures to explain.")) + "\n"
+        return Line(words(say("No step has figures to explain.")))
     lines = [line for each in found for line in _lines(each, words, titled=len(found) > 1)]
     shown = [finding.proof for each in found for finding in each.findings if finding.proof]
     lines += proved([proof for proof in proofs if proof not in shown], words)
-    lines += not_tried_lines(not_tried, words)
-    return "\n".join(lines) + "\n"
+    return Group(*lines_of(lines))
 
 
 def not_tried_lines(not_tried: Sequence[NotTried], words: Language = ENGLISH) -> Iterator[str]:
@@ -57,6 +66,15 @@ def answer(found: Sequence[Diagnosis], words: Language = ENGLISH) -> Iterator[st
         if len(found) > 1:
             told = words.pair(_title(each, words), told)
         yield words(say("why   {answer}", answer=told))
+        if predicted := with_the_remedy(_answering(each)):
+            yield f"{_INDENT}{words(predicted)}"
+
+
+def _answering(found: Diagnosis) -> Finding:
+    """The finding whose sentence is the answer."""
+    if found.at_peak and found.at_peak.sentence == found.answer:
+        return found.at_peak
+    return found.findings[0]
 
 
 def _title(found: Diagnosis, words: Language) -> str:
@@ -84,8 +102,8 @@ def _lines(found: Diagnosis, words: Language, *, titled: bool) -> Iterator[str]:
 
 def _finding(number: int, finding: Finding, words: Language) -> Iterator[str]:
     facts = [words(GROUP_NAMES[finding.group])]
-    if finding.share is not None:
-        facts.append(words(say("explains {share}", share=Percent(finding.share))))
+    if finding.share:
+        facts.append(words(share_text(finding)))
     facts.append(words(say("{confidence} sure", confidence=Percent(finding.confidence))))
     named = _name(finding, words)
     head = words(say("{name} ({facts})", name=named, facts=Joined(facts)))
@@ -93,6 +111,8 @@ def _finding(number: int, finding: Finding, words: Language) -> Iterator[str]:
     yield f"{_INDENT}{words(finding.sentence)}"
     yield from (f"{_INDENT}- {_evidence(one, words)}" for one in finding.evidence)
     yield _INDENT + words(say("remedy: {remedy}", remedy=words(finding.remedy)))
+    if predicted := with_the_remedy(finding):
+        yield f"{_INDENT}{words(predicted)}"
     if finding.proof:
         yield f"{_INDENT}{proof_text(finding.proof, words)}"
     elif finding.trial:
@@ -100,6 +120,13 @@ def _finding(number: int, finding: Finding, words: Language) -> Iterator[str]:
     elif finding.untried:
         yield _INDENT + words(say("to prove: {trial}", trial=words(finding.untried)))
     yield ""
+
+
+def share_text(finding: Finding) -> Message:
+    """How much it explains: of the users' time, where its step has an account."""
+    if finding.claims:
+        return say("{share} of the users' time", share=Percent(finding.share))
+    return say("explains {share}", share=Percent(finding.share))
 
 
 def _name(finding: Finding, words: Language) -> str:
@@ -117,7 +144,7 @@ def trial_text(trial: Trial, words: Language = ENGLISH) -> str:
         case "client" if first.name == "prepared":
             return words(say("run again without --text"))
         case "client" if first.name == "connect":
-            return words(say("run again over the unix socket"))
+            return words(_without_network(trial))
         case "client":
             return words(
                 say("run again with --{option} {value}", option=first.name, value=first.value)
@@ -132,13 +159,20 @@ def trial_text(trial: Trial, words: Language = ENGLISH) -> str:
             return words(say("run again: what the load reads is in the buffer pool by now"))
 
 
+def _without_network(trial: Trial) -> Message:
+    return say(
+        "run again over the unix socket, which saves the cost of {subject}",
+        subject=trial.subject,
+    )
+
+
 def proof_text(proof: Proof, words: Language = ENGLISH) -> str:
     """`proven: TLS costs 31 % ± 4 % of the rate: ...`, and when it was tried."""
     return words(
         say(
             "{verdict}: {sentence} ({day})",
             verdict=PROOF_VERDICTS[proof.verdict],
-            sentence=words(proof.sentence),
+            sentence=words(proof_sentence(proof)),
             day=proof.at[:10],
         )
     )
@@ -146,23 +180,34 @@ def proof_text(proof: Proof, words: Language = ENGLISH) -> str:
 
 def evidence_value(one: Evidence, words: Language) -> str:
     """What was measured, with its unit."""
-    value = digits(one.value)
+    if one.unit == BYTES:
+        return words.value(Bytes(one.value))
+    # A number of things is whole.
+    is_number = one.unit == CONNECTIONS and one.value.is_integer()
+    value = count(int(one.value)) if is_number else digits(one.value)
     if not one.unit:
         return value
     return words(say("{value} {unit}", value=value, unit=words(one.unit)))
 
 
+def threshold_value(one: Evidence, words: Language) -> str:
+    """What it was compared with; only bytes have their unit."""
+    return words.value((Bytes if one.unit == BYTES else Rate)(one.threshold))
+
+
 def _evidence(one: Evidence, words: Language) -> str:
-    fields = {"counter": one.counter, "value": evidence_value(one, words)}
+    fields = {"counter": counter_name(one.counter), "value": evidence_value(one, words)}
     said = say("{counter} {value}", **fields)
     if one.threshold is not None:
         said = say(
-            "{counter} {value} (threshold {threshold})", threshold=Rate(one.threshold), **fields
+            "{counter} {value} (threshold {threshold})",
+            threshold=threshold_value(one, words),
+            **fields,
         )
     parts = [said, user_count(one.users)]
     if one.from_s is not None and one.to_s is not None:
         seconds = {"begin": General(one.from_s), "end": General(one.to_s)}
-        parts.append(say("{begin} to {end} s", **seconds))
+        parts.append(say("seconds {begin} to {end}", **seconds))
     return words.value(Joined(parts))
 
 

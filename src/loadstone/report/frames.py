@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loadstone.analyse.ladder import has_steal
 from loadstone.model.finding import Diagnosis
 from loadstone.model.message import say
 from loadstone.model.result import StepResult
@@ -25,11 +26,13 @@ STEPS: dict[str, str] = {
     "state": "String",
     "steady": "Boolean",
     "client_bound": "Boolean",
+    "has_steal": "Boolean",
     "seconds": "Float64",
     "events": "Int64",
     "failed": "Int64",
     "restarts": "Int64",
     "tps": "Float64",
+    "tps_half_width": "Float64",
     "qps": "Float64",
     "p50_ms": "Float64",
     "p90_ms": "Float64",
@@ -48,6 +51,8 @@ STEPS: dict[str, str] = {
     "threads_running": "Float64",
     "cpu_user": "Float64",
     "cpu_sys": "Float64",
+    "cpu_iowait": "Float64",
+    "cpu_steal": "Float64",
     "cpu_idle": "Float64",
     "disk_write_iops": "Float64",
     "disk_read_iops": "Float64",
@@ -125,10 +130,11 @@ def _step_row(step: StepResult) -> dict[str, Any]:
         **step.model_dump(
             include={"step", "variant", "workload", "concurrency", "repeat", "state", "steady"}
             | {"seconds", "events", "failed", "restarts", "tps", "qps", "reconnects"}
-            | {"late", "skipped", "waiting"}
+            | {"late", "skipped", "waiting", "tps_half_width"}
         ),
         "rate": None if step.rate is None else str(step.rate),
         "client_bound": step.generator.client_bound,
+        "has_steal": has_steal(step) if _knows_steal(step) else None,
         "p50_ms": response.p50,
         "p90_ms": response.p90,
         "p95_ms": response.p95,
@@ -142,10 +148,17 @@ def _step_row(step: StepResult) -> dict[str, Any]:
         "threads_running": server.threads_running if server else None,
         "cpu_user": host.cpu_user if host else None,
         "cpu_sys": host.cpu_sys if host else None,
+        "cpu_iowait": host.cpu_iowait if host else None,
+        "cpu_steal": host.cpu_steal if host else None,
         "cpu_idle": host.cpu_idle if host else None,
         "disk_write_iops": host.disk_write_iops if host else None,
         "disk_read_iops": host.disk_read_iops if host else None,
     }
+
+
+def _knows_steal(step: StepResult) -> bool:
+    hosts = (step.host, step.generator_host)
+    return any(host.cpu_steal is not None for host in hosts if host)
 
 
 def _typed(rows: Sequence[dict[str, Any]], columns: dict[str, str]) -> polars.DataFrame:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from loadstone.analyse.effects import says_nothing
 from loadstone.analyse.gates import Check
 from loadstone.analyse.metrics import Metric
 from loadstone.model.figure import Change, Figure, Percent, Rate, Short
@@ -32,7 +34,7 @@ def _figure(metric: Metric, value: float) -> Message | Figure:
 
 
 def sentence(check: Check, words: Language = ENGLISH) -> str:
-    """`p99<20ms broken: p99 31.2 ms at oltp_read_write, 64 users`."""
+    """`p99<20ms failed: p99 31.2 ms at oltp_read_write, 64 users`."""
     fields = {"gate": check.gate, "state": GATE_STATES[check.state], "where": check.where}
     said = say("{gate} {state}: {where}", **fields)
     if check.value is not None:
@@ -47,6 +49,12 @@ def _value(check: Check, value: float) -> Message:
         return say("{metric} {value}", metric=name, value=_figure(check.metric, value))
     if check.interval is None:
         return say("{metric} {value}", metric=name, value=Change(value))
+    if says_nothing(check.interval):
+        return say(
+            "{metric} {value} (no usable interval: neither half nor twice is excluded)",
+            metric=name,
+            value=Change(value),
+        )
     return say(
         "{metric} {value} ({confidence} %: {low} to {high})",
         metric=name,
@@ -65,9 +73,21 @@ def lines(checks: Sequence[Check], words: Language = ENGLISH) -> Iterator[str]:
         if held:
             levels = _levels(len(held), len(mine))
             yield words(say("gate  {gate} held at {levels}", gate=gate, levels=levels))
-        for each in mine:
-            if each.state == "not decided":
-                yield words(say("gate  {said}", said=sentence(each, words)))
+        yield from _open(gate, mine, words)
+
+
+def _open(gate: str, checks: Sequence[Check], words: Language) -> Iterator[str]:
+    """A line for each undecided level; levels without a figure and with one reason share one."""
+    opened = [check for check in checks if check.state == "not decided"]
+    shared = Counter(check.why for check in opened if check.value is None)
+    for each in opened:
+        if each.value is not None or shared[each.why] == 1:
+            yield words(say("gate  {said}", said=sentence(each, words)))
+    for why, number in shared.items():
+        if number > 1:
+            levels = _levels(number, len(checks))
+            fields = {"gate": gate, "levels": levels, "why": why}
+            yield words(say("gate  {gate} not decided at {levels} ({why})", **fields))
 
 
 def _levels(some: int, every: int) -> Message:

@@ -8,7 +8,7 @@ from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import say, say_in
 from loadstone.model.numbers import NOTHING, count, digits, pct, rate
 from loadstone.model.result import GeneratorShare, StepResult
-from loadstone.report.table import Table, table_of
+from loadstone.report.table import Column, Table
 
 Rows = dict[tuple[int, str], list[GeneratorShare]]
 
@@ -24,8 +24,9 @@ def generators_table(steps: Sequence[StepResult], words: Language = ENGLISH) -> 
             rows.setdefault((one.number, one.node), []).append(one)
     if not rows:
         return None
-    heads = [words(head) for head in _HEADS]
-    return table_of(heads, (_row(found, words) for _, found in sorted(rows.items())))
+    name, *figures = (words(head) for head in _HEADS)
+    columns = (Column(name, is_text=True, folds=False), *map(Column, figures))
+    return Table(columns, tuple(_row(found, words) for _, found in sorted(rows.items())))
 
 
 def _row(found: Sequence[GeneratorShare], words: Language) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Notes on steps, each kind once: messages that differ only in figures are merged into one.
 
-`8 users: answers waited up to 120 µs …` and the same of eleven other steps become
+`8 users: answers waited 120 µs …` and the same of eleven other steps become
 `12 steps from 8 users to 512 users: answers waited 120 to 4,300 µs …`.
 """
 
@@ -26,12 +26,21 @@ def grouped(notes: Iterable[NamedNote], of_all: int) -> Iterator[Message]:
         groups.setdefault(_shape(note), []).append((name, note))
     for group in groups.values():
         names = list(dict.fromkeys(name for name, _ in group))
-        yield say_in(
-            "joined",
-            "{first}: {second}",
-            first=_named(names, of_all),
-            second=_merged([note for _, note in group]),
-        )
+        about, note = _named(names, of_all), _merged([note for _, note in group])
+        if len(names) > 1 and _has_times(note):
+            about = say("{steps}, each", steps=about)
+        yield say_in("joined", "{first}: {second}", first=about, second=note)
+
+
+def _has_times(value: Any) -> bool:
+    """Whether it has numbers of errors, which might be those of all steps together."""
+    match value:
+        case Message():
+            return "times" in value.values or any(map(_has_times, value.values.values()))
+        case Joined():
+            return any(map(_has_times, value.parts))
+        case _:
+            return False
 
 
 def _named(names: Sequence[Message], of_all: int) -> Message | Joined:

@@ -12,6 +12,7 @@ from loadstone.model.host_test import HostEnd, HostTestPlan
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Message, counted, say
 from loadstone.model.numbers import rate
+from loadstone.report.lines import Line
 from loadstone.report.names import event_count, file_count
 from loadstone.report.table import table_of
 
@@ -22,10 +23,10 @@ _NS_PER_MS = 1_000_000
 def as_renderable(plan: HostTestPlan, end: HostEnd, words: Language = ENGLISH) -> RenderableType:
     """What was done, and its figures."""
     if plan.command != "run":
-        return Text(words(_of_files(plan, end)))
+        return Line(words(_of_files(plan, end)))
     heads, values = zip(*_figures(plan, end), strict=True)
     shown = table_of([words(head) for head in heads], [values], text=0)
-    return Group(Text(words(_head(plan, end))), Text(), shown)
+    return Group(Line(words(_head(plan, end))), Text(), shown)
 
 
 def _head(plan: HostTestPlan, end: HostEnd) -> Message:

@@ -13,6 +13,8 @@ from loadstone.report.table import Column, Table
 
 _ROWS = 3
 _TEXT = 64
+_STATEMENT = 2 * _TEXT
+"""The most characters of a statement; all of it is in result.json."""
 
 
 def hottest_step(steps: Sequence[StepResult]) -> StepResult | None:
@@ -26,12 +28,12 @@ def _tells(spots: HotSpots) -> bool:
 
 
 def hot_spots_table(spots: HotSpots, words: Language = ENGLISH) -> Table:
-    """A row a spot; times of many connections at once add up to more than the step lasted."""
+    """A row a spot. Times of all sessions are added up, so they may exceed the step's length."""
     columns = (
         Column(words(say("kind")), is_text=True),
-        Column(words(say("where")), is_text=True, folds=False, most=_TEXT),
+        Column(words(say("where")), is_text=True, most=_TEXT),
         Column(words(say("count"))),
-        Column(words(say("time\ns"))),
+        Column(words(say("seconds"))),
     )
     rows = ((words(kind), *cells) for kind, *cells in _rows(spots))
     return Table(columns, tuple(rows), gap=2, top=True)
@@ -39,7 +41,7 @@ def hot_spots_table(spots: HotSpots, words: Language = ENGLISH) -> Table:
 
 def _rows(spots: HotSpots) -> Iterator[tuple[Message, str, str, str]]:
     for statement in spots.statements[:_ROWS]:
-        text = _one_line(statement.statement)
+        text = _begin(_one_line(statement.statement))
         yield say("statement"), text, count(statement.count), digits(statement.time_s)
     for wait in spots.waits[:_ROWS]:
         yield (
@@ -50,7 +52,7 @@ def _rows(spots: HotSpots) -> Iterator[tuple[Message, str, str, str]]:
         )
     for file in spots.files[:_ROWS]:
         operations = file.reads + file.writes + file.syncs
-        yield say("file"), _one_line(_end(file.file)), count(operations), digits(file.time_s)
+        yield say("file"), _one_line(file.file), count(operations), digits(file.time_s)
     for one in spots.tables[:_ROWS]:
         rows = one.fetched + one.written
         yield say("table"), _one_line(one.table), count(rows), digits(one.io_s + one.lock_s)
@@ -61,6 +63,13 @@ def _one_line(text: str) -> str:
     return "".join(mark if mark.isprintable() else " " for mark in text)
 
 
-def _end(path: str) -> str:
-    """The end of a path says more than its start."""
-    return path if len(path) <= _TEXT else f"…{path[-_TEXT + 1 :]}"
+def _begin(statement: str) -> str:
+    return statement if len(statement) <= _STATEMENT else f"{statement[: _STATEMENT - 1]}…"
+
+
+def without_statements(spots: HotSpots) -> Message | None:
+    """Why the table has no statements, if its other rows are there."""
+    why = spots.not_evaluated.get("statements")
+    if spots.statements or why is None:
+        return None
+    return say("statements not evaluated: {why}", why=why)

@@ -16,7 +16,8 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def as_junit(name: str, checks: Sequence[Check]) -> bytes:
     """A suite with a case a gate and place.
 
-    A failed gate is a failure; an undecided one is skipped. Times are those of the judged steps.
+    A failed gate is a failure; an undecided one is skipped. Times are those of the judged steps: a
+    step has its time in each of its cases, and once in the suite.
     """
     failed = [check for check in checks if check.fails]
     opened = [check for check in checks if check.state == "not decided"]
@@ -24,8 +25,8 @@ def as_junit(name: str, checks: Sequence[Check]) -> bytes:
     # The schema allows a count of skipped cases in a suite, but not in the root.
     root = Element("testsuites", counts)
     skipped = {"skipped": str(len(opened))}
-    times = [check.seconds for check in checks if check.seconds is not None]
-    took = {"time": f"{sum(times):.3f}"} if times else {}
+    times = {check.where: check.seconds for check in checks if check.seconds is not None}
+    took = {"time": f"{sum(times.values()):.3f}"} if times else {}
     suite = SubElement(root, "testsuite", {"name": _plain(name), **counts, **skipped, **took})
     for check in checks:
         named = {"classname": _plain(f"{name}.{check.gate}"), "name": _plain(check.where)}

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from loadstone.analyse.comparison import Comparison
-from loadstone.analyse.ladder import Level, ladders_of, middle_step, shape
+from loadstone.analyse.ladder import Level, ladders_of, middle_step
 from loadstone.model.figure import Percent
-from loadstone.model.finding import Diagnosis
 from loadstone.model.language import Lang, Language, in_language
 from loadstone.model.message import say
 from loadstone.model.numbers import NOTHING, count, digits, rate, signed
+from loadstone.report.account import account_table
 from loadstone.report.experiment import cell_name
 from loadstone.report.findings import proof_text
+from loadstone.report.ladder_answer import answer_of, diagnosis_of
 from loadstone.report.marks import marked_level, marks
 from loadstone.report.names import NOT_FINISHED, VERDICT_WORDS
 from loadstone.report.opened import Run
-from loadstone.report.sentences import answer
+from loadstone.report.predicted import with_the_remedy
+from loadstone.report.sentences import (
+    doubts_of,
+    search_sentences,
+    watched,
+    watched_sentences,
+)
+from loadstone.report.slow_seconds import slow_notes
 from loadstone.report.table import markdown_text, table_of
 
 _FINDINGS = 5
@@ -44,28 +52,37 @@ def _lines(run: Run, words: Language) -> Iterator[str]:
     if info.aborted is not None:
         yield markdown_text(words(info.aborted.said))
         yield ""
+    if info.search:
+        yield from _paragraphs(search_sentences(info.search, run.result.steps, words))
+    if info.search or run.comparison is not None:
+        yield from _paragraphs(map(words, doubts_of(run.diagnoses)))
     if run.comparison is not None:
         yield from _matrix(run.comparison, words)
-    found = {(one.variant, one.workload): one for one in run.diagnoses}
-    for ladder in ladders_of(run.result.steps):
-        level = ladder[0]
-        yield from _ladder(run, ladder, found.get((level.variant, level.workload)), words)
+    if watched(run.result):
+        yield words.sentences(*watched_sentences(run.result, words))
+        yield ""
+    for ladder in [] if watched(run.result) else ladders_of(run.result.steps):
+        yield from _ladder(run, ladder, words)
     yield f"Loadstone {info.loadstone or NOTHING}, {info.started_at or NOTHING}, `{info.id}`"
-    if run.asked is not None:
+    if run.asked is not None and not run.asked.is_without_names:
         yield ""
         yield from _code(shlex.join(run.asked.command_line))
 
 
-def _ladder(
-    run: Run, ladder: Sequence[Level], found: Diagnosis | None, words: Language
-) -> Iterator[str]:
-    first, shaped = ladder[0], shape(ladder)
-    best = middle_step((shaped.peak if shaped else first).steps)
+def _paragraphs(sentences: Iterable[str]) -> Iterator[str]:
+    for said in sentences:
+        yield markdown_text(said)
+        yield ""
+
+
+def _ladder(run: Run, ladder: Sequence[Level], words: Language) -> Iterator[str]:
+    first, found = ladder[0], diagnosis_of(run, ladder)
     yield f"### {markdown_text(first.variant)}, {markdown_text(first.workload)}"
     yield ""
-    lowest = next((one for one in run.ceilings if one.step == best.step), None)
-    yield words.sentences(*answer(ladder, found, lowest, words))
-    yield ""
+    # The levels that a search tried on the way are no answers.
+    if run.result.run.search is None:
+        yield words.sentences(*answer_of(run, ladder, words))
+        yield ""
     heads = (
         words(say("users")),
         words(say("TPS")),
@@ -77,13 +94,23 @@ def _ladder(
     )
     yield from table_of(heads, map(_row, ladder), text=0).markdown()
     yield ""
-    for line in marks([middle_step(level.steps) for level in ladder]):
+    for line in marks([step for level in ladder for step in level.steps]):
         yield markdown_text(words(line))
         yield ""
+    if account := account_table(ladder, words):
+        yield f"**{account.title}**"
+        yield ""
+        yield from account.markdown()
+        yield ""
+        for said in slow_notes(ladder):
+            yield markdown_text(words(said))
+            yield ""
     for finding in found.findings[:_FINDINGS] if found else ():
         sure = say("{confidence} sure", confidence=Percent(finding.confidence))
         head = words(say("{name} ({facts})", name=f"**{finding.cause}**", facts=sure))
         yield f"- {words.pair(head, markdown_text(words(finding.sentence)))}"
+        if predicted := with_the_remedy(finding):
+            yield f"  - {markdown_text(words(predicted))}"
         if finding.proof is not None:
             proof = markdown_text(proof_text(finding.proof, words))
             head = words(say("Proof:"))
@@ -93,13 +120,13 @@ def _ladder(
 
 def _row(level: Level) -> list[str]:
     step, tps = middle_step(level.steps), level.tps
-    half = tps.half_width if tps else None
+    half = tps.of_a_rate if tps else None
     response = step.latency.response
     return [
         count(level.concurrency),
         rate(tps.mean if tps else step.tps) + marked_level(level),
         NOTHING if half is None else digits(half),
-        rate(step.qps),
+        rate(level.qps),
         rate(response.p95),
         rate(response.p99),
         rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING,

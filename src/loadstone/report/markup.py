@@ -48,9 +48,15 @@ def cell(*inside: str, **attributes: str | bool | None) -> Markup:
     return element("span", *inside, **attributes)
 
 
-def folded(summary: str, *inside: str, is_open: bool = False) -> Markup:
+def folded(summary: str, *inside: str, is_open: bool = False, class_: str | None = None) -> Markup:
     """Details that are folded until the reader opens them by mouse or keyboard."""
-    return element("details", element("summary", summary), *inside, open=is_open)
+    return element("details", element("summary", summary), *inside, open=is_open, class_=class_)
+
+
+def not_on_paper(summary: str, inside: str, remark: str) -> Markup:
+    """Details that a page has and its print has not, but for the remark next to their name."""
+    where = element("span", f" ({remark})", class_="on-paper")
+    return folded(element("span", summary, where), inside, class_="raw")
 
 
 def paragraph(said: str, kind: str | None = None) -> Markup:

@@ -111,7 +111,7 @@ VERDICT_WORDS: Mapping[Word, Message] = {
 
 WEIGHTS: Mapping[Weight, Message] = {
     "unfair": say("makes figures unfair"),
-    "slow": say("slow"),
+    "slow": say("affects the speed"),
     "note": say("note"),
 }
 
@@ -130,7 +130,7 @@ CHECKED: Mapping[State, Message] = {
 
 GATE_STATES: Mapping[GateState, Message] = {
     "held": say_in("gate", "held"),
-    "broken": say_in("gate", "broken"),
+    "broken": say_in("gate", "failed"),
     "not decided": say_in("gate", "not decided"),
     "no evidence": say_in("gate", "no evidence"),
 }
@@ -168,12 +168,37 @@ CHECKLIST_ITEMS: Mapping[Item, Message] = {
 }
 
 DIFFERENCE_GROUPS: Mapping[DifferenceGroup, Message] = {
-    "work": say("work"),
+    "work": say("workload"),
     "setting": say("setting"),
     "server": say("server"),
     "host": say("host"),
     "generator": say("generator"),
 }
+
+
+NOT_PRINTED = say("in the HTML page, not in print")
+
+_COUNTERS: Mapping[str, Message] = {
+    "generator.cpu_share": say("event loops at work"),
+    "generator.run_delay_share": say("event loops waiting for a core"),
+    "generator.ceiling_share": say("generator's calibrated maximum used"),
+    "encrypted_users": say("encrypted"),
+    "row_lock_time_s": say("waiting for row locks"),
+    "row_lock_waits": say("waits for row locks"),
+    "oldest_transaction_s": say("oldest transaction"),
+    "longest_statement_s": say("longest statement"),
+    "log_syncs": say("syncs of the redo log"),
+    "latency.service.mean": say("mean service time"),
+    "disk_busy": say("disk busy"),
+    "disk_queue": say("disk queue"),
+    "cpu.steal_s": say("steal"),
+}
+"""Counters of ours that no manual has; those of a server keep the names that its manual gives."""
+
+
+def counter_name(counter: Message) -> Message:
+    """What evidence is a figure of, in words if only our files have its name."""
+    return _COUNTERS.get(str(counter), counter)
 
 
 def resource_name(name: str) -> Message:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from loadstone.analyse.cores import interrupt_cores, other_cores
+from loadstone.model.asked_rate import asked_per_second
 from loadstone.model.figure import Count, Percent, Rate, Seconds
+from loadstone.model.lost_connection import reason_said
 from loadstone.model.message import Joined, Message, listed, say, user_count
-from loadstone.model.numbers import asked
 from loadstone.model.observed import SHARED_HOST
+from loadstone.model.plan import WATCHED
 from loadstone.model.result import CLIENT_BOUND_SHARE, StepResult
 from loadstone.report.grouped_notes import grouped
 from loadstone.report.names import ERROR_MEANINGS, core_count, event_count
@@ -17,6 +20,8 @@ _HELD_SHARE = 0.1
 WAITING_SHARE = 0.01
 _DELAYED_SHARE = 0.1
 _NAMED_SHARE = 0.01
+_NEEDED_FOR_P95, _NEEDED_FOR_P99 = 20, 100
+"""Of fewer events the percentile is the slowest of all."""
 
 
 def notes_of(steps: Sequence[StepResult]) -> Iterator[Message]:
@@ -56,12 +61,15 @@ def _on_its_cores(step: StepResult) -> Iterator[Message]:
         return
     server = (host.process_cpu_user or 0.0) + (host.process_cpu_sys or 0.0) if is_shared else 0.0
     own = (step.generator.cpu_share or 0.0) * (step.generator.shards or 0)
-    others = max(host.cpu_user + host.cpu_sys - (server + own) / host.cores, 0.0)
+    busy = (host.cpu_user + host.cpu_sys) * host.cores
+    others = other_cores(host, busy, server + own) / host.cores
+    interrupts = interrupt_cores(host) / host.cores
     steal = host.cpu_steal or 0.0
     used = (
         (server / host.cores, say("the server {share}", share=Percent(server / host.cores))),
         (own / host.cores, say("the generator {share}", share=Percent(own / host.cores))),
         (others, say("other programs {share}", share=Percent(others))),
+        (interrupts, say("interrupts {share}", share=Percent(interrupts))),
         (steal, say("the hypervisor (steal) {share}", share=Percent(steal))),
     )
     for share, said in sorted(used, key=lambda pair: -pair[0]):
@@ -76,6 +84,7 @@ def step_notes(step: StepResult) -> Iterator[Message]:
     yield from _of_its_end(step)
     yield from _of_errors(step)
     yield from _of_idle(step)
+    yield from _of_few(step)
     response, users = step.latency.response, step.concurrency
     if response.above_range:
         longest = Seconds((response.max or 0) / 1000)
@@ -96,6 +105,15 @@ def step_notes(step: StepResult) -> Iterator[Message]:
             number=step.compressed_users,
             users=users,
         )
+
+
+def _of_few(step: StepResult) -> Iterator[Message]:
+    """Percentiles need events beyond them."""
+    number = step.latency.response.count
+    if 1 < number < _NEEDED_FOR_P95:
+        yield say("only {events}: p95 and p99 are the slowest of them", events=event_count(number))
+    elif 1 < number < _NEEDED_FOR_P99:
+        yield say("only {events}: p99 is the slowest of them", events=event_count(number))
 
 
 def drill_notes(step: StepResult) -> Iterator[Message]:
@@ -133,9 +151,9 @@ def _of_the_client(step: StepResult) -> Iterator[Message]:
     held, answered = used.held_p99_us, step.latency.service.p99
     if held and answered and held / 1000 > _HELD_SHARE * answered:
         yield say(
-            "answers waited up to {held} µs (p99) until the generator looked at "
+            "answers waited {held} ms (p99) until the generator looked at "
             "them, which is {share} of the p99 shown",
-            held=Rate(held),
+            held=Rate(held / 1000),
             share=Percent(held / 1000 / answered),
         )
     if step.connects:
@@ -149,10 +167,9 @@ def _of_the_client(step: StepResult) -> Iterator[Message]:
         return
     elif step.due and step.late / step.due > _LATE_SHARE:
         yield say(
-            "the client was late by more than 1 ms for {share} of events (p99 {p99} "
-            "µs); latencies from the due time include that",
+            "the generator started {share} of the events more than 1 ms late; response times "
+            "contain that, service times do not",
             share=Percent(step.late / step.due),
-            p99=Rate(used.late_p99_us),
         )
 
 
@@ -181,19 +198,25 @@ def _bound_by(step: StepResult) -> Message:
             number=saturated.number,
             node=saturated.node,
         )
-    own, seen = (used.dispatch_p99_us or 0.0) / 1000, step.latency.response.p99
-    if not seen:
+    own, share = (used.dispatch_p99_us or 0.0) / 1000, own_share(step)
+    if share is None:
         return say(
-            "the generator itself started events up to {late} ms late (p99); the tail of the "
+            "the generator itself started events {late} ms late (p99); the tail of the "
             "response times is partly its own",
             late=Rate(own),
         )
     return say(
-        "the generator itself started events up to {late} ms late (p99), which is {share} of the "
+        "the generator itself started events {late} ms late (p99), which is {share} of the "
         "p99 shown; the tail of the response times is partly its own",
         late=Rate(own),
-        share=Percent(own / seen),
+        share=Percent(share),
     )
+
+
+def own_share(step: StepResult) -> float | None:
+    """The generator's own lateness as a share of the p99 that is shown."""
+    own_us, seen_ms = step.generator.dispatch_p99_us, step.latency.response.p99
+    return (own_us or 0.0) / 1000 / seen_ms if seen_ms else None
 
 
 def _of_the_queue(step: StepResult) -> Iterator[Message]:
@@ -214,7 +237,7 @@ def _of_its_end(step: StepResult) -> Iterator[Message]:
     if step.state == "failed":
         message = step.error.message if step.error else say("for an unknown reason")
         yield say("failed: {message}", message=message)
-    elif step.state == "stopped":
+    elif step.state == "stopped" and step.workload != WATCHED:  # a watch has no other end
         yield say("stopped on request after {duration} of the window", duration=seconds)
     elif step.state == "interrupted":
         yield say("not finished; the figures are of the {duration} there are", duration=seconds)
@@ -233,7 +256,7 @@ def _of_its_end(step: StepResult) -> Iterator[Message]:
             begin=Rate(outage.from_s),
             end=end,
             users=user_count(outage.users),
-            reason=outage.reason,
+            reason=reason_said(outage.reason),
         )
 
 
@@ -301,7 +324,7 @@ def _times(code: str, number: int) -> Message:
 def _name(step: StepResult) -> Message:
     parts = [user_count(step.concurrency)]
     if step.rate:
-        parts.append(say("{rate}/s", rate=asked(step.rate)))
+        parts.append(asked_per_second(step.rate))
     if step.repeat > 1:
         parts.append(say("repeat {number}", number=step.repeat))
     return listed(*parts)

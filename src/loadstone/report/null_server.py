@@ -15,8 +15,8 @@ from loadstone.model.numbers import NOTHING, count, digits, duration
 def counters(stats: NullServerStats, words: Language = ENGLISH) -> Table:
     """A row a counter; those that only a script or a mistake raises are left out at zero."""
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column()
-    table.add_column(justify="right")
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", overflow="fold", no_wrap=True)
     for name, value in _rows(stats):
         table.add_row(words(name), value)
     return table

@@ -11,7 +11,7 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -24,6 +24,10 @@ from loadstone.report.markup import Markup, element, joined, text
 
 if TYPE_CHECKING:  # a figure in a notebook places itself
     from loadstone.report.figures.figure import Figure
+
+
+_CAPTION_PX = 48
+"""Room for the caption of a figure in a notebook: two lines."""
 
 
 @dataclass
@@ -40,7 +44,7 @@ class Figures:
         zooms = "dataZoom" in figure.option
         keys = self.words(say("Arrow keys move, plus and minus zoom, 0 shows all."))
         said = f"{figure.about} {keys}" if zooms else figure.about
-        return element(
+        drawn = element(
             "div",
             class_="figure",
             id=f"figure-{number}",
@@ -49,6 +53,9 @@ class Figures:
             tabindex="0" if zooms else None,
             style=f"height:{figure.height_px}px",
         )
+        if not figure.captioned:
+            return drawn
+        return element("figure", element("figcaption", figure.title), drawn)
 
 
 def document(title: str, body: Markup, figures: Figures) -> str:
@@ -76,7 +83,8 @@ def embedded(figure: Figure) -> str:
     """A figure as a frame with a document of its own, for a notebook."""
     figures = Figures(ENGLISH)
     inside = _framed(figure.title, figures.place(figure), figures, kind="bare")
-    style = f"width:100%;height:{figure.height_px + 16}px;border:0"
+    height = figure.height_px + 16 + (_CAPTION_PX if figure.captioned else 0)
+    style = f"width:100%;height:{height}px;border:0"
     return element("iframe", srcdoc=inside, title=figure.title, style=style)
 
 
@@ -107,12 +115,30 @@ def _framed(title: str, body: Markup, figures: Figures, kind: str | None = None)
             Markup(f'<meta http-equiv="Content-Security-Policy" content="{text(policy)}">'),
             element("title", title),
             element("style", Markup(style)),
+            element("style", Markup(_text_of("assets/print.css")), id="print", media="print"),
+            element("style", _running_title(title), media="print"),
         ]
     )
     language = words.tag
     html = element("html", element("head", head), element("body", *parts, class_=kind),
                    lang=language)  # fmt: skip
     return f"<!doctype html>\n{html}\n"
+
+
+def _running_title(title: str) -> Markup:
+    """A rule that prints the title at the top of each page after the first.
+
+    A name may contain anything: each character other than a letter, a digit or a space is written
+    as its code (W3C, "CSS Syntax Module Level 3", escaping).
+    """
+    written = "".join(
+        mark if mark == " " or (mark.isascii() and mark.isalnum()) else f"\\{ord(mark):x} "
+        for mark in title
+        if mark.isprintable()
+    )
+    rule = f'content: "{written}"; font: 8pt sans-serif; color: #57606a;'
+    first = "@page :first { @top-left { content: none } }"
+    return Markup(f"@page {{ @top-left {{ {rule} }} }} {first}")
 
 
 def _policy(scripts: Sequence[str]) -> str:
@@ -131,7 +157,9 @@ def _block(name: str, packed: str) -> Markup:
 
 def _data(figures: Sequence[Figure]) -> bytes:
     drawn: list[dict[str, Any]] = [
-        {"option": one.option, "group": one.group, "renderer": one.renderer} for one in figures
+        {"option": one.option, "group": one.group, "renderer": one.renderer}
+        | ({"narrow": asdict(one.narrow), "height_px": one.height_px} if one.narrow else {})
+        for one in figures
     ]
     document = {"themes": themes(), "figures": drawn}
     return json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()

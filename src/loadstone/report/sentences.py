@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from loadstone.analyse.comparison import limits_in_doubt
-from loadstone.analyse.ladder import Level, Shape, middle_step, shape, steal
-from loadstone.analyse.open_loop import Held, held
-from loadstone.analyse.search import steps_beyond
+from loadstone.analyse.ladder import Level, Shape, levels, middle_step, rate_of, rated, shape, steal
+from loadstone.analyse.open_loop import Held, held, keeps_up, uncut
+from loadstone.analyse.search import AT_PEAK, holds, limiting_steps
 from loadstone.analyse.usl import Refused, Usl
 from loadstone.analyse.verdict import REASONS
 from loadstone.diagnosis.diagnose import is_cause
+from loadstone.diagnosis.order import GENERATOR
+from loadstone.model.asked_rate import asked
 from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.experiment import Variant
-from loadstone.model.figure import Count, Percent, Rate
+from loadstone.model.figure import Count, Percent, Rate, Seconds
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.language import Language
 from loadstone.model.message import Joined, Message, counted, say, user_count
-from loadstone.model.numbers import NOTHING, asked, count, digits
-from loadstone.model.result import StepResult
+from loadstone.model.numbers import NOTHING, count, digits
+from loadstone.model.plan import REPLAY, WATCHED
+from loadstone.model.result import CLIENT_LATE_SHARE, Result, StepResult
 from loadstone.model.search import Level as SearchLevel
 from loadstone.model.search import SearchOutcome
 from loadstone.report.names import cause_name, repeat_count, resource_name, step_count
+from loadstone.report.notes import own_share
+from loadstone.runs.rate_interval import FEWEST_SECONDS
 
 HELD = 0.8
 """A ceiling limits a step whose rate is at least this share of it."""
@@ -34,6 +39,25 @@ def verdict(ladder: Sequence[Level], words: Language) -> str | None:
         return held_sentence(rates, words)
     found = shape(ladder)
     return peak_sentence(found, words) if found else None
+
+
+def watched(result: Result) -> bool:
+    """Whether the run only watched, without load of its own."""
+    return bool(result.run.plan and result.run.plan["workload"]["name"] == WATCHED)
+
+
+def warmup_of(plan: Mapping[str, Any]) -> float:
+    """Seconds of load before the window; a replay sends nothing while its connections open."""
+    script = plan["workload"].get("script") or {}
+    lead_s = script.get("options", {}).get("lead_s") if plan["workload"]["name"] == REPLAY else None
+    return max(float(plan["warmup"]["warmup_s"]) - float(lead_s or 0), 0.0)
+
+
+def watched_sentences(result: Result, words: Language) -> Iterator[str]:
+    """For how long a server was watched."""
+    for window in (step.window for step in result.steps if step.window):
+        seconds = Seconds(window.to_s - window.from_s)
+        yield words(say("Watched for {duration}, without load of ours.", duration=seconds))
 
 
 def held_sentence(rates: Held, words: Language) -> str:
@@ -48,7 +72,8 @@ def held_sentence(rates: Held, words: Language) -> str:
         return words.sentences(
             said, words(say("It is the highest that was tried: more may be possible."))
         )
-    step = middle_step(rates.lost.steps)
+    late = [step for step in uncut(rates.lost.steps) if not keeps_up(step)]
+    step = middle_step(late)
     fields = {
         "asked": _asked(rates.lost),
         "done": digits(step.tps or 0.0),
@@ -66,6 +91,10 @@ def held_sentence(rates: Held, words: Language) -> str:
                 skipped=Count(step.skipped),
             )
         )
+    if len(late) < len(rates.lost.steps):
+        repeats = step_count(len(rates.lost.steps))
+        some = say("It did not keep up in {late} of {steps}.", late=len(late), steps=repeats)
+        return words.sentences(said, lost, words(some))
     return words.sentences(said, lost)
 
 
@@ -88,14 +117,15 @@ def _rate(level: Level) -> Message:
     """`751 ± 40 tps (95 %, 3 repeats)`."""
     if level.tps is None:
         return say("{tps} tps", tps=Rate(None))
-    fields = {"tps": digits(level.tps.mean)}
-    if level.tps.half_width is None:
-        return say("{tps} tps", **fields)
-    fields["half"] = digits(level.tps.half_width)
-    if level.tps.repeats < 2:
-        return say("{tps} ± {half} tps (95 %, within the step)", **fields)
-    repeats = repeat_count(level.tps.repeats)
-    return say("{tps} ± {half} tps (95 %, {repeats})", **fields, repeats=repeats)
+    tps, half, number = digits(level.tps.mean), level.tps.of_a_rate, level.tps.repeats
+    repeats = repeat_count(number)
+    if half is None:
+        if number < 2:
+            return say("{tps} tps", tps=tps)
+        return say("{tps} tps ({repeats}: not enough for an interval)", tps=tps, repeats=repeats)
+    if number < 2:
+        return say("{tps} ± {half} tps (95 %, within the step)", tps=tps, half=digits(half))
+    return say("{tps} ± {half} tps (95 %, {repeats})", tps=tps, half=digits(half), repeats=repeats)
 
 
 def _of_steal(found: Shape) -> Iterator[Message]:
@@ -125,6 +155,17 @@ def _beyond(found: Shape, words: Language) -> str:
             last = found.last.tps.mean if found.last.tps else 0.0
             users = words(user_count(found.last.concurrency))
             return words(say("With {users} it falls to {tps}.", users=users, tps=Rate(last)))
+        case "lower":
+            last = found.last.tps.mean if found.last.tps else 0.0
+            return words(
+                say(
+                    "With {users} it is {tps}, which may be noise: only repeats, or steps of "
+                    "{seconds} s and more, have an interval.",
+                    users=user_count(found.last.concurrency),
+                    tps=Rate(last),
+                    seconds=FEWEST_SECONDS,
+                )
+            )
         case "unknown":
             return words(
                 say("What more users bring is not known: the levels above gave no rate to quote.")
@@ -142,8 +183,8 @@ def law_sentence(found: Usl | Refused, words: Language) -> str:
 
 def _law(found: Usl, words: Language) -> Message:
     fields = {
-        "contention": f"{found.contention.value:.3g}",
-        "coherency": f"{found.coherency.value:.3g}",
+        "contention": _parameter(found.contention.value),
+        "coherency": _parameter(found.coherency.value),
     }
     if found.peak is None:
         return say(
@@ -163,6 +204,11 @@ def _law(found: Usl, words: Language) -> Message:
         confidence=Percent(rate.interval.confidence),
         users=Rate(users.value),
     )
+
+
+def _parameter(value: float) -> str:
+    """Three digits; what is lost when it is added to 1, as the law does, is 0."""
+    return f"{value:.3g}" if 1.0 + value != 1.0 else "0"
 
 
 def _steal_in(found: Usl) -> Iterator[Message]:
@@ -185,13 +231,22 @@ def held_by(step: StepCeilings, words: Language) -> str:
     lowest = step.lowest
     if lowest is None:
         return words(say("no ceiling could be evaluated"))
-    used = lowest.used or 0.0
-    fields = {"resource": resource_name(lowest.resource), "used": Percent(used)}
-    if used >= HELD:
-        return words(say("held by {resource}, used to {used}", **fields))
-    return words(
-        say("no ceiling explains it; the nearest, {resource}, is used to {used}", **fields)
-    )
+    if (lowest.used or 0.0) >= HELD:
+        return words(say("held by {ceiling}", ceiling=_reached(lowest)))
+    return words(say("no ceiling explains it; the nearest is {ceiling}", ceiling=_reached(lowest)))
+
+
+def _reached(ceiling: Ceiling) -> Message:
+    """Which ceiling, and how much of it is used by whom."""
+    fields = {"resource": resource_name(ceiling.resource), "used": Percent(ceiling.used)}
+    if ceiling.resource == "concurrency":
+        return say(
+            "the number of users: they do {used} of what the shortest response time allows",
+            **fields,
+        )
+    if ceiling.others:
+        return say("{resource}: the load uses {used} of what other programs leave", **fields)
+    return say("{resource}, used to {used}", **fields)
 
 
 def answer(
@@ -199,21 +254,45 @@ def answer(
 ) -> list[str]:
     """The peak and where; what holds it back and how sure that is; a doubt where there is one."""
     said = [_peak_of(ladder, words)]
-    said += map(words, _held_back(found, lowest.lowest if lowest else None))
-    findings = found.findings if found else ()
-    if findings and findings[0].group == "validity":
-        said.append(
-            words(
-                say(
-                    "The figures are in doubt: {cause} ({confidence} sure).",
-                    **_cause_fields(findings[0]),
-                )
-            )
-        )
+    shaped = shape(ladder)
+    is_fall = shaped is not None and shaped.beyond == "falls"
+    first = found.findings[0] if found and found.findings else None
+    best = middle_step((shaped.peak if shaped else ladder[0]).steps)
+    if had_outage(best):
+        return said  # a drill is about its outage, which is what holds the rate back
+    drives = first is not None and first.cause == GENERATOR
+    is_generator = first is not None and drives and best.step in first.steps
+    # Where the generator is the limit, nothing else holds the peak back.
+    held = None if is_generator else found
+    if first and first.group == "validity" and (is_generator or not drives):
+        said.append(words(_doubt(first)))
+    said += map(words, _held_back(held, lowest.lowest if lowest else None, is_fall=is_fall))
     return said
 
 
-def _held_back(found: Diagnosis | None, ceiling: Ceiling | None) -> Iterator[Message]:
+def had_outage(step: StepResult) -> bool:
+    """Whether users were without a server, as in a drill."""
+    return bool(step.timeline and step.timeline.outages)
+
+
+def doubts_of(found: Iterable[Diagnosis]) -> Iterator[Message]:
+    """What makes the figures of several ladders doubtful, each cause once."""
+    firsts = (one.findings[0] for one in found if one.findings)
+    in_doubt = [each for each in firsts if each.group == "validity" and each.cause != GENERATOR]
+    surest = {each.cause: each for each in sorted(in_doubt, key=lambda each: each.confidence)}
+    yield from map(_doubt, surest.values())
+
+
+def _doubt(finding: Finding) -> Message:
+    return say(
+        "The figures are in doubt, do not compare them: {cause} ({confidence} sure).",
+        **_cause_fields(finding),
+    )
+
+
+def _held_back(
+    found: Diagnosis | None, ceiling: Ceiling | None, *, is_fall: bool
+) -> Iterator[Message]:
     """What holds the peak, with its lowest ceiling; then what makes the rate fall beyond it."""
     cause, beyond = (found.at_peak, found.beyond) if found else (None, None)
     if cause is None and found is not None:
@@ -221,12 +300,8 @@ def _held_back(found: Diagnosis | None, ceiling: Ceiling | None) -> Iterator[Mes
     if cause:
         yield say("What holds it back: {cause} ({confidence} sure).", **_cause_fields(cause))
     if ceiling:
-        yield say(
-            "The lowest ceiling is {resource}, used to {used}.",
-            resource=resource_name(ceiling.resource),
-            used=Percent(ceiling.used),
-        )
-    if beyond and cause and beyond.cause != cause.cause:
+        yield say("The lowest ceiling is {ceiling}.", ceiling=_reached(ceiling))
+    if beyond and is_fall and cause and beyond.cause != cause.cause:
         yield say(
             "Beyond the peak it falls because of {cause} ({confidence} sure).",
             **_cause_fields(beyond),
@@ -246,7 +321,7 @@ def _peak_of(ladder: Sequence[Level], words: Language) -> str:
         return words(say("No step has a rate that may be quoted."))
     fields = {"rate": _rate(level), "users": user_count(level.concurrency)}
     if found is None:
-        return words(say("{rate} at {users}, the only level that was tried.", **fields))
+        return words(say("{rate} at {users}, the only number of users that was tried.", **fields))
     return words.sentences(words(_peak_and_beyond(found, fields)), *map(words, _of_steal(found)))
 
 
@@ -268,6 +343,16 @@ def _peak_and_beyond(found: Shape, fields: Mapping[str, Any]) -> Message:
                 more=user_count(found.last.concurrency),
                 lower=Rate(last),
             )
+        case "lower":
+            last = found.last.tps.mean if found.last.tps else 0.0
+            return say(
+                "The peak is {rate} at {users}; with {more} it is {lower}, which may be noise: "
+                "only repeats, or steps of {seconds} s and more, have an interval.",
+                **fields,
+                more=user_count(found.last.concurrency),
+                lower=Rate(last),
+                seconds=FEWEST_SECONDS,
+            )
         case "unknown":
             return say(
                 "The peak is {rate} at {users}; what more users bring is not known.", **fields
@@ -279,77 +364,122 @@ def search_sentences(
 ) -> Iterator[str]:
     """What a search found, and how sure that is."""
     if found.concurrency and found.peak_tps:
-        yield words(
-            say(
-                "Smallest concurrency at the peak: {users}, within a twentieth of {tps} "
-                "tps ({sure}).",
-                users=user_count(round(found.concurrency.value)),
-                tps=Rate(found.peak_tps),
-                sure=_sure(found.concurrency),
-            )
-        )
+        tried = levels([step for step in steps if step.rate is None])
+        fewest = _fewest_users(found.concurrency, found.peak_tps, tried)
+        yield words.sentences(words(fewest), *map(words, _noise_at_peak(tried)))
     if found.objective:
-        yield words.sentences(_objective(found, words), *map(words, _whose_limit(found, steps)))
+        said = (_objective(found, steps), *_whose_limit(found, steps), *_closed(found))
+        yield words.sentences(*map(words, said))
     if not found.complete:
         yield words(say("The search did not finish."))
 
 
-def _objective(found: SearchOutcome, words: Language) -> str:
-    what, beyond = f"{found.objective}", found.beyond
-    if found.rate is None:
-        if beyond is None:
-            return words(
-                say("{objective} did not hold, and no lower rate was tried.", objective=what)
-            )
-        return words(
-            say(
-                "{objective} did not hold at {rate} events/s ({sure}), and no lower rate "
-                "was tried.",
-                objective=what,
-                rate=Rate(beyond.value),
-                sure=_sure(beyond),
-            )
+def _fewest_users(level: SearchLevel, peak_tps: float, tried: Sequence[Level]) -> Message:
+    """The fewest users at the peak, and how near to the highest rate they come."""
+    mine = next((one for one in tried if one.concurrency == round(level.value)), None)
+    tps = (rate_of(mine) if mine else None) or 0.0
+    best = max(tried, key=lambda one: rate_of(one) or 0.0, default=None)
+    fields = {"users": user_count(round(level.value)), "tps": Rate(tps), "sure": _sure(level)}
+    if best is None or best is mine:
+        return say(
+            "Fewest users at the peak: {users} with {tps} tps, the highest rate ({sure}).", **fields
         )
-    return words.sentences(words(_holds(what, found.rate, beyond)), words(_closed(found)))
+    return say(
+        "Fewest users at the peak: {users} with {tps} tps, within {share} of the highest, {peak} "
+        "at {most} ({sure}).",
+        share=Percent(1 - AT_PEAK),
+        peak=Rate(peak_tps),
+        most=user_count(best.concurrency),
+        **fields,
+    )
+
+
+def _noise_at_peak(tried: Sequence[Level]) -> Iterator[Message]:
+    """That the repeats of one level differ by more than what decides which one is at the peak."""
+    spreads = [
+        (max(rates) / (min(rates) or 1.0), level.concurrency, min(rates), max(rates))
+        for level in tried
+        if (rates := [step.tps for step in rated(level.steps) if step.tps is not None])
+    ]
+    worst, users, low, high = max(spreads, default=(1.0, 0, 0.0, 0.0))
+    if worst * AT_PEAK > 1:
+        yield say(
+            "The repeats at {users} did {low} to {high} tps, which is more than the {share} that "
+            "decides: where the peak is may be chance. Search again on a quieter machine, or with "
+            "a longer --duration.",
+            users=user_count(users),
+            low=Rate(low),
+            high=Rate(high),
+            share=Percent(1 - AT_PEAK),
+        )
+
+
+def _objective(found: SearchOutcome, steps: Sequence[StepResult]) -> Message:
+    what, beyond = f"{found.objective}", found.beyond
+    if found.rate:
+        return _holds(found, found.rate, steps)
+    if beyond is None:
+        return say("No verdict on {objective}: no rate was tried to the end.", objective=what)
+    return say(
+        "{objective} did not hold at {rate} events/s ({sure}), and no lower rate was tried.",
+        objective=what,
+        rate=Rate(beyond.value),
+        sure=_held_in(beyond, found, steps),
+    )
 
 
 def _whose_limit(found: SearchOutcome, steps: Sequence[StepResult]) -> Iterator[Message]:
-    """What else than the server may have been the limit beyond the rate that was found."""
-    if found.objective is None:
+    """What else than the server may have been the limit at the rates that failed."""
+    if found.objective is None or not (found.rate or found.beyond):
         return
-    closed = [step for step in steps if step.rate is None]
-    limiting = steps_beyond(found, steps) or closed
+    limiting = limiting_steps(found, steps)
     reasons = limits_in_doubt(limiting, found.objective, Variant())
     if "client-bound" in reasons:
-        yield say(
-            "Beyond that the load generator was the limit, not the server, which may do more: "
-            "drive it from more cores or machines."
-        )
+        lost = [step for step in limiting if not (step.rate and holds(step, found.objective))]
+        yield from _generators_limit(lost)
     if others := reasons - {"client-bound"}:
         yield say(
-            "Whether the server was the limit beyond that is in doubt: {reasons} disturbed those "
-            "steps.",
+            "Whether the server was the limit there is in doubt: {reasons} disturbed those steps.",
             reasons=Joined(REASONS[reason] for reason in sorted(others)),
         )
 
 
-def _holds(objective: str, rate: SearchLevel, beyond: SearchLevel | None) -> Message:
-    fields = {"objective": objective, "rate": Rate(rate.value), "sure": _sure(rate)}
+def _generators_limit(lost: Sequence[StepResult]) -> Iterator[Message]:
+    """That the generator was the limit of these steps, and how much of the p99 was its own."""
+    shares = [own_share(step) or 0.0 for step in lost if step.generator.client_bound]
+    worst = max(shares, default=0.0)
+    if worst > CLIENT_LATE_SHARE:
+        yield say(
+            "There the load generator was the limit, not the server (up to {share} of the p99 was "
+            "the generator's own lateness).",
+            share=Percent(worst),
+        )
+    else:
+        yield say("There the load generator was the limit, not the server.")
+    yield say("The server may do more: drive it from more cores or machines.")
+
+
+def _holds(found: SearchOutcome, rate: SearchLevel, steps: Sequence[StepResult]) -> Message:
+    beyond = found.beyond
+    fields = {
+        "objective": f"{found.objective}",
+        "rate": Rate(rate.value),
+        "sure": _held_in(rate, found, steps),
+    }
     if beyond is None:
         return say("{objective} holds up to {rate} events/s ({sure}).", **fields)
     return say(
         "{objective} holds up to {rate} events/s ({sure}); at {beyond} it does not "
         "({beyond_sure}).",
         beyond=Rate(beyond.value),
-        beyond_sure=_sure(beyond),
+        beyond_sure=_held_in(beyond, found, steps),
         **fields,
     )
 
 
-def _closed(found: SearchOutcome) -> str:
-    if not found.closed_tps:
-        return ""
-    return say("In a closed loop the same users do {tps} tps.", tps=Rate(found.closed_tps))
+def _closed(found: SearchOutcome) -> Iterator[Message]:
+    if found.rate and found.closed_tps:
+        yield say("In a closed loop the same users do {tps} tps.", tps=Rate(found.closed_tps))
 
 
 def _sure(level: SearchLevel) -> Message:
@@ -358,6 +488,31 @@ def _sure(level: SearchLevel) -> Message:
         good=level.good,
         steps=step_count(level.steps),
         confidence=Percent(level.confidence),
+    )
+
+
+def _held_in(level: SearchLevel, found: SearchOutcome, steps: Sequence[StepResult]) -> Message:
+    """In how many steps the objective held; where they differ, with their figures."""
+    fields = {
+        "good": level.good,
+        "steps": step_count(level.steps),
+        "confidence": Percent(level.confidence),
+    }
+    figures = [
+        value
+        for step in steps
+        if found.objective
+        and step.rate
+        and step.rate.rate == level.value
+        and (value := getattr(step.latency.response, found.objective.figure)) is not None
+    ]
+    if found.objective is None or level.good in (0, level.steps) or len(figures) < 2:
+        return say("{good} of {steps} held, {confidence} sure", **fields)
+    return say(
+        "{good} of {steps} held, with a {figure} of {values} ms; {confidence} sure",
+        figure=found.objective.figure,
+        values=Joined(digits(value) for value in figures),
+        **fields,
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadstone.analyse.ladder import Level, middle_step
+from loadstone.model.asked_rate import asked
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Message, say
-from loadstone.model.numbers import NOTHING, asked, count, digits, rate
+from loadstone.model.numbers import NOTHING, count, digits, rate
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
 from loadstone.report.marks import marked, marked_level
@@ -31,7 +32,7 @@ def _tps(step: StepResult) -> str:
     return rate(step.tps) + marked(step)
 
 
-DUE = say("due\n/s")
+ASKED = say("rate\n/s")
 INTERVAL = say("±\n95 %")
 """Heads of columns that some tables have."""
 
@@ -53,38 +54,41 @@ def step_columns(
 ) -> tuple[Column, ...]:
     """The heads; `repeats` adds the interval of the mean, `rates` the requested rate."""
     heads = [say("users")]
-    heads += [DUE] if rates else []
+    heads += [ASKED] if rates else []
     heads.append(say("tps"))
     heads += [INTERVAL] if repeats else []
     heads += [figure.head for figure in FIGURES]
     return tuple(Column(words(head), least=5) for head in heads)
 
 
-def due_cells(wanted: Rate | None, *, rates: bool) -> list[str]:
+def due_cells(wanted: Rate | None, *, rates: bool, words: Language) -> list[str]:
     """The requested rate of an open loop, in a table with that column."""
     if not rates:
         return []
-    return [asked(wanted) if wanted else NOTHING]
+    return [words(asked(wanted)) if wanted else NOTHING]
 
 
-def step_cells(step: StepResult, *, rates: bool = False) -> list[str]:
+def step_cells(step: StepResult, *, rates: bool = False, words: Language = ENGLISH) -> list[str]:
     """One step's row, without the interval."""
-    due = due_cells(step.rate, rates=rates)
+    due = due_cells(step.rate, rates=rates, words=words)
     cells = [column.cell(step) for column in FIGURES]
     return [count(step.concurrency), *due, _tps(step), *cells]
 
 
-def level_rows(level: Level, *, repeats: bool, rates: bool = False) -> list[list[str]]:
-    """A level's row: its only step, or the mean of its repeats and the middle one's latencies."""
+def level_rows(
+    level: Level, *, repeats: bool, rates: bool = False, words: Language = ENGLISH
+) -> list[list[str]]:
+    """A level's row: its only step, or the mean rates of its repeats and the middle one's rest."""
     if not repeats:
-        return [step_cells(step, rates=rates) for step in level.steps]
+        return [step_cells(step, rates=rates, words=words) for step in level.steps]
     middle = middle_step(level.steps)
     mean = level.tps
-    cells = step_cells(middle, rates=rates)
+    cells = step_cells(middle, rates=rates, words=words)
     at = 2 if rates else 1
     if mean is not None:
         cells[at] = digits(mean.mean) + marked_level(level)
-    half = mean.half_width if mean else None
+    half = mean.of_a_rate if mean else None
+    cells[at + 1] = rate(level.qps)
     cells.insert(at + 1, NOTHING if half is None else digits(half))
     return [cells]
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from loadstone.report.lines import Line
 from loadstone.report.table import Table, markdown_text, visible
-from loadstone.report.text import WIDTH, as_plain
-from loadstone.report.wrapping import wrapped
+from loadstone.report.text import as_plain
+from loadstone.report.wrapping import WIDTH
 
 
 @dataclass(frozen=True)
@@ -22,33 +23,34 @@ class Section:
     table: Table | None = None
     apart: bool = False
     """Whether it stands apart from what is above it, where it has no title."""
-    in_text: tuple[str, ...] | None = None
-    """Lines for the terminal in place of the table, where that would be too wide."""
+    in_text: tuple[RenderableType, ...] | None = None
+    """What the terminal shows in place of the table, where that would be too wide."""
     warnings: tuple[str, ...] = ()
     """What must be read before anything else here."""
 
 
 def as_text(sections: Sequence[Section], width: int = WIDTH) -> str:
-    """The sections for a terminal, without colour."""
-    return as_plain(Group(*(part for section in sections for part in _renderable(section))), width)
+    """The sections without colour."""
+    return as_plain(as_renderable(sections), width)
 
 
-def _renderable(section: Section) -> Iterator[RenderableType]:
+def as_renderable(sections: Sequence[Section]) -> RenderableType:
+    """The sections for a console."""
+    return Group(*(part for section in sections for part in _parts(section)))
+
+
+def _parts(section: Section) -> Iterator[RenderableType]:
     if section.title:
         yield Text()
-        yield Text(visible(section.title), style="bold")
+        yield Line(visible(section.title), "bold")
     elif section.apart:
         yield Text()
     for line in (*section.warnings, *section.lines):
-        yield Text(_hanging(visible(line)))
+        yield Line(visible(line))
     if section.in_text is not None:
-        yield from (Text(visible(line)) for line in section.in_text)
+        yield from section.in_text
     elif section.table and section.table.rows:
         yield section.table
-
-
-def _hanging(line: str) -> str:
-    return "\n".join(wrapped(line, WIDTH, later="  "))
 
 
 def as_markdown(title: str, sections: Sequence[Section]) -> str:

@@ -7,33 +7,33 @@ from io import StringIO
 from typing import Any, Literal
 
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table as Grid
 from rich.text import Text
 
 from loadstone.analyse.ladder import Level, ladders_of, shape
+from loadstone.analyse.search import levels_at_answer
 from loadstone.model.figure import General, Seconds
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, counted, say, say_in, user_count
-from loadstone.model.plan import WATCHED
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.result import Result, StepResult
+from loadstone.report.account import account_notes, account_table
 from loadstone.report.breakdowns import breakdowns
 from loadstone.report.event_kinds import event_kinds
 from loadstone.report.failover import drill_parts
 from loadstone.report.generators import generators_table
 from loadstone.report.hot_row import hot_row_notes, hot_row_table
-from loadstone.report.hot_spots import hot_spots_table, hottest_step
+from loadstone.report.hot_spots import hot_spots_table, hottest_step, without_statements
+from loadstone.report.lines import Line, lines_of, spaced
 from loadstone.report.marks import marks
 from loadstone.report.names import repeat_count, row_count, table_count
 from loadstone.report.notes import notes_of
 from loadstone.report.observed import observed_notes, observed_table
-from loadstone.report.sentences import search_sentences, verdict
+from loadstone.report.sentences import search_sentences, verdict, warmup_of, watched
+from loadstone.report.slow_seconds import slow_notes
 from loadstone.report.step_table import level_rows, step_columns
 from loadstone.report.table import Table
-
-WIDTH = 100
+from loadstone.report.wrapping import WIDTH
 
 
 def as_text(result: Result, width: int = WIDTH, words: Language = ENGLISH) -> str:
@@ -47,53 +47,86 @@ def as_plain(parts: RenderableType, width: int = WIDTH) -> str:
     console = Console(
         file=out, width=width, color_system=None, force_terminal=False, legacy_windows=False
     )
-    console.print(parts)
+    console.print(parts, crop=False)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def as_renderable(result: Result, words: Language = ENGLISH) -> RenderableType:
     """The run for a console, which decides about colour and width."""
-    parts: list[RenderableType] = [Text(line) for line in head(result, words)]
+    parts: list[RenderableType] = [*lines_of(head(result, words))]
     for ladder in ladders_of(result.steps):
         if not watched(result):
-            parts.append(Padding(ladder_table(ladder, words), (1, 0, 1, 0)))
-        parts.extend(_titled(breakdowns(ladder, words), words))
-        if seen := observed_table(ladder, words):
-            parts.append(Padding(seen, (int(watched(result)), 0, 1, 0)))
-        if hot_row := hot_row_table(ladder, words):
-            parts.append(Padding(hot_row, (0, 0, 1, 0)))
-        parts.extend(_titled(event_kinds(ladder, words), words))
-        parts += drill_parts(ladder, words)
+            parts.append(spaced(ladder_table(ladder, words), above=1))
+        search = result.run.search
+        told = levels_at_answer(search, ladder) if search else ladder
+        if len(told) < len(ladder):
+            parts += [Line(words(_AT_ANSWER), "dim"), Text()]
+        parts.extend(_account(told, words))
+        parts.extend(_titled(breakdowns(told, words), words))
+        if seen := observed_table(told, words, watched=watched(result)):
+            parts += [Text()] * watched(result)
+            parts.extend(_titled([seen], words))
+        if hot_row := hot_row_table(told, words):
+            parts.append(spaced(hot_row))
+        parts.extend(_titled(event_kinds(told, words), words))
+        parts += drill_parts(told, words)
         if not result.run.search and (said := verdict(ladder, words)):
-            parts.append(Text(said, style="bold"))
+            parts.append(Line(said, "bold"))
     parts += _of_all_steps(result, words)
     if result.run.search:
-        lines = search_sentences(result.run.search, result.steps, words)
-        parts.append(Text("\n".join(lines), style="bold"))
+        parts += lines_of(search_sentences(result.run.search, result.steps, words), "bold")
         parts.append(Text())
-    if noted := list(notes(result, words)):
-        parts.append(_list_of_notes(noted, words))
+    for noted in notes(result, words):
+        said = words(say("note  {note}", note=noted))
+        parts.append(Line(said, label_style="dim"))
     return Group(*parts)
+
+
+_AT_ANSWER = say(
+    "The next tables have the levels on both sides of the answer; loadstone report shows all."
+)
+
+
+def _account(ladder: Sequence[Level], words: Language) -> Iterator[RenderableType]:
+    """Where a user's second goes, and how that is known."""
+    if table := account_table(ladder, words):
+        yield from _titled([table], words)
+        for said in account_notes(ladder):
+            yield Line(words(said), "dim")
+        for said in slow_notes(ladder):
+            yield Line(words(said))
+        yield Text()
 
 
 def _titled(tables: Iterable[Table], words: Language) -> Iterator[RenderableType]:
     """Workloads of a mix, phases, connections, kinds of events."""
     for table in tables:
-        yield Text(words(say("{title}:", title=table.title)))
-        yield Padding(table, (0, 0, 1, 0))
+        yield Line(words(say("{title}:", title=table.title)))
+        yield spaced(table)
 
 
 def _of_all_steps(result: Result, words: Language) -> Iterator[RenderableType]:
     """Tables shown once: the load generators, and where the server spent its time."""
     if machines := generators_table(result.steps, words):
-        yield Padding(machines, (0, 0, 1, 0))
+        yield spaced(machines)
     if hottest := hottest_step(result.steps):
-        said = say(
-            "Where the server spent its time in the step with {users}, by its own instruments:",
-            users=user_count(hottest.concurrency),
+        said = (
+            say(
+                "Where the server spent its time, by its own instruments, in seconds summed over "
+                "sessions:"
+            )
+            if watched(result)
+            else say(
+                "Where the server spent its time in the step with {users}, by its own instruments, "
+                "in seconds summed over sessions:",
+                users=user_count(hottest.concurrency),
+            )
         )
-        yield Text(words(said))
-        yield Padding(hot_spots_table(hottest.hot_spots or HotSpots(), words), (0, 0, 1, 0))
+        yield Line(words(said))
+        spots = hottest.hot_spots or HotSpots()
+        yield spaced(hot_spots_table(spots, words))
+        if missing := without_statements(spots):
+            yield Line(words(missing), "dim")
 
 
 def head(result: Result, words: Language = ENGLISH) -> Iterator[str]:
@@ -121,6 +154,17 @@ def head(result: Result, words: Language = ENGLISH) -> Iterator[str]:
         if part.server_version:
             place = say("{target} ({version})", target=place, version=part.server_version)
         yield words.value(Joined((place, *_encryption(first))))
+
+
+def load(result: Result) -> Iterator[Message | str]:
+    """The workload, its tables and the time of a step; nothing for a run that only watched."""
+    plan = result.run.plan
+    if plan is None or watched(result):
+        return
+    yield str(plan["workload"]["name"])
+    if size := None if plan.get("mix") else _size(plan["workload"]):
+        yield size
+    yield from _timing(plan)
 
 
 def _member(member: dict[str, Any]) -> Iterator[str]:
@@ -162,11 +206,6 @@ def _size(workload: dict[str, Any]) -> Message | None:
     return say("{tables} × {rows}", tables=tables, rows=row_count(workload["table_size"]))
 
 
-def watched(result: Result) -> bool:
-    """Whether the run only watched, without load of its own."""
-    return bool(result.run.plan and result.run.plan["workload"]["name"] == WATCHED)
-
-
 def _watched(result: Result, words: Language) -> Iterator[str]:
     """What was watched, and for how long."""
     for step in result.steps:
@@ -185,7 +224,7 @@ def ladder_table(ladder: Sequence[Level], words: Language = ENGLISH) -> Table:
     rows: list[tuple[str, ...]] = []
     styles: dict[int, Literal["bold", "dim"]] = {}
     for level in ladder:
-        added = level_rows(level, repeats=repeats, rates=rates)
+        added = level_rows(level, repeats=repeats, rates=rates, words=words)
         if found and level is found.peak:
             styles |= dict.fromkeys(range(len(rows), len(rows) + len(added)), "bold")
         rows += map(tuple, added)
@@ -200,6 +239,13 @@ def notes(result: Result, words: Language = ENGLISH) -> Iterator[str]:
     yield from observed_notes(result.steps, words)
     yield from hot_row_notes(result.steps, words)
     yield from map(words, marks(result.steps))
+    if watched(result):
+        yield words(
+            say(
+                "no cause is named: the diagnosis is of loads that Loadstone drives, since it needs"
+                " their latencies (loadstone run)"
+            )
+        )
 
 
 def _timing(plan: dict[str, Any]) -> Iterator[Message]:
@@ -212,12 +258,10 @@ def _timing(plan: dict[str, Any]) -> Iterator[Message]:
         yield say("{window} in {phases}", window=window, phases=phases)
     elif warmup["kind"] == "auto":
         yield say("{window} with automatic warm-up", window=window)
+    elif warmup_s := warmup_of(plan):
+        yield say("{window} after {duration} warm-up", window=window, duration=Seconds(warmup_s))
     else:
-        yield say(
-            "{window} after {duration} warm-up",
-            window=window,
-            duration=Seconds(warmup["warmup_s"]),
-        )
+        yield say("{window} without warm-up", window=window)
     if plan["repeats"] > 1:
         yield repeat_count(plan["repeats"])
 
@@ -229,11 +273,3 @@ def _encryption(step: StepResult | None) -> Iterator[Message]:
     yield say("encrypted, {how}", how=step.tls) if step.encrypted_users else say("not encrypted")
     if step.compressed_users:
         yield say("compressed, {how}", how=step.compression)
-
-
-def _list_of_notes(lines: Sequence[str], words: Language) -> Grid:
-    """The lines with a hanging indent, so that a long one is still seen as one."""
-    table = Grid.grid(padding=(0, 2, 0, 0))
-    for line in lines:
-        table.add_row(Text(words(say_in("list", "note")), "dim"), Text(line))
-    return table

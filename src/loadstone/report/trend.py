@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
 from loadstone.analyse.gates import Check
-from loadstone.analyse.history import Series, Turn
+from loadstone.analyse.history import Series, Turn, judged
 from loadstone.model.figure import Change, Count
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, counted, say, say_in
 from loadstone.model.numbers import count
 from loadstone.report.comparison_document import change_document, check_document
 from loadstone.report.gates import value_of
+from loadstone.report.lines import unbroken
 from loadstone.report.table import table_of
 from loadstone.report.table_section import Section
 
-_WIDTH = 72
+_DOTS = 72
+"""The most dots of a picture, which a narrow console has fewer of."""
+
+_LABEL = 10
 _HEIGHT = 8
 _NAMED = 6
 """The most differences named at a change; the rest are counted."""
 
 
-def sections(found: Sequence[Series], words: Language = ENGLISH) -> list[Section]:
-    """The table, then the series that changed."""
+def sections(
+    found: Sequence[Series], words: Language = ENGLISH, gated: Collection[str] = ()
+) -> list[Section]:
+    """The table, then the series that changed; `gated`: the figures that gates are about."""
     heads = (
         say("runs of"), say("level"), say_in("trend", "figure"), say("runs"), say("first"),
-        say("now"), say_in("trend", "changes"),
+        say("newest"), say("mean of\nits level"), say_in("trend", "changes"),
     )  # fmt: skip
     rows = tuple(
         (
@@ -36,6 +46,7 @@ def sections(found: Sequence[Series], words: Language = ENGLISH) -> list[Section
             series.metric.name,
             count(len(series.points)),
             value_of(series.metric, series.points[0].value, words),
+            value_of(series.metric, series.points[-1].value, words),
             value_of(series.metric, fmean(series.levels()[-1]), words),
             count(len(series.turns)),
         )
@@ -44,7 +55,7 @@ def sections(found: Sequence[Series], words: Language = ENGLISH) -> list[Section
     )
     made = [Section("", (), table_of([words(head) for head in heads], rows, text=3))]
     made += [_changed(series, words) for series in found if series.turns]
-    lines = tuple(words(say("note  {note}", note=line)) for line in notes(found))
+    lines = tuple(words(say("note  {note}", note=line)) for line in notes(found, gated))
     return [*made, Section("", lines, apart=True)]
 
 
@@ -56,8 +67,8 @@ def _changed(series: Series, words: Language) -> Section:
         where=series.where,
     )
     lines = tuple(line for turn in series.turns for line in _turn(series, turn, words))
-    picture = tuple(figure(series.values, [turn.point.at for turn in series.turns]))
-    return Section(words(title), lines, in_text=picture)
+    picture = Picture(tuple(series.values), tuple(turn.point.at for turn in series.turns))
+    return Section(words(title), lines, in_text=(picture,))
 
 
 def _turn(series: Series, turn: Turn, words: Language) -> Iterator[str]:
@@ -86,12 +97,25 @@ def _differing(labels: Sequence[Message]) -> Message:
     return say("differs there: {named}", named=named)
 
 
-def figure(values: Sequence[float], turns: Sequence[int]) -> Iterator[str]:
+@dataclass(frozen=True)
+class Picture:
+    """The values of a series as dots, as many next to each other as a console has room for."""
+
+    values: Sequence[float]
+    turns: Sequence[int]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """The lines of the picture."""
+        dots = max(min(_DOTS, options.max_width - _LABEL - 1), 1)
+        return map(unbroken, figure(self.values, self.turns, dots))
+
+
+def figure(values: Sequence[float], turns: Sequence[int], dots: int = _DOTS) -> Iterator[str]:
     """Dots over time from the lowest to the highest value, a bar at each change of level.
 
-    Where there are more values than columns, a dot is the mean of neighbours.
+    Where there are more values than dots, a dot is the mean of neighbours.
     """
-    columns = min(len(values), _WIDTH)
+    columns = min(len(values), dots)
     edges = [round(at * len(values) / columns) for at in range(columns + 1)]
     means = [fmean(values[begin:end]) for begin, end in zip(edges, edges[1:], strict=False)]
     low, high = min(means), max(means)
@@ -103,10 +127,10 @@ def figure(values: Sequence[float], turns: Sequence[int]) -> Iterator[str]:
             for at, mean in enumerate(means)
         )
         label = {0: f"{low:.4g}", _HEIGHT - 1: f"{high:.4g}"}.get(row, "")
-        yield f"{label:>10} {line}".rstrip()
+        yield f"{label:>{_LABEL}} {line}".rstrip()
 
 
-def notes(found: Sequence[Series]) -> Iterator[Message]:
+def notes(found: Sequence[Series], gated: Collection[str] = ()) -> Iterator[Message]:
     """Notes on how changes were found, and on what was not examined."""
     yield say(
         "changes of level by E-divisive means with Student's t test at 0.001, as Apache Otava "
@@ -122,9 +146,16 @@ def notes(found: Sequence[Series]) -> Iterator[Message]:
     left_out = max((series.left_out for series in found), default=0)
     if left_out:
         yield counted(
-            "up to 1 run left out: no step that may be quoted",
-            "up to {number} runs left out: no step that may be quoted",
+            "up to 1 run left out: no step finished and settled",
+            "up to {number} runs left out: no step finished and settled",
             left_out,
+        )
+    asked = [series for series in found if series.metric.name in gated]
+    kept = {series.name for series in judged(asked)}
+    names = dict.fromkeys(series.name for series in asked if series.name not in kept)
+    if names:
+        yield say(
+            "left out of the gates, as no run there has their figure: {names}", names=Joined(names)
         )
 
 

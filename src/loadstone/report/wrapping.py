@@ -8,14 +8,34 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
+WIDTH = 100
+"""The width of text for programs that ask for no other."""
+
+UNLIMITED = 100_000
+"""A width at which nothing is wrapped, folded, cut off, or continued below itself."""
+
 _WIDE = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
 _PIECES = re.compile(rf"\s+|[{_WIDE}]|[^\s{_WIDE}]+")
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|min|h|[KMGT]i?B|B|tps|users?)(?!\w))")
+"""The space between a number and its unit, where no line ends."""
+
+_KEPT = "\ue000"
+"""What stands for a space where no line ends: a private character, never printed."""
+
 _NEVER_FIRST = "，。、；：？！）」』”’》％"
 _NEVER_LAST = "（「『“‘《"
 
 
 def wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str]:
-    """The text in lines; `first` and `later` stand before the first and the other ones."""
+    """The text in lines; `first` and `later` stand before the first and the other ones.
+
+    A number stays with its unit.
+    """
+    lines = _wrapped(_UNIT.sub(_KEPT, text), width, first, later)
+    return [line.replace(_KEPT, " ") for line in lines]
+
+
+def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:
     if cell_len(text) == len(text):
         return textwrap.wrap(
             text,

@@ -74,7 +74,7 @@ class Hub:
             rung = self._notifier.next_notice()
             if listed != self.list.version:
                 listed = self.list.version
-                yield encode("runs", {"runs": self.list.lines})
+                yield encode("runs", {"runs": self.list.lines, "preparing": self.list.preparing})
             if feed:
                 news, told = feed.news(told) or await feed.snapshot()
                 for event in news:

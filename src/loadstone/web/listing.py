@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from loadstone.analyse.ladder import levels
+from loadstone.analyse.ladder import levels, rate_of
+from loadstone.analyse.search import level_at_peak
 from loadstone.model.result import Result
 from loadstone.runs import run_folder, safe_open
 from loadstone.runs.errors import StoreError
-from loadstone.runs.journal import RunBegin
+from loadstone.runs.journal import RunBegin, RunEnd
+from loadstone.runs.preparing import preparing_in
 from loadstone.runs.rebuild import JOURNAL
 from loadstone.runs.summaries import utc
-from loadstone.runs.tail import Tail
+from loadstone.runs.tail import Tail, last_entry
 from loadstone.web.live_run import workload_of
 from loadstone.web.localize import translations
 
@@ -45,6 +47,8 @@ class RunList:
     """Changes after each scan that found something new."""
     lines: list[Line] = field(default_factory=list)
     """Newest first."""
+    preparing: list[Line] = field(default_factory=list)
+    """The progress of commands whose run has no folder yet."""
 
     _known: dict[str, tuple[_Stamp, Line]] = field(default_factory=dict)
     _begins: dict[str, Line] = field(default_factory=dict)
@@ -57,9 +61,10 @@ class RunList:
             line = self._line(journal.parent)
             if line is not None:
                 found.append(line)
-        if found == self.lines:
+        prepared = [{"said": one, "told": translations([one])} for one in preparing_in(self.runs)]
+        if (found, prepared) == (self.lines, self.preparing):
             return False
-        self.lines = found
+        self.lines, self.preparing = found, prepared
         self.version += 1
         self._forget({line["name"] for line in found})
         return True
@@ -122,8 +127,18 @@ class RunList:
                 "problem": error.message,
                 "told": told,
             }
-        state = "running" if run_folder.is_running(run) else "interrupted"
-        return {"name": run.name, "state": state} | self._begins[run.name]
+        return {"name": run.name, "state": _state(run)} | self._begins[run.name]
+
+
+def _state(run: Path) -> str:
+    """The state of a run without a result, as the page of the run shows it.
+
+    A run that failed has recorded its end before its process ends, and has no result.
+    """
+    last = last_entry(run / JOURNAL)
+    if isinstance(last, RunEnd):
+        return last.state
+    return "running" if run_folder.is_running(run) else "interrupted"
 
 
 def _is_text(name: str) -> bool:
@@ -153,16 +168,21 @@ def _of_result(name: str, result: Result) -> Line:
 
 
 def _best(result: Result) -> Line:
-    """The highest mean rate of any level, and that level; of a search, the rate that it found."""
+    """The highest mean rate of any level, and that level; of a search, its answer."""
     rated = [(one.tps.mean, one.concurrency) for one in levels(result.steps) if one.tps]
     tps, users = max(rated, default=(None, None))
     search = result.run.search
-    found = search.rate if search and search.objective else None
+    at_peak = level_at_peak(search, result.steps) if search else None
+    if at_peak:
+        tps, users = rate_of(at_peak), at_peak.concurrency
+    objective = search.objective if search else None
     return {
         "best_tps": tps,
         "best_users": users,
-        "objective": str(search.objective) if search and found else None,
-        "objective_rate": found.value if found else None,
+        "at_peak": at_peak is not None,
+        "objective": str(objective) if objective else None,
+        "objective_rate": search.rate.value if search and objective and search.rate else None,
+        "objective_judged": bool(search and objective and (search.rate or search.beyond)),
     }
 
 

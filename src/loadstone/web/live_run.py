@@ -5,15 +5,20 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+from loadstone.analyse.ladder import Level, levels
+from loadstone.model.language import ENGLISH
 from loadstone.model.message import Message, counted, plain, say
-from loadstone.model.observed import Observation, SourceName
+from loadstone.model.observed import Observation, SourceName, read_of
+from loadstone.model.quantity import LONGEST_S
 from loadstone.model.records import Connected, Outage, Sample
 from loadstone.model.result import StepResult, Window
+from loadstone.report.figures.account import account_figure
 from loadstone.report.figures.figure import short
 from loadstone.report.figures.live import TIMELINES, Point, ladder, timeline
 from loadstone.report.notes import step_notes
@@ -96,7 +101,10 @@ class LiveRun:
 
     def take(self, entry: Entry) -> Iterator[Event]:
         """Process the journal's next line; yields the events for viewers."""
+        had_ended = self.has_ended
         self._log.add(entry)
+        if had_ended and not isinstance(entry, RunEnd):
+            yield Event("run", self.run())  # it was resumed
         match entry:
             case RunBegin() | RunEnd():
                 yield Event("run", self.run())
@@ -151,6 +159,8 @@ class LiveRun:
             "loadstone": begin.loadstone if begin else None,
             "steps_planned": begin.steps_planned if begin else None,
             "by_rate": self.by_rate,
+            "by_socket": self._by_socket(),
+            **_times(begin.plan if begin else {}),
             "ended": end.state if end else None,
         }
 
@@ -167,11 +177,22 @@ class LiveRun:
             "users": step.concurrency,
             "rate": step.rate.model_dump() if step.rate else None,
             "repeat": step.repeat,
+            "by_socket": self._by_socket(),
             "connected": log.connected is not None,
             "users_now": _last_of(log, "users", step.concurrency),
             "may_change": self.may_change,
             "rate_now": _last_of(log, "rate", step.rate.rate if step.rate else None),
         }
+
+    def _by_socket(self) -> bool:
+        """Whether all load so far came through unix sockets, so that no network carried it."""
+        begin = self.begin
+        if begin is None:
+            return False
+        places = {
+            url for log in self._log.steps for url in begin.under(log.begin.conditions).targets
+        }
+        return all(map(_is_socket, places or begin.targets)) and bool(places or begin.targets)
 
     def snapshot(self) -> Data:
         """The complete state, for a viewer that has nothing yet."""
@@ -183,11 +204,27 @@ class LiveRun:
             "notes": list(self.notes),
             "told": translations(self.notes) | translated_notes(self.rows),
             "ladder": self._ladder(),
+            "account": self._account(),
             "timelines": {name: self._timeline(name) for name in TIMELINES},
         }
 
     def _ladder(self) -> Data:
         return ladder(self.rows, by_rate=self.by_rate)
+
+    def _account(self) -> Data | None:
+        """Where the users' time went in the latest ladder; `None` if that is not known."""
+        last = self.rows[-1] if self.rows else None
+        mine = [level for level in levels(self.rows) if last and _is_of_ladder(level, last)]
+        figure = account_figure(mine, ENGLISH)
+        if figure is None:
+            return None
+        narrow = asdict(figure.narrow) if figure.narrow else None
+        return {
+            "option": figure.option,
+            "about": figure.about,
+            "height_px": figure.height_px,
+            "narrow": narrow,
+        }
 
     def _timeline(self, name: str) -> Data:
         made = TIMELINES[name]
@@ -230,7 +267,8 @@ class LiveRun:
         self.rows.append(self.row_of(ended))
         self.second, self.last = {}, None
         telling = translated_notes(self.rows[-1:])
-        yield Event("row", {"row": row(self.rows[-1]), "told": telling, "ladder": self._ladder()})
+        now = {"ladder": self._ladder(), "account": self._account()}
+        yield Event("row", {"row": row(self.rows[-1]), "told": telling, **now})
 
     def _add(self, at: float, figures: Data) -> Data:
         """Append the drawn figures to their series; returns what was appended."""
@@ -256,6 +294,30 @@ def workload_of(plan: Data) -> str | None:
     named = plan.get("workload")
     name = named.get("name") if isinstance(named, dict) else None
     return name if isinstance(name, str) else None
+
+
+def _is_of_ladder(level: Level, step: StepResult) -> bool:
+    return (level.variant, level.workload) == (step.variant, step.workload)
+
+
+def _is_socket(url: str) -> bool:
+    return "socket" in parse_qs(urlsplit(url).query)
+
+
+def _times(plan: Data) -> Data:
+    """The planned seconds of a step, in plans of any version; `None`: unknown, or no limit."""
+    warmup = plan.get("warmup")
+    fixed = warmup if isinstance(warmup, dict) and warmup.get("kind") == "seconds" else {}
+    return {
+        "warmup_s": _number(fixed.get("warmup_s", 0.0)),
+        "duration_s": _number(plan.get("duration_s")),
+    }
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value >= LONGEST_S:
+        return None
+    return float(value)
 
 
 def row(step: StepResult) -> Data:
@@ -349,9 +411,10 @@ def _sentence(entry: Changed | Note | SourceEntry | HoldBegin | HoldEnd) -> Mess
                 return say("users set to {value} by hand at {at} s", **fields)
             return say("rate set to {value} by hand at {at} s", **fields)
         case SourceEntry(state=state):
+            what = read_of(state.source)
             if state.lost:
-                return say("{source} was lost: {why}", source=str(state.source), why=state.why)
-            return say("{source} answers again: {why}", source=str(state.source), why=state.why)
+                return say("{what} cannot be read: {why}", what=what, why=state.why)
+            return say("{what} can be read again", what=what)
 
 
 def _last_of(log: StepLog, what: str, asked: float | None) -> float | None:

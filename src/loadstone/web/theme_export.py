@@ -12,8 +12,11 @@ from importlib.resources import files
 from typing import Any
 
 from loadstone.diagnosis.titles import TITLES
+from loadstone.model.account import PLACE_NAMES
 from loadstone.model.language import ENGLISH, Language, translating
 from loadstone.model.message import Message, say_in
+from loadstone.report.account import PERCENT_OF_TIME, REST, UNNAMED
+from loadstone.report.figures.account import ABOUT
 from loadstone.report.figures.live import TIMELINES, ladder
 from loadstone.report.figures.palette import themes
 from loadstone.report.names import (
@@ -85,3 +88,4 @@ def _of_figures() -> Iterable[str]:
         option = ladder([], by_rate=by_rate)
         yield option["xAxis"]["name"]
         yield option["yAxis"][0]["name"]
+    yield from (*PLACE_NAMES.values(), REST, UNNAMED, PERCENT_OF_TIME, ABOUT)

@@ -6,7 +6,7 @@ import click
 
 from loadstone.cli.help.command import command, option
 from loadstone.cli.language import current, in_words
-from loadstone.cli.options.types import DURATION, SIZE, json_option
+from loadstone.cli.options.types import DURATION, SIZE, former, json_option
 from loadstone.model.message import say
 
 
@@ -20,15 +20,19 @@ from loadstone.model.message import say
     )
 )
 @option(
-    "--users",
+    "--concurrency",
+    "users",
     type=SIZE,
+    own=True,
     default=64,
     show_default=True,
     help=say("Number of virtual users."),
 )
+@former("--users", "users", SIZE)
 @option(
     "--duration",
     type=DURATION,
+    own=True,
     default="3s",
     show_default=True,
     help=say("Time per combination."),
@@ -37,9 +41,8 @@ from loadstone.model.message import say
 @option("--show", is_flag=True, help=say("Show the stored calibration; measure nothing."))
 def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
     """Measure the generator's maximum on this machine."""
-    from rich.console import Console
-
     from loadstone.cli.errors import announce
+    from loadstone.cli.screen import show as show_parts
     from loadstone.lab.machine.calibrate import calibrate as measure
     from loadstone.lab.step.interrupts import Interrupts
     from loadstone.lab.tables.inspect import check_descriptors
@@ -64,7 +67,7 @@ def calibrate(users: int, duration: float, as_json: bool, show: bool) -> int:
     if as_json:
         click.echo(found.model_dump_json(indent=2))
     else:
-        Console(highlight=False).print(as_renderable(found, current()))
+        show_parts(as_renderable(found, current()))
         if not show:
             click.echo(in_words(say("saved  {path}", path=str(path))))
     return 0

@@ -9,7 +9,7 @@ import click
 
 from loadstone.cli.help.command import command, option
 from loadstone.cli.language import current
-from loadstone.cli.options.types import FILE, Parsed, json_option, out_option
+from loadstone.cli.options.types import Parsed, json_option, out_option, output_option
 from loadstone.model import quantity
 from loadstone.model.message import Joined, say
 
@@ -59,7 +59,8 @@ class LimitsGiven(Parsed[tuple[str, float]]):
         "Show the throughput that each resource would allow, step by step.\n\n"
         "Each ceiling is computed from what an event of that step cost; the lowest one limits the"
         " step. RUN is a run folder, the start of its name, or last.\n\n"
-        "--if replaces a limit, to see what other hardware would allow."
+        "--if replaces a limit, to see what other hardware would allow, and predicts each step's"
+        " rate with it."
     ),
     examples=(
         (say("the last run"), "loadstone ceilings"),
@@ -82,7 +83,7 @@ class LimitsGiven(Parsed[tuple[str, float]]):
     ),
 )
 @json_option
-@option("--output", "-o", type=FILE, help=say("Write an HTML page with a chart, in a single file."))
+@output_option(say("Write an HTML page with a chart, in a single file."))
 @out_option
 def ceilings(
     run: str,
@@ -94,23 +95,24 @@ def ceilings(
     """Show the ceilings of a run."""
     if as_json and output:
         raise click.UsageError(say("--json and --output exclude each other"))
-    from loadstone.analyse.ceilings import ceilings as computed
+    from loadstone.analyse.closed_loops import under_limits
     from loadstone.lab.machine.generator_ceilings import limits_of
     from loadstone.runs import run_folder
 
     path = run_folder.find(out, run)
     result = run_folder.load(path)
-    found = computed(result.steps, limits_of(path).but(_limits(given)))
+    found = under_limits(result.steps, limits_of(path), _limits(given))
     if as_json:
         _as_json(found)
         return 0
-    from loadstone.report.ceilings import as_page, as_text
+    from loadstone.cli.screen import show
+    from loadstone.report.ceilings import as_page, as_renderable
 
     if output:
         from loadstone.runs import atomic
 
         atomic.write_bytes(output, as_page(result, found, current()).encode(), atomic.SHARED)
-    click.echo(as_text(result, found, current()), nl=False)
+    show(as_renderable(result, found, current()))
     return 0
 
 

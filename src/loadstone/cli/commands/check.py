@@ -45,11 +45,12 @@ def check(connection: Connection, as_json: bool) -> int:
     if as_json:
         _as_json(looked, found, text)
         return 0
-    from loadstone.report.settings import as_text
+    from loadstone.cli.screen import show, show_lines
+    from loadstone.report.settings import as_renderable
 
     said = f"{looked.endpoint.target.place}: {looked.facts.comment} {looked.facts.version}"
-    click.echo("".join(mark for mark in said if mark.isprintable()))
-    click.echo(as_text(found, text, machine, current()), nl=False)
+    show_lines(["".join(mark for mark in said if mark.isprintable())])
+    show(as_renderable(found, text, machine, current()))
     return 0
 
 

@@ -42,6 +42,7 @@ def cluster() -> None:
     "--target",
     "peer",
     type=WORD,
+    own=True,
     metavar="HOST",
     help=say("Host name or address of the database server, to check the path to it."),
 )
@@ -63,9 +64,8 @@ def check(
     as_json: bool,
 ) -> int:
     """Describe each node and its largest load."""
-    from rich.console import Console
-
     from loadstone.cli.errors import announce
+    from loadstone.cli.screen import show
     from loadstone.cluster.cluster import calibrated, check_versions, facts_of
     from loadstone.cluster.on_ray import GeneratorRequest
     from loadstone.cluster.on_ray import generators as started
@@ -85,5 +85,5 @@ def check(
     if as_json:
         click.echo(found.model_dump_json(indent=2))
     else:
-        Console(highlight=False).print(as_renderable(found, current()))
+        show(as_renderable(found, current()))
     return 0

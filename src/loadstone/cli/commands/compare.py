@@ -12,7 +12,7 @@ import click
 from loadstone.cli.help.command import command, option
 from loadstone.cli.language import current, in_words
 from loadstone.cli.options.gates import Gates, comparison_gate_options, conclude
-from loadstone.cli.options.types import FILE, WORD, out_option
+from loadstone.cli.options.types import WORD, out_option, output_option
 from loadstone.model.message import Joined, say, say_in
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Asked:
 @option("--markdown", "form", flag_value="markdown", help=say("Print Markdown."))
 @option("--json", "form", flag_value="json", help=say("Print only JSON."))
 @option("--html", "form", flag_value="html", help=say("Write an HTML page in a single file."))
-@option("--output", "-o", type=FILE, help=say("Output file. [default: stdout]"))
+@output_option(say("Output file. [default: stdout]"))
 @comparison_gate_options
 @out_option
 def compare(
@@ -83,7 +83,8 @@ def _compare(names: Sequence[str], out: Path, asked: Asked) -> int:
 
     found = compare_runs([run_folder.find(out, name) for name in names], asked.by)
     checks = [*judge(found.matrix, asked.gates.fail_on), *_thresholds(found.matrix, asked)]
-    _show(_text(found, checks, asked.form), asked)
+    to_file = asked.output is not None
+    _show(_text(found, checks, asked.form, to_file=to_file), asked)
     quiet = asked.form != "text" or asked.output is not None
     name = "loadstone compare"
     passed = conclude(name, checks, asked.gates.junit, quiet=quiet)
@@ -109,7 +110,7 @@ def _steps(found: Matrix, side: str) -> list[StepResult]:
     return [step for cell in found.cells if (standing := cell.of(side)) for step in standing.steps]
 
 
-def _text(compared: Compared, checks: Sequence[Check], form: Form) -> str:
+def _text(compared: Compared, checks: Sequence[Check], form: Form, *, to_file: bool) -> str:
     found, differing = compared.matrix, compared.differences
     title = say("Comparison of {sides}", sides=Joined(side.name for side in found.sides))
     if form == "json":
@@ -123,11 +124,15 @@ def _text(compared: Compared, checks: Sequence[Check], form: Form) -> str:
         from loadstone.report.comparison_page import as_page
 
         return as_page(title, found, differing, current())
+    from loadstone.cli.screen import width
     from loadstone.report.comparing import sections
     from loadstone.report.table_section import as_markdown, as_text
+    from loadstone.report.wrapping import UNLIMITED
 
     made = sections(found, differing, current())
-    return as_markdown(in_words(title), made) if form == "markdown" else as_text(made)
+    if form == "markdown":
+        return as_markdown(in_words(title), made)
+    return as_text(made, UNLIMITED if to_file else width())
 
 
 def _show(text: str, asked: Asked) -> None:

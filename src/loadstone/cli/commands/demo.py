@@ -60,8 +60,8 @@ def demo(
         settings=settings_of(settings),
     )
     check_request(request)
-    with beside(out) as begun:
-        view = Terminal(quiet=as_json, begun=begun)
+    with beside(out) as audience:
+        view = Terminal(quiet=as_json, audience=audience)
         with throwaway(request, view) as server_of_its_own:
             finished = run(request, [server_of_its_own.endpoint], view, server_of_its_own.notes)
         code = end(finished, as_json=as_json)

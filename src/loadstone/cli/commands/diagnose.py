@@ -97,6 +97,8 @@ def _prove(path: Path, proving: Proving, connection: Connection, *, as_json: boo
 
     at = cache(connection.at)  # the password is prompted for once
     proved = prove(path, proving, lambda target: at(target.url), Terminal(quiet=as_json))
+    if not as_json:
+        _show_verdicts(proved.result, proved.not_tried)
     _show(path, proved.result, proved.not_tried, as_json=as_json)
     interrupted = ExitCode.INTERRUPTED if proved.interrupted else ExitCode.OK
     return tell_left(proved.left) or interrupted
@@ -109,9 +111,19 @@ def _show(path: Path, result: Result, not_tried: Sequence[NotTried], *, as_json:
     if as_json:
         _as_json(found, not_tried)
         return
-    from loadstone.report.findings import as_text
+    from loadstone.cli.screen import show
+    from loadstone.report.findings import as_renderable
 
-    click.echo(as_text(found, result.proofs, not_tried, current()), nl=False)
+    show(as_renderable(found, result.proofs, current()))
+
+
+def _show_verdicts(result: Result, not_tried: Sequence[NotTried]) -> None:
+    """What was asked for comes first; the findings stand below it."""
+    from loadstone.cli.screen import show_lines
+    from loadstone.report.findings import not_tried_lines, proved
+
+    words = current()
+    show_lines((*proved(result.proofs, words), *not_tried_lines(not_tried, words), ""))
 
 
 def _as_json(found: Sequence[Diagnosis], not_tried: Sequence[NotTried]) -> None:

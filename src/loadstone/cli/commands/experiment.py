@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.help.command import command, option
-from loadstone.cli.language import current, in_words
+from loadstone.cli.language import current
 from loadstone.cli.options.cluster import cluster_options
 from loadstone.cli.options.gates import Gates, gate_options
 from loadstone.cli.options.live import Beside, beside_options
@@ -84,27 +84,40 @@ def experiment(
     request = ExperimentRequest(
         out=out, observing=observing, yes=yes, cluster=cluster, protection=protection
     )
-    with beside(out) as begun:
-        finished = begin(found, request, Terminal(quiet=as_json, begun=begun))
+    with beside(out) as audience:
+        finished = begin(found, request, Terminal(quiet=as_json, audience=audience))
         return end(finished, as_json=as_json, strict=strict, gates=gates)
 
 
 def show_plan(planned: Experiment) -> None:
     """Print the steps, their time, and what is changed on targets."""
     from loadstone.cli.errors import announce
+    from loadstone.cli.screen import show, show_lines
     from loadstone.experiments.schedule import plan_time, schedule
     from loadstone.report.experiment import plan_of
-    from loadstone.report.text import as_plain
     from loadstone.runner.experiment import changes_of
 
     steps = schedule(planned)
-    click.echo(as_plain(plan_of(planned, steps, plan_time(planned, steps), current())), nl=False)
+    show(plan_of(planned, steps, plan_time(planned, steps), current()))
     changes, unasked = changes_of(planned)
     if unasked:
         announce(say("note: existing tables could not be listed: {why}", why=unasked))
     for each in changes:
-        for line in each.lines():
-            click.echo(in_words(line))
+        show_lines(each.lines())
+
+
+def tell_changes(planned: Experiment, *, quiet: bool) -> frozenset[str]:
+    """Say what is changed on targets before anything is; returns the lines."""
+    from loadstone.cli.errors import announce
+    from loadstone.runner.experiment import changes_of
+
+    changes, unasked = changes_of(planned)
+    if unasked:
+        announce(say("note: existing tables could not be listed: {why}", why=unasked), quiet=quiet)
+    lines = [line for each in changes for line in each.lines()]
+    for line in lines:
+        announce(line)  # even if stdout is for a document
+    return frozenset(map(str, lines))
 
 
 @command(
@@ -151,6 +164,6 @@ def resume(
         cluster=cluster,
         protection=protection,
     )
-    with beside(out) as begun:
-        finished = take_up(run, request, Terminal(quiet=as_json, begun=begun))
+    with beside(out) as audience:
+        finished = take_up(run, request, Terminal(quiet=as_json, audience=audience))
         return end(finished, as_json=as_json, strict=strict, gates=gates)

@@ -42,6 +42,7 @@ _COMMON = (
     ),
     option(
         "--rate",
+        own=True,
         type=click.FloatRange(min=0, min_open=True),
         help=say("Limit the rate to this many events per second. [default: no limit]"),
     ),
@@ -317,6 +318,7 @@ def mutex(command: str, **asked: Any) -> int:
 )
 @option(
     "--distribution",
+    own=True,
     type=DistributionSpec(),
     default="special",
     show_default=True,
@@ -332,8 +334,7 @@ def fileio(command: str, **asked: Any) -> int:
 
 
 def _run_test(command: str, kind: type[Frozen], asked: dict[str, Any]) -> int:
-    from rich.console import Console
-
+    from loadstone.cli.screen import show
     from loadstone.lab.machine.hosttests import run_host_test
     from loadstone.lab.step.interrupts import Interrupts
     from loadstone.model.exit_codes import ExitCode
@@ -355,7 +356,7 @@ def _run_test(command: str, kind: type[Frozen], asked: dict[str, Any]) -> int:
     if asked["as_json"]:
         click.echo(end.model_dump_json(indent=2))
     else:
-        Console(highlight=False).print(as_renderable(plan, end, current()))
+        show(as_renderable(plan, end, current()))
     return ExitCode.INTERRUPTED if end.reason == "stopped" else ExitCode.OK
 
 

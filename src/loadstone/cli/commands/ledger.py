@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.help.command import group, option
-from loadstone.cli.language import current, in_words
+from loadstone.cli.language import current
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.types import json_option, out_option
 from loadstone.model.message import Joined, say
@@ -53,6 +53,7 @@ def check(run: str, connection: Connection, step: int | None, as_json: bool, out
     if not connection.given:
         raise click.UsageError(say("name the server with --target"))
     from loadstone.cli.ending import tell_ledgers
+    from loadstone.cli.screen import show_lines
     from loadstone.lab.tables.ledger_check import check_book
     from loadstone.report.failover import verdict_lines
     from loadstone.runs import run_folder
@@ -65,8 +66,8 @@ def check(run: str, connection: Connection, step: int | None, as_json: bool, out
         verdict = check_book(book, endpoint)
         found.append((book.step, verdict))
         if not as_json:
-            click.echo(in_words(say("step {number}", number=book.step)))
-            click.echo("\n".join(verdict_lines(verdict, current())))
+            show_lines([say("step {number}", number=book.step)])
+            show_lines(verdict_lines(verdict, current()))
     if as_json:
         steps = [{"step": number} | verdict.model_dump(mode="json") for number, verdict in found]
         click.echo(json.dumps({"version": 1, "run": str(path), "steps": steps}, indent=2))

@@ -8,6 +8,7 @@ import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,9 @@ _LOOK_EVERY_S = 1.0
 # The address at which a client on this machine reaches a server that listens on all interfaces.
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
+# Its options describe a server to start; other commands' of these names, one to connect to.
+_option = partial(option, own=True)
+
 
 @command(
     "null-server",
@@ -44,65 +48,65 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
         ),
     ),
 )
-@option(
+@_option(
     "--host",
     type=WORD,
     default="127.0.0.1",
     show_default=True,
     help=say("Address to listen on."),
 )
-@option(
+@_option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
     help=say("TCP port to listen on. [default: a free one]"),
 )
-@option("--socket", type=FILE, help=say("Unix socket to listen on as well."))
-@option(
+@_option("--socket", type=FILE, help=say("Unix socket to listen on as well."))
+@_option(
     "--script",
     type=WORD,
     metavar="FILE|JSON",
     help=say("Script of stalls, errors and slow answers (docs/null-server.md)."),
 )
-@option(
+@_option(
     "--log",
     type=FILE,
     help=say(
         "At the end write the timestamps of all answers to this file; as text if it ends with .csv."
     ),
 )
-@option(
+@_option(
     "--log-records",
     type=SIZE,
     metavar="N",
     help=say("Log at most this many answers. [default: 4,000,000]"),
 )
-@option("--duration", type=DURATION, help=say("Stop after this time. [default: at Ctrl-C]"))
-@option("--tls", is_flag=True, help=say("Offer TLS with a temporary certificate."))
-@option("--tls-cert", type=_PEM, help=say("Offer TLS with this certificate (PEM)."))
-@option("--tls-key", type=_PEM, help=say("Private key of the certificate (PEM)."))
-@option(
+@_option("--duration", type=DURATION, help=say("Stop after this time. [default: at Ctrl-C]"))
+@_option("--tls", is_flag=True, help=say("Offer TLS with a temporary certificate."))
+@_option("--tls-cert", type=_PEM, help=say("Offer TLS with this certificate (PEM)."))
+@_option("--tls-key", type=_PEM, help=say("Private key of the certificate (PEM)."))
+@_option(
     "--auth",
     type=click.Choice(_AUTH),
     default=_AUTH[0],
     show_default=True,
     help=say("Authentication method."),
 )
-@option(
+@_option(
     "--tables",
     type=TABLES,
     default=10,
     show_default=True,
     help=say("Number of tables that the server claims to have."),
 )
-@option(
+@_option(
     "--table-size",
     type=SIZE,
     default=10_000,
     show_default=True,
     help=say("Rows that each table claims to have."),
 )
-@option(
+@_option(
     "--range-rows",
     type=TABLES,
     default=1,
@@ -138,11 +142,10 @@ def null_server(as_json: bool, **asked: Any) -> None:
     if as_json:
         click.echo(stats.model_dump_json())
         return
-    from rich.console import Console
-
+    from loadstone.cli.screen import show
     from loadstone.report.null_server import counters
 
-    Console(highlight=False).print(counters(stats, current()))
+    show(counters(stats, current()))
 
 
 def _script(given: str | None) -> str | None:

@@ -11,7 +11,7 @@ from loadstone.cli.help.sections import Section
 from loadstone.cli.language import in_words
 from loadstone.cli.options.cluster import machine_options
 from loadstone.cli.options.connection import Connection, connection_options
-from loadstone.cli.options.tpcc import check_sizes, tpcc_options
+from loadstone.cli.options.tpcc import check_distribution, check_sizes, tpcc_options
 from loadstone.cli.options.types import SIZE, TABLES, DistributionSpec
 from loadstone.cli.options.workload_source import template_of, workload_given
 from loadstone.model.message import Joined, Message, counted, say
@@ -19,6 +19,7 @@ from loadstone.model.message import Joined, Message, counted, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loadstone.lab.tables.load import TablesOf
     from loadstone.model.engine_plan import Layout
     from loadstone.model.records import LoadEnd
     from loadstone.model.target import Target
@@ -110,6 +111,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     template = template_of(workload)
     kind = workload_given(workload, template).layout
     check_sizes(kind, asked)
+    check_distribution(kind, asked["distribution"])
     if template and not template.tables:
         raise click.UsageError(say("{file} defines no tables", file=workload))
     if not connection.given:
@@ -152,6 +154,21 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
 def _ready(target: Target, layout: Layout, end: LoadEnd) -> Message:
     from loadstone.model.figure import Count, Rate, Seconds
 
+    if not end.rows:
+        return say(
+            "ready in {schema} at {server}: {tables}, empty, as the load fills them itself",
+            schema=target.database,
+            server=target.place,
+            tables=_described(layout),
+        )
+    if not end.rows_loaded:
+        return say(
+            "ready in {schema} at {server}: {tables}, {rows}; all of them were there already",
+            schema=target.database,
+            server=target.place,
+            tables=_described(layout),
+            rows=counted("1 row", "{number} rows", end.rows),
+        )
     ready = say(
         "ready in {schema} at {server}: {tables}, {rows}; {loaded} loaded in {time} by {method}",
         schema=target.database,
@@ -173,13 +190,33 @@ def _described(layout: Layout) -> Message:
     return counted("1 table", "{number} tables", layout.tables)
 
 
-@command(help=say("Drop the tables that Loadstone created. Other tables are never touched."))
+@command(
+    help=say(
+        "Drop the tables that Loadstone created. Other tables are never touched.\n\n"
+        "With WORKLOAD, built in or a template file, only those that prepare creates for it; all"
+        " oltp_ workloads share theirs."
+    ),
+    examples=(
+        (
+            say("only the tables of tpcc"),
+            "loadstone cleanup tpcc --target mysql://user@host/schema",
+        ),
+    ),
+)
+@click.argument("workload", required=False)
 @connection_options
 @option("--sysbench-tables", is_flag=True, help=say("Also drop tables that sysbench created."))
 @option("--dry-run", is_flag=True, help=say("Show what would be dropped; change nothing."))
 @_yes_option
-def cleanup(connection: Connection, sysbench_tables: bool, dry_run: bool, yes: bool) -> None:
+def cleanup(
+    workload: str | None,
+    connection: Connection,
+    sysbench_tables: bool,
+    dry_run: bool,
+    yes: bool,
+) -> None:
     """Drop the tables that Loadstone created."""
+    of = _tables_of(workload) if workload else None
     if not connection.given:
         raise click.UsageError(_NO_TARGET)
 
@@ -190,7 +227,7 @@ def cleanup(connection: Connection, sysbench_tables: bool, dry_run: bool, yes: b
 
     endpoint = connection.endpoint()
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
-    wanted = Cleaning(consent, of_sysbench=sysbench_tables)
+    wanted = Cleaning(consent, of_sysbench=sysbench_tables, of=of)
     refused = None
     if dry_run:
         decision, refused = look_at_cleanup(endpoint, wanted)
@@ -199,7 +236,8 @@ def cleanup(connection: Connection, sysbench_tables: bool, dry_run: bool, yes: b
     click.echo(in_words(_dropped(endpoint.target, decision.drops, dry_run=dry_run)))
     if theirs := decision.leaves_of_sysbench:
         said = say(
-            "left alone, created by sysbench: {tables} (drop them with --sysbench-tables)",
+            "left alone, made by `sysbench prepare`: {tables} (`sysbench ... cleanup` or"
+            " --sysbench-tables drops them)",
             tables=Joined(theirs),
         )
         click.echo(in_words(said), err=True)
@@ -208,6 +246,16 @@ def cleanup(connection: Connection, sysbench_tables: bool, dry_run: bool, yes: b
     if refused:
         why = Joined([one for one in (refused.message, refused.hint) if one], "clauses")
         click.echo(in_words(say("cleanup would refuse this now: {why}", why=why)), err=True)
+
+
+def _tables_of(workload: str) -> TablesOf:
+    template = template_of(workload)
+    layout = workload_given(workload, template).layout
+    if template and not template.tables:
+        raise click.UsageError(say("{file} defines no tables", file=workload))
+    from loadstone.lab.tables.load import tables_made_for
+
+    return tables_made_for(layout, template)
 
 
 def _dropped(target: Target, tables: Sequence[str], *, dry_run: bool) -> Message:

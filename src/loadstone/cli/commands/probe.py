@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @option(
     "--duration",
     type=DURATION,
+    own=True,
     default="3s",
     show_default=True,
     help=say("Time per measurement."),
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 def probe(folder: Path, duration: float, as_json: bool) -> int:
     """Measure a disk."""
     from loadstone.cli.errors import announce
+    from loadstone.cli.screen import show_lines
     from loadstone.lab.machine.probe import probe_disk
     from loadstone.lab.step.interrupts import Interrupts
     from loadstone.runs.probe import keep
@@ -49,8 +51,7 @@ def probe(folder: Path, duration: float, as_json: bool) -> int:
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return 0
-    for line in _lines(found):
-        click.echo(in_words(line))
+    show_lines(_lines(found))
     click.echo(in_words(say("saved  {path}", path=str(path))))
     return 0
 

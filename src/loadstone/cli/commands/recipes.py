@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loadstone.cli.commands.experiment import dry_run_option, show_plan, yes_option
+from loadstone.cli.commands.experiment import dry_run_option, show_plan, tell_changes, yes_option
 from loadstone.cli.help.command import group, option
-from loadstone.cli.language import in_words
+from loadstone.cli.language import current, in_words
 from loadstone.cli.options.cluster import cluster_options
 from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
@@ -20,8 +20,10 @@ from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.model.cluster import ClusterAsked
+    from loadstone.model.experiment import Experiment
     from loadstone.model.observe_request import Observing
     from loadstone.model.protection import Protection
+    from loadstone.recipes.recipe import Recipe
 
 _quick = option(
     "--quick",
@@ -32,8 +34,18 @@ _set = option(
     "--set",
     "given",
     multiple=True,
+    own=True,
     metavar="KEY=VALUE",
     help=say("Set a parameter of the recipe; `show` lists them. May be repeated."),
+)
+_target = option(
+    "--target",
+    own=True,
+    metavar="URL",
+    help=say(
+        "Ask the recipe's question of this server instead of a throwaway one: the same as"
+        " `--set target=URL`. It says first what it changes there."
+    ),
 )
 
 
@@ -42,6 +54,7 @@ _set = option(
     examples=(
         (say("what is there?"), "loadstone recipes list"),
         (say("a small version of one"), "loadstone recipes run group-commit --quick"),
+        (say("about a server of yours"), "loadstone recipes run tls --target mysql://me@db1/test"),
     ),
 )
 def recipes() -> None:
@@ -51,14 +64,17 @@ def recipes() -> None:
 @recipes.command(name="list", help=say("List the recipes with the question that each answers."))
 def list_recipes() -> None:
     """List the recipes."""
+    from loadstone.cli.screen import show_lines
     from loadstone.recipes.recipe import NAMES, recipe
 
     width = max(map(len, NAMES))
+    lines = []
     for each in map(recipe, NAMES):
         title = in_words(each.title)
         if each.needs_root:
             title = in_words(say("{title} (as root, or with targets)", title=each.title))
-        click.echo(f"{each.name:<{width}}  {title}")
+        lines.append(f"{each.name:<{width}}  {title}")
+    show_lines(lines)
 
 
 @recipes.command(
@@ -67,15 +83,17 @@ def list_recipes() -> None:
 @click.argument("name")
 @_quick
 @_set
-def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
+@_target
+def show(name: str, quick: bool, given: tuple[str, ...], target: str | None) -> None:
     """Show a recipe."""
+    from loadstone.cli.screen import show as show_parts
     from loadstone.recipes.described import described
     from loadstone.recipes.filling import fill_to_look_at
+    from loadstone.recipes.places import with_target
     from loadstone.recipes.recipe import recipe
-    from loadstone.report.text import as_plain
 
-    found = fill_to_look_at(recipe(name), given, quick=quick)
-    click.echo(as_plain(described(found)), nl=False)
+    found = fill_to_look_at(recipe(name), with_target(recipe(name), given, target), quick=quick)
+    show_parts(described(found, current()))
     click.echo(found.text, nl=False)  # unchanged, so that it can be copied
 
 
@@ -89,6 +107,7 @@ def show(name: str, quick: bool, given: tuple[str, ...]) -> None:
 @click.argument("name")
 @_quick
 @_set
+@_target
 @dry_run_option
 @cluster_options
 @observing_options
@@ -102,6 +121,7 @@ def run(
     name: str,
     quick: bool,
     given: tuple[str, ...],
+    target: str | None,
     dry_run: bool,
     observing: Observing,
     protection: Protection,
@@ -118,17 +138,22 @@ def run(
     from loadstone.cli.terminal import Terminal
     from loadstone.model.recipe import RecipeAsked
     from loadstone.recipes.filling import fill
+    from loadstone.recipes.places import check_targets, with_target
     from loadstone.recipes.recipe import recipe
     from loadstone.runner.experiment import ExperimentRequest, begin, checked_text, on_cluster
 
+    given = with_target(recipe(name), given, target)
     wanted = RecipeAsked(name=name, quick=quick, given=given, as_root=os.geteuid() == 0)
     found = fill(recipe(name), given, quick=quick, is_root=wanted.as_root)
     file = checked_text(found.text, found.name)
     if found.note:
         announce(say("note: {note}", note=found.note), quiet=as_json)
+    check_targets(found.recipe, file.experiment)
+    _say_where(found.recipe, file.experiment, quiet=as_json)
     if dry_run:
         show_plan(on_cluster(file.experiment, cluster))
         return 0
+    listed = tell_changes(file.experiment, quiet=as_json)
     request = ExperimentRequest(
         out=out,
         observing=observing,
@@ -137,6 +162,16 @@ def run(
         cluster=cluster,
         protection=protection,
     )
-    with beside(out) as begun:
-        finished = begin(file, request, Terminal(quiet=as_json, begun=begun))
+    with beside(out) as audience:
+        finished = begin(file, request, Terminal(quiet=as_json, audience=audience, listed=listed))
         return end(finished, as_json=as_json, strict=strict)
+
+
+def _say_where(asked: Recipe, experiment: Experiment, *, quiet: bool) -> None:
+    """Say which throwaway servers it runs on, if any, and how to ask it of others."""
+    from loadstone.cli.errors import announce
+    from loadstone.recipes.places import said_of_throwaways
+    from loadstone.runner.experiment import throwaways_of
+
+    if servers := throwaways_of(experiment):
+        announce(said_of_throwaways(asked, servers), quiet=quiet)

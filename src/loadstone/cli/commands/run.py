@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.commands.sandbox import sandbox_options
-from loadstone.cli.help.command import command, option, options_in
+from loadstone.cli.help.command import command, options_in
 from loadstone.cli.help.sections import Section
 from loadstone.cli.language import current
 from loadstone.cli.options.cluster import cluster_options
-from loadstone.cli.options.connection import Connection, connection_options
+from loadstone.cli.options.connection import Connection, options_of_driven_targets
 from loadstone.cli.options.gates import Gates, gate_options
 from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.mix import is_mix, members_of
@@ -35,6 +35,7 @@ from loadstone.cli.options.types import (
     Phases,
     Rates,
     WarmupTime,
+    name_option,
     out_option,
     result_json_option,
     strict_option,
@@ -93,7 +94,7 @@ _connection = options_in(Section.CONNECTIONS)
     ),
 )
 @click.argument("workloads", nargs=-1, required=True, metavar="WORKLOAD...")
-@connection_options
+@options_of_driven_targets
 @_load(
     "--concurrency",
     type=LadderOrAuto(),
@@ -117,6 +118,7 @@ _connection = options_in(Section.CONNECTIONS)
     type=Rates(),
     help=say(
         "Open loop: start this many events per second on a schedule, however long answers take."
+        " N..M/TIME rises evenly from N to M within TIME; several rates are a step each."
     ),
 )
 @_shape(
@@ -138,7 +140,7 @@ _connection = options_in(Section.CONNECTIONS)
     type=WarmupTime(),
     metavar="TIME|auto",
     help=say(
-        "Time before each measurement that does not count; auto: until the buffer pool is warm."
+        "Time before each measurement that does not count; auto: until the rate has settled."
         " [default: 5s]"
     ),
 )
@@ -157,8 +159,16 @@ _connection = options_in(Section.CONNECTIONS)
     show_default=True,
     help=say("How often each step is repeated."),
 )
-@_table("--tables", type=TABLES, help=say("Number of tables to use. [default: all existing ones]"))
-@_table("--table-size", type=SIZE, help=say("Rows per table to use. [default: all rows]"))
+@_table(
+    "--tables",
+    type=TABLES,
+    help=say("Number of tables to use. [default: all existing ones; 10 on a throwaway server]"),
+)
+@_table(
+    "--table-size",
+    type=SIZE,
+    help=say("Rows per table to use. [default: all rows; 10k on a throwaway server]"),
+)
 @tpcc_options
 @_shape(
     "--prepared/--text",
@@ -293,12 +303,7 @@ _connection = options_in(Section.CONNECTIONS)
 @strict_option
 @result_json_option
 @out_option
-@option(
-    "--name",
-    metavar="NAME",
-    section=Section.RESULT,
-    help=say("Name of the run. [default: the workload's name]"),
-)
+@name_option(unnamed=say("Name of the run. [default: the workload's name]"))
 def run(
     workloads: tuple[str, ...],
     connection: Connection,
@@ -309,6 +314,7 @@ def run(
     **given: Any,
 ) -> int:
     """Run a workload."""
+    from loadstone.cli.ending import interrupted_before_load
     from loadstone.cli.options.run import RunOptions, check, check_place, request_from
     from loadstone.cli.terminal import Terminal
     from loadstone.runner.request import check_request
@@ -320,8 +326,10 @@ def run(
     check_request(request, connection.count)
     check_place(request, connection)
     ending = _Ending(gates, asked.proving, as_json=as_json, strict=strict)
-    with beside(request.out) as begun:
-        return _run(request, connection, Terminal(quiet=as_json, begun=begun), ending)
+    with beside(request.out) as audience:
+        view = Terminal(quiet=as_json, audience=audience)
+        with interrupted_before_load(view):
+            return _run(request, connection, view, ending)
 
 
 @dataclass(frozen=True)
@@ -367,15 +375,21 @@ def _prove(run: Path, proving: Proving, endpoint: Endpoint, view: View, *, as_js
     """
     from loadstone.cli.ending import show
     from loadstone.cli.errors import tell_left
+    from loadstone.cli.screen import show_lines
     from loadstone.model.errors import LoadstoneError
     from loadstone.model.exit_codes import ExitCode
     from loadstone.report.findings import not_tried_lines
     from loadstone.report.findings import proved as proved_lines
-    from loadstone.runner.prove import prove
+    from loadstone.runner.prove import TooShort, prove
     from loadstone.runs import run_folder
 
     try:
         found = prove(run, proving, lambda target: endpoint, view)
+    except TooShort as short:  # the run is done, and stands
+        view.announce(short.message)
+        if as_json:
+            show(run_folder.load(run), run, as_json=True)
+        return ExitCode.OK
     except LoadstoneError:
         if as_json:
             show(run_folder.load(run), run, as_json=True)
@@ -385,7 +399,6 @@ def _prove(run: Path, proving: Proving, endpoint: Endpoint, view: View, *, as_js
     else:
         words = current()
         proofs = proved_lines(found.result.proofs, words)
-        for line in (*proofs, *not_tried_lines(found.not_tried, words)):
-            click.echo(line)
+        show_lines((*proofs, *not_tried_lines(found.not_tried, words)))
     interrupted = ExitCode.INTERRUPTED if found.interrupted else ExitCode.OK
     return tell_left(found.left) or interrupted

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from loadstone.cli.commands.trend import trend
 from loadstone.cli.help.command import group, option
 from loadstone.cli.language import current, in_words
-from loadstone.cli.options.types import json_option, out_option, result_json_option
+from loadstone.cli.options.types import (
+    FILE,
+    former,
+    json_option,
+    out_option,
+    output_option,
+    result_json_option,
+)
 from loadstone.model.message import say
 
 if TYPE_CHECKING:
     import polars
 
     from loadstone.runs.parquet.read import Which
-
-_LIST_WIDTH = 200
 
 
 @group(help=say("List, show and export past runs, and follow their trend."))
@@ -37,8 +42,7 @@ def list_(out: Path, as_json: bool) -> None:
     """List the runs."""
     import json
 
-    from rich.console import Console
-
+    from loadstone.cli.screen import show
     from loadstone.report.runs import runs_table
     from loadstone.runs import run_folder
 
@@ -54,8 +58,7 @@ def list_(out: Path, as_json: bool) -> None:
         click.echo(in_words(say("no runs in {folder}", folder=str(out))), err=True)
     else:
         rows = ((each.folder.name, each.result, each.problem) for each in found)
-        # Names of runs are there to be copied, so they are not cut off at the terminal's width.
-        Console(highlight=False, width=_LIST_WIDTH).print(runs_table(rows, current()))
+        show(runs_table(rows, current()))
 
 
 @runs.command(
@@ -80,11 +83,19 @@ def show(run: str, out: Path, as_json: bool) -> None:
     help=say(
         "Export a run's samples: one row per second and step, and per source for observed"
         " counters.\n\n"
+        "With --anonymous, export the whole run to FILE.zip, without names and addresses, to pass"
+        " on.\n\n"
         "RUN is a run folder, the start of its name, or last."
     )
 )
 @click.argument("run", default="last")
+@click.argument("file", required=False, type=FILE, metavar="[FILE.zip]")
 @out_option
+@option(
+    "--anonymous",
+    is_flag=True,
+    help=say("Export the whole run without names and addresses, as a zip file."),
+)
 @option(
     "--format",
     "kind",
@@ -101,29 +112,47 @@ def show(run: str, out: Path, as_json: bool) -> None:
     show_default=True,
     help=say("What to export: the load, or the counters of servers or hosts."),
 )
-@option(
-    "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help=say("Output file. [default: stdout]"),
-)
-def export(run: str, out: Path, kind: str, which: Which, to: Path | None) -> None:
-    """Export a run's samples."""
+@output_option(say("Output file. [default: stdout]"))
+@former("--to", "output", FILE)
+def export(run: str, file: Path | None, out: Path, *, anonymous: bool, **given: Any) -> None:
+    """Export a run's samples, or all of it without names."""
+    output = file or given["output"]
+    if anonymous:
+        _export_anonymous(run, out, output)
+    elif file is not None:
+        raise click.UsageError(say("FILE.zip is for --anonymous: use --output for samples"))
+    else:
+        _export_samples(run, out, given["kind"], given["which"], output)
+
+
+def _export_anonymous(run: str, out: Path, output: Path | None) -> None:
+    from loadstone.runs import atomic, run_folder
+    from loadstone.runs.anonymous.folder import archive
+
+    if output is None:
+        raise click.UsageError(say("--anonymous writes a file: give FILE.zip"))
+    atomic.write_bytes(output, archive(run_folder.find(out, run)), atomic.SHARED)
+    said = say("saved  {path}; checked: none of the replaced names is left in it", path=str(output))
+    click.echo(in_words(said), err=True)
+
+
+def _export_samples(run: str, out: Path, kind: str, which: Which, output: Path | None) -> None:
     from loadstone.runs import run_folder
     from loadstone.runs.parquet import read
 
     table = read.of_run(run_folder.find(out, run), which)
-    if to is None and kind == "parquet" and sys.stdout.isatty():
-        raise click.UsageError(say("Parquet is not for a terminal: add --to FILE"))
+    if output is None and kind == "parquet" and sys.stdout.isatty():
+        raise click.UsageError(say("Parquet is not for a terminal: add --output FILE"))
     content = _as_bytes(table, kind)
-    if to is None:
+    if output is None:
         sys.stdout.buffer.write(content)
         return
     try:
-        to.write_bytes(content)
+        output.write_bytes(content)
     except OSError as error:
         from loadstone.runs.errors import StoreError
 
-        raise StoreError.from_os("write", to, error) from error
+        raise StoreError.from_os("write", output, error) from error
 
 
 def _as_bytes(table: polars.DataFrame, kind: str) -> bytes:

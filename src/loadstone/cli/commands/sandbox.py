@@ -6,6 +6,9 @@ import json
 import os
 import shutil
 import sys
+import threading
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,11 +16,12 @@ import click
 from loadstone.cli.help.command import group, option
 from loadstone.cli.help.sections import Section
 from loadstone.cli.language import in_words
-from loadstone.cli.options.types import json_option
-from loadstone.model.message import Message, counted, plain, say
+from loadstone.cli.options.types import DURATION, json_option
+from loadstone.model.figure import Seconds
+from loadstone.model.message import Message, counted, plain, say, say_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from loadstone.sandbox import Sandbox, SandboxSpec
     from loadstone.servers.connection import Connection
@@ -30,9 +34,13 @@ _HEADS = (
     say("role"),
     plain("pid"),
     say("port"),
-    plain("socket"),
     say("state"),
 )
+
+_ROLES = {"primary": say_in("role", "primary"), "replica": say_in("role", "replica")}
+
+
+_STILL_EVERY_S = 10.0
 
 
 def sandbox_options(command: F) -> F:
@@ -42,7 +50,8 @@ def sandbox_options(command: F) -> F:
         metavar="NAME|PATH",
         section=Section.SANDBOX,
         help=say(
-            "mariadb, mysql or the path of a server program. [default: whichever is installed]"
+            "mariadb, mysql, one with a version such as mysql-5.7, or the path of a server program."
+            " [default: whichever is installed]"
         ),
     )
     settings = option(
@@ -56,6 +65,15 @@ def sandbox_options(command: F) -> F:
     return server(settings(command))
 
 
+_timeout_option = option(
+    "--timeout",
+    type=DURATION,
+    default="60s",
+    show_default=True,
+    help=say("Give up if the server has not started after this time."),
+)
+
+
 @group(
     help=say(
         "Start and stop throwaway MariaDB and MySQL servers.\n\n"
@@ -64,6 +82,28 @@ def sandbox_options(command: F) -> F:
 )
 def sandbox() -> None:
     """Throwaway servers."""
+
+
+@contextmanager
+def _still_waiting(server: str, *, quiet: bool) -> Iterator[None]:
+    """Print now and then that the server has not started yet: it takes a minute on a busy host."""
+    from loadstone.cli.errors import announce
+
+    began, ended = time.monotonic(), threading.Event()
+
+    def wait() -> None:
+        while not ended.wait(_STILL_EVERY_S):
+            seconds = Seconds(round(time.monotonic() - began))
+            waits = say("still starting {server}, {time} so far", server=server, time=seconds)
+            announce(waits, quiet=quiet)
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        waiting.join()
 
 
 @sandbox.command(
@@ -77,7 +117,10 @@ def sandbox() -> None:
 )
 @sandbox_options
 @option(
-    "--name", metavar="NAME", help=say("Name of the sandbox. [default: mariadb-1, mysql-1, ...]")
+    "--name",
+    metavar="NAME",
+    own=True,
+    help=say("Name of the sandbox. [default: mariadb-1, mysql-1, ...]"),
 )
 @option(
     "--auth",
@@ -89,6 +132,7 @@ def sandbox() -> None:
 @option(
     "--replica",
     is_flag=True,
+    own=True,
     help=say("Also start a second server that replicates from the first."),
 )
 @option(
@@ -102,19 +146,20 @@ def sandbox() -> None:
     help=say("max_connections of the server. [default: 4500]"),
 )
 @option("--no-tls", is_flag=True, help=say("Start the server without TLS."))
-@option(
-    "--timeout",
-    type=click.FloatRange(min=1),
-    default=60.0,
-    show_default=True,
-    help=say("Give up if the server has not started after this many seconds."),
-)
+@_timeout_option
 @json_option
 def start(as_json: bool, **asked: object) -> None:
     """Start a throwaway server."""
-    from loadstone.sandbox import start_sandbox
+    from loadstone.cli.errors import announce
+    from loadstone.runner.recording import labelled
+    from loadstone.sandbox import find_server, start_sandbox
 
-    started = start_sandbox(_spec(asked))
+    spec = _spec(asked)
+    binary = find_server(spec.server)
+    name = labelled(binary.family, binary.flavour, binary.version)
+    announce(say("starting {server}", server=name), quiet=as_json)
+    with _still_waiting(name, quiet=as_json):
+        started = start_sandbox(spec)
     if as_json:
         click.echo(json.dumps(_as_dict(started), indent=1))
         return
@@ -130,13 +175,7 @@ def start(as_json: bool, **asked: object) -> None:
     )
 )
 @click.argument("name", required=False)
-@option(
-    "--timeout",
-    type=click.FloatRange(min=1),
-    default=60.0,
-    show_default=True,
-    help=say("Give up if the server has not started after this many seconds."),
-)
+@_timeout_option
 def restart(name: str | None, timeout: float) -> None:
     """Start a sandbox's server again."""
     from loadstone.sandbox import find_sandbox
@@ -186,18 +225,48 @@ def stop(names: tuple[str, ...], everything: bool) -> None:
     "list",
     help=say("List the sandboxes, those whose server crashed or was killed included."),
 )
+@option(
+    "--available",
+    is_flag=True,
+    help=say("List instead the servers that can be started here, and how to get others."),
+)
 @json_option
-def list_(as_json: bool) -> None:
+def list_(as_json: bool, available: bool) -> None:
     """List the sandboxes."""
     from loadstone.sandbox import kept_sandboxes
 
+    if available:
+        _list_available(as_json)
+        return
     known = kept_sandboxes()
     if as_json:
         click.echo(json.dumps([_as_dict(each) for each in known], indent=1))
     elif not known:
         click.echo(in_words(say("no sandbox is running")), err=True)
     else:
-        _print_table(tuple(map(in_words, _HEADS)), [_row(each) for each in known])
+        # Names, ports and sockets are there to be copied; a socket's path would need most of a
+        # terminal's width, so it has a line of its own.
+        _print_table(map(in_words, _HEADS), [_row(each) for each in known], folds=False)
+        click.echo()
+        for each in known:
+            click.echo(f"socket  {each.name}  {each.socket}")
+
+
+def _list_available(as_json: bool) -> None:
+    from loadstone.sandbox.binaries import available_servers, ways_to_missing
+
+    here = available_servers()
+    missing = ways_to_missing(here)
+    if as_json:
+        servers = [
+            {"server": each.flavour, "version": each.version, "program": str(each.program)}
+            for each in here
+        ]
+        click.echo(json.dumps({"here": servers, "missing": missing}, indent=1))
+        return
+    rows = [(f"{each.flavour} {each.version}", str(each.program)) for each in here]
+    rows += [(name, in_words(say("not here: {how}", how=how))) for name, how in missing.items()]
+    _print_table((in_words(say("server")), in_words(say("program"))), rows)
 
 
 @sandbox.command(
@@ -208,7 +277,9 @@ def list_(as_json: bool) -> None:
     )
 )
 @click.argument("name", required=False)
-@option("-e", "--execute", "statement", metavar="SQL", help=say("Execute this statement and exit."))
+@option(
+    "-e", "--execute", "statement", metavar="SQL", help=say("Execute these statements and exit.")
+)
 def shell(name: str | None, statement: str | None) -> None:
     """Open an SQL prompt."""
     from loadstone.sandbox import find_sandbox
@@ -312,11 +383,16 @@ def _as_text(each: Sandbox) -> str:
     settings = ", ".join(f"{name}={value}" for name, value in each.settings.items())
     lines = [
         f"{each.name}: {each.flavour} {each.version}, pid {each.pid}",
-        f"  tcp      {each.tcp.target.url}",
-        f"  socket   {each.local.target.url}",
-        f"  login    --defaults-file={each.client_file}",
-        f"  disk     {in_words(each.disk.description)}",
-        f"  settings {settings}",
+        *map(
+            in_words,
+            (
+                say("  tcp      {url}", url=each.tcp.target.url),
+                say("  socket   {url}", url=each.local.target.url),
+                say("  login    {option}", option=f"--defaults-file={each.client_file}"),
+                say("  disk     {disk}", disk=each.disk.description),
+                say("  settings {settings}", settings=settings),
+            ),
+        ),
     ]
     lines += [
         in_words(
@@ -336,10 +412,9 @@ def _row(each: Sandbox) -> tuple[str, ...]:
     return (
         each.name,
         f"{each.flavour} {each.version}",
-        each.state.role,
+        in_words(_ROLES[each.state.role]),
         str(each.pid) if each.is_running() else "-",
         str(each.port),
-        str(each.socket),
         in_words(_state_of(each)),
     )
 
@@ -386,14 +461,19 @@ def _prompt(connection: Connection, chosen: Sandbox) -> None:
             tell(error.message)
 
 
-def _execute(connection: Connection, chosen: Sandbox, statement: str) -> None:
+def _execute(connection: Connection, chosen: Sandbox, statements: str) -> None:
     from loadstone.families import family_of
 
-    with (
-        family_of(chosen.local.target).statement_errors(chosen.local.target),
-        connection.cursor() as cursor,
-    ):
-        count = cursor.execute(statement.rstrip().rstrip(";"))
+    for one in family_of(chosen.local.target).statements_in(statements):
+        _execute_one(connection, chosen, one)
+
+
+def _execute_one(connection: Connection, chosen: Sandbox, statement: str) -> None:
+    from loadstone.families import family_of
+
+    target, place = chosen.local.target, say("sandbox {name}", name=chosen.name)
+    with family_of(target).statement_errors(target, place), connection.cursor() as cursor:
+        count = cursor.execute(statement)
         names = [str(column[0]) for column in cursor.description or ()]
         rows = cursor.fetchall()
     if not names:
@@ -403,17 +483,12 @@ def _execute(connection: Connection, chosen: Sandbox, statement: str) -> None:
     _print_table(names, [tuple("NULL" if v is None else str(v) for v in row) for row in rows])
 
 
-def _print_table(names: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
-    """A table for people; through a pipe it is not cut to any width."""
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+def _print_table(
+    names: Iterable[str], rows: Iterable[tuple[str, ...]], *, folds: bool = True
+) -> None:
+    """A table for people."""
+    from loadstone.cli.screen import show
+    from loadstone.report.table import Column, Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in names:
-        table.add_column(escape(name), overflow="fold", no_wrap=not sys.stdout.isatty())
-    for row in rows:
-        table.add_row(*(escape(value) for value in row))
-    width = None if sys.stdout.isatty() else 100_000
-    Console(width=width).print(table)
+    columns = (Column(name, is_text=True, folds=folds) for name in names)
+    show(Table(tuple(columns), tuple(rows)))

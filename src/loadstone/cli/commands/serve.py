@@ -11,7 +11,7 @@ import click
 from loadstone.cli.help.command import command, option
 from loadstone.cli.language import in_words
 from loadstone.cli.options.live import AddressValue
-from loadstone.cli.options.types import WORD
+from loadstone.cli.options.types import WORD, former, out_option
 from loadstone.model.message import say, say_in
 from loadstone.servers.redact import TOKEN_VARIABLE, taken_environment
 
@@ -35,15 +35,8 @@ def _taken_token() -> str | None:
         " are not affected."
     )
 )
-@option(
-    "--out",
-    "--runs",
-    "runs",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help=say("Folder that holds the run folders."),
-)
+@out_option
+@former("--runs", "out", click.Path(path_type=Path))
 @option(
     "--address",
     type=AddressValue("127.0.0.1", _PORT),
@@ -60,27 +53,27 @@ def _taken_token() -> str | None:
         " [default: a new one]"
     ),
 )
-def serve(runs: Path, address: Address, token: str | None) -> int:
+def serve(out: Path, address: Address, token: str | None) -> int:
     """Serve the live page."""
     keys = _keys(token)
-    if not runs.is_dir():
+    if not out.is_dir():
         from loadstone.runs.errors import StoreError
 
         raise StoreError(
-            say("there is no folder {folder}", folder=str(runs)),
+            say("there is no folder {folder}", folder=str(out)),
             say("name the folder that holds the runs with --out"),
         )
     from loadstone.web.address import found, listen
     from loadstone.web.serving import serve_page
 
     listening = listen(address)
-    other = found(runs)
+    other = found(out)
     if other:
         click.echo(in_words(say("note  {url} shows these runs too", url=str(other))), err=True)
     try:
         click.echo(in_words(say("live  {url}", url=listening[1].link(keys.shown))))
         click.echo(in_words(say("Ctrl-C ends the page; runs continue")), err=True)
-        serve_page(runs, listening, keys)
+        serve_page(out, listening, keys)
     except KeyboardInterrupt:
         pass  # Ctrl-C is the normal way to end it
     return 0

@@ -25,6 +25,7 @@ class ConditionList(Parsed[tuple[int, ...]]):
     """`1-4`, `all`, `2,5-7`."""
 
     name = "conditions"
+    takes_list = True
 
     def read(self, text: str) -> tuple[int, ...]:
         """The numbers in ascending order."""
@@ -76,6 +77,7 @@ def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) ->
     """Check the consistency of the tables."""
     if not connection.given:
         raise click.UsageError(say("name the server with --target"))
+    from loadstone.cli.screen import show_lines
     from loadstone.lab.tables.tpcc_consistency import verdicts
     from loadstone.model.exit_codes import ExitCode
 
@@ -84,7 +86,7 @@ def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) ->
     for verdict in verdicts(endpoint, conditions):
         found.append(verdict)
         if not as_json:
-            click.echo(_line(verdict))
+            show_lines(_lines(verdict))
     broken = [str(verdict.condition) for verdict in found if not verdict.holds]
     if as_json:
         shown = {"version": 1, "target": endpoint.target.url, "holds": not broken}
@@ -112,7 +114,7 @@ def _broken(numbers: list[str], target: Target) -> Message:
     )
 
 
-def _line(verdict: Verdict) -> str:
+def _lines(verdict: Verdict) -> list[str]:
     state = in_words(say("holds ") if verdict.holds else say("BROKEN"))
     seconds = Seconds(verdict.seconds)
     lines = [f"{verdict.condition:>2}  {state}  {in_words(verdict.says)}  ({seconds})"]
@@ -121,4 +123,4 @@ def _line(verdict: Verdict) -> str:
         lines.append(f"            {values}")
     if verdict.more:
         lines.append(f"            {in_words(say('and more'))}")
-    return "\n".join(lines)
+    return lines

@@ -23,8 +23,11 @@ from loadstone.cli.options.types import (
     DURATION,
     FILE,
     WORD,
+    Duration,
     Parsed,
+    name_option,
     out_option,
+    output_option,
     result_json_option,
 )
 from loadstone.model.figure import Seconds
@@ -88,10 +91,11 @@ class Speed(Parsed[float]):
 def _making_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of all commands that create a template."""
     for add in (
-        option("-o", "--output", type=FILE, help=say("Output file. [default: stdout]")),
+        output_option(say("Output file. [default: stdout]")),
         option(
             "--name",
             type=WORD,
+            own=True,
             help=say("Name of the workload. [default: from the output file's name]"),
         ),
         option(
@@ -112,6 +116,7 @@ def _log_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--charset",
         "encoding",
         type=Encoding(),
+        own=True,
         default="utf8mb4",
         show_default=True,
         help=say("Character set of the statements in the log."),
@@ -267,6 +272,7 @@ def _tell(made: ImportResult, output: Path | None) -> None:
     "--log",
     "kind",
     type=click.Choice(["auto", "slow", "general"]),
+    own=True,
     default="auto",
     show_default=True,
     help=say("Kind of log; auto recognizes it."),
@@ -280,9 +286,29 @@ def _tell(made: ImportResult, output: Path | None) -> None:
     help=say("Speed relative to the log, such as 2x or 0.5x; max: as fast as answers arrive."),
 )
 @option("--loop", is_flag=True, help=say("Start over at the end, until --duration or Ctrl-C."))
-@option("--duration", type=DURATION, help=say("Stop after this time. [default: at the end]"))
+@option(
+    "--duration",
+    type=DURATION,
+    own=True,
+    help=say("Stop after this time. [default: at the end]"),
+)
+@option(
+    "--warmup",
+    type=Duration(zero=True),
+    own=True,
+    default="0s",
+    show_default=True,
+    help=say("Time from the first statement on that is not measured."),
+)
 @option("--writes", is_flag=True, help=say("Also send statements that change data."))
-@option("--yes", is_flag=True, help=say("Allow this in a schema that holds other tables."))
+@option(
+    "--yes",
+    is_flag=True,
+    help=say(
+        "With --writes, allow this in a schema that holds other tables. Replay although tables that"
+        " the log names are missing."
+    ),
+)
 @option(
     "--connections",
     type=click.IntRange(1, 100_000),
@@ -299,6 +325,7 @@ def _tell(made: ImportResult, output: Path | None) -> None:
 @protection_options
 @result_json_option
 @out_option
+@name_option(default="replay")
 def replay(file: Path, connection: Connection, observing: Observing, **asked: Any) -> int:
     """Replay a log."""
     if not connection.given:
@@ -320,10 +347,12 @@ def replay(file: Path, connection: Connection, observing: Observing, **asked: An
                     loop=asked["loop"],
                     writes=asked["writes"],
                     duration_s=asked["duration"],
+                    warmup_s=asked["warmup"],
                 ),
                 observing=observing,
                 protection=asked["protection"],
                 out=asked["out"],
+                name=asked["name"],
                 yes=asked["yes"],
             ),
             endpoint,

@@ -75,8 +75,9 @@ def trend(
     """Show the trend of many runs."""
     from loadstone.analyse.history import histories, judge_history
     from loadstone.analyse.metrics import METRICS
+    from loadstone.cli.screen import show
     from loadstone.model.exit_codes import ExitCode
-    from loadstone.report.table_section import as_text
+    from loadstone.report.table_section import as_renderable
     from loadstone.report.trend import sections, trend_document
 
     limits: dict[str, list[Gate]] = {}
@@ -84,24 +85,26 @@ def trend(
         limits.setdefault(gate.metric.name, []).append(gate)
     wanted = list(dict.fromkeys(metrics or (METRICS[name] for name in _METRICS)))
     wanted += [METRICS[name] for name in limits if METRICS[name] not in wanted]
-    found = histories(_chosen(runs, out, quiet=as_json), wanted)
+    # A nightly job's first night is not a failure: its gates are undecided until there are more.
+    fewest = 1 if gates.fail_on else 2
+    found = histories(_chosen(runs, out, fewest, quiet=as_json), wanted)
     checks = judge_history(found, limits)
     if as_json:
         import json
 
         click.echo(json.dumps(trend_document(found, checks), indent=2, allow_nan=False))
     else:
-        click.echo(as_text(sections(found, current())), nl=False)
+        show(as_renderable(sections(found, current(), limits)))
     passed = conclude("loadstone runs trend", checks, gates.junit, quiet=as_json)
     return ExitCode.OK if passed else ExitCode.THRESHOLD
 
 
-def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
+def _chosen(words: Sequence[str], out: Path, fewest: int, *, quiet: bool) -> list[Run]:
     """The requested runs, each once; one that cannot be read is reported and left out.
 
     Raises:
         StoreError: a word names no run.
-        ComparisonError: there are fewer than two.
+        ComparisonError: there are too few.
     """
     from loadstone.analyse.matrix import ComparisonError
     from loadstone.analyse.paired_sides import as_run
@@ -116,7 +119,7 @@ def _chosen(words: Sequence[str], out: Path, *, quiet: bool) -> list[Run]:
                 say("left out: {run}: {why}", run=each.folder.name, why=each.problem), quiet=quiet
             )
     paths = _paths(words, listed, out)
-    if len(paths) < 2:
+    if len(paths) < fewest:
         what = " ".join(words) or str(out)
         raise ComparisonError(
             say(

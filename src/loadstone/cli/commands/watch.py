@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from loadstone.cli.help.command import command, option
-from loadstone.cli.help.sections import Section
-from loadstone.cli.options.connection import Connection, connection_options
+from loadstone.cli.options.connection import Connection, options_of_watched_targets
 from loadstone.cli.options.observe import observing_options
-from loadstone.cli.options.types import DURATION, out_option, result_json_option
+from loadstone.cli.options.types import DURATION, name_option, out_option, result_json_option
 from loadstone.model.message import Message, say
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         (say("for ten minutes"), "loadstone watch --target mysql://user@host --duration 10m"),
     ),
 )
-@connection_options
+@options_of_watched_targets
 @observing_options
 @option(
     "--duration",
@@ -41,14 +41,7 @@ if TYPE_CHECKING:
 )
 @result_json_option
 @out_option
-@option(
-    "--name",
-    metavar="NAME",
-    default="watch",
-    show_default=True,
-    section=Section.RESULT,
-    help=say("Name of the run."),
-)
+@name_option(default="watch")
 def watch(
     connection: Connection,
     observing: Observing,
@@ -75,9 +68,9 @@ def watch(
 
 
 class _Lines:
-    """A line per second with figures of the server and its host; headings every twenty lines."""
+    """A line per second: time of day, figures of server and host; headings every twenty lines."""
 
-    _HEADS = say("questions/s  commits/s  running  connections  cpu user/sys %  disk w/s")
+    _HEADS = say("time      questions/s  commits/s  running  connections  cpu user/sys %  disk w/s")
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -125,7 +118,8 @@ class _Lines:
         # An old sample of the host does not belong to this second.
         fresh = self._host if self._host and server.to_s - self._host.to_s < _STALE_S else None
         self._say(
-            f"{by_second('questions'):>11}  {by_second('com_commit'):>9}"
+            f"{time.strftime('%H:%M:%S')}"
+            f"  {by_second('questions'):>11}  {by_second('com_commit'):>9}"
             f"  {now('threads_running'):>7}  {now('threads_connected'):>11}  {_host_cells(fresh)}"
         )
 

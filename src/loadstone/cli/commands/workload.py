@@ -14,7 +14,7 @@ from loadstone.model.figure import Count, Seconds
 from loadstone.model.message import Joined, Message, counted, plain, say, say_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from loadstone.engine import Sample
     from loadstone.model.template import Table, Template, Transaction
@@ -62,8 +62,15 @@ for _command in (
 def check(file: str, connection: Connection, seed: int) -> None:
     """Explain a template."""
     from loadstone.cli.options.workload_source import template_of
+    from loadstone.cli.screen import show_lines
+    from loadstone.lab.tables.of_template import check_tables
     from loadstone.servers.sanitize import plain as printable
-    from loadstone.workloads.templates.explain import check_loadable, explain, samples
+    from loadstone.workloads.templates.explain import (
+        check_loadable,
+        check_statements,
+        explain,
+        samples,
+    )
 
     template = template_of(file)
     if template is None:
@@ -71,12 +78,15 @@ def check(file: str, connection: Connection, seed: int) -> None:
             say("{file} is not a template: the name of a template ends with .toml", file=file)
         )
     shown = samples(template, _SAMPLES, seed)
-    for line in (*_described(template), *_sampled(shown)):
+    show_lines(line for text in _described(template) for line in printable(text).split("\n"))
+    for line in _sampled(shown):
         click.echo(printable(line))
     if not connection.given:
         return
     endpoint = connection.endpoint()
     check_loadable(template, file, endpoint)
+    check_statements(template, file, endpoint)
+    check_tables(template, file, endpoint)
     click.echo()
     click.echo(in_words(say("How {server} accesses the rows", server=endpoint.target.place)))
     for one in explain(template, file, endpoint):
@@ -84,14 +94,29 @@ def check(file: str, connection: Connection, seed: int) -> None:
             click.echo(printable(line))
 
 
-@workload.command(name="list", help=say("List the bundled templates."))
+@workload.command(name="list", help=say("List the built-in workloads and the bundled templates."))
 def list_() -> None:
-    """List the bundled templates."""
+    """List the built-in workloads and the bundled templates."""
+    from loadstone import engine
+    from loadstone.cli.screen import show_lines
     from loadstone.workloads.bundled import bundled, text_of_bundled
     from loadstone.workloads.templates.file import parse_template
 
-    for name in bundled():
-        click.echo(f"{name:<14} {parse_template(text_of_bundled(name), f'{name}.toml').about}")
+    built_in = {one.name: one.summary for one in engine.workloads().values()}
+    templates = {
+        name: parse_template(text_of_bundled(name), f"{name}.toml").about for name in bundled()
+    }
+    width = max(map(len, (*built_in, *templates)))
+    runs = say("Built in, run with {command}:", command="loadstone run NAME")
+    show_lines((in_words(runs), *_named(built_in, width)))
+    click.echo()
+    command = "loadstone workload show NAME > NAME.toml"
+    copied = say("Templates, to be copied with {command}:", command=command)
+    show_lines((in_words(copied), *_named(templates, width)))
+
+
+def _named(abouts: Mapping[str, str], width: int) -> Iterator[str]:
+    return (f"  {name:<{width}}  {about}" for name, about in abouts.items())
 
 
 @workload.command(

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import click
 
 from loadstone.cli.help.sections import Section
 from loadstone.cli.help.wrapping import Formatter
 from loadstone.cli.language import by_text, in_words
+from loadstone.cli.screen import ask_for_wide
 from loadstone.model.language import Lang
 from loadstone.model.message import Joined, Message, say
 
@@ -23,11 +24,30 @@ F = TypeVar("F", bound=Callable[..., Any])
 Example = tuple[Message, str]
 """What it does, and the command line."""
 
+DEFAULTS = "loadstone.defaults"
+"""The key of a context's `meta` with a `Choose`, if the user has a file of defaults."""
+
+_CHOSEN = "loadstone.defaults.chosen"
 _ALL = "loadstone.help.all"
 _SHORT = "-h"
 _HELP_ALL = "--help-all"
 _FLAT = (Section.OPTIONS, Section.GENERAL)
 """A command whose options are all under these headings shows them under one."""
+
+
+class FileDefault(NamedTuple):
+    """The default of an option that the user's file sets."""
+
+    given: Any
+    """The value for click."""
+    shown: str
+    """The value for people."""
+    file: str
+    """The file's name."""
+
+
+Choose = Callable[[click.Context, Sequence[str]], Mapping[str, FileDefault]]
+"""Returns the defaults from the user's file for a command line, by click's name of the option."""
 
 
 class Context(click.Context):
@@ -37,18 +57,30 @@ class Context(click.Context):
 
 
 class Option(click.Option):
-    """An option with the heading that its command's help shows it under."""
+    """An option with the heading that its command's help shows it under.
+
+    Each switch `--live` has an opposite, `--no-live`, which the help does not show: a command line
+    turns off what the user's file of defaults turns on.
+    """
 
     def __init__(
         self,
-        *names: Any,
+        names: Sequence[str],
+        *,
         section: Section = Section.OPTIONS,
         rare: bool = False,
+        own: bool = False,
         **more: Any,
     ) -> None:
-        super().__init__(*names, **more)
+        """`own`: other commands' options of that name mean something else."""
+        opposite = _opposite_of(names) if _is_plain_switch(names, more) else None
+        if opposite:
+            names = [f"{each}/{opposite}" if _is_long(each) else each for each in names]
+        super().__init__(names, **more)
         self.section = section
         self.rare = rare or section.rare
+        self.is_own = own
+        self.has_hidden_opposite = opposite is not None
         if self.metavar is None and isinstance(self.type, click.IntRange | click.FloatRange):
             self.metavar = "N"
 
@@ -60,13 +92,61 @@ class Option(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Its names, and its description in the language of this process."""
-        record = super().get_help_record(ctx)
+        record = self._record(ctx)
         if record is None or not self.help:
             return record
         names, text = record
         said, more = by_text(self.help), text.removeprefix(self.help)
+        if (found := self.from_file(ctx)) is not None:
+            said = _DEFAULT.sub("", said)
+            more = f" {in_words(_default_of(found))}"
         # Click appends the default; Chinese has no space after a full stop.
         return names, said + (more.lstrip() if said.endswith("。") else more)
+
+    def _record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The record of click, without the opposite that the help does not show."""
+        opposites = self.secondary_opts
+        if self.has_hidden_opposite:
+            self.secondary_opts = []
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.secondary_opts = opposites
+
+    def from_file(self, ctx: click.Context) -> FileDefault | None:
+        """Its default from the user's file, if that sets it for this command."""
+        chosen: Mapping[str, FileDefault] = ctx.meta.get(_CHOSEN, {})
+        found = chosen.get(self.name or "")
+        is_of_another = (
+            isinstance(self.flag_value, str) and found and found.given != self.flag_value
+        )
+        return None if is_of_another else found
+
+
+_DEFAULT = re.compile(r"\s*\[(?:default: |默认：)[^\]]*\]$")
+"""The default at the end of a help text."""
+
+
+def _default_of(found: FileDefault) -> Message:
+    return say("[default: {value}, from {file}]", value=found.shown, file=found.file)
+
+
+def _is_long(name: str) -> bool:
+    return name.startswith("--")
+
+
+def _is_plain_switch(names: Sequence[str], more: Mapping[str, Any]) -> bool:
+    """Whether it is a switch with one name, and not one that ends the command, like --help."""
+    is_switch = more.get("is_flag") and "flag_value" not in more and not more.get("is_eager")
+    return bool(is_switch) and not any("/" in each for each in names)
+
+
+def _opposite_of(names: Sequence[str]) -> str | None:
+    """`--no-live` for `--live`, and the other way round."""
+    name = next(filter(_is_long, names), None)
+    if name is None:
+        return None
+    return f"--{name.removeprefix('--no-')}" if name.startswith("--no-") else f"--no-{name[2:]}"
 
 
 def option(*names: str, **more: Any) -> Callable[[F], F]:
@@ -98,6 +178,17 @@ _GENERAL = (
         ),
     ),
     Option(
+        ["--wide"],
+        is_flag=True,
+        expose_value=False,
+        callback=ask_for_wide,
+        section=Section.GENERAL,
+        help=say(
+            "Print tables and sentences at their full width, as in a pipe or a file. [default:"
+            " COLUMNS, else the terminal's width]"
+        ),
+    ),
+    Option(
         [_HELP_ALL],
         is_flag=True,
         is_eager=True,
@@ -125,11 +216,73 @@ class Explained(click.Command):
         super().__init__(name, params=[*(params or ()), *_GENERAL], **more)
         self.examples = tuple(examples)
 
+    @property
+    def has_rare_options(self) -> bool:
+        """Whether `--help-all` shows more options than `--help`."""
+        return any(isinstance(each, Option) and each.rare for each in self.params)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Treat `-h` without a value as a request for help, even if it is short for `--host`."""
         if any(_SHORT in each.opts for each in self.params):
             args = [*_with_help(args)]
+        self._refuse_several(ctx, args)
+        self._refuse_options_as_values(ctx, args)
+        choose: Choose | None = ctx.meta.get(DEFAULTS)
+        if choose is not None and not isinstance(self, click.Group):
+            chosen = choose(ctx, args)
+            ctx.meta[_CHOSEN] = chosen
+            ctx.default_map = {name: each.given for name, each in chosen.items()}
         return super().parse_args(ctx, args)
+
+    def _refuse_several(self, ctx: click.Context, args: Sequence[str]) -> None:
+        """Refuse several of the options that choose one thing: click would take the last one.
+
+        Raises:
+            UsageError: `--pdf --markdown`.
+        """
+        chosen: dict[str, dict[str, None]] = {}
+        options = args[: args.index("--")] if "--" in args else args
+        for each in self.params:
+            if isinstance(each, click.Option) and isinstance(each.flag_value, str):
+                given = (word for word in options if word in each.opts)
+                chosen.setdefault(each.name or "", {}).update(dict.fromkeys(given))
+        for words in chosen.values():
+            if len(words) > 1:
+                raise click.UsageError(say("give one of {options}", options=Joined(words)), ctx)
+
+    def _refuse_options_as_values(self, ctx: click.Context, args: Sequence[str]) -> None:
+        """Refuse `--target --conditions all`: click would take the second option for a value.
+
+        `--target=--conditions` is one.
+
+        Raises:
+            BadOptionUsage: an option lacks its value.
+        """
+        if isinstance(self, click.Group):
+            return
+        options = [each for each in self.params if isinstance(each, click.Option)]
+        known = {word for each in options for word in (*each.opts, *each.secondary_opts)}
+        take_one = {
+            word
+            for each in options
+            if each.nargs == 1 and not each.is_flag and not each.count
+            for word in each.opts
+        }
+        words = iter(args)
+        for word in words:
+            if word == "--":
+                return
+            if word in take_one and next(words, "") in known:
+                text = by_text("Option {name!r} requires an argument.")
+                raise click.BadOptionUsage(word, text.format(name=word), ctx)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a usage error from within refers to its help."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         """`-h` as well, where it is no other option's."""
@@ -188,7 +341,7 @@ class Explained(click.Command):
             if record is None:
                 continue
             if isinstance(param, Option):
-                yield param.section, param.rare, record
+                yield param.section, param.rare and not param.from_file(ctx), record
             else:
                 yield Section.GENERAL, False, (record[0], by_text(record[1]))
 

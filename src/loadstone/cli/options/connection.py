@@ -12,7 +12,7 @@ from loadstone.cli.help.command import options_in
 from loadstone.cli.help.sections import Section
 from loadstone.cli.language import in_words
 from loadstone.cli.options.types import FILE, WORD, CompressionList, with_options
-from loadstone.model.message import say
+from loadstone.model.message import Message, say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,18 +26,26 @@ _TLS_MODES = ["disabled", "preferred", "required", "verify-ca", "verify-identity
 _server = options_in(Section.SERVER)
 _login = options_in(Section.LOGIN)
 
+
+def _target(about: Message) -> Callable[[Any], Any]:
+    return _server("--target", "targets", type=WORD, multiple=True, metavar="URL", help=about)
+
+
+_ONE_TARGET = _target(say("Server and schema, such as mysql://user@host:3306/schema?tls=required."))
+_TARGETS_OF_USERS = _target(
+    say(
+        "Server and schema, such as mysql://user@host:3306/schema?tls=required. Repeat it to"
+        " spread the users over several servers."
+    )
+)
+_WATCHED_TARGETS = _target(
+    say(
+        "Server and schema, such as mysql://user@host:3306/schema?tls=required. Repeat it to"
+        " watch several servers."
+    )
+)
+
 _OPTIONS = (
-    _server(
-        "--target",
-        "targets",
-        type=WORD,
-        multiple=True,
-        metavar="URL",
-        help=say(
-            "Server and schema, such as mysql://user@host:3306/schema?tls=required. Repeat it to"
-            " spread the users over several servers."
-        ),
-    ),
     _server(
         "--host",
         "-h",
@@ -71,7 +79,14 @@ _OPTIONS = (
     _login(
         "--defaults-file", type=FILE, help=say("MySQL option file to read instead of ~/.my.cnf.")
     ),
-    _login("--tls", type=click.Choice(_TLS_MODES), help=say("TLS mode of the connections.")),
+    _login(
+        "--tls",
+        type=click.Choice(_TLS_MODES),
+        help=say(
+            "TLS mode of the connections. [default: preferred; disabled for a throwaway server on"
+            " this machine]"
+        ),
+    ),
     _login(
         "--tls-ca",
         type=FILE,
@@ -197,16 +212,35 @@ def unasked(*, ask_password: bool = False, defaults_file: Path | None = None) ->
 
 
 def connection_options(command: _Command) -> _Command:
-    """Add them all to a command, which gets one `connection` instead."""
+    """Add them all to a command on one target, which gets one `connection` instead."""
+    return _with_connection(command, _ONE_TARGET)
+
+
+def options_of_driven_targets(command: _Command) -> _Command:
+    """As `connection_options`, for a command whose users may be spread over several targets."""
+    return _with_connection(command, _TARGETS_OF_USERS)
+
+
+def options_of_watched_targets(command: _Command) -> _Command:
+    """As `connection_options`, for a command that may watch several targets."""
+    return _with_connection(command, _WATCHED_TARGETS)
+
+
+def _with_connection(command: _Command, target: Callable[[Any], Any]) -> _Command:
 
     @wraps(command)
     def with_connection(*arguments: Any, targets: tuple[str, ...], **options: Any) -> Any:
         from loadstone.servers.endpoint_request import EndpointRequest
 
         asked = EndpointRequest(**{name: options.pop(name) for name in _NAMES})
+        places = [f"--{name}" for name in ("host", "port", "socket") if getattr(asked, name)]
+        if targets and places:
+            raise click.UsageError(
+                say("--target has host and port: leave {option} out", option=places[0])
+            )
         return command(*arguments, connection=Connection(targets, asked), **options)
 
-    return with_options(with_connection, _OPTIONS)  # type: ignore[no-any-return]
+    return with_options(with_connection, (target, *_OPTIONS))  # type: ignore[no-any-return]
 
 
 def _resolved(request: EndpointRequest) -> Endpoint:

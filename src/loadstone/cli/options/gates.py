@@ -56,15 +56,24 @@ _THRESHOLDS = _option(
         " finds). Examples: p99<20ms, tps>1000, errors<0.1%. May be repeated."
     ),
 )
-_FAIL_ON = _option(
-    "--fail-on",
-    "fail_on",
-    type=FailOn(),
-    multiple=True,
-    help=say(
+
+
+def _fail_on(text: Message) -> Any:
+    return _option("--fail-on", "fail_on", type=FailOn(), multiple=True, help=text)
+
+
+_FAIL_ON_SIDES = _fail_on(
+    say(
+        "Exit with code 99 if a figure has changed by at least this much: all of its 95 % interval,"
+        " or with one step a side, which has no interval, the figure itself. Examples: tps<-5%,"
+        " p99>10%. May be repeated."
+    )
+)
+_FAIL_ON_TREND = _fail_on(
+    say(
         "Exit with code 99 if a figure has changed by at least this much with statistical"
         " certainty. Examples: tps<-5%, p99>10%. May be repeated."
-    ),
+    )
 )
 _JUNIT = _option(
     "--junit",
@@ -114,10 +123,10 @@ def _gates(**given: Any) -> Gates:
 gate_options = gathered("gates", (_THRESHOLDS, _JUNIT), _gates)
 """Add the options to a command that runs something, which gets one `gates` instead."""
 
-comparison_gate_options = gathered("gates", (_FAIL_ON, _THRESHOLDS, _JUNIT), _gates)
+comparison_gate_options = gathered("gates", (_FAIL_ON_SIDES, _THRESHOLDS, _JUNIT), _gates)
 """As `gate_options`, for a command that compares runs."""
 
-trend_gate_options = gathered("gates", (_FAIL_ON, _JUNIT), _gates)
+trend_gate_options = gathered("gates", (_FAIL_ON_TREND, _JUNIT), _gates)
 """As `gate_options`, for a command that follows many runs over time."""
 
 
@@ -159,11 +168,11 @@ def conclude(name: str, checks: Sequence[Check], junit: Path | None, *, quiet: b
     if not checks:
         return True
     from loadstone.cli.errors import tell
+    from loadstone.cli.screen import show_lines
     from loadstone.report.gates import lines, sentence
 
     if not quiet:
-        for line in lines(checks, current()):
-            click.echo(line)
+        show_lines(lines(checks, current()))
     failed = [check for check in checks if check.fails]
     for check in failed:
         tell(sentence(check, current()))

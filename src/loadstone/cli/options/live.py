@@ -1,9 +1,10 @@
-"""`--live` and `--metrics`: the page and the metrics that separate processes serve during a run."""
+"""`--live`, `--metrics`, `--annotate`: a run's page, its metrics, and its marks in Grafana."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +19,19 @@ if TYPE_CHECKING:
 
 METRICS_PORT = 9109
 
-Beside = Callable[[Path], AbstractContextManager[Callable[[Path], None]]]
-"""Starts to serve the runs of a folder; yields a function to call with the run's own folder."""
+
+@dataclass(frozen=True)
+class Audience:
+    """The pages and endpoints that show a run, as far as its command knows them."""
+
+    begun: Callable[[Path], None]
+    """To call with the run's own folder, as soon as it exists."""
+    preparing: Callable[[str], None]
+    """To call with each line of progress; after `begun` it does nothing."""
+
+
+Beside = Callable[[Path], AbstractContextManager[Audience]]
+"""Starts to serve the runs of a folder."""
 
 
 class AddressValue(Parsed["Address"]):
@@ -62,20 +74,35 @@ _OPTIONS = (
             " them."
         ),
     ),
+    option(
+        "--annotate",
+        rare=True,
+        metavar="URL",
+        section=Section.RESULT,
+        help=say(
+            "Mark each step as a region in the Grafana at this URL; for PMM it ends with /graph."
+            " The token of a service account is read from LOADSTONE_GRAFANA_TOKEN."
+        ),
+    ),
 )
 
 
 @contextmanager
 def _shown_beside(
-    live: bool, metrics: Address | None, runs: Path
-) -> Iterator[Callable[[Path], None]]:
-    """Serve what was requested; yields a function to call with the run's folder.
+    live: bool, metrics: Address | None, annotate: str | None, runs: Path
+) -> Iterator[Audience]:
+    """Serve what was requested; pages that already serve the folder show the run as well.
 
     Raises:
         AddressError: no server can listen on an address.
+        NoPlaceForAnnotations: the URL is not Grafana's.
     """
+    from loadstone.runs.preparing import Preparation
+
     with ExitStack() as stack:
         tell: list[Callable[[Path], None]] = []
+        if annotate is not None:
+            tell.append(stack.enter_context(_annotated(annotate)))
         if metrics is not None:
             from loadstone.cli.errors import announce
             from loadstone.web import sidecar
@@ -92,16 +119,31 @@ def _shown_beside(
             page = stack.enter_context(sidecar.live_page(runs, wanted))
             announce(say("live  {url}", url=page))
 
+        preparation = Preparation(runs)
+        stack.callback(preparation.done)
+
         def begun(run: Path) -> None:
+            preparation.done()
             for each in tell:
                 each(run)
 
+        yield Audience(begun, preparation.tell)
+
+
+@contextmanager
+def _annotated(url: str) -> Iterator[Callable[[Path], None]]:
+    from loadstone.cli.errors import announce
+    from loadstone.web.annotations import annotating
+
+    with annotating(url) as (annotator, begun):
         yield begun
+    if annotator.failed is not None:
+        announce(say("note: {what}", what=annotator.failed))
 
 
-def _asked(live: bool, metrics: Address | None) -> Beside:
-    return partial(_shown_beside, live, metrics)
+def _asked(live: bool, metrics: Address | None, annotate: str | None) -> Beside:
+    return partial(_shown_beside, live, metrics, annotate)
 
 
 beside_options = gathered("beside", _OPTIONS, _asked)
-"""Add both options to a command, which gets one argument instead."""
+"""Add these options to a command, which gets one argument instead."""

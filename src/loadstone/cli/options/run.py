@@ -12,7 +12,7 @@ import click
 from loadstone.cli.commands.sandbox import settings_of
 from loadstone.cli.options.connection import Connection
 from loadstone.cli.options.mix import Member, ladder_of
-from loadstone.cli.options.tpcc import check_sizes
+from loadstone.cli.options.tpcc import check_distribution, check_sizes
 from loadstone.cli.options.workload import options_of
 from loadstone.cli.options.workload_source import check_charset, template_of, workload_given
 from loadstone.config.phases import rates_of, seconds_of, users_of
@@ -275,7 +275,10 @@ def mixed_of(members: tuple[Member, ...], asked: RunOptions) -> Request:
     pool = tuple(users - sum(member.users or 0 for member in members) for users in ladder)
     mixed = []
     for member in members:
-        alone = request_of(member.workload, asked.of_member(member))
+        # What is asked of all is for those members that draw by it.
+        alone = _request_of(
+            member.workload, asked.of_member(member), checks="distribution" in member.sizes
+        )
         if alone.book:
             raise click.UsageError(
                 say("{workload} can only run alone: leave the others out", workload=member.workload)
@@ -313,11 +316,18 @@ def _few(asked: RunOptions) -> int:
 
 def request_of(workload: str, asked: RunOptions) -> Request:
     """The request for one workload, by its name or its file."""
+    return _request_of(workload, asked, checks=True)
+
+
+def _request_of(workload: str, asked: RunOptions, *, checks: bool) -> Request:
+    """`checks`: the distribution was asked of this workload."""
     template = template_of(workload)
     known = workload_given(workload, template)
     if template:
         check_charset(template, workload, asked.charset)
     check_sizes(known.layout, asked.sizes)
+    if checks:
+        check_distribution(known.layout, asked.distribution)
     return Request(
         name=asked.name or known.name,
         workload=known.name,

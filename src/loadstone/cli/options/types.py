@@ -32,6 +32,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 class Parsed(click.ParamType[T]):
     """A type that parses text from the command line; a default may already be a value."""
 
+    takes_list = False
+    """Whether the text may list several values between commas."""
+
     def read(self, text: str) -> T:
         """The value of the text.
 
@@ -68,6 +71,7 @@ class CompressionList(Word):
     """`zlib`, or a list of kinds in order of preference, such as `zstd,zlib,off`."""
 
     name = "kinds"
+    takes_list = True
 
     def read(self, text: str) -> str:
         """The list as written, once it is checked."""
@@ -178,6 +182,7 @@ class Ladder(Parsed[tuple[int, ...]]):
     """The numbers of virtual users to try, as `loadstone.model.levels` reads them."""
 
     name = "1,8,64|1..64"
+    takes_list = True
 
     def read(self, text: str) -> tuple[int, ...]:
         """The levels, in the order given."""
@@ -190,6 +195,7 @@ class Rates(Parsed[tuple["Rate", ...]]):
     """`1000`, `1000,2000,4000`, `1000..8000/60s`: events per second."""
 
     name = "N|N,M|N..M/time"
+    takes_list = True
 
     def read(self, text: str) -> tuple[Rate, ...]:
         """The rates, in the order given."""
@@ -212,6 +218,7 @@ class Phases(Parsed[tuple["Phase", ...]]):
     """`warm 60s 16, ramp 120s 16..256`: a name, a time, and users or a rate, between commas."""
 
     name = "NAME TIME LEVEL,..."
+    takes_list = True
 
     def read(self, text: str) -> tuple[Phase, ...]:
         """The phases, in the order given; all of users, or all of rates."""
@@ -278,6 +285,37 @@ out_option = option(
     section=Section.RESULT,
     help=say("Folder that holds the run folders."),
 )
+
+
+def name_option(
+    *, default: str | None = None, unnamed: Message | None = None
+) -> Callable[[Command], Command]:
+    """`--name` of a run; `unnamed` is its help if the default is not a fixed name."""
+    return option(
+        "--name",
+        type=WORD,
+        metavar="NAME",
+        default=default,
+        show_default=default is not None,
+        section=Section.RESULT,
+        help=unnamed or say("Name of the run."),
+    )
+
+
+def output_option(default: Message) -> Callable[[Command], Command]:
+    """`--output FILE`, for a document; `default` is its help, which says where it goes without."""
+    return option("--output", "-o", type=FILE, metavar="FILE", section=Section.RESULT, help=default)
+
+
+def former(name: str, now: str, kind: click.ParamType[Any]) -> Callable[[Command], Command]:
+    """The former name of an option, which scripts still use and the help does not show.
+
+    Args:
+        name: the former name, such as `--runs`.
+        now: click's name of the option that has replaced it.
+        kind: the type of the option's value.
+    """
+    return option(name, now, type=kind, hidden=True)
 
 
 def with_options(command: Any, options: Sequence[Callable[[Any], Any]]) -> Any:

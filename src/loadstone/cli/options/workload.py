@@ -106,7 +106,15 @@ def _typed(name: str, text: str, default: OptionValue | None) -> OptionValue:
     if isinstance(default, int):
         from loadstone.cli.options.types import SIZE
 
-        return 0 if text == "0" else SIZE.convert(text, None, None)
+        if text == "0":
+            return 0
+        try:
+            return SIZE.read(text)
+        except ValueError as wrong:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(
+                say("invalid value for '{option}': {why}", option=option, why=wrong.args[0])
+            ) from wrong
     if isinstance(default, float):
         with contextlib.suppress(ValueError):
             if math.isfinite(number := float(text)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from loadstone.cli.language import current, in_words
@@ -32,8 +33,11 @@ def announce(line: str) -> None:
 class LoadLines:
     """The progress of a bulk load: one line that is overwritten in a terminal, else a few lines."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, more: Callable[[str], None] | None = None) -> None:
+        """`more` gets a line each second, whatever the terminal shows."""
         self._quiet = quiet
+        self._more = more
+        self._more_next_at = 0.0
         self._is_terminal = sys.stderr.isatty()
         # Plain lines are for loads that take a while; the end has its own line.
         self._next_at = 0.0 if self._is_terminal else time.monotonic() + FIRST_LINE_AFTER_S
@@ -44,6 +48,9 @@ class LoadLines:
         now = time.monotonic()
         if self._first is None and progress.phase == "rows":
             self._first = progress
+        if self._more and now >= self._more_next_at:
+            self._more_next_at = now + 1.0
+            self._more(progress_line(progress, self._first))
         if self._quiet or now < self._next_at:
             return
         if self._is_terminal:

@@ -12,15 +12,19 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from loadstone.analyse.search import holds, outcome
 from loadstone.cli.language import by_text, current, in_words
+from loadstone.cli.screen import width_of
 from loadstone.lab.step.listener import Observer
+from loadstone.model.asked_rate import asked
 from loadstone.model.figure import Count, Rate, Seconds
 from loadstone.model.message import Joined, Message, counted, plain, say, say_in, user_count
-from loadstone.model.numbers import NOTHING, asked, count, rate
+from loadstone.model.numbers import NOTHING, count, rate
 from loadstone.model.plan import Open, Plan, Step
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.records import Sample
 from loadstone.model.result import StepResult
+from loadstone.model.search import SearchOutcome
 from loadstone.report.step_table import FIGURES, due_cells, step_cells, step_columns
 from loadstone.report.table import Table
 from loadstone.runner.view import Silence
@@ -35,7 +39,7 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
     if sys.stderr.isatty() and not quiet:
         view = LiveTable(plan, steps)
         # Drawn only on news, about once a second, because drawing disturbs the measurement.
-        console = Console(stderr=True)
+        console = Console(stderr=True, width=width_of(sys.stderr))
         live = Live(view, console=console, auto_refresh=False, transient=True)
         with _drawn(live):
             view.redraw = _unless_gone(live.refresh)
@@ -43,7 +47,7 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
     elif quiet:
         yield Silence()
     else:
-        yield PlainLines(plan, steps)
+        yield TimeLeft(plan, steps)
 
 
 @contextmanager
@@ -72,6 +76,37 @@ def _unless_gone(draw: Callable[[], None]) -> Callable[[], None]:
     return drawn
 
 
+class Searching:
+    """Whether each step of a search held the objective, and the rates that are left."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._done: list[StepResult] = []
+
+    def told(self, result: StepResult) -> list[Message]:
+        """The verdict on a step that has just ended; nothing without an objective."""
+        self._done.append(result)
+        wanted = self._plan.search
+        is_alone = result.variant == "default"  # an experiment has a search for each variant
+        if wanted is None or wanted.objective is None or result.rate is None or not is_alone:
+            return []
+        objective = str(wanted.objective)
+        found = outcome(wanted, result.concurrency, self._done)
+        verdict = say("does not hold {objective}", objective=objective)
+        if holds(result, wanted.objective):
+            verdict = say("holds {objective}", objective=objective)
+        return [verdict, *self._left(found)]
+
+    def _left(self, found: SearchOutcome) -> Iterator[Message]:
+        if found.rate and found.beyond:
+            low, high = Rate(found.rate.value), Rate(found.beyond.value)
+            yield say("the answer is from {low} to {high} events/s", low=low, high=high)
+        elif found.rate:
+            yield say("the answer is {low} events/s or more", low=Rate(found.rate.value))
+        elif found.beyond:
+            yield say("the answer is below {high} events/s", high=Rate(found.beyond.value))
+
+
 class PlainLines(Silence):
     """Prints a line when a step starts, every ten seconds, and when it ends."""
 
@@ -80,6 +115,7 @@ class PlainLines(Silence):
         self._steps = steps
         self._begun = 0
         self._said_at_s = 0.0
+        self._searching = Searching(plan)
 
     def on_more_steps(self, number: int) -> None:
         """They belong to those that were planned from here on."""
@@ -101,6 +137,9 @@ class PlainLines(Silence):
 
     def on_step_end(self, step: Step, result: StepResult) -> None:
         """Print the result."""
+        if result.tps is None:
+            _say(_with(_place(step, self._steps), plain(by_text(result.state))))
+            return
         response = result.latency.response
         said = say(
             "{state}, {tps} tps, {qps} qps, p95 {p95} ms, p99 {p99} ms, {errors}",
@@ -111,7 +150,8 @@ class PlainLines(Silence):
             p99=Rate(response.p99),
             errors=_errors(sum(result.errors.values())),
         )
-        _say(_with(_place(step, self._steps), said))
+        parts = [said, *self._searching.told(result)]
+        _say(_with(_place(step, self._steps), Joined(parts, "clauses")))
 
     def on_note(self, text: str) -> None:
         """Print the note."""
@@ -119,39 +159,50 @@ class PlainLines(Silence):
 
 
 class TimeLeft(PlainLines):
-    """Prints plain lines, and now and then the time left: for runs of hours."""
+    """Prints plain lines, and now and then the time left."""
 
     def __init__(self, plan: Plan, steps: int | None) -> None:
         super().__init__(plan, steps)
         self._started: float | None = None
-        self._said_at = time.monotonic()
+        self._said_last = time.monotonic()
 
     def on_step_begin(self, step: Step) -> None:
         """Print an estimate based on the steps so far and the time between them."""
         now = time.monotonic()
         started = self._started = now if self._started is None else self._started
         left = (self._steps or 0) - self._begun
-        if self._begun and left > 0 and now - self._said_at >= LINE_EVERY_S:
-            self._said_at = now
-            _say(say("about {time} left", time=Seconds(left * (now - started) / self._begun)))
+        if self._begun and left > 0 and now - self._said_last >= LINE_EVERY_S:
+            self._said_last = now
+            left_s = left * (now - started) / self._begun
+            _say(say("about {time} left", time=Seconds(round(left_s))))
         super().on_step_begin(step)
 
 
 class LiveTable(Silence):
     """A table with one row per step, and the current second on top."""
 
-    def __init__(self, plan: Plan, steps: int | None) -> None:
+    def __init__(
+        self, plan: Plan, steps: int | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
         self._plan = plan
         self._steps = steps
         self._done: list[StepResult] = []
+        self._searching = Searching(plan)
+        self._verdict: list[Message] = []
         self._notes: list[str] = []
         self._step: Step | None = None
         self._sample: Sample | None = None
+        self._started: float | None = None
+        self._step_started = 0.0
         self.redraw: Callable[[], None] = _nowhere
 
     def on_step_begin(self, step: Step) -> None:
         """Add a row."""
         self._step, self._sample = step, None
+        self._step_started = self._clock()
+        if self._started is None:
+            self._started = self._step_started
         self.redraw()
 
     def on_sample(self, step: Step, sample: Sample) -> None:
@@ -163,6 +214,7 @@ class LiveTable(Silence):
         """Put the final figures into the row."""
         self._step = None
         self._done.append(result)
+        self._verdict = self._searching.told(result)
         self.redraw()
 
     def on_note(self, text: str) -> None:
@@ -173,28 +225,42 @@ class LiveTable(Silence):
     def __rich__(self) -> RenderableType:
         """The view at this moment."""
         rates = is_open(self._plan)
-        rows = [tuple(step_cells(result, rates=rates)) for result in self._done]
+        rows = [tuple(step_cells(result, rates=rates, words=current())) for result in self._done]
         if self._step:
             rows.append(tuple(self._running(self._step)))
         columns = step_columns(repeats=False, rates=rates, words=current())
         table = Table(columns, tuple(rows), styles={len(self._done): "dim"})
         notes = [Text(in_words(say("note  {note}", note=text)), "dim") for text in self._notes]
-        members = [
-            Text(f"  {in_words(line)}")
-            for line in (member_lines(self._sample) if self._sample else ())
-        ]
+        lines = [*(member_lines(self._sample) if self._sample else ()), *self._so_far()]
+        members = [Text(f"  {in_words(line)}") for line in lines]
         return Group(Text(in_words(self._top()), "bold"), *members, Text(), table, *notes)
+
+    def _so_far(self) -> Iterator[Message]:
+        if self._verdict:
+            yield say("last step: {verdict}", verdict=Joined(self._verdict, "clauses"))
 
     def _top(self) -> Message:
         if self._step is None:
             return say("finishing") if len(self._done) == self._steps else say("next step")
         place = _place(self._step, self._steps)
-        if self._sample is None:
-            return say("{step}: connecting", step=place)
-        return _with(place, second_line(self._plan, self._sample))
+        what = second_line(self._plan, self._sample) if self._sample else say("connecting")
+        left_s = self._left_s()
+        if left_s is None:
+            return _with(place, what)
+        left = say("about {time} left", time=Seconds(round(left_s)))
+        return _with(place, _listed([what, left]))
+
+    def _left_s(self) -> float | None:
+        """The time left, if the steps go on taking as long as those so far; `None`: not known."""
+        if not self._done or self._steps is None or self._started is None:
+            return None
+        of_a_step = (self._step_started - self._started) / len(self._done)
+        done_s = self._sample.to_s if self._sample else 0.0
+        here_s = max(self._plan.warmup_s + self._plan.duration_s - done_s, 0.0)
+        return here_s + max(self._steps - len(self._done) - 1, 0) * of_a_step
 
     def _running(self, step: Step) -> list[str]:
-        due = due_cells(step.rate, rates=is_open(self._plan))
+        due = due_cells(step.rate, rates=is_open(self._plan), words=current())
         cells = [count(step.concurrency), *due]
         if self._sample is not None:
             cells += _cells_of_second(self._sample)

@@ -55,13 +55,25 @@
     });
   }
 
-  function draw(place) {
+  function figureOf(place) {
+    return data.figures[Number(place.id.slice("figure-".length))];
+  }
+
+  function isNarrow(place) {
+    const narrow = figureOf(place).narrow;
+    return Boolean(narrow) && place.clientWidth < narrow.below_px;
+  }
+
+  function draw(place, renderer) {
     if (charts.has(place) || !place.clientWidth) { return; }
-    const figure = data.figures[Number(place.id.slice("figure-".length))];
+    const figure = figureOf(place);
     inPlaceOfNames(figure.option.xAxis);
     inPlaceOfNames(figure.option.yAxis);
-    const chart = echarts.init(place, theme(), { renderer: figure.renderer });
+    const layout = isNarrow(place) ? figure.narrow : figure;
+    if (figure.narrow) { place.style.height = layout.height_px + "px"; }
+    const chart = echarts.init(place, theme(), { renderer: renderer || figure.renderer });
     chart.setOption(Object.assign({ animation: false, aria: { enabled: true } }, figure.option));
+    if (isNarrow(place)) { chart.setOption(figure.narrow.option); }
     // The library writes a description of its own; ours says what the figure is for.
     place.setAttribute("aria-label", place.dataset.about);
     if (figure.group) {
@@ -69,7 +81,7 @@
       echarts.connect(figure.group);
     }
     charts.set(place, chart);
-    place.dataset.drawn = "yes";
+    place.dataset.drawn = isNarrow(place) ? "narrow" : "wide";
   }
 
   function repaint() {
@@ -107,21 +119,122 @@
       seen.observe(place);
       place.addEventListener("keydown", function (event) { zoom(place, event); });
     });
-    window.addEventListener("resize", function () {
-      charts.forEach(function (chart) { chart.resize(); });
-    });
-    // Paper is white, whatever the screen is.
-    let before = null;
-    window.addEventListener("beforeprint", function () {
-      before = root.dataset.theme;
-      root.dataset.theme = "light";
-      places.forEach(draw);
-      repaint();
-    });
-    window.addEventListener("afterprint", function () {
+    window.addEventListener("resize", fit);
+    window.addEventListener("beforeprint", function () { toPaper(places); });
+    window.addEventListener("afterprint", toScreen);
+  }
+
+  // Paper is white, has one width, shows what is folded, and cuts what is longer than a page.
+
+  const PAGE_MM = 235; // A4 without its margins, and without a chart's heading
+  const FIRST_PAGE_MM = 258; // A4 without its margins, and without a line's rounding
+  const LEAST_SHARE = 0.3;
+  const undo = [];
+
+  function change(object, name, value) {
+    const before = object[name];
+    undo.push(function () { object[name] = before; });
+    object[name] = value;
+  }
+
+  function toPaper(places) {
+    if (undo.length) { return; }
+    change(document.getElementById("print"), "media", "all");
+    const before = root.dataset.theme;
+    undo.push(function () {
       if (before === undefined) { delete root.dataset.theme; } else { root.dataset.theme = before; }
-      repaint();
     });
+    root.dataset.theme = "light";
+    document.querySelectorAll("details:not([open])").forEach(function (part) {
+      change(part, "open", true);
+    });
+    document.querySelectorAll(".scrolls > table").forEach(function (table) {
+      const room = table.parentNode.clientWidth;
+      if (table.scrollWidth > room) { change(table.style, "zoom", room / table.scrollWidth); }
+    });
+    const longest = PAGE_MM * 96 / 25.4;
+    places.forEach(function (place) {
+      const share = longest / place.clientHeight;
+      if (share < 1) { change(place.style, "zoom", share); }
+      // Chromium prints nothing of a canvas that was drawn just before.
+      if (isCanvas(place)) { drop(place); undo.push(function () { drop(place); draw(place); }); }
+      draw(place, "svg");
+      openLegend(charts.get(place));
+    });
+    fit();
+    repaint();
+    if (places.length) { fitFirstPage(places[0]); }
+    // What is drawn in the next frame only is too late for the print.
+    charts.forEach(function (chart) { chart.getZr().flush(); });
+  }
+
+  // The first figure follows the answer. If it is too long for the rest of that page, its pictures
+  // are made lower, which keeps its texts legible, unless too little would be left of them.
+  function fitFirstPage(place) {
+    const chart = charts.get(place);
+    const grids = chart ? chart.getOption().grid || [] : [];
+    if (!grids.length || !grids.every(isMeasured)) { return; }
+    const top = place.getBoundingClientRect().top - root.getBoundingClientRect().top;
+    const excess = top + place.clientHeight - FIRST_PAGE_MM * 96 / 25.4;
+    const total = grids.reduce(function (sum, grid) { return sum + grid.height; }, 0);
+    const share = 1 - excess / total;
+    if (excess <= 0 || share < LEAST_SHARE) { return; }
+    let above = 0;
+    const lower = grids.map(function (grid) {
+      const moved = { top: grid.top - above * (1 - share), height: grid.height * share };
+      above += grid.height;
+      return moved;
+    });
+    change(place.style, "height", place.clientHeight - excess + "px");
+    chart.setOption({ grid: lower });
+    const before = grids.map(function (grid) { return { top: grid.top, height: grid.height }; });
+    undo.push(function () { chart.setOption({ grid: before }); });
+    chart.resize();
+  }
+
+  function isMeasured(grid) {
+    return typeof grid.top === "number" && typeof grid.height === "number";
+  }
+
+  // Paper has no pages of a legend to turn.
+  function openLegend(chart) {
+    const legend = chart && (chart.getOption().legend || [])[0];
+    if (!legend || legend.type !== "scroll") { return; }
+    chart.setOption({ legend: Object.assign({}, legend, { type: "plain", itemGap: 6 }) });
+    undo.push(function () { chart.setOption({ legend: legend }); });
+  }
+
+  function isCanvas(place) {
+    return figureOf(place).renderer === "canvas";
+  }
+
+  function drop(place) {
+    const chart = charts.get(place);
+    if (chart) { chart.dispose(); charts.delete(place); }
+  }
+
+  function toScreen() {
+    while (undo.length) { undo.pop()(); }
+    fit();
+    repaint();
+  }
+
+  function fit() {
+    charts.forEach(function (chart, place) {
+      const shape = isNarrow(place) ? "narrow" : "wide";
+      if (place.dataset.drawn !== shape) { reshape(chart, place, shape); }
+      chart.resize();
+    });
+  }
+
+  function reshape(chart, place, shape) {
+    const figure = figureOf(place);
+    const now = shape === "narrow" ? figure.narrow : figure;
+    place.style.height = now.height_px + "px";
+    const changed = {};
+    Object.keys(figure.narrow.option).forEach(function (part) { changed[part] = now.option[part]; });
+    chart.setOption(changed);
+    place.dataset.drawn = shape;
   }
 
   function offerThemes() {

@@ -52,7 +52,7 @@ def ceilings_figure(found: Sequence[StepCeilings], words: Language) -> Figure:
 
 
 def _middle(found: Sequence[StepCeilings]) -> list[StepCeilings]:
-    """The middle repeat of each level of the first ladder."""
+    """The middle repeat of each level of the first ladder; of an even number the slower one."""
     if not found:
         return []
     place = (found[0].variant, found[0].workload)
@@ -61,7 +61,7 @@ def _middle(found: Sequence[StepCeilings]) -> list[StepCeilings]:
         if (step.variant, step.workload) == place:
             due = step.rate.highest if step.rate else 0.0
             levels.setdefault((step.concurrency, due), []).append(step)
-    repeats = [sorted(level, key=lambda step: step.tps) for _, level in sorted(levels.items())]
+    repeats = [sorted(level, key=lambda step: -step.tps) for _, level in sorted(levels.items())]
     return [level[len(level) // 2] for level in repeats]
 
 

@@ -82,7 +82,7 @@ def _whiskers(name: str, side_results: Sequence[SideResult | None], colour: obje
     """The ends of the intervals, as candles without a body: ECharts has no error bars."""
     ends: list[list[float] | str] = []
     for side_result in side_results:
-        interval = side_result.tps.interval if side_result and side_result.tps else None
+        interval = side_result.tps.of_a_rate if side_result and side_result.tps else None
         if interval is None:
             ends.append("-")
         else:

@@ -9,7 +9,8 @@ from loadstone.model.language import Language
 from loadstone.model.message import say
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis
-from loadstone.report.figures.palette import MARK, QUIET
+from loadstone.report.figures.palette import MARK
+from loadstone.report.names import counter_name
 
 _SAME = 0.05
 """A counter found by name is the right one if it is within this share of the finding's value."""
@@ -27,7 +28,7 @@ def evidence_figure(finding: Finding, ladder: Sequence[StepResult], words: Langu
 
 
 def _title(evidence: Evidence, words: Language) -> str:
-    counter, unit = words(evidence.counter), words(evidence.unit)
+    counter, unit = words(counter_name(evidence.counter)), words(evidence.unit)
     # Some languages already have brackets around a share's unit.
     return f"{counter} ({unit.strip(' （）')})" if unit else counter
 
@@ -53,18 +54,18 @@ def _figure(
             "lineStyle": {"color": MARK, "type": "dashed"},
             "label": {
                 "formatter": words(say("threshold")),
-                "position": "insideStartTop",
+                # On the side of the line where the point is not.
+                "position": "insideStartBottom"
+                if _is_above(threshold, points)
+                else "insideStartTop",
                 "fontSize": 10,
-                "color": QUIET,
                 "textBorderWidth": 0,
             },
             "data": [{"yAxis": short(threshold)}],
         }
     option: Option = {
-        "title": {"text": name, "textStyle": {"fontSize": 11, "fontWeight": 400}}
-        | {"left": 0, "top": 0, "padding": 0},
         "tooltip": {"trigger": "axis"},
-        "grid": {"left": 52, "right": 16, "top": 34, "bottom": 40},
+        "grid": {"left": 52, "right": 16, "top": 14, "bottom": 40},
         "xAxis": users_axis(words(say("users")), nameGap=22),
         "yAxis": axis("value", "", splitNumber=3, **_room_for(threshold, points)),
         "series": [line],
@@ -79,8 +80,15 @@ def _figure(
                 cause=finding.cause,
             )
         ),
-        height_px=190,
+        height_px=170,
+        # Long names of counters in a chart of this width would be cut.
+        captioned=True,
     )
+
+
+def _is_above(threshold: float, points: Sequence[tuple[int, float]]) -> bool:
+    """Whether the line begins above the threshold, whose label is at its left end."""
+    return bool(points) and points[0][1] >= threshold
 
 
 def _room_for(threshold: float | None, points: Sequence[tuple[int, float]]) -> Option:

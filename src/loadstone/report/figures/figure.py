@@ -12,6 +12,16 @@ Renderer = Literal["svg", "canvas"]
 
 
 @dataclass(frozen=True)
+class Narrow:
+    """What changes in a figure where it has less room than its titles and legends need."""
+
+    below_px: int
+    height_px: int
+    option: Option
+    """Changes of the figure's option: the places of its components, in their order."""
+
+
+@dataclass(frozen=True)
 class Figure:
     """One picture. Its option is plain data, without functions or colours that a theme sets.
 
@@ -29,6 +39,9 @@ class Figure:
     """Figures of a group zoom together."""
     renderer: Renderer = "svg"
     """`canvas` for many thousand rectangles, `svg` for everything else."""
+    captioned: bool = False
+    """Whether its title is shown above it, as text of the page that wraps."""
+    narrow: Narrow | None = None
 
     def _repr_html_(self) -> str:
         """A notebook shows the figure itself; it needs no network."""

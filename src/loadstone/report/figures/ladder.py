@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from loadstone.analyse.ladder import Level, middle_step
-from loadstone.analyse.repeats import Mean, mean_of
 from loadstone.analyse.usl import Usl
 from loadstone.model.language import Language
-from loadstone.model.message import say
+from loadstone.model.message import Message, say
 from loadstone.model.result import StepResult
 from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis, whiskers
 
@@ -22,27 +21,32 @@ _CURVE_POINTS = 60
 def ladder_figure(ladder: Sequence[Level], law: Usl | None, words: Language) -> Figure:
     """TPS, QPS, p95 and p99 of one variant and workload, one below the other on one axis."""
     open_loop = any(level.rate for level in ladder)
-    name = words(say("due/s")) if open_loop else words(say("users"))
+    name = words(say("rate/s")) if open_loop else words(say("users"))
     series: list[Option] = [_rates(ladder, words)]
     if law is not None:
         series.append(_curve(ladder, law, words))
     series += [
-        _line(words(say("QPS")), 1, [(_place(each), _qps(each)) for each in ladder]),
+        _line(words(say("QPS")), 1, [(_place(each), each.qps) for each in ladder]),
         _latency(words(say("p95")), ladder, "p95"),
         _latency(words(say("p99")), ladder, "p99"),
     ]
     return Figure(
         title=words(say("The ladder")),
         option=_option(series, name, words, open_loop=open_loop),
-        about=words(
-            say(
-                "Rates and latencies over virtual users. Whiskers: 95 % interval of the "
-                "rate, lowest to highest repeat of the latencies. Dashed: the Universal "
-                "Scalability Law, where it fits."
-            )
-        ),
+        about=words.sentences(*map(words, _about(ladder, law))),
         height_px=_HEIGHT,
     )
+
+
+def _about(ladder: Sequence[Level], law: Usl | None) -> Iterator[Message]:
+    """What the figure shows, of what it can show."""
+    yield say("Rates and latencies over virtual users.")
+    if any(_intervals(ladder)):
+        yield say("Whiskers of the rate: its 95 % interval.")
+    if any(len(level.steps) > 1 for level in ladder):
+        yield say("Whiskers of the latencies: lowest to highest repeat.")
+    if law is not None:
+        yield say("Dashed: the Universal Scalability Law.")
 
 
 def variants_figure(ladders: Sequence[Sequence[Level]], words: Language) -> Figure:
@@ -55,7 +59,7 @@ def variants_figure(ladders: Sequence[Sequence[Level]], words: Language) -> Figu
         series.append(
             _latency(ladder[0].variant, ladder, "p99") | {"yAxisIndex": 1, "xAxisIndex": 1}
         )
-    name = words(say("due/s")) if open_loop else words(say("users"))
+    name = words(say("rate/s")) if open_loop else words(say("users"))
     option = _option(series, name, words, open_loop=open_loop)
     # Only the first and the last of the three grids are used here.
     for part in ("grid", "xAxis", "yAxis"):
@@ -107,9 +111,9 @@ def _rates(ladder: Sequence[Level], words: Language) -> Option:
 
 def _intervals(ladder: Sequence[Level]) -> Iterator[tuple[float, float, float]]:
     for level in ladder:
-        if level.tps and level.tps.half_width is not None:
-            mean, half = level.tps.mean, level.tps.half_width
-            yield _place(level), max(mean - half, 0.0), mean + half
+        if level.tps and level.tps.of_a_rate is not None:
+            mean, half = level.tps.mean, level.tps.of_a_rate
+            yield _place(level), mean - half, mean + half
 
 
 def _curve(ladder: Sequence[Level], law: Usl, words: Language) -> Option:
@@ -134,17 +138,6 @@ def _latency(name: str, ladder: Sequence[Level], which: str) -> Option:
     }
     ends = ((at, min(values), max(values)) for at, values in known.items() if len(values) > 1)
     return _line(name, 2, points) | {"lineStyle": dashes, "markLine": whiskers(ends)}
-
-
-def _qps(level: Level) -> float | None:
-    mean = qps_mean(level)
-    return mean.mean if mean else None
-
-
-def qps_mean(level: Level) -> Mean | None:
-    """Statements a second, over the repeats."""
-    known = [step.qps for step in level.steps if step.qps is not None]
-    return mean_of(known) if known else None
 
 
 def _line(name: str, grid: int, points: Sequence[tuple[float, float | None]]) -> Option:

@@ -98,7 +98,7 @@ def percentile_figure(found: StepLatencies, words: Language) -> Figure | None:
         "xAxis": axis(
             "log",
             words(say("share of events that took no longer")),
-            axisLabel={"formatter": "percentile"},
+            axisLabel={"formatter": "percentile", "hideOverlap": True},
             axisPointer={"label": {"formatter": "percentile"}},
         ),
         "yAxis": axis("value", words(say("latency, ms")), nameGap=60),

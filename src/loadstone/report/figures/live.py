@@ -109,8 +109,12 @@ TIMELINES: dict[str, Timeline] = {
 def timeline(name: str, points: Mapping[str, Sequence[Point]]) -> Option:
     """The option of the named figure; `points` are those so far, by the series' id."""
     made = TIMELINES[name]
+    frame = _frame()
+    # Four names at most: they fit in two lines, and no reader has to turn a page.
+    frame["legend"] |= {"type": "plain"}
+    frame["grid"] |= {"top": 50, "right": 72 if len(made.axes) > 1 else 28}
     return {
-        **_frame(),
+        **frame,
         "xAxis": _seconds(),
         "yAxis": [
             _height(name, at, made.highest) | ({"minInterval": 1} if made.whole else {})
@@ -194,7 +198,7 @@ def _frame() -> Option:
             "itemGap": 8,
             "textStyle": {"fontSize": 11},
         },
-        "grid": {"left": 72, "right": 72, "top": 40, "bottom": 48},
+        "grid": {"left": 72, "right": 28, "top": 40, "bottom": 48},
     }
 
 

@@ -10,6 +10,8 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.language import Lang, in_language
 from loadstone.model.result import StepResult
+from loadstone.report.figures.account import account_figure
+from loadstone.report.figures.account_course import course_figure
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.figures.evidence import evidence_figure
 from loadstone.report.figures.figure import Figure
@@ -48,6 +50,31 @@ class RunFigures:
         ladder = self._ladder(variant, workload)
         law = of_ladder(ladder)
         return ladder_figure(ladder, law if isinstance(law, Usl) else None, self._words)
+
+    def account(self, variant: str | None = None, workload: str | None = None) -> Figure:
+        """Where a user's second goes at each level of a ladder.
+
+        Raises:
+            NothingToDraw: there is no such ladder, or no server's sessions were looked at.
+        """
+        found = account_figure(self._ladder(variant, workload), self._words)
+        if found is None:
+            raise NothingToDraw(f"{self._run.path} does not say where its users' time went")
+        return found
+
+    def account_course(self, step: int) -> Figure:
+        """Where the users' time goes over the seconds of a step.
+
+        Raises:
+            NothingToDraw: there is no such step, or too few looks were at its sessions.
+        """
+        found = course_figure(self._step(step), self._words, f"step-{step}")
+        if found is None:
+            raise NothingToDraw(
+                f"step {step} of {self._run.path} does not say where its users' time went over "
+                "the seconds"
+            )
+        return found
 
     def variants(self, workload: str | None = None) -> Figure:
         """TPS and p99 of all variants of a workload.

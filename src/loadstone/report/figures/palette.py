@@ -24,7 +24,7 @@ MARK = VERMILION
 DASHES: tuple[str | list[int], ...] = ("dashed", "dotted", [8, 3, 2, 3], [12, 4])
 
 QUIET = "#8c959f"
-"""Text and shading inside a picture, legible on either ground."""
+"""Shading inside a picture, visible on either ground; text has the theme's colours."""
 
 CIVIDIS = ("#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838")
 """From few to many. J. R. Nuñez, C. R. Anderton, R. S. Renslow, "Optimizing colormaps with
@@ -79,6 +79,9 @@ def _theme(
             },
         },
         "dataZoom": {"textStyle": {"color": quiet}, "borderColor": line},
+        # Without an outline, which the library makes of the lines' colour.
+        "markLine": {"label": {"color": quiet, "textBorderWidth": 0}},
+        "markArea": {"label": {"color": quiet}},
         "visualMap": {"textStyle": {"color": quiet}},
         **dict.fromkeys(("valueAxis", "logAxis", "categoryAxis", "timeAxis"), axis),
     }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 from loadstone.model.language import Language
 from loadstone.model.message import say
 from loadstone.model.result import StepResult
-from loadstone.report.figures.figure import Figure, Option
+from loadstone.report.figures.figure import Figure, Narrow, Option
 from loadstone.report.figures.palette import MARK, QUIET
 from loadstone.report.figures.thinning import Thinned, thin
 from loadstone.report.figures.zoom import zooms
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
     from loadstone.report.step_panels import Array
 
 _TOP, _PANEL, _GAP, _BOTTOM = 26, 92, 44, 74
+_LEFT, _RIGHT = 84, 28
+_FONT_PX, _ROW_PX, _GAP_PX = 12, 22, 8
+_MARK_PX = 44
+"""A line's sign in the legend, with the gaps around it."""
+
+_NARROW_LEFT = 60
+_PHONE_PX = 290
+"""The width of a legend on the narrowest screen of today's telephones."""
+
 _SHADE = {"opacity": 0.16}
 
 
@@ -36,7 +46,7 @@ def series_figure(
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "line"}},
         "axisPointer": {"link": [{"xAxisIndex": "all"}]},
         "grid": [
-            {"left": 84, "right": 28, "top": _top(at), "height": _PANEL}
+            {"left": _LEFT, "right": _RIGHT, "top": _top(at), "height": _PANEL}
             for at in range(len(panels))
         ],
         "xAxis": [_time(at, len(panels), end, words) for at in range(len(panels))],
@@ -62,6 +72,7 @@ def series_figure(
         ),
         height,
         group=group,
+        narrow=_narrow(panels),
     ), longest
 
 
@@ -76,18 +87,50 @@ def _top(at: int) -> int:
 
 def _title(said: str, at: int) -> Option:
     style = {"fontSize": 12, "fontWeight": 600}
-    return {"text": said, "left": 84, "top": _top(at) - 24, "padding": 0, "textStyle": style}
+    return {"text": said, "left": _LEFT, "top": _top(at) - 24, "padding": 0, "textStyle": style}
+
+
+def _narrow(panels: Sequence[Panel]) -> Narrow:
+    """Legends below their titles, for a screen where they would cover them."""
+    beside = max(_text_px(panel.title) + _legend_px(panel) for panel in panels)
+    tops, top = [], 0
+    for panel in panels:
+        above = top + _GAP // 2
+        top = above + (1 + -(-_legend_px(panel) // _PHONE_PX)) * _ROW_PX
+        tops.append((top, above))
+        top += _PANEL
+    option: Option = {
+        "title": [{"left": 0, "top": above} for _, above in tops],
+        "legend": [
+            {"left": 0, "right": "auto", "top": above + _ROW_PX - 4, "itemGap": _GAP_PX}
+            for _, above in tops
+        ],
+        "grid": [
+            {"left": _NARROW_LEFT, "right": 16, "top": below, "height": _PANEL} for below, _ in tops
+        ],
+    }
+    return Narrow(beside + _LEFT + _RIGHT, top + _BOTTOM, option)
+
+
+def _text_px(said: str) -> int:
+    """About the width of a text, at most: Chinese is as wide as high."""
+    return sum(_FONT_PX if east_asian_width(mark) in "FW" else 8 for mark in said)
+
+
+def _legend_px(panel: Panel) -> int:
+    return sum(_MARK_PX + _text_px(line) for line in panel.lines)
 
 
 def _legend(panel: Panel, at: int) -> Option:
     return {
         "data": list(panel.lines),
         "top": _top(at) - 27,
-        "right": 28,
+        "left": "auto",
+        "right": _RIGHT,
         "padding": 0,
         "itemHeight": 8,
         "itemGap": 14,
-        "textStyle": {"fontSize": 12},
+        "textStyle": {"fontSize": _FONT_PX},
     }
 
 
@@ -152,7 +195,7 @@ def _marked(step: StepResult, words: Language, *, named: bool) -> Option:
         if end is not None:
             name = words(say("outage")) if named else ""
             areas.append(_area(outage.from_s, end, name, {"color": MARK, "opacity": 0.3}))
-    label = {"position": "insideTop", "fontSize": 11, "color": QUIET}
+    label = {"position": "insideTop", "fontSize": 11}
     return {"silent": True, "label": label, "data": areas}
 
 

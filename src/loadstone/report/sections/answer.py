@@ -6,14 +6,21 @@ from collections.abc import Iterator
 
 from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import Level, shape
-from loadstone.model.figure import Seconds
+from loadstone.analyse.search import found_level
 from loadstone.model.message import Joined, say, user_count
 from loadstone.model.numbers import digits, rate
+from loadstone.model.search import SearchOutcome
 from loadstone.report.markup import Markup, element, folded, joined, paragraph
 from loadstone.report.names import NOT_FINISHED, VERDICT_WORDS, cell_count, variant_count
 from loadstone.report.notes import drill_notes
 from loadstone.report.sections.context import ReportContext, localized
-from loadstone.report.sentences import answer, search_sentences
+from loadstone.report.sentences import (
+    answer,
+    doubts_of,
+    had_outage,
+    search_sentences,
+    watched_sentences,
+)
 
 _FEW = 4
 """This many ladders are answered at once; the others can be unfolded."""
@@ -22,18 +29,19 @@ _FEW = 4
 def answer_section(context: ReportContext) -> Markup:
     """The peak of each ladder, what limits it, and how certain that is."""
     words = context.words
-    found = context.run.comparison
+    found, search = context.run.comparison, context.result.run.search
     inside: list[Markup] = []
+    if search is not None:
+        inside += _of_search(context, search)
     if found is not None:
         inside.append(_box(_of_experiment(found, context)))
     # In an experiment the matrix comes next; the answers of each variant's ladder can wait.
     shown = _FEW if found is None else 0
-    told = [_of_ladder(context, ladder) for ladder in context.ladders]
+    ladders = context.ladders if search is None else []
+    told = [_of_ladder(context, ladder) for ladder in ladders]
     inside += told[:shown]
     if told[shown:]:
         inside.append(folded(words(say("{number} more", number=len(told[shown:]))), *told[shown:]))
-    if search := context.result.run.search:
-        inside.append(_box(search_sentences(search, context.result.steps, words)))
     if not context.ladders:
         inside.append(_box(_watched(context)))
     if context.result.run.state != "finished":
@@ -41,6 +49,17 @@ def answer_section(context: ReportContext) -> Markup:
     if aborted := context.result.run.aborted:
         inside.append(localized(aborted.said, words, "p", "bad"))
     return context.section("answer", words(say("The answer")), *inside)
+
+
+def _of_search(context: ReportContext, search: SearchOutcome) -> Iterator[Markup]:
+    """Its answer, and the figures there; the levels that it tried on the way are no answers."""
+    words, steps = context.words, context.result.steps
+    doubts = map(words, doubts_of(context.run.diagnoses))
+    yield _box([*search_sentences(search, steps, words), *doubts])
+    for diagnosis in context.run.diagnoses:
+        yield localized(diagnosis.answer, words, "p", "about")
+    if level := found_level(search, steps):
+        yield _tiles(context, level)
 
 
 def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
@@ -55,7 +74,7 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
     parts = [_box([*said, *answer(ladder, diagnosis, lowest, context.words)])]
     if context.is_several():
         parts.insert(0, element("h3", context.name(ladder)))
-    if diagnosis is not None:
+    if diagnosis is not None and not had_outage(context.middle(level)):
         parts.append(localized(diagnosis.answer, context.words, "p", "about"))
     parts.append(_tiles(context, level))
     return element("div", *parts)
@@ -75,10 +94,11 @@ def _tiles(context: ReportContext, level: Level) -> Markup:
     words, step = context.words, context.middle(level)
     response = step.latency.response
     tps = level.tps
-    half = tps.half_width if tps else None
+    half = tps.of_a_rate if tps else None
+    # A rate that may not be quoted has no tile.
+    rates = [(rate(tps.mean), say("TPS")), (rate(level.qps), say("QPS"))] if tps else []
     shown = [
-        (rate(tps.mean if tps else step.tps), words(say("TPS"))),
-        (rate(step.qps), words(say("QPS"))),
+        *((value, words(name)) for value, name in rates),
         (rate(response.p50), words(say("p50, ms"))),
         (rate(response.p95), words(say("p95, ms"))),
         (rate(response.p99), words(say("p99, ms"))),
@@ -93,6 +113,7 @@ def _tiles(context: ReportContext, level: Level) -> Markup:
 def _of_experiment(found: Comparison, context: ReportContext) -> Iterator[str]:
     """The number of cells with each verdict."""
     words = context.words
+    yield from map(words, doubts_of(context.run.diagnoses))
     yield words(
         say(
             "{cells} with {variants} were compared.",
@@ -120,12 +141,7 @@ def _variants(found: Comparison) -> int:
 
 
 def _watched(context: ReportContext) -> Iterator[str]:
-    for step in context.result.steps:
-        if step.window:
-            seconds = Seconds(step.window.to_s - step.window.from_s)
-            yield context.words(
-                say("Watched for {duration}, without load of ours.", duration=seconds)
-            )
+    yield from watched_sentences(context.result, context.words)
     if not context.result.steps:
         yield context.words(say("No step has a rate that may be quoted."))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from loadstone.model.asked_rate import asked
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.figure import Rate
 from loadstone.model.language import Language
 from loadstone.model.message import Joined, Message, say, user_count
-from loadstone.model.numbers import asked, digits, pct
+from loadstone.model.numbers import digits, pct
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph
 from loadstone.report.names import resource_name

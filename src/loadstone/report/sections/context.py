@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from loadstone.analyse.ladder import Level, ladders_of, middle_step
+from loadstone.model.asked_rate import asked
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, say, user_count
-from loadstone.model.numbers import asked
 from loadstone.model.plan import WATCHED
 from loadstone.model.result import Result, StepResult
 from loadstone.report.markup import Markup, element
@@ -68,7 +68,8 @@ class ReportContext:
             parts.append(step.variant)
         if len({one.workload for one in self.result.steps}) > 1:
             parts.append(step.workload)
-        parts.append(words(user_count(step.concurrency)))
+        if step.workload != WATCHED:
+            parts.append(words(user_count(step.concurrency)))
         if step.rate:
             parts.append(words(say("{rate} events/s due", rate=asked(step.rate))))
         if step.repeat > 1:
@@ -76,7 +77,7 @@ class ReportContext:
         return words.value(Joined(parts))
 
     def middle(self, level: Level) -> StepResult:
-        """The repeat whose rate is the middle one."""
+        """The level's middle repeat."""
         return middle_step(level.steps)
 
     def section(self, name: str, title: str, *inside: str) -> Markup:

@@ -9,10 +9,11 @@ from loadstone.analyse.ladder import middle_step
 from loadstone.model.experiment import Experiment, Level
 from loadstone.model.figure import Count
 from loadstone.model.language import Language
-from loadstone.model.message import Message, say
+from loadstone.model.message import Message, say, say_in
 from loadstone.model.numbers import NOTHING, count, pct, rate, signed
 from loadstone.report.breakdowns import breakdowns_of_variants
-from loadstone.report.experiment import cell_name, missed, users_at_peak
+from loadstone.report.experiment import cell_name, lacks_interval, missed, users_at_peak
+from loadstone.report.marks import NO_INTERVAL
 from loadstone.report.markup import Markup, cell, element, folded, paragraph
 from loadstone.report.names import VERDICT_WORDS, comparison_count
 from loadstone.report.sections.context import ReportContext
@@ -125,6 +126,7 @@ def _cell_table(found: CellTable, words: Language) -> Markup:
         table_of(
             heads, ((*_row(row), *(users_at_peak(row) for _ in users)) for row in found.rows)
         ).html(),
+        *([paragraph(words(NO_INTERVAL), "note")] if lacks_interval(found.rows) else []),
         *(paragraph(line) for line in (*missed(found, words), *lines)),
     )
 
@@ -152,7 +154,7 @@ def _standing(one: Compared, words: Language) -> Message:
 
 
 def _row(row: Row) -> list[str]:
-    interval = row.mean.interval if row.mean else None
+    interval = row.mean.of_a_rate if row.mean else None
     response = middle_step(row.steps).latency.response if row.steps else None
     return [
         row.variant,
@@ -173,7 +175,9 @@ def _factors(experiment: Experiment, words: Language) -> Markup:
         for level in factor.levels
     ]
     return table_of(
-        (words(say("factor")), words(say("level")), words(say("changes"))), rows, text=3
+        (words(say("factor")), words(say_in("factor", "level")), words(say("changes"))),
+        rows,
+        text=3,
     ).html()
 
 

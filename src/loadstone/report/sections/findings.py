@@ -9,12 +9,19 @@ from loadstone.model.figure import Percent
 from loadstone.model.finding import Diagnosis, Evidence, Finding
 from loadstone.model.language import Language
 from loadstone.model.message import Joined, say
-from loadstone.model.numbers import NOTHING, count, digits
+from loadstone.model.numbers import NOTHING, count
 from loadstone.model.result import StepResult
 from loadstone.report.figures.evidence import evidence_figure
-from loadstone.report.findings import evidence_value, proof_text, trial_text
+from loadstone.report.findings import (
+    evidence_value,
+    proof_text,
+    share_text,
+    threshold_value,
+    trial_text,
+)
 from loadstone.report.markup import Markup, element, folded, list_of, paragraph
-from loadstone.report.names import GROUPS, cause_name
+from loadstone.report.names import GROUPS, cause_name, counter_name
+from loadstone.report.predicted import with_the_remedy
 from loadstone.report.sections.context import ReportContext, localized
 from loadstone.report.table import table_of
 
@@ -45,18 +52,25 @@ def _finding(context: ReportContext, finding: Finding, steps: list[StepResult]) 
         words(GROUPS[finding.group]),
         words(say("{confidence} sure", confidence=Percent(finding.confidence))),
     ]
-    if finding.share is not None:
-        facts.insert(1, words(say("explains {share}", share=Percent(finding.share))))
+    if finding.share:
+        facts.insert(1, words(share_text(finding)))
     shown = element(
         "div",
         paragraph(words.value(Joined(facts)), "note"),
         localized(finding.sentence, words, "p"),
         element("p", element("b", words(say("Remedy:"))), " ", localized(finding.remedy, words)),
+        *_predicted(finding, words),
         *_proof(finding, words),
         _evidence(finding.evidence, words),
     )
     title = element("h3", words(cause_name(finding.cause)), " ", element("code", finding.cause))
     return element("article", title, shown, context.figures.place(figure), class_="finding")
+
+
+def _predicted(finding: Finding, words: Language) -> Iterator[Markup]:
+    """The rate that the remedy is predicted to bring."""
+    if predicted := with_the_remedy(finding):
+        yield localized(predicted, words, "p")
 
 
 def _proof(finding: Finding, words: Language) -> Iterator[Markup]:
@@ -87,11 +101,11 @@ def _evidence(evidence: tuple[Evidence, ...], words: Language) -> Markup:
     )
     rows = [
         (
-            words(one.counter),
+            words(counter_name(one.counter)),
             count(one.users),
             _seconds(one, words),
             evidence_value(one, words),
-            NOTHING if one.threshold is None else digits(one.threshold),
+            NOTHING if one.threshold is None else threshold_value(one, words),
         )
         for one in evidence
     ]

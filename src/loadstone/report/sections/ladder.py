@@ -8,18 +8,22 @@ from functools import partial
 
 from loadstone.analyse.ladder import Level, middle_step, shape
 from loadstone.analyse.usl import Refused, Usl, of_ladder
+from loadstone.model.asked_rate import asked
 from loadstone.model.figure import Percent, Rate
 from loadstone.model.language import Language
 from loadstone.model.message import say, user_count
-from loadstone.model.numbers import NOTHING, asked, count, digits, rate, signed
+from loadstone.model.numbers import NOTHING, count, digits, rate, signed
 from loadstone.model.result import StepResult
+from loadstone.report.account import account_notes, account_table
 from loadstone.report.breakdowns import breakdowns
 from loadstone.report.event_kinds import event_kinds
-from loadstone.report.figures.ladder import ladder_figure, qps_mean, variants_figure
-from loadstone.report.marks import marked_level
+from loadstone.report.figures.account import account_figure
+from loadstone.report.figures.ladder import ladder_figure, variants_figure
+from loadstone.report.marks import marked_level, marks
 from loadstone.report.markup import Markup, element, folded, paragraph
 from loadstone.report.sections.context import ReportContext
 from loadstone.report.sentences import law_sentence, verdict
+from loadstone.report.slow_seconds import slow_notes
 from loadstone.report.table import table_of
 
 DISAGREE = 0.05
@@ -67,12 +71,30 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
         if isinstance(law, Usl | Refused):
             parts.append(paragraph(law_sentence(law, words), "note"))
     rows = folded(words(say("The figures as a table")), _table(ladder, words), is_open=True)
-    details = _breakdowns(ladder, words)
+    steps = [step for level in ladder for step in level.steps]
+    legend = [paragraph(words(line), "note") for line in marks(steps)]
+    details = [*_account(context, ladder), *_breakdowns(ladder, words)]
     both = [
         element("h4", words(say("The client's count and the server's own"))),
         *_both_counts(context, ladder),
     ]
-    return element("div", *parts, rows, *details, *both)
+    return element("div", *parts, rows, *legend, *details, *both)
+
+
+def _account(context: ReportContext, ladder: Sequence[Level]) -> list[Markup]:
+    """Where a user's second goes: a picture, the figures, and how they are known."""
+    words = context.words
+    figure, table = account_figure(ladder, words), account_table(ladder, words)
+    if figure is None or table is None:
+        return []
+    return [
+        element("h4", figure.title),
+        paragraph(figure.about, "about"),
+        context.figures.place(figure),
+        folded(words(say("The figures as a table")), table.html()),
+        *(paragraph(words(said), "note") for said in account_notes(ladder)),
+        *(paragraph(words(said)) for said in slow_notes(ladder)),
+    ]
 
 
 def _breakdowns(ladder: Sequence[Level], words: Language) -> list[Markup]:
@@ -88,9 +110,9 @@ def _table(ladder: Sequence[Level], words: Language) -> Markup:
     found = shape(ladder)
     columns: list[tuple[str, Callable[[Level], str]]] = [(words(say("users")), _users)]
     if any(level.rate for level in ladder):
-        columns.append((words(say("due/s")), _due))
+        columns.append((words(say("rate/s")), partial(_due, words)))
     columns.append((words(say("TPS")), _tps))
-    if any(level.tps and level.tps.half_width is not None for level in ladder):
+    if any(level.tps and level.tps.of_a_rate is not None for level in ladder):
         columns.append(("± (95 %)", _half))
     columns += [
         (words(say("QPS")), _qps),
@@ -111,8 +133,8 @@ def _users(level: Level) -> str:
     return count(level.concurrency)
 
 
-def _due(level: Level) -> str:
-    return asked(level.rate) if level.rate else NOTHING
+def _due(words: Language, level: Level) -> str:
+    return words(asked(level.rate)) if level.rate else NOTHING
 
 
 def _tps(level: Level) -> str:
@@ -122,13 +144,12 @@ def _tps(level: Level) -> str:
 
 
 def _half(level: Level) -> str:
-    half = level.tps.half_width if level.tps else None
+    half = level.tps.of_a_rate if level.tps else None
     return NOTHING if half is None else digits(half)
 
 
 def _qps(level: Level) -> str:
-    qps = qps_mean(level)
-    return rate(qps.mean if qps else None)
+    return rate(level.qps)
 
 
 def _latency(name: str, level: Level) -> str:
@@ -149,12 +170,16 @@ def _both_counts(context: ReportContext, ladder: Sequence[Level]) -> list[Markup
         return [
             paragraph(words(say("The server's counters were not read: not evaluated.")), "note")
         ]
-    heads = (
+    heads: tuple[str, ...] = (
         words(say("users")), words(say("TPS")), "Com_commit/s", words(say("difference")),
         words(say("QPS")), "Questions/s",
         words(say("difference")),
     )  # fmt: skip
-    rows = [_pair(step) for step in seen]
+    repeats = max(len(level.steps) for level in ladder)
+    rows = [_pair(step, repeats, words) for step in seen]
+    if all(_commits(step) is None for step in seen):
+        # Events that are no transactions: there is nothing to compare.
+        heads, rows = _but_commits(heads), [_but_commits(row) for row in rows]
     said = [paragraph(line, "bad") for step in seen for line in _disagreements(step, words)]
     unseen = [paragraph(_unseen(step, words), "note") for step in seen if not _is_seen(step)]
     said += unseen
@@ -164,17 +189,25 @@ def _both_counts(context: ReportContext, ladder: Sequence[Level]) -> list[Markup
     ]
 
 
-def _pair(step: StepResult) -> list[str]:
+def _but_commits(cells: Sequence[str]) -> tuple[str, ...]:
+    return (*cells[:2], *cells[4:])
+
+
+def _pair(step: StepResult, repeats: int, words: Language) -> tuple[str, ...]:
+    """A step's counts; of several repeats, the middle one is named, as its rate is no mean."""
     commits, questions = _commits(step), step.server.questions_per_s if step.server else None
-    return [
-        count(step.concurrency),
+    users = count(step.concurrency)
+    if step.repeat > 1 or repeats > 1:
+        users = words(say("{users}, repeat {number}", users=users, number=step.repeat))
+    return (
+        users,
         rate(step.tps),
         rate(commits),
         _apart(step, step.tps, commits),
         rate(step.qps),
         rate(questions),
         _apart(step, step.qps, questions),
-    ]
+    )
 
 
 def _commits(step: StepResult) -> float | None:

@@ -12,12 +12,19 @@ from loadstone.model.language import Language
 from loadstone.model.message import say, say_in
 from loadstone.model.numbers import count
 from loadstone.report.checklist import checklist
-from loadstone.report.marks import marks
-from loadstone.report.markup import Markup, cell, element, folded, list_of, paragraph
-from loadstone.report.names import CHECKED, CHECKLIST_ITEMS, row_count, table_count, yes_no
+from loadstone.report.markup import Markup, cell, element, list_of, not_on_paper, paragraph
+from loadstone.report.names import (
+    CHECKED,
+    CHECKLIST_ITEMS,
+    NOT_PRINTED,
+    row_count,
+    table_count,
+    yes_no,
+)
 from loadstone.report.notes import of_the_cores
 from loadstone.report.observed import observed_notes
 from loadstone.report.sections.context import ReportContext
+from loadstone.report.sentences import warmup_of
 from loadstone.report.table import table_of
 
 _SIGNS = {"met": ("✓", "good"), "missed": ("✗", "bad"), "not evaluated": ("–", "unknown")}
@@ -47,7 +54,8 @@ def method_section(context: ReportContext) -> Markup:
     if asked is not None:
         subject = asked.experiment or asked.plan
         told = json.dumps(subject.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        parts.append(folded(words(say("The whole plan")), element("pre", told)))
+        whole = element("pre", told)
+        parts.append(not_on_paper(words(say("The whole plan")), whole, words(NOT_PRINTED)))
     return context.section("method", words(say("How it was measured")), *parts)
 
 
@@ -89,7 +97,7 @@ def _of_plan(plan: dict[str, Any], words: Language) -> Iterator[tuple[str, str]]
     how = (
         words(say("automatic"))
         if warmup["kind"] == "auto"
-        else words.value(Seconds(warmup["warmup_s"]))
+        else words.value(Seconds(warmup_of(plan)))
     )
     yield words(say("warm-up")), how
     yield words(say("repeats")), count(plan["repeats"])
@@ -129,6 +137,9 @@ def _command(context: ReportContext) -> Iterator[Markup]:
             words(say("Not known: run.json is missing, damaged or of another version.")), "note"
         )
         return
+    if asked.is_without_names:
+        yield paragraph(words(say("Not in this copy of the run, which has no names.")), "note")
+        return
     yield element("pre", shlex.join(asked.command_line), tabindex="0")
     if asked.experiment is not None:
         yield paragraph(
@@ -138,13 +149,12 @@ def _command(context: ReportContext) -> Iterator[Markup]:
 
 
 def _notes(context: ReportContext) -> Iterator[Markup]:
-    """The messages of the run, and the meaning of the marks."""
+    """The messages of the run."""
     words, result = context.words, context.result
     lines = [
         *(words(note) for note in result.run.notes),
         *map(words, of_the_cores(result.steps)),
         *observed_notes(result.steps, words),
-        *map(words, marks(result.steps)),
     ]
     if lines:
         yield element("h3", words(say("Notes")))

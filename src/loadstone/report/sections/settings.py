@@ -15,8 +15,8 @@ from loadstone.model.message import say, say_in
 from loadstone.model.numbers import NOTHING
 from loadstone.model.observed import SHARED_HOST
 from loadstone.model.target import family_in
-from loadstone.report.markup import Markup, cell, element, folded, paragraph
-from loadstone.report.names import WEIGHTS, yes_no
+from loadstone.report.markup import Markup, cell, element, not_on_paper, paragraph
+from loadstone.report.names import NOT_PRINTED, WEIGHTS, yes_no
 from loadstone.report.sections.context import ReportContext, localized
 from loadstone.report.table import table_of
 
@@ -114,9 +114,8 @@ def _variables(variables: Variables, settings: KnownSettings, words: Language) -
     yield table_of((words(say("variable")), words(say("value"))), known, text=2).html()
     rows = sorted(variables.items())
     all_of = words(say("All {number} variables", number=len(rows)))
-    yield folded(
-        all_of, table_of((words(say("variable")), words(say("value"))), rows, text=2).html()
-    )
+    table = table_of((words(say("variable")), words(say("value"))), rows, text=2).html()
+    yield not_on_paper(all_of, table, words(NOT_PRINTED))
 
 
 def _machine(context: ReportContext) -> Markup:
@@ -148,7 +147,9 @@ def _machine(context: ReportContext) -> Markup:
     return element(
         "div",
         table_of((words(say("what")), words(say("value"))), rows, text=2).html(),
-        folded(words(say("All that is known of it")), element("pre", whole)),
+        not_on_paper(
+            words(say("All that is known of it")), element("pre", whole), words(NOT_PRINTED)
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from loadstone.model.language import Language
 from loadstone.model.message import say
 from loadstone.model.numbers import NOTHING, count, digits, rate
 from loadstone.model.result import StepResult
+from loadstone.report.figures.account_course import course_figure
 from loadstone.report.figures.latency import heat_figure, percentile_figure
 from loadstone.report.figures.series import series_figure
 from loadstone.report.figures.thinning import Thinned
@@ -155,6 +156,10 @@ def _of_step(context: ReportContext, step: StepResult, known: _Known) -> Iterato
         yield folded(words(say("The same as a table of means")), _table(panels, words, room.rows))
     else:
         yield paragraph(words(say("Nothing was recorded second by second.")), "note")
+    if course := course_figure(step, words, group):
+        yield element("h4", course.title)
+        yield paragraph(course.about, "about")
+        yield context.figures.place(course)
     if latencies is None:
         return
     heat, curve = heat_figure(latencies, words, group), percentile_figure(latencies, words)

@@ -40,6 +40,10 @@ export class Charts {
     }
   }
 
+  hasPoints(id) {
+    return this.drawn.get(id)?.option.series.some((series) => series.data.length > 0) ?? false;
+  }
+
   // Sets all points of one series; does nothing if the figure has no such series.
   put(id, series, data) {
     const shown = this.drawn.get(id);
@@ -73,12 +77,17 @@ export class Charts {
 
 function translated(option, about) {
   // The report's figures give their format by name, as a function cannot be sent.
-  const axis = (one) => ({ ...one, name: t(one.name), axisLabel: { ...one.axisLabel, formatter: number } });
+  const axis = (one) => ({ ...one, name: t(one.name), axisLabel: { ...one.axisLabel, ...shownBy(one) } });
   return {
     ...option,
     aria: { enabled: true, label: { description: t(about) } },
     xAxis: axis(option.xAxis),
-    yAxis: option.yAxis.map(axis),
+    yAxis: [option.yAxis].flat().map(axis),
     series: option.series.map((one) => ({ ...one, name: t(one.name) })),
   };
+}
+
+// Names of categories are shown as they are.
+function shownBy(axis) {
+  return axis.type === "category" ? { formatter: null } : { formatter: number };
 }

@@ -27,6 +27,8 @@ export async function showComparison([a, b], charts) {
   }
   if (mine !== asked) return;
   const levels = element("table");
+  // Points of different work in one picture would look as if they could be compared.
+  const isShared = found.levels.some(({ sides }) => sides.length > 1);
   show(place,
     element("h2", {}, t("{b} against {a}", { a, b })),
     element("p", { class: "quiet" }, `A ${a}`, element("br"), `B ${b}`),
@@ -37,33 +39,34 @@ export async function showComparison([a, b], charts) {
     element("h3", {}, t("What differs")),
     differences(found, [a, b]),
     element("h3", {}, t("Levels")),
-    element("div", { class: "figure tall", id: "compared-ladders", role: "img" }),
+    isShared ? element("div", { class: "figure tall", id: "compared-ladders", role: "img" })
+      : element("p", {}, t("No level was measured with the same workload in both runs: their rates cannot be compared.")),
     element("div", { class: "scrolls", tabindex: "0" }, levels),
     found.levels.some(({ sides }) => sides.some(({ tps }) => tps === null))
       ? element("p", { class: "quiet" },
         t("* counts in no mean: it did not finish, never settled, lost users, or was held back")) : null);
   table(levels, columns(a, b), found.levels);
-  charts.draw("compared-ladders", found.ladder, "Events a second of both runs at each level.");
+  if (isShared) charts.draw("compared-ladders", found.ladder, "Events a second of both runs at each level.");
 }
 
 function differences({ differences: differs, not_evaluated: unknown }, sides) {
   const shown = element("table");
   table(shown, [
-    [t("weight"), false, (one) => element(one.weight === "unfair" ? "strong" : "span",
+    [t("effect"), false, (one) => element(one.weight === "unfair" ? "strong" : "span",
       { class: one.weight === "unfair" ? "line bad" : "line quiet" }, named("weights", one.weight))],
     [t("what"), false, (one) => [
       element("span", { class: "line" }, named("difference_groups", one.group)), element("br"), element("code", {}, one.name)]],
     ...sides.map((side, at) => [NAMES[at], false, (one) =>
       element("span", { class: "value" }, one.values[side] ?? "-")]),
-    [t("what it means"), false, (one) =>
-      [one.performance, one.durability].filter(Boolean).map((said) => speech("div", said))],
+    ...(differs.some((one) => one.performance || one.durability) ? [[t("what it means"), false, (one) =>
+      [one.performance, one.durability].filter(Boolean).map((said) => speech("div", said))]] : []),
   ], differs);
   const missing = Object.keys(unknown);
   return element("div", {},
     differs.some((one) => one.weight === "unfair")
       ? element("p", { class: "problem" }, t("Unfair: because of the marked differences the figures cannot be compared.")) : null,
     differs.length ? element("div", { class: "scrolls", tabindex: "0" }, shown)
-      : element("p", {}, t("Nothing that is known.")),
+      : element("p", {}, t("No difference was found.")),
     missing.length ? element("p", { class: "quiet" },
       t("not evaluated: {causes}", { causes: listed(missing.map(spoken)) })) : null);
 }
@@ -89,7 +92,7 @@ function columns(a, b) {
       : `${change(level) > 0 ? "+" : ""}${percent(change(level))}`],
     [t("p99 of {run}, ms", { run: NAMES[0] }), true, (level) => number(of(level, a)?.figures.p99)],
     [t("p99 of {run}, ms", { run: NAMES[1] }), true, (level) => number(of(level, b)?.figures.p99)],
-    [t("may be said"), false, (level) => against(level) ? said(against(level)) : "-"],
+    [t("result"), false, (level) => against(level) ? said(against(level)) : "-"],
   ];
 }
 

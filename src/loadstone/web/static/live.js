@@ -16,6 +16,7 @@ const HEAD = { "x-loadstone": "1", "content-type": "application/json" };
 const charts = new Charts();
 const picked = new Set();
 let runs = [];
+let preparing = [];
 let source = null;
 let shown = null;
 let state = null;
@@ -24,7 +25,7 @@ let compared = null;
 function fresh() {
   return {
     run: null, step: null, second: {}, rows: [], notes: [],
-    extras: { findings: null, alive: null, problem: null }, timelines: {},
+    extras: { findings: null, alive: null, problem: null }, timelines: {}, account: null,
   };
 }
 
@@ -86,10 +87,10 @@ function connect(run) {
   };
   on("runs", takeRuns);
   on("snapshot", takeSnapshot);
-  on("run", (data) => { state.run = data; showHead(); });
+  on("run", (data) => { state.run = data; showHead(); if (state.ladder) showLadder(); });
   on("step", takeStep);
   on("second", takeSecond);
-  on("seen", (data) => { charts.add(data.points); charts.refresh(); });
+  on("seen", (data) => { charts.add(data.points); charts.refresh(); showEmpty(); });
   on("row", takeRow);
   on("note", (data) => { hear(data.told); state.notes.push(data.text); showNotes(); });
   on("extras", takeExtras);
@@ -103,14 +104,28 @@ function say(text) {
 
 function takeRuns(data) {
   runs = data.runs;
+  preparing = data.preparing ?? [];
   follow();
+  showPreparing();
+}
+
+// What a command does before its run has a folder.
+function showPreparing() {
+  for (const { told } of preparing) hear(told);
+  byId("preparing").hidden = preparing.length === 0;
+  show(byId("preparing"), preparing.map(({ said }) => element("p", {},
+    element("strong", {}, pair(t("A run is being prepared"), "")), speech("span", said))));
+  byId("no-runs").hidden = runs.length > 0 || preparing.length > 0;
+  byId("empty").hidden = Boolean(compared) || Boolean(wanted().run) || preparing.length > 0;
 }
 
 // The answer of a search, else the highest rate.
 function best(run) {
-  if (run.objective) {
-    return t("{objective} up to {rate}/s", { objective: run.objective, rate: number(run.objective_rate) });
-  }
+  const { objective, objective_rate: rate, objective_judged: judged } = run;
+  if (objective && !judged) return t("{objective}: no verdict", { objective });
+  if (objective && !rate) return t("{objective} at no rate that was tried", { objective });
+  if (objective) return t("{objective} up to {rate} events/s", { objective, rate: number(rate) });
+  if (run.at_peak) return t("peak from {users}: {tps} tps", { tps: number(run.best_tps), users: users(run.best_users) });
   return run.best_tps ? t("{tps} tps at {users}", { tps: number(run.best_tps), users: users(run.best_users) }) : null;
 }
 
@@ -121,8 +136,9 @@ function showRuns() {
   const focused = document.activeElement?.getAttribute("data-key");
   show(list, runs.map((run) => {
     const key = `run=${encodeURIComponent(run.name)}`;
+    const now = stateOf(run);
     const said = listed([
-      named("states", run.state), run.workload,
+      named("states", now), run.workload,
       best(run),
       run.problem ? spoken(run.problem) : null,
     ]);
@@ -133,12 +149,17 @@ function showRuns() {
     });
     const link = element("a", {
       href: `#${key}`, "data-key": key, "aria-current": run.name === shown ? "true" : null,
-    }, element("strong", {}, run.name), element("span", { class: `quiet state ${run.state}` }, said));
+    }, element("strong", {}, run.name), element("span", { class: `quiet state ${now}` }, said));
     return element("li", { class: run.name === shown ? "chosen" : null }, box, link);
   }));
   // The list is rebuilt, but the keyboard focus stays where it was.
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   byId("compare").disabled = picked.size !== 2;
+}
+
+// The list is read once a second: of the run that is shown, its own stream knows it first.
+function stateOf(run) {
+  return (run.name === shown && runState()) || run.state;
 }
 
 function pick(name, isPicked) {
@@ -161,7 +182,9 @@ function takeSnapshot(data) {
   const grid = byId("timelines");
   charts.clear();
   show(grid, Object.entries(data.timelines).map(([name, { title }]) => element("section", {},
-    element("h4", {}, t(title)), element("div", { class: "figure", id: `timeline-${name}`, role: "img" }))));
+    element("h4", {}, t(title)),
+    element("p", { class: "quiet empty", id: `empty-${name}`, hidden: true }),
+    element("div", { class: "figure", id: `timeline-${name}`, role: "img" }))));
   showAll();
 }
 
@@ -169,7 +192,9 @@ function showAll() {
   for (const [name, { option, about }] of Object.entries(state.timelines)) {
     charts.draw(`timeline-${name}`, option, about);
   }
+  showEmpty();
   showLadder();
+  showAccount();
   showHead();
   showStep();
   showRows();
@@ -178,32 +203,66 @@ function showAll() {
 }
 
 // Sent when the step starts, when all users are connected, and when the step is changed by hand.
+function showEmpty() {
+  for (const name of Object.keys(state.timelines)) {
+    const isEmpty = !charts.hasPoints(`timeline-${name}`);
+    byId(`empty-${name}`).hidden = !isEmpty;
+    byId(`timeline-${name}`).classList.toggle("void", isEmpty);
+    if (isEmpty) byId(`empty-${name}`).textContent = whyEmpty(name);
+  }
+}
+
+function whyEmpty(name) {
+  if (name === "network" && (state.step ?? state.run)?.by_socket) {
+    return t("The load comes by unix socket: no network carries it.");
+  }
+  return runState() === "running" ? t("No figures so far.") : t("No figures were recorded.");
+}
+
 function takeStep(data) {
   if (data?.number !== state.step?.number) state.second = {};
   state.step = data;
   showStep();
+  showEmpty();
 }
 
 function takeSecond(data) {
   state.second = data.second;
   charts.add(data.points);
   if (state.step && data.second.phase === "window") {
+    if (!byId("ladder").clientWidth) showLadder();
     const at = state.run?.by_rate ? state.step.rate_now : state.step.users_now;
     charts.put("ladder", "now", [[at, data.second.tps]]);
   }
   charts.refresh();
-  showNumbers();
+  showEmpty();
+  showStep();
 }
 
 function takeRow(data) {
   hear(data.told);
   state.rows = [...state.rows.filter((row) => row.step !== data.row.step), data.row];
   state.ladder = data.ladder;
+  state.account = data.account;
   state.step = null;
   state.second = {};
   showLadder();
+  showAccount();
   showStep();
   showRows();
+}
+
+function showAccount() {
+  byId("accounted").hidden = !state.account;
+  if (!state.account) {
+    charts.drop("account");
+    return;
+  }
+  const { option, about, height_px: height, narrow } = state.account;
+  const place = byId("account");
+  const isNarrow = narrow && place.clientWidth < narrow.below_px;
+  place.style.height = `${isNarrow ? narrow.height_px : height}px`;
+  charts.draw("account", isNarrow ? { ...option, ...narrow.option } : option, about);
 }
 
 function showLadder() {
@@ -211,8 +270,20 @@ function showLadder() {
     id: "now", name: t("this second"), type: "scatter", symbol: "diamond", symbolSize: 12, data: [],
   };
   const isDriven = runState() === "running" || state.step !== null;
+  // Until there is a point, the text below says when there will be one.
+  const isEmpty = isWatched() || (state.rows.length === 0 && state.second.phase !== "window");
+  byId("ladder").hidden = isEmpty;
+  if (isEmpty) {
+    charts.drop("ladder");
+    return;
+  }
   const option = { ...state.ladder, series: [...state.ladder.series, ...(isDriven ? [now] : [])] };
   charts.draw("ladder", option, "Events a second at each level that was measured, and in this second.");
+}
+
+// Whether a server is only watched, under a load that is not ours: it has no users and no events of ours.
+function isWatched() {
+  return state.run?.workload === "watch";
 }
 
 function runState() {
@@ -226,12 +297,14 @@ function showHead() {
   byId("run-name").textContent = state.run.name;
   document.title = `${state.run.name} · Loadstone`;
   const now = runState();
+  const isNew = byId("state").className !== `state ${now}`;
   byId("state").className = `state ${now}`;
   byId("state").textContent = now ? named("states", now) : "";
   const servers = state.run.targets.map((target, at) =>
     [target, state.run.server_versions[at]].filter(Boolean).join(" "));
   const about = [state.run.workload, ...servers, state.run.loadstone && `Loadstone ${state.run.loadstone}`];
   show(byId("about"), about.filter(Boolean).join(" · "), " ", now && now !== "running" ? reportLink() : null);
+  if (isNew) showRuns();
 }
 
 function reportLink() {
@@ -246,6 +319,7 @@ function showStep() {
   byId("set-users").hidden = !isDriven || !step.may_change;
   byId("set-rate").hidden = !isDriven || !step.may_change || !step.rate;
   showNumbers();
+  showComing();
   if (!step) {
     byId("step").textContent = t("between two steps");
     return;
@@ -257,11 +331,40 @@ function showStep() {
   const due = step.rate ? t("{rate} events/s due", { rate: number(step.rate_now) }) : null;
   const atWork = step.users_now === step.users ? users(step.users)
     : t("{now} active of {users}", { now: number(step.users_now), users: users(step.users) });
-  byId("step").textContent = listed([place, variant, step.workload, atWork, due,
-    step.connected ? null : t("connecting")]);
+  byId("step").textContent = isWatched() ? t("The server is watched, without load of ours.")
+    : listed([place, variant, step.workload, atWork, due, step.connected ? null : t("connecting"), timeLeft()]);
   byId("users").max = step.users;
   fill(byId("users"), step.users_now);
   if (step.rate) fill(byId("rate"), step.rate_now);
+}
+
+// Of the warm-up or of the window; `null` if no time limits it, or the load is not there yet.
+function timeLeft() {
+  const { phase, at_s: at } = state.second;
+  const { warmup_s: warmup, duration_s: lasts } = state.run ?? {};
+  const end = { warmup, window: lasts && lasts + warmup }[phase];
+  if (!end || at === undefined) return null;
+  const values = { time: duration(Math.max(0, end - at)) };
+  return phase === "warmup" ? t("warm-up, {time} left", values) : t("measuring, {time} left", values);
+}
+
+// In place of a table without rows.
+function showComing() {
+  const isEmpty = isWatched() || state.rows.length === 0;
+  byId("rows").hidden = isEmpty;
+  byId("ladder-wait").hidden = !isEmpty;
+  byId("ladder-wait").textContent = isEmpty ? coming() : "";
+}
+
+function coming() {
+  const step = state.step;
+  if (isWatched()) return t("The server is watched, without load of ours.");
+  if (runState() !== "running") return t("No step has ended.");
+  if (!step) return t("The tables are checked or loaded; then the first step starts.");
+  if (!step.connected) return t("The users connect; then the warm-up starts.");
+  const values = { step: step.number, users: users(step.users), time: timeLeft() };
+  if (!values.time) return t("Step {step} runs with {users}: its figures appear here when it has ended.", values);
+  return t("Step {step} runs with {users}: its figures appear here when it has ended ({time}).", values);
 }
 
 // A field that the user is editing is left alone.
@@ -275,7 +378,10 @@ function showNumbers() {
   const isLive = second.at_s !== undefined;
   const of = isLive ? second : { tps: last?.tps, qps: last?.qps, p95: last?.p95_ms, p99: last?.p99_ms };
   const active = isLive ? `${number(second.in_flight)} / ${number(second.users)}` : null;
+  // What stands still is of a step that has ended.
+  const level = last && (last.rate ? `${last.rate}/s` : users(last.users));
   const shownNumbers = [
+    [t("level"), isLive || !last ? null : level],
     [t("TPS"), number(of.tps)], [t("QPS"), number(of.qps)],
     [t("p95, ms"), number(of.p95)], [t("p99, ms"), number(of.p99)],
     [t("active / all connections"), active],
@@ -283,7 +389,8 @@ function showNumbers() {
     [t("errors"), isLive ? number(second.errors) : null],
     [second.phase === "warmup" ? t("warm-up") : t("window"), isLive ? duration(second.at_s) : null],
   ];
-  show(byId("numbers"), shownNumbers.filter(([, value]) => value !== null).map(([name, value]) =>
+  const known = isWatched() ? [] : shownNumbers.filter(([, value]) => value !== null);
+  show(byId("numbers"), known.map(([name, value]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value))));
 }
 
@@ -294,7 +401,7 @@ function showRows() {
     [t("step"), true, (row) => row.step],
     ...(several ? [[t("variant"), false, (row) => listed([row.variant, row.workload])]] : []),
     [t("users"), true, (row) => number(row.users)],
-    ...(rated ? [[t("due"), true, (row) => row.rate ?? "-"]] : []),
+    ...(rated ? [[t("rate/s"), true, (row) => row.rate ?? "-"]] : []),
     [t("TPS"), true, (row) => number(row.tps)],
     [t("QPS"), true, (row) => number(row.qps)],
     [t("p95, ms"), true, (row) => number(row.p95_ms)],
@@ -308,6 +415,7 @@ function showRows() {
     ])],
   ];
   table(byId("rows"), columns, state.rows);
+  showComing();
 }
 
 function showNotes() {
@@ -319,6 +427,7 @@ function showNotes() {
 
 function showExtras() {
   showHead();
+  showEmpty();
   showStep();
   const problem = state.extras.problem;
   byId("problem").hidden = !problem;
@@ -339,7 +448,9 @@ function findingsOf(ladder, isNamed) {
 
 function finding(found) {
   const facts = listed([named("groups", found.group),
-    found.share === null ? null : t("explains {share}", { share: percent(found.share) }),
+    found.share === null ? null
+      : found.claims.length ? t("{share} of the users' time", { share: percent(found.share) })
+        : t("explains {share}", { share: percent(found.share) }),
     t("{confidence} sure", { confidence: percent(found.confidence) })]);
   const evidence = found.evidence.map((one) => element("li", {},
     speech("code", one.counter), ` ${number(one.value)} `, speech("span", one.unit), " ",
@@ -429,6 +540,7 @@ function onSwitches() {
       takeSnapshot(state);
     }
     showRuns();
+    showPreparing();
   });
   const theme = byId("theme");
   theme.value = chosenTheme();
