@@ -1,8 +1,10 @@
-"""Checks the words of what people read against tools/words.txt, with codespell.
+"""Checks the words of what people read: English with codespell, Chinese by parts of its sentences.
 
     python -m tools.prose
 
-Read are documents, comments, docstrings and sentences in the code; names in the code are not prose.
+tools/words.txt has the English words that are replaced, tools/words-zh.txt the Chinese ones; each
+thing has one name there. Read are documents, comments, docstrings and sentences in the code; names
+in the code are not prose.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 WORDS = ROOT / "tools" / "words.txt"
+CHINESE_WORDS = ROOT / "tools" / "words-zh.txt"
+CATALOGUE = ROOT / "src/loadstone/locale/zh_CN/LC_MESSAGES/loadstone.po"
 
 _NOT_OURS = re.compile(
-    r"^(CHANGELOG\.md|CONTRIBUTING\.md|docs/reference/|tools/words\.txt|crates/[^/]+/corpus)"
+    r"^(CHANGELOG\.md|CONTRIBUTING\.md|docs/reference/|tools/words(-zh)?\.txt|crates/[^/]+/corpus)"
 )
 _SENTENCE = re.compile(r"\w+ \w+")
 _RUST_COMMENT = re.compile(r"(?<!:)//[/!]?(.*)")
@@ -74,8 +78,35 @@ def prose(names: Iterable[str]) -> Iterator[str]:
                 yield f"{name}:{number}: {line}"
 
 
+def chinese_words() -> Mapping[str, str]:
+    """The Chinese words that are replaced, and by what."""
+    lines = CHINESE_WORDS.read_text("utf-8").splitlines()
+    return dict(line.split("->", 1) for line in lines)
+
+
+def chinese(text: str, place: str) -> Iterator[str]:
+    """The words of a text that should be others, with their lines."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for word, other in chinese_words().items():
+            if word in line.replace("再次运行", ""):
+                yield f"{place}:{number}: {word} ==> {other}"
+
+
+def chinese_faults() -> Iterator[str]:
+    """The words that should be others in the catalogue and in the Chinese documents."""
+    catalogue = CATALOGUE.read_text("utf-8")
+    said = re.sub(r'^(?:#|msgid|msgctxt).*(?:\n".*")*', "", catalogue, flags=re.MULTILINE)
+    yield from chinese(said, CATALOGUE.name)
+    for name in files():
+        if name.startswith("docs/zh/") or name == "README.zh-CN.md":
+            yield from chinese((ROOT / name).read_text("utf-8"), name)
+
+
 def main() -> int:
     """Print the words that should be others; 1 if there are any."""
+    if faults := list(chinese_faults()):
+        print("\n".join(faults))
+        return 1
     text = "\n".join(prose(files()))
     said = subprocess.run(
         [Path(sys.executable).with_name("codespell"), "--dictionary", WORDS, "-"],
