@@ -29,6 +29,8 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25 $(if $(COVERAGE),--cov=load
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
+# Tests, benchmarks and pages must not depend on the defaults of whoever runs them.
+export LOADSTONE_CONFIG :=
 
 .PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes trust soak nightly docs dist lock clean
 
@@ -117,8 +119,9 @@ proofs: build test-servers ## find three field causes on real servers and measur
 recipes: build test-servers ## run every recipe with --quick (or NAMES="tls os-upgrade") and keep the folders: an hour
 	@tools/run-recipes $(if $(OLD),--old "$(OLD)") $(NAMES)
 
-faults: build test-servers ## inject faults into real servers and check which ones the diagnosis names
-	$(BIN)/python -m faults
+faults: build test-servers ## inject faults into real servers and check which ones the diagnosis names (DRAWN=40: drawn ones, 1 to 3 minutes each; KEEP=1)
+	$(if $(DRAWN),@tools/setup old-servers)
+	$(BIN)/python -m faults $(if $(DRAWN),--drawn $(DRAWN) $(if $(KEEP),--keep))
 
 trust: build test-servers ## test the promises of docs/reliability.md, and print them with their figures (JSON=1: for programs)
 	@tools/setup cluster || echo "without Ray what it keeps and shows is not evaluated" >&2
@@ -129,6 +132,7 @@ soak: build ## run an hour at 2,000 users with a fault every minute (or MINUTES=
 	$(BIN)/python -m benches soak --minutes $(or $(MINUTES),60)
 
 nightly: build test-servers $(NULL_SERVER) ## run the long forms of the tests of make test-all, and a soak of ten minutes: three quarters of an hour
+	@tools/setup old-servers
 	$(PYTEST) -m nightly
 	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py \
 		tests/null_server/test_ten_thousand.py

@@ -20,7 +20,8 @@ def called(
 ) -> CompletedProcess[str]:
     """Call `loadstone WORDS…` in a folder; `code` is the expected exit code, `None` allows any.
 
-    `environment` replaces this process's, except for the variables by which programs are found.
+    `environment` replaces this process's, except for the variables by which
+    programs and the (empty) folder of the user's defaults are found.
     """
     with _said() as streams, contextlib.chdir(folder), _surroundings(environment):
         ended = exit_code_of(list(words))
@@ -54,7 +55,9 @@ def _surroundings(environment: Mapping[str, str] | None) -> Iterator[None]:
         yield
         return
     before = dict(os.environ)
-    kept = {name: before[name] for name in ("PATH", "PYTHONPATH") if name in before}
+    kept = {
+        name: before[name] for name in ("PATH", "PYTHONPATH", "XDG_CONFIG_HOME") if name in before
+    }
     try:
         os.environ.clear()
         os.environ.update(kept | dict(environment))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import importlib
+import ipaddress
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 import scripted_engine
 from alone import Room
-from lanes import Watch, lane_of, lines_are_counted, places_of
+from lanes import Watch, count_syncs, lane_of, lines_are_counted, places_of
 from loadstone.sandbox import Sandbox
 from pooled import Pool
 
@@ -35,11 +37,41 @@ _WATCH = pytest.StashKey[Watch]()
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Sandboxes, journals and seals of this worker's tests are in a folder of their own."""
+    """Sandboxes, journals and seals of this worker's tests are in a folder of their own.
+
+    So are the user's defaults: there are none. What is printed has no width but what a test sets.
+    """
     state = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(state))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.delenv("LOADSTONE_CONFIG", raising=False)
+        patch.delenv("COLUMNS", raising=False)  # pytest sets it to its own terminal's
         yield state
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_resolver() -> Iterator[None]:
+    """Made-up hosts are unknown at once: how long a resolver takes to say so is not our subject."""
+    asked = socket.getaddrinfo
+
+    def known(host: Any, *arguments: Any, **named: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name not in (None, "", "localhost", socket.gethostname()) and not _is_address(name):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return asked(host, *arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "getaddrinfo", known)
+        yield
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.partition("%")[0])
+    except ValueError:
+        return False
+    return True
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -122,6 +154,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Restore SIGHUP, which nohup ignores: programs that tests start must not inherit that."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     config.pluginmanager.register(_Shared())
+    count_syncs()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

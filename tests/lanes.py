@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -49,6 +49,35 @@ def _place(lanes: set[str | None]) -> int:
     return 0 if lanes & {"slow", "ray"} else 1 if lanes & {"server", "sysbench"} else 2
 
 
+class Synced:
+    """How long this process has waited in os.fsync and os.fdatasync."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self.seconds = 0.0
+
+    def counting(self, sync: Callable[[Any], None]) -> Callable[[Any], None]:
+        """The function, with its time counted."""
+
+        def counted(file: Any) -> None:
+            began = time.monotonic()
+            try:
+                sync(file)
+            finally:
+                self.seconds += time.monotonic() - began
+
+        return counted
+
+
+_SYNCED = Synced()
+
+
+def count_syncs() -> None:
+    """Count the time of all syncs from now on."""
+    for name in ("fsync", "fdatasync"):
+        setattr(os, name, _SYNCED.counting(getattr(os, name)))
+
+
 class Seen(NamedTuple):
     """Clocks and counters in seconds, at one moment."""
 
@@ -60,7 +89,8 @@ class Seen(NamedTuple):
     """CPU time of all cores together."""
     kept_s: float
     """Time in which a task waited for a core or a disk, because of others (psi.rst) or the
-    hypervisor."""
+    hypervisor; and that of our own syncs, as psi leaves out a wait for the file system's journal.
+    """
 
     @classmethod
     def now(cls) -> Seen:
@@ -70,7 +100,7 @@ class Seen(NamedTuple):
             time.monotonic(),
             used.user + used.system + used.children_user + used.children_system,
             sum(ticks[:3]) + sum(ticks[5:7]),
-            sum(map(_pressed_s, _PRESSURES)) + ticks[7],
+            sum(map(_pressed_s, _PRESSURES)) + ticks[7] + _SYNCED.seconds,
         )
 
     def since(self, before: Seen) -> Seen:

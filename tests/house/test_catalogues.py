@@ -15,7 +15,7 @@ from babel.messages.pofile import read_po
 
 from loadstone.model.language import Catalogue, Language, read_catalogue
 from loadstone.model.message import counted, say, say_in
-from tools import catalogue
+from tools import catalogue, prose
 
 TEMPLATES = {"say": (0,), "say_in": (0, 1), "counted": (0, 1)}
 """For each function, the arguments that are literals where it is called."""
@@ -98,6 +98,14 @@ def test_each_message_has_a_translation_with_the_same_placeholders(path: Path) -
 @pytest.mark.parametrize("path", catalogue.catalogues(), ids=lambda path: path.parts[-3])
 def test_our_reader_reads_what_babel_reads(path: Path) -> None:
     assert len(assert_read_alike(path.read_text("utf-8")).texts) > 500
+
+
+def test_chinese_has_one_word_for_each_thing() -> None:
+    assert list(prose.chinese_faults()) == []
+    assert list(prose.chinese("再次运行\n两次运行，在沙箱中", "here")) == [
+        "here:2: 沙箱 ==> 临时服务器",
+        "here:2: 次运行 ==> 次测试（“再次运行”除外）",
+    ]
 
 
 def test_our_reader_reads_contexts_plural_forms_and_lines_as_babel_does() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
+from tempfile import TemporaryFile
+
 import pytest
 
-from lanes import LONGEST_S, TRACED, Seen, Watch, lines_are_counted
+from lanes import LONGEST_S, TRACED, Seen, Synced, Watch, lines_are_counted
 
 TOO_LONG = pytest.fail.Exception
 
@@ -110,3 +114,15 @@ def test_what_a_session_sets_up_is_on_nobodys_account(request: pytest.FixtureReq
     """pytest hands a session's hooks past the conftest of a folder below its root."""
     told = request.session.ihook.pytest_fixture_setup.get_hookimpls()
     assert "_Shared" in {type(each.plugin).__name__ for each in told}
+
+
+def test_waiting_for_a_sync_is_the_disks_time_and_not_the_tests() -> None:
+    synced = Synced()
+    synced.counting(lambda file: time.sleep(0.05))(0)
+    assert synced.seconds >= 0.05
+    with pytest.raises(OSError, match="Bad file"):
+        os.fsync(2**30)
+    with TemporaryFile() as file:
+        before = Seen.now()
+        os.fsync(file)
+        assert Seen.now().since(before).kept_s > 0

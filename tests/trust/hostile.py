@@ -204,7 +204,7 @@ def asks_for_a_file(peer: Peer) -> None:
     logs_in(peer)
     while True:
         said = peer.receive()
-        peer.send(OK if b"SET" in said[:5].upper() else b"\xfb/etc/hostname")
+        peer.send(OK if b"SET" in said[:22].upper() else b"\xfb/etc/hostname")
 
 
 def column(name: bytes) -> bytes:
@@ -221,7 +221,7 @@ def answer_one(peer: Peer) -> None:
 
 def sends_rows_without_end(peer: Peer) -> None:
     logs_in(peer)
-    while b"SET" in peer.receive()[:5].upper():
+    while b"SET" in peer.receive()[:22].upper():
         peer.send(OK)
     for payload in (b"\x01", column(b"name"), EOF):
         peer.send(payload)
@@ -232,7 +232,7 @@ def sends_rows_without_end(peer: Peer) -> None:
 def drips(peer: Peer) -> None:
     """Sends a byte now and then, of a packet that announces a megabyte."""
     logs_in(peer)
-    while b"SET" in peer.receive()[:5].upper():
+    while b"SET" in peer.receive()[:22].upper():
         peer.send(OK)
     peer.raw(b"\xff\xff\x0f\x01")
     while True:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 from engine.between import Between
 from engine.servers import execute, rows
+from loadstone.mysql.own_statements import MARK
 from loadstone.sandbox import Sandbox
 from trust.stranger import begins_statement
 from trust.tally import COUNTS
 
-_SETS = b"SET GLOBAL"
+_OURS, _SETS = MARK.encode() + b" ", b"SET GLOBAL"
 
 
 @dataclass
@@ -86,7 +87,7 @@ class Moments:
         if not begins_statement(sent) or self.between.shut:
             return
         self.seen += 1
-        is_set = sent[5:].startswith(_SETS)
+        is_set = sent[5:].removeprefix(_OURS).startswith(_SETS)
         while self.meddles and self.seen >= self.meddles[0]:
             self.meddles.pop(0)
             self.meddler.sets_some(amid=is_set or self.was_set)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import threading
 import urllib.parse
 import zlib
@@ -134,8 +135,11 @@ class Watching:
 def _children(pid: int) -> list[int]:
     """The children of all its threads, and their children."""
     found: list[int] = []
-    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            for child in map(int, listed.read_text().split()):
-                found += [child, *_children(child)]
+    # A process or a thread that has ended has none: it may end between any two lines of this.
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                listed = Path(f"/proc/{pid}/task/{thread}/children").read_text()
+                for child in map(int, listed.split()):
+                    found += [child, *_children(child)]
     return found

@@ -92,7 +92,8 @@ def test_what_would_be_dropped_is_told_and_nothing_is(person: Person, server: Sa
     assert done.stdout.startswith("would be dropped from ")
     assert done.stdout.rstrip().endswith(": sbtest1, sbtest2")
     assert (
-        "left alone, created by sysbench: sbtest9 (drop them with --sysbench-tables)" in done.stderr
+        "left alone, made by `sysbench prepare`: sbtest9 (`sysbench ... cleanup` or"
+        " --sysbench-tables drops them)" in done.stderr
     )
     execute(server, f"CREATE TABLE {schema}.customers (id INT)")
     done = person.loadstone("cleanup", *person.target, "--dry-run", "--sysbench-tables")
@@ -197,6 +198,7 @@ def test_what_an_experiment_changes_is_listed_before_also_for_whoever_reads_json
     said = person.loadstone("experiment", "e.toml", "--no-observe", "--json", "--yes")
     assert json.loads(said.stdout)["run"]["state"] == "finished"
     place = f"{person.server.tcp.target.place}, schema " if person.server else ""
-    first, second = said.stderr.splitlines()[:2]
+    first, second, third = said.stderr.splitlines()[:3]
     assert first.startswith(place) and first.endswith(": makes sbtest1")
     assert second.endswith(": sets max_connect_errors = 200 (put back after each step)")
+    assert third.endswith(": no restart, no network limit")

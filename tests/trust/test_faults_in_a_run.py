@@ -125,7 +125,9 @@ def test_a_network_that_is_gone_for_good_keeps_no_run_from_ending(ended: Ended) 
     ended.has_lost_nothing(at_least=3)
     (step,) = ended.run.steps
     assert step.tally and step.tally.in_flight == 8
-    assert [note for note in step.notes if note.startswith("server was lost")], step.notes
+    assert [
+        note for note in step.notes if note.startswith("the server's counters could not be read")
+    ], step.notes
 
 
 def network_cut_and_slowed(home: Home) -> Ended:

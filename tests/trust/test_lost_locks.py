@@ -68,6 +68,7 @@ def test_an_experiment_takes_its_schema_again(
     seen = cut_amid_each_step(person.server, monkeypatch, "loadstone.experiments.runner")
     (person.folder / "e.toml").write_text(experiment(person.url, AS_TEXT, "300ms"))
     person.loadstone("experiment", "e.toml", "--no-observe")
-    assert seen == [1, 1, 1, 1]
+    # On a busy machine units are measured again.
+    assert len(seen) >= 4 and set(seen) == {1}
     result = run_folder.load(person.only_run())
     assert any(LOST in note for note in result.run.notes)

@@ -206,7 +206,7 @@ def test_a_cleanup_that_is_not_told_to_leaves_what_sysbench_made(
     execute(server, *THEIRS, *SYSBENCHS)
     before = sums_of(server, "shop")
     assert exit_code_of(["cleanup", "--target", url, "--yes"]) == 0
-    assert "left alone, created by sysbench: sbtest1, sbtest2" in capsys.readouterr().err
+    assert "left alone, made by `sysbench prepare`: sbtest1, sbtest2" in capsys.readouterr().err
     assert sums_of(server, "shop") == before
 
 
