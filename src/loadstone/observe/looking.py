@@ -22,6 +22,9 @@ from loadstone.observe.source import SourceError
 from loadstone.observe.threads import Threads, hurry
 
 _RETRY_S = 1.0
+OWN_CONNECTIONS = "own_connections"
+"""The gauge with the number of connections over which the sessions are looked at."""
+
 _CLOSING_S = 2.0
 """How long the end waits for a look; the run itself waits for 3 s (observe/sampler.py)."""
 
@@ -63,6 +66,7 @@ class LookingSource:
         # A counter that were new later would have no growth in its first second.
         self._totals = {f"{kind}.{seat}": 0.0 for kind in MOMENTS for seat in SEATS}
         self._lost = False
+        self._is_connected = False
         self._facts: dict[str, str] = {}
         self._failed: SourceError | None = None
         self._has_read = False
@@ -88,7 +92,8 @@ class LookingSource:
                 # Connecting took questions, too: the server's counters were read before them.
                 counters |= {name: 0.0 for name in counters if name.startswith(OWN)}
                 self._has_read = True
-            return Reading(at_s=time.monotonic(), counters=counters, facts=dict(self._facts))
+            gauges = {OWN_CONNECTIONS: float(self._is_connected)}
+            return Reading(time.monotonic(), counters, gauges, dict(self._facts))
 
     def close(self) -> None:
         """End the looks, and wait for their thread, which closes what it has opened.
@@ -143,6 +148,7 @@ class LookingSource:
 
     def _keep(self, seen: Mapping[str, float] | SourceError, looker: Looker | None = None) -> None:
         with self._lock:
+            self._is_connected = looker is not None
             if isinstance(seen, SourceError):
                 self._failed = seen
             else:

@@ -61,6 +61,8 @@ class Sampler:
         self._taken = 0
         self._closing = False
         self._before: Reading | None = None
+        """The reading from which the next rates count."""
+        self._newest: Reading | None = None
         self._lost = False
         self._thread = threading.Thread(
             target=self._run, name=f"loadstone {source.name}", daemon=True
@@ -153,6 +155,7 @@ class Sampler:
         if was_lost:
             self._out.put(self._state(lost=False, why=say("answers again")))
         self.facts.update(reading.facts)
+        self._newest = reading
         before = self._before
         if before and reading.at_s - before.at_s < _SHORTEST_S:
             return
@@ -174,7 +177,7 @@ class Sampler:
     @property
     def last(self) -> Reading | None:
         """The latest reading; `None` while the source is lost."""
-        return None if self._lost else self._before
+        return None if self._lost else self._newest
 
     def _say_lost(self, why: Message) -> None:
         if not self._lost:

@@ -11,12 +11,14 @@ from loadstone.model.observed import SourceName, SourceState
 from loadstone.model.plan import Step
 from loadstone.model.target import Endpoint
 from loadstone.observe.hot_spots import Snapshot
+from loadstone.observe.looking import OWN_CONNECTIONS
 from loadstone.observe.sampler import Sampling, Seen
 from loadstone.observe.samplers import samplers_of
 from loadstone.observe.source import VERSION
 from loadstone.runs.recorder import Recorder
 
 _SERVER = SourceName(role="server")
+_SESSIONS = SourceName(role="sessions")
 
 _LEAVING_S = 3.0
 """Seconds to wait for a server that has thousands of connections to close."""
@@ -40,6 +42,7 @@ class StepSampling:
 
     _before: Snapshot | None = None
     _connections: float = 0.0
+    """To the first target's server when the step began, without those that look at its sessions."""
     _versions: Mapping[str, str] = field(default_factory=dict)
     """Versions of the servers when the step began, by name."""
 
@@ -47,6 +50,7 @@ class StepSampling:
         """Read all sources before any load, so that their counters start with the step."""
         self._before = samplers_of(self.server.target).snapshot(self.server)
         self.sampling.mark()
+        looking = self._looking()
         # Again: the first reading of some sources opens connections, which the others count.
         self.sampling.mark()
         for seen in self.sampling.taken():
@@ -54,7 +58,7 @@ class StepSampling:
                 self.recorder.observed(self.step, seen)
         # For viewers of the running step; the facts are stored again at its end.
         self.recorder.source_facts(self.step, self.sampling.facts())
-        self._connections = self._connected()
+        self._connections = self._connected() - looking
         self._versions = self._versions_now()
 
     def align(self) -> None:
@@ -110,15 +114,20 @@ class StepSampling:
     def _wait_for_the_last_to_leave(self, hurried: Callable[[], bool]) -> None:
         """Wait until the server has closed the step's connections.
 
-        MySQL's sums lack the work of a connection that is still closing.
+        A server's sums lack the work of a connection that is still closing; and it takes the sums
+        before it counts the connections, so that they are read once more after the last has left.
         """
         deadline = time.monotonic() + _LEAVING_S
-        while self._connected() > self._connections and time.monotonic() < deadline:
-            if hurried():
-                return
+        all_have_left = False
+        while not all_have_left and time.monotonic() < deadline and not hurried():
+            all_have_left = self._connected() - self._looking() <= self._connections
             time.sleep(_LOOK_AGAIN_S)
             self.sampling.mark()
 
     def _connected(self) -> float:
         """Connections to the first target's server; 0 if it does not say."""
         return self.sampling.gauge(_SERVER, "threads_connected") or 0.0
+
+    def _looking(self) -> float:
+        """Those that look at its sessions: on a busy machine they may begin later than the step."""
+        return self.sampling.gauge(_SESSIONS, OWN_CONNECTIONS) or 0.0
