@@ -16,7 +16,7 @@ from loadstone.lab.variables.journal import LeftBehind, left_behind, read_journa
 from loadstone.lab.variables.stage import SettingsReport, put_back, staged, take_over
 from loadstone.model.target import Endpoint
 from loadstone.mysql.facts import describe_server
-from loadstone.mysql.variables import is_restless
+from loadstone.mysql.variables import is_being_set, is_restless
 from loadstone.sandbox import Sandbox
 from loadstone.servers.errors import SettingsError
 from pooled import Pool
@@ -174,6 +174,30 @@ def test_the_buffer_pool_is_as_large_as_it_was(shared: Sandbox, tmp_path: Path) 
     with staged(shared.endpoint(), {"innodb_buffer_pool_size": larger}, tmp_path):
         assert int(value(shared, "innodb_buffer_pool_size")) == 2 * before
     assert int(value(shared, "innodb_buffer_pool_size")) == before
+    with shared.connect() as connection:
+        assert not is_being_set(connection, shared.tcp.target, "innodb_buffer_pool_size")
+
+
+@pytest.mark.parametrize(
+    ("said", "works"),
+    [
+        ("", False),
+        ("Completed resizing buffer pool at 261125 23:10:02.", False),
+        ("Resizing buffer pool failed, finished resizing at 261125 23:10:02.", False),
+        ("buffer pool 0 : withdrawing blocks. (12/8192)", True),
+        ("Resizing buffer pool from 268435456 to 134217728 (unit=134217728).", True),
+    ],
+)
+def test_a_server_says_that_it_is_still_resizing(
+    shared: Sandbox, monkeypatch: pytest.MonkeyPatch, said: str, works: bool
+) -> None:
+    # What it says while it works, from a server that says it whenever it is asked.
+    asked = f"SELECT 'Innodb_buffer_pool_resize_status', '{said}'"
+    monkeypatch.setattr("loadstone.mysql.variables._RESIZING", asked)
+    with shared.connect() as connection:
+        target = shared.tcp.target
+        assert is_being_set(connection, target, "innodb_buffer_pool_size") is works
+        assert not is_being_set(connection, target, "table_open_cache")
 
 
 def test_what_the_server_clips_is_refused(shared: Sandbox, tmp_path: Path) -> None:

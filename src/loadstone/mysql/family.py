@@ -40,6 +40,7 @@ from loadstone.mysql.session import (
 from loadstone.mysql.tokens import statements_in
 from loadstone.mysql.tpcc import broken_places
 from loadstone.mysql.variables import (
+    is_being_set,
     is_restless,
     known_variables,
     literal_of,
@@ -64,6 +65,7 @@ __all__ = [
     "highest_id",
     "identity_of",
     "indexed_on",
+    "is_being_set",
     "is_passed_on",
     "is_restless",
     "known_variables",

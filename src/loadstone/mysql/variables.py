@@ -27,6 +27,9 @@ _PERSISTED = "SELECT variable_name, variable_value FROM performance_schema.persi
 _NOT_TOLD = (1044, 1142, 1143, 1146, 1370)
 """The table does not exist, or not for this account."""
 
+_RESIZING = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'"
+_RESIZED = ("Completed", "Size did not change", "Resizing buffer pool failed", "Failed")
+
 _OF_MARIADB = (
     "SELECT variable_name, read_only, variable_scope FROM information_schema.system_variables"
 )
@@ -50,6 +53,23 @@ def known_variables(connection: Connection, target: Target) -> dict[str, bool]:
     for name, read_only, scope in rows:
         known[str(name).lower()] = read_only == "NO" and scope != "SESSION ONLY"
     return known
+
+
+def is_being_set(connection: Connection, target: Target, name: str) -> bool:
+    """Whether the server still works on a value that was set: on a resize of its buffer pool.
+
+    It withdraws pages for as long as others use them, and retries ever later.
+
+    Raises:
+        TargetError: the server refused.
+    """
+    if name != "innodb_buffer_pool_size":
+        return False
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(_RESIZING)
+        row = cursor.fetchone()
+    said = str(row[1]) if row else ""
+    return bool(said) and not said.startswith(_RESIZED)
 
 
 def is_restless(name: str) -> bool:

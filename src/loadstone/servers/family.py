@@ -191,6 +191,9 @@ class Family(Protocol):
     def known_variables(self, connection: Connection, target: Target) -> dict[str, bool]:
         """All variables by name in lower case, and whether each can be set at run time."""
 
+    def is_being_set(self, connection: Connection, target: Target, name: str) -> bool:
+        """Whether the server still works on a value that was set for a variable."""
+
     def is_restless(self, name: str) -> bool:
         """Whether a variable changes by itself, so that it is not a setting."""
 

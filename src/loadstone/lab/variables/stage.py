@@ -41,8 +41,10 @@ from loadstone.servers.errors import SettingsError, TargetError
 from loadstone.servers.facts import Value
 from loadstone.servers.identity import Identity, compared, differences
 
-# Seconds that a variable may take whose change is not immediate.
+# Seconds that a variable may take whose change is not immediate; the longer time where the server
+# says that it is still at it.
 _SLOW_S = 30.0
+_AT_WORK_S = 600.0
 _POLL_S = 0.05
 # Some variables bound each other (a capacity and its maximum): the first round may clip one.
 _ROUNDS = 2
@@ -340,8 +342,11 @@ def _waited_for(
     connection: Connection, target: Target, name: str, is_good: Callable[[Value], bool]
 ) -> Value:
     """A variable's value once it is good, since some (the buffer pool's size) take their time."""
-    until = time.monotonic() + _SLOW_S
-    while not is_good(now := read(connection, target, name)) and time.monotonic() < until:
+    began, is_being_set = time.monotonic(), family_of(target).is_being_set
+    while not is_good(now := read(connection, target, name)):
+        waited = time.monotonic() - began
+        if waited > _AT_WORK_S or (waited > _SLOW_S and not is_being_set(connection, target, name)):
+            break
         time.sleep(_POLL_S)
     return now
 

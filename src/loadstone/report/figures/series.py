@@ -195,7 +195,8 @@ def _marked(step: StepResult, words: Language, *, named: bool) -> Option:
         if end is not None:
             name = words(say("outage")) if named else ""
             areas.append(_area(outage.from_s, end, name, {"color": MARK, "opacity": 0.3}))
-    label = {"position": "insideTop", "fontSize": 11}
+    # From the left edge on: centred in a short area at the axis it would cover the axis' numbers.
+    label = {"position": "insideTopLeft", "fontSize": 11}
     return {"silent": True, "label": label, "data": areas}
 
 
