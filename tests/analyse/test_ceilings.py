@@ -6,6 +6,7 @@ import pytest
 
 from analyse.made import a_step
 from loadstone.analyse.ceilings import ceilings
+from loadstone.model.account import Account, AccountEntry
 from loadstone.model.ceilings import Ceiling, Limits, Resource
 from loadstone.model.observed import SHARED_HOST
 from loadstone.model.result import GeneratorCost, HostFigures, ObservedTarget, ServerFigures
@@ -128,6 +129,29 @@ def test_ten_locks_that_are_seldom_held_are_not_one_that_always_is() -> None:
     server = a_server(row_lock_waits_per_s=150.0)
     found = of("row locks", tps=100.0, writes=10_000, server=server)
     assert found.used == pytest.approx(0.15)
+
+
+def test_next_to_the_writes_that_met_a_lock_stands_the_users_time_that_it_took() -> None:
+    server = a_server(row_lock_waits_per_s=50.0)
+    waiting = AccountEntry(
+        place="row lock", users=2.4, share=0.6, known="sampled", low=None, high=None
+    )
+    account = Account(
+        users=4,
+        seconds=10.0,
+        view="threads",
+        looks=1000.0,
+        entries=(waiting,),
+        unnamed=0.4,
+        beyond=0.0,
+    )
+    found = of("row locks", tps=100.0, writes=1000, server=server, account=account)
+    assert found.used == pytest.approx(0.5)
+    assert found.how == (
+        "50 % of the writes found their row locked; waiting for it took 60 % of the users' time"
+    )
+    alone = of("row locks", tps=100.0, writes=1000, server=server)
+    assert alone.how == "50 % of the writes found their row locked"
 
 
 def test_an_affinity_and_a_quota_are_limits_only_below_the_hosts_cores() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,20 @@ def test_the_table_is_on_stdout_and_the_progress_on_stderr(
         "step 2 of 2, 8 users: connecting",
         "step 2 of 2, 8 users: finished, 80.0 tps, 1,600 qps, p95 8.07 ms, p99 8.08 ms, 0 errors",
     ]
+
+
+def test_what_came_before_the_folder_is_in_the_run_s_wall_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(endpoint: Endpoint, wanted: Wanted, timeout_s: float) -> InspectedTarget:
+        time.sleep(0.3)
+        return made_up(endpoint, wanted, timeout_s)
+
+    monkeypatch.setattr("loadstone.runner.run.inspect_target", slowly)
+    assert exit_code_of(["run", "oltp_read_write", *SHORT]) == 0
+    found = json.loads((only_run(tmp_path) / "result.json").read_text())["run"]["wall_time"]
+    assert found["preparing_s"] >= 0.3
+    assert (found["warmup_s"], found["window_s"]) == (1.0, 2.0)
 
 
 @pytest.mark.parametrize(

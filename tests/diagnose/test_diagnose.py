@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 
 from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
 from diagnose.healthy import Made, a_case, above_notes, causes, per_second
+from loadstone.analyse.ceilings import ceilings
 from loadstone.diagnosis.context import Series, Source
 from loadstone.diagnosis.diagnose import Known, diagnose, diagnosis_of, levels_to_explain
 from loadstone.diagnosis.frames import RunSeconds, environment_of
+from loadstone.diagnosis.unexplained import unexplained
+from loadstone.model.ceilings import Limits
 from loadstone.model.finding import Finding
 from loadstone.model.plan import Rate
 from loadstone.model.result import HostFigures, LatencyPair, Result
@@ -700,3 +704,13 @@ def test_the_text_has_evidence_remedy_and_trial() -> None:
     assert any(line.startswith("      - checkpoint_age_bytes 72.5 MiB") for line in lines)
     assert "      remedy: Raise innodb_log_file_size to 458 MiB or more." in lines
     assert "      to prove: SET GLOBAL innodb_log_file_size=480247808, and run again" in lines
+
+
+def test_the_use_of_row_locks_is_never_read_as_a_share_of_the_users_time() -> None:
+    waits = {"row_lock_waits_per_s": 700.0}
+    step = {"qps": 2000.0, "writes": 10_000}
+    still = Made(host=IDLE, means={"threads_running": 12.0}, server_figures=waits, step=step)
+    case = a_case(still)
+    found = {one.step: one for one in ceilings([case.step], Limits())}
+    said = str(unexplained(replace(case, ceilings=found)).sentence)
+    assert "row locks are used most (70 % of the writes found their row locked)" in said

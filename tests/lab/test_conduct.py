@@ -53,6 +53,28 @@ def test_the_step_that_is_shown_is_the_one_that_is_kept(tmp_path: Path, script: 
     assert run_folder.load(lab.recorder.folder) == outcome.result
 
 
+def test_checks_and_a_slow_start_of_the_engine_are_time_of_preparing(
+    tmp_path: Path, script: Script
+) -> None:
+    plan = a_plan(ladder=(1, 8))
+    lab, _ = lab_for(tmp_path, plan)
+
+    def confirm() -> tuple[()]:
+        time.sleep(0.1)
+        return ()
+
+    def start(document: str) -> Steerable:
+        time.sleep(0.3)
+        return engine.start(document)
+
+    found = drive(plan, replace(lab, confirm=confirm, start=start)).result.run.wall_time
+    assert found
+    # The scripted engine says that it connected for a tenth of a second.
+    assert found.preparing_s >= 2 * (0.1 + 0.3 - 0.1)
+    assert found.connecting_s == pytest.approx(0.2)
+    assert found.load_s == pytest.approx(2 * 5.0)
+
+
 def test_a_step_within_which_the_machine_slept_is_marked(
     tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from loadstone.analyse.ladder import levels
 from loadstone.model.ceilings import Limits, StepCeilings
 from loadstone.model.language import ENGLISH
 from loadstone.model.predicted import Foretold
-from loadstone.model.result import HostFigures, Result, RunInfo
+from loadstone.model.result import HostFigures, Result, RunInfo, ServerFigures
 from loadstone.report.ceilings import as_page, as_renderable
 from loadstone.report.figures.ceilings import ceilings_figure
 from loadstone.report.figures.palette import ON_DARK, ON_LIGHT
@@ -41,6 +41,12 @@ def found(result: Result) -> list[StepCeilings]:
 def test_the_lowest_ceiling_is_named_when_it_is_nearly_reached() -> None:
     (_, _, last) = found(a_ladder())
     assert held_by(last, ENGLISH) == "held by server CPU, used to 97 %"
+
+
+def test_the_use_of_row_locks_says_that_it_is_of_the_writes() -> None:
+    server = ServerFigures(seconds=10.0, row_lock_waits_per_s=90.0)
+    (only,) = ceilings([a_step(tps=100.0, writes=1000, server=server)], Limits())
+    assert held_by(only, ENGLISH) == "held by row locks: 90 % of the writes found their row locked"
 
 
 def test_what_other_programs_leave_is_not_said_to_be_the_whole_cpu() -> None:

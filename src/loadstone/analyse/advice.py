@@ -10,6 +10,9 @@ from datetime import date
 from loadstone.analyse.meaning import Weight
 from loadstone.model.message import Message
 
+_TURNING_IOPS = 500
+"""No rotating disk reads so many random pages per second."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -34,6 +37,9 @@ class Advice:
     """What to write into the server's configuration file; `None`: nothing."""
     restart: bool = False
     """Whether the setting only takes effect when the server starts."""
+    cause: str | None = None
+    """The cause by which a diagnosis names the setting's effect on a run, as in docs/diagnosis.md;
+    `None`: no rule looks for it."""
 
 
 @dataclass(frozen=True)
@@ -65,3 +71,21 @@ class Server:
 
 
 Rule = Callable[[Server], Iterator[Advice]]
+
+
+def usable_memory(gauges: Mapping[str, float]) -> int | None:
+    """The bytes that a server may use: its host's memory, or the limit of its control group.
+
+    `gauges` are those of its host; `None`: neither is known.
+    """
+    limits = (gauges.get("memory.total_bytes"), gauges.get("cgroup.memory_limit_bytes"))
+    known = [limit for limit in limits if limit]
+    return round(min(known)) if known else None
+
+
+def is_rotating(read_iops: float | None, reported: bool | None) -> bool | None:
+    """Whether a disk rotates: its measured random reads per second count more than its report.
+
+    Virtual disks report that they rotate.
+    """
+    return reported if read_iops is None else read_iops < _TURNING_IOPS

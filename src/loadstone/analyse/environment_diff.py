@@ -58,19 +58,19 @@ def surroundings_of(part: Part) -> Surroundings:
     """The surroundings, from environment.json, the plan and the steps."""
     document = part.run.environment
     steps = [step for step in part.run.result.steps if step.variant == part.variant]
-    target = _target(document, part.variant, steps)
+    target = target_of(document, part.variant, steps)
     variables = target.get("variables")
     family = family_in(str(target.get("target", "")))
     return Surroundings(
         work={name: text for name, text in _work(part, steps) if text},
         variables=by_newest_name(_texts(variables), family),
-        host=_host(target.get("host")),
+        host=host_of(target.get("host")),
         generator=dict(_generator(_mapping(document.get("generator")), part)),
         family=family,
     )
 
 
-def _target(
+def target_of(
     document: Mapping[str, Any], variant: str, steps: Sequence[StepResult]
 ) -> Mapping[str, Any]:
     """The variant's own target in the document, else the server of its first step."""
@@ -162,7 +162,8 @@ def _compression(steps: Sequence[StepResult]) -> str | None:
     return _listed(sorted(known))
 
 
-def _host(told: object) -> HostSurroundings:
+def host_of(told: object) -> HostSurroundings:
+    """A target's host in environment.json."""
     if told is None:
         return HostSurroundings.nothing(say("the run did not look at it"))
     try:

@@ -24,6 +24,7 @@ from loadstone.lab.step.interrupts import Interrupted
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.figure import Count
+from loadstone.model.finding import Diagnosis
 from loadstone.model.message import Joined, counted, say, say_in
 from loadstone.model.result import Result
 from loadstone.recipes.answer import answer_of
@@ -39,7 +40,7 @@ from loadstone.runs.recorder import read_asked
 
 def end(finished: Finished, *, as_json: bool, strict: bool = False, gates: Gates = NO_GATES) -> int:
     """Show the result, and return the exit code."""
-    show(finished.result, finished.folder, as_json=as_json)
+    show_finished(finished, as_json=as_json)
     code = exit_code(finished, strict=strict)
     gated = judged(gates, finished.result, as_json=as_json)
     return tell_left(finished.left) or code or gated
@@ -164,11 +165,26 @@ def show(result: Result, path: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(run_folder.to_json(result), nl=False)
         return
+    _show_text(result, path, findings_of(path, result))
+
+
+def show_finished(finished: Finished, *, as_json: bool) -> None:
+    """The result of a run that has just ended, with the time until now as text."""
+    result, path = finished.result, finished.folder
+    if as_json:
+        show(result, path, as_json=True)
+        return
+    # The diagnosis comes first, since it takes time that the notes count.
+    found = findings_of(path, result)
+    _show_text(finished.result_until_now, path, found)
+
+
+def _show_text(result: Result, path: Path, found: Sequence[Diagnosis]) -> None:
     compared = _compared(result, path)
     parts, answered = compared or (as_renderable(result, current()), ())
     show_parts(parts)
     words = current()
-    show_lines((*answer(findings_of(path, result), words), *proved(result.proofs, words)))
+    show_lines((*answer(found, words), *proved(result.proofs, words)))
     show_lines(answered)
     click.echo(words(say("saved  {path}", path=str(path))))
 

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 import click
 
+from loadstone.cli.commanded import take_time
 from loadstone.cli.language import in_words, spoken_for
 from loadstone.lab.step.interrupts import ending_signals
 from loadstone.model.errors import LoadstoneError
@@ -36,6 +37,7 @@ _GIVEN = frozenset(
 
 def exit_code_of(arguments: Sequence[str]) -> int:
     """Run the command line; an error is printed as one line and has its own exit code."""
+    take_time()
     with spoken_for(arguments):
         return _exit_code_of(arguments)
 

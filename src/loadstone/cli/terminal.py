@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadstone.cli.commanded import commanded
 from loadstone.cli.defaults.in_effect import words_in_effect
 from loadstone.cli.errors import announce, tell_left
 from loadstone.model.figure import Seconds
@@ -39,6 +40,7 @@ class Terminal:
         self._quiet = quiet
         self._listed = listed
         self._audience = audience
+        self.commanded = commanded()
         self.folder: Path | None = None
         """The run's folder, once it has been created."""
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from loadstone.model.account import Place
 from loadstone.model.asked_rate import asked_per_second
-from loadstone.model.ceilings import RESOURCES, Ceiling, Resource, StepCeilings
+from loadstone.model.ceilings import RESOURCES, Ceiling, Limits, Resource, StepCeilings
 from loadstone.model.finding import Evidence
 from loadstone.model.message import Message, listed, say, user_count
 from loadstone.model.result import StepResult
@@ -97,6 +97,8 @@ class Case:
     """How the load was driven, from the plan in run.json."""
     ceilings: Mapping[int, StepCeilings] = field(default_factory=dict)
     """By step number."""
+    limits: Limits = field(default_factory=Limits)
+    """The known limits of the server's resources."""
     seconds: Seconds | None = None
     reads: list[Message] = field(default_factory=list, compare=False, repr=False)
     """What was read, in order."""

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from loadstone.analyse.ceilings import ceilings
+from loadstone.analyse.environment_diff import target_of
 from loadstone.analyse.ladder import KNEE_SHARE, SAME_SHARE, Level, levels, middle_step
 from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.diagnosis.claims import Held, claimed
@@ -25,6 +26,7 @@ from loadstone.diagnosis.order import (
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trial_verdict import with_proofs
 from loadstone.diagnosis.unexplained import NOT_OBSERVED, unexplained
+from loadstone.diagnosis.without_effect import without_effect
 from loadstone.model.ceilings import Limits
 from loadstone.model.finding import Diagnosis, Finding, LevelCause, NotEvaluated, Proof
 from loadstone.model.message import Message
@@ -50,7 +52,6 @@ def diagnose(result: Result, known: Known) -> list[Diagnosis]:
 
 def cases_of(result: Result, known: Known) -> Iterator[Case]:
     """One case per ladder, at its last level."""
-    variables = _variables(known.environment)
     of_step = {one.step: one for one in ceilings(result.steps, known.limits)}
     measured = [step for step in result.steps if step.seconds and step.workload != WATCHED]
 
@@ -62,10 +63,11 @@ def cases_of(result: Result, known: Known) -> Iterator[Case]:
         yield Case(
             step=ladder[-1],
             ladder=ladder,
-            variables=variables,
+            variables=_variables(known.environment, ladder[-1]),
             environment=known.environment,
             drive=(result.run.plan or {}).get("drive", {}),
             ceilings=of_step,
+            limits=known.limits,
             seconds=known.seconds,
         )
 
@@ -100,6 +102,7 @@ def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
         at_peak=at_peak,
         beyond=holding(last) if falls else None,
         levels=tuple(_level(step, holding(step)) for step in levels_to_explain(case.ladder)),
+        without_effect=without_effect(case, {one.rule.cause for one in judged if one.is_silent}),
         not_evaluated=tuple(
             NotEvaluated(cause=one.rule.cause, needs=one.needs) for one in judged if one.needs
         ),
@@ -182,6 +185,8 @@ class _Judged:
     found: tuple[tuple[int, Finding], ...]
     """A step's number, and what the rule found there."""
     needs: Message | None
+    is_silent: bool
+    """Whether it was evaluated at all levels, and found nothing."""
 
     def at(self, step: StepResult) -> Iterator[Finding]:
         """What was found at one level."""
@@ -196,9 +201,11 @@ def _judged(rule: Rule, case: Case) -> _Judged:
     steps = (case.ladder[-1],) if rule.last_only else levels_to_explain(case.ladder)
     found: list[tuple[int, Finding]] = []
     needs: list[Message] = []
+    evaluated = 0
     for step in steps:
         try:
             finding = rule.judge(case.at(step))
+            evaluated += 1
         except Absent:
             continue
         except Missing as missing:
@@ -207,7 +214,8 @@ def _judged(rule: Rule, case: Case) -> _Judged:
         if finding:
             found.append((step.step, finding))
     misses = not found and needs and len(needs) == len(steps)
-    return _Judged(rule, tuple(found), needs[0] if misses else None)
+    silent = not found and evaluated == len(steps)
+    return _Judged(rule, tuple(found), needs[0] if misses else None, silent)
 
 
 def _says_why(findings: Sequence[Finding]) -> bool:
@@ -218,8 +226,7 @@ def _says_why(findings: Sequence[Finding]) -> bool:
     )
 
 
-def _variables(environment: Mapping[str, Any]) -> dict[str, str] | None:
-    """The variables of the first target's server; `None` if they were not read."""
-    targets = environment.get("targets") or [{}]
-    found = targets[0].get("variables")
+def _variables(environment: Mapping[str, Any], step: StepResult) -> dict[str, str] | None:
+    """The variables of the first target's server, or of the variant's; `None`: not read."""
+    found = target_of(environment, step.variant, [step]).get("variables")
     return {str(name).lower(): str(value) for name, value in found.items()} if found else None

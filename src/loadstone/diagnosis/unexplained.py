@@ -147,11 +147,17 @@ def _nearest(case: Case) -> Iterator[Message]:
     ]
     if used:
         most = max(used, key=lambda one: one.used or 0.0)
-        yield say(
-            "Of the resources with a known limit, {resource} is used most ({used}).",
-            resource=RESOURCES[most.resource],
-            used=Percent(most.used),
-        )
+        fields = {"resource": RESOURCES[most.resource], "used": Percent(most.used)}
+        if most.resource == "row locks":
+            yield say(
+                "Of the resources with a known limit, {resource} are used most ({used} of the "
+                "writes found their row locked).",
+                **fields,
+            )
+        else:
+            yield say(
+                "Of the resources with a known limit, {resource} is used most ({used}).", **fields
+            )
 
 
 def _unseen(case: Case) -> Finding:

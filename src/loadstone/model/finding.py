@@ -197,6 +197,14 @@ class NotEvaluated(WithMessages):
     needs: Message = _said("the figure that is missing")
 
 
+class WithoutEffect(Frozen):
+    """A setting that `loadstone check` advises against, of which the run shows no effect."""
+
+    variable: str = _said("the server's variable")
+    value: str = _said("its value, as the advice has it")
+    cause: str = _said("the cause that its effect would be; it was evaluated, and not found")
+
+
 class LevelCause(Frozen):
     """What holds one level of a ladder back, judged by its own step alone."""
 
@@ -227,6 +235,11 @@ class Diagnosis(WithMessages):
     )
     levels: tuple[LevelCause, ...] = Field(
         default=(), description="what holds each level from the knee on, in the order of levels"
+    )
+    without_effect: tuple[WithoutEffect, ...] = Field(
+        default=(),
+        description="settings that `loadstone check` advises against, whose causes were evaluated "
+        "at all levels from the knee on and found at none",
     )
     not_evaluated: tuple[NotEvaluated, ...] = _said("causes that could not be judged")
     not_judged: tuple[str, ...] = Field(

@@ -474,6 +474,45 @@ class StepResult(WithMessages):
     notes: tuple[Message, ...] = _said("what a reader should know before quoting the numbers")
 
 
+class WallTime(Frozen):
+    """Where a run's wall time went, from the command to the run's end, in seconds of all steps.
+
+    What comes after its end is not in it: files, the diagnosis, the text, the stop of servers.
+    """
+
+    preparing_s: float = _said(
+        "from the command, or from the end of the step before, until users connect: throwaway "
+        "servers, tables, checks, the start of the samplers"
+    )
+    connecting_s: float = _said("until all virtual users were connected")
+    warmup_s: float = _said("before the window")
+    window_s: float = _said("the windows")
+    closing_s: float = _said(
+        "from the end of a window to that of its step: answers under way, the last readings of "
+        "counters, the ledger"
+    )
+    evaluating_s: float = _said("computing each step's figures, and what follows from them")
+
+    @property
+    def load_s(self) -> float:
+        """The time that the load itself takes, as planned."""
+        return self.warmup_s + self.window_s
+
+    @property
+    def total_s(self) -> float:
+        """All of it."""
+        return self.load_s + self.besides_load_s
+
+    @property
+    def besides_load_s(self) -> float:
+        """The time before, between and after the load of the steps."""
+        return self.preparing_s + self.connecting_s + self.closing_s + self.evaluating_s
+
+    def after(self, seconds: float) -> WallTime:
+        """The same, with the time since the run's end counted as evaluating."""
+        return self.model_copy(update={"evaluating_s": self.evaluating_s + seconds})
+
+
 class RunInfo(WithMessages):
     """The request, and how far the run got."""
 
@@ -491,6 +530,9 @@ class RunInfo(WithMessages):
     )
     steps_finished: int = _said("steps that finished")
     aborted: Aborted | None = _may("the --abort-if or default condition that ended it; null: none")
+    wall_time: WallTime | None = _may(
+        "where its wall time went; null: it was killed, only watched, or is of an earlier version"
+    )
     notes: tuple[Message, ...] = _said("notes from while it ran")
 
 

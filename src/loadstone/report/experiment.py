@@ -36,7 +36,7 @@ from loadstone.report.names import (
     unit_count,
     variant_count,
 )
-from loadstone.report.notes import notes_of
+from loadstone.report.notes import notes_of, run_notes
 from loadstone.report.step_table import INTERVAL
 from loadstone.report.table import Column, Table, table_of
 
@@ -257,7 +257,7 @@ _SMALLEST_P = 1e-4
 def _notes(
     experiment: Experiment, result: Result, found: Comparison, words: Language
 ) -> Iterator[str]:
-    yield from map(words, result.run.notes)
+    yield from map(words, run_notes(result.run))
     yield from map(words, notes_of(result.steps))
     yield from map(words, _of_figures(experiment, found))
 

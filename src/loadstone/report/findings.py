@@ -88,6 +88,8 @@ def _lines(found: Diagnosis, words: Language, *, titled: bool) -> Iterator[str]:
     yield ""
     for number, finding in enumerate(found.findings, 1):
         yield from _finding(number, finding, words)
+    if found.without_effect:
+        yield words(without_effect_text(found))
     yield from _not_evaluated(found, words)
     if found.not_judged:
         others = words.value(Joined(found.not_judged))
@@ -120,6 +122,18 @@ def _finding(number: int, finding: Finding, words: Language) -> Iterator[str]:
     elif finding.untried:
         yield _INDENT + words(say("to prove: {trial}", trial=words(finding.untried)))
     yield ""
+
+
+def without_effect_text(found: Diagnosis) -> Message:
+    """The settings that the run shows no effect of, in a line, with the causes evaluated."""
+    settings = Joined(
+        say("{setting} ({cause})", setting=f"{one.variable} = {one.value}", cause=one.cause)
+        for one in found.without_effect
+    )
+    return say(
+        "checked, no effect seen of what loadstone check advises against: {settings}",
+        settings=settings,
+    )
 
 
 def share_text(finding: Finding) -> Message:

@@ -13,7 +13,7 @@ from loadstone.model.message import say
 from loadstone.model.numbers import NOTHING, count, digits, rate, signed
 from loadstone.report.account import account_table
 from loadstone.report.experiment import cell_name
-from loadstone.report.findings import proof_text
+from loadstone.report.findings import proof_text, without_effect_text
 from loadstone.report.ladder_answer import answer_of, diagnosis_of
 from loadstone.report.marks import marked_level, marks
 from loadstone.report.names import NOT_FINISHED, VERDICT_WORDS
@@ -115,6 +115,8 @@ def _ladder(run: Run, ladder: Sequence[Level], words: Language) -> Iterator[str]
             proof = markdown_text(proof_text(finding.proof, words))
             head = words(say("Proof:"))
             yield f"  - {head} {proof}"
+    if found and found.without_effect:
+        yield f"- {markdown_text(words(without_effect_text(found)))}"
     yield ""
 
 

@@ -11,9 +11,10 @@ from loadstone.model.lost_connection import reason_said
 from loadstone.model.message import Joined, Message, listed, say, user_count
 from loadstone.model.observed import SHARED_HOST
 from loadstone.model.plan import WATCHED
-from loadstone.model.result import CLIENT_BOUND_SHARE, StepResult
+from loadstone.model.result import CLIENT_BOUND_SHARE, RunInfo, StepResult
 from loadstone.report.grouped_notes import grouped
 from loadstone.report.names import ERROR_MEANINGS, core_count, event_count
+from loadstone.report.wall_time import wall_time_notes
 
 _LATE_SHARE = 0.001
 _HELD_SHARE = 0.1
@@ -22,6 +23,12 @@ _DELAYED_SHARE = 0.1
 _NAMED_SHARE = 0.01
 _NEEDED_FOR_P95, _NEEDED_FOR_P99 = 20, 100
 """Of fewer events the percentile is the slowest of all."""
+
+
+def run_notes(run: RunInfo) -> Iterator[Message]:
+    """The notes from while it ran, and where its wall time went if much of it was not the load."""
+    yield from run.notes
+    yield from wall_time_notes(run.wall_time)
 
 
 def notes_of(steps: Sequence[StepResult]) -> Iterator[Message]:

@@ -244,6 +244,8 @@ def _reached(ceiling: Ceiling) -> Message:
             "the number of users: they do {used} of what the shortest response time allows",
             **fields,
         )
+    if ceiling.resource == "row locks":
+        return say("{resource}: {used} of the writes found their row locked", **fields)
     if ceiling.others:
         return say("{resource}: the load uses {used} of what other programs leave", **fields)
     return say("{resource}, used to {used}", **fields)

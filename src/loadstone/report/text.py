@@ -27,7 +27,7 @@ from loadstone.report.hot_spots import hot_spots_table, hottest_step, without_st
 from loadstone.report.lines import Line, lines_of, spaced
 from loadstone.report.marks import marks
 from loadstone.report.names import repeat_count, row_count, table_count
-from loadstone.report.notes import notes_of
+from loadstone.report.notes import notes_of, run_notes
 from loadstone.report.observed import observed_notes, observed_table
 from loadstone.report.sentences import search_sentences, verdict, warmup_of, watched
 from loadstone.report.slow_seconds import slow_notes
@@ -234,7 +234,7 @@ def ladder_table(ladder: Sequence[Level], words: Language = ENGLISH) -> Table:
 
 def notes(result: Result, words: Language = ENGLISH) -> Iterator[str]:
     """All that a reader should know, of the run and of its steps."""
-    yield from map(words, result.run.notes)
+    yield from map(words, run_notes(result.run))
     yield from map(words, notes_of(result.steps))
     yield from observed_notes(result.steps, words)
     yield from hot_row_notes(result.steps, words)

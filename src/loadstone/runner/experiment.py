@@ -276,6 +276,7 @@ def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
         protector = _protector(experiment, looked)
         environment = ours.environment
         recorder = Recorder(path, before_asked, (), before=log.begin, environment=environment)
+        recorder.prepared_since(view.commanded)
         view.begun(path)
         notes = [*notes, _taken_up(before, done)]
         how = _How(asked, view, backend, notes, protector, done)
@@ -453,7 +454,7 @@ def _recorder(
     steps = _steps(experiment)
     device = common_device(looked)
     of = ExperimentAsked(experiment, steps, servers.mark, asked.recipe, device)
-    return begin_run(plan, looked, Place(asked.out, view.command_line), of=of)
+    return begin_run(plan, looked, Place(asked.out, view.command_line, view.commanded), of=of)
 
 
 def _steps(experiment: Experiment) -> tuple[Step, ...] | None:
@@ -504,7 +505,8 @@ def _run_experiment(
         source = OfExperiment(bench, more_wanted(experiment), searching(experiment))
         carried = drive_steps(source, lab, how.done, how.notes)
         left, stopped = tuple(servers.told.left), interrupts.asked
-        return Finished(carried.result, recorder.folder, carried.error, stopped, left)
+        ended = recorder.ended
+        return Finished(carried.result, recorder.folder, carried.error, stopped, left, ended)
 
 
 def _describe(recorder: Recorder, observing: Observing) -> Callable[[str, ReadyServer], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,18 @@ class Finished:
     """Whether a signal ended it."""
     left: tuple[str, ...] = ()
     """Server variables that were not restored, one sentence each."""
+    ended: float | None = None
+    """When the run ended, on the monotonic clock; its files were made after that."""
+
+    @property
+    def result_until_now(self) -> Result:
+        """The result; its wall time includes what was evaluated and written after its end."""
+        run = self.result.run
+        if run.wall_time is None or self.ended is None:
+            return self.result
+        wall_time = run.wall_time.after(time.monotonic() - self.ended)
+        run = run.model_copy(update={"wall_time": wall_time})
+        return self.result.model_copy(update={"run": run})
 
 
 @contextmanager

@@ -35,6 +35,8 @@ class Place:
     out: Path
     """The folder of runs."""
     command_line: tuple[str, ...]
+    commanded: float | None = None
+    """When the command was given, on the monotonic clock; `None`: as the run begins."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def begin_run(
     )
     path = run_folder.create(place.out, plan.name, time.time())
     recorder = Recorder(path, asked, [one.facts.version for one in looked])
+    if place.commanded is not None:
+        recorder.prepared_since(place.commanded)
     device = sources.data_device if sources else (of.data_device if of else None)
     targets = target_environment(looked, sources)
     recorder.environment(_environment(path, looked, device) | {"targets": targets})

@@ -73,7 +73,9 @@ def replay(
         Interrupts() as interrupts,
         view.steps(plan, 1) as observer,
     ):
-        recorder = begin_run(plan, [looked], Place(asked.out, view.command_line), sources)
+        recorder = begin_run(
+            plan, [looked], Place(asked.out, view.command_line, view.commanded), sources
+        )
         view.begun(recorder.folder)
         lab = Lab(
             (endpoint,),
@@ -87,7 +89,13 @@ def replay(
         )
         said = (*met, *company.notes, *notes, *sources.notes)
         outcome = drive_steps(OfReplay(plan, lab, lanes, dealt.length_s), lab, notes=said)
-        return Finished(outcome.result, recorder.folder, outcome.error, interrupts.asked)
+        return Finished(
+            outcome.result,
+            recorder.folder,
+            outcome.error,
+            interrupts.asked,
+            ended=recorder.ended,
+        )
 
 
 def _check_tables(endpoint: Endpoint, dealt: Dealt, *, yes: bool) -> list[Message]:

@@ -152,7 +152,9 @@ def _run(
         for note in (*met, *company.notes):
             view.announce(say("note: {note}", note=note))
         sources = sources_for([observable(one) for one in looked], request.observing)
-        recorder = begin_run(plan, looked, Place(request.out, view.command_line), sources)
+        recorder = begin_run(
+            plan, looked, Place(request.out, view.command_line, view.commanded), sources
+        )
         recorder.generators(backend.nodes)
         view.begun(recorder.folder)
         said = [*notes, *met, *company.notes, *_notes_on(data), *found, *sources.notes]
@@ -187,7 +189,13 @@ def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finishe
             protector=prepared.protector,
         )
         outcome = drive_steps(OfPlan(plan, steps, lab), lab, notes=prepared.notes)
-        return Finished(outcome.result, recorder.folder, outcome.error, interrupts.asked)
+        return Finished(
+            outcome.result,
+            recorder.folder,
+            outcome.error,
+            interrupts.asked,
+            ended=recorder.ended,
+        )
 
 
 def _how_long(plan: Plan, steps: int) -> Message:

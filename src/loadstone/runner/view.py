@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -54,6 +55,10 @@ class View(Protocol):
     @property
     def command_line(self) -> tuple[str, ...]:
         """The command line as typed, with user defaults, without passwords; run.json keeps it."""
+
+    @property
+    def commanded(self) -> float:
+        """When the command was given, on the monotonic clock."""
 
     def announce(self, line: str) -> None:
         """Show one line of progress."""
@@ -119,6 +124,7 @@ class Quiet:
     def __init__(self, command_line: tuple[str, ...] = ("python",)) -> None:
         """`command_line` is what run.json records as the command."""
         self.command_line = command_line
+        self.commanded = time.monotonic()
 
     def announce(self, line: str) -> None:
         """Show nothing."""

@@ -39,6 +39,9 @@ Negative if the clock was set back before the run was resumed.
 UnixTime = Annotated[float, Field(ge=0, le=1e11)]
 """Seconds since 1970, up to the year 5138."""
 
+Elapsed = Annotated[float, Field(ge=0, le=3e10)]
+"""Seconds that something took."""
+
 MOST_HELD = 256 * safe_open.MEGABYTE
 """Bytes of a journal's lines without those of its seconds: only these stay in memory."""
 
@@ -95,6 +98,10 @@ class StepBegin(Frozen):
     hlog_from: Count
     conditions: Conditions | None = None
     """`None`: those of the run's first line."""
+    prepared_s: Elapsed | None = None
+    """Since the command, or since the step before was evaluated; `None`: an earlier version."""
+    evaluated_s: Elapsed = 0.0
+    """Time of computing the figures of the step before."""
 
 
 class EngineEntry(Frozen):
@@ -264,6 +271,8 @@ class RunEnd(Frozen):
     state: StepState
     search: SearchOutcome | None = None
     searches: tuple[VariantSearch, ...] | None = None
+    evaluated_s: Elapsed = 0.0
+    """Time since the last step's end."""
 
 
 StepEntry = (

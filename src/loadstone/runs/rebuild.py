@@ -31,6 +31,7 @@ from loadstone.runs.journal import (
 from loadstone.runs.observations import fits, observation_of
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.summaries import summarise, utc
+from loadstone.runs.wall_time import WallClock
 
 JOURNAL = "journal.jsonl"
 LATENCIES = "latency.hlog"
@@ -55,6 +56,7 @@ class RunLog:
     end: RunEnd | None = None
     aborted: Aborted | None = None
     last_at_s: float = 0.0
+    clock: WallClock = field(default_factory=WallClock)
 
     def add(self, entry: Entry) -> None:
         """Add the next line.
@@ -67,6 +69,7 @@ class RunLog:
                 say("{journal} does not start with the start of the run", journal=self.journal)
             )
         self.last_at_s = max(self.last_at_s, entry.at_s)
+        self.clock.add(entry)
         if self.end is not None:
             self.end = self.aborted = None  # the run was resumed
         match entry:
@@ -232,6 +235,7 @@ def _run_info(folder_name: str, log: RunLog, *, running: bool) -> RunInfo:
         search=end.search if end else None,
         searches=end.searches if end else None,
         aborted=log.aborted,
+        wall_time=log.clock.wall_time if end else None,
         steps_finished=sum(step.state == "finished" for step in log.steps),
         notes=tuple(log.notes) + _interruption(log, running=running, end=end),
     )

@@ -114,8 +114,10 @@ class Recorder:
         """
         self.folder = path
         began_unix_s = before.unix_s if before else time.time()
-        self._began = time.monotonic()
-        self._ended = False
+        self._began = self._idle_from = time.monotonic()
+        self._evaluated_s = 0.0
+        self.ended: float | None = None
+        """When the run ended, on the monotonic clock; `None`: not yet."""
         self._load_began_s = 0.0
         self._agreed = before is not None
         self._begin = before or RunBegin(
@@ -201,6 +203,10 @@ class Recorder:
         before = self._environment.get("variants") or {}
         self._add_to_environment({"variants": {name: targets} | before})
 
+    def prepared_since(self, commanded: float) -> None:
+        """Count the time since the command, on the monotonic clock, as preparing the first step."""
+        self._idle_from = commanded
+
     def begin_step(self, step: Step, conditions: Conditions | None = None) -> None:
         """Record that a step is about to connect."""
         self._step_from = self._journal.size
@@ -212,8 +218,11 @@ class Recorder:
                 journal_from=self._step_from,
                 hlog_from=self._latencies.size,
                 conditions=conditions,
+                prepared_s=self._idle_s(),
+                evaluated_s=self._evaluated_s,
             )
         )
+        self._evaluated_s = 0.0
         self._all_told = True
         if book := book_of(self._plan, step):
             self._ledger.open_book(step.number, book, self._plan.workload.tables)
@@ -306,19 +315,32 @@ class Recorder:
         settled: Settled | None = None,
     ) -> StepResult:
         """Finish the step: all of it is on disk, and its row is computed from there."""
+        self._idle_from = time.monotonic()
         end = StepEnd(at_s=self._now(), step=step.number, state=state, error=error, settled=settled)
         self._append(end)
         self._latencies.sync()
         self._journal.sync()
         log = read_log(self.folder, self._step_from)
-        return step_result(self.folder, log.steps[-1], self._begin)
+        result = step_result(self.folder, log.steps[-1], self._begin)
+        self._evaluated_s = self._idle_s()
+        self._idle_from = time.monotonic()
+        return result
 
     def end_run(self, state: StepState, found: Found = None) -> Result:
         """Finish the run: write the files made from the journal."""
         search = found if isinstance(found, SearchOutcome) else None
         searches = found if isinstance(found, tuple) else None
-        self._append(RunEnd(at_s=self._now(), state=state, search=search, searches=searches))
-        self._ended = True
+        evaluated_s = self._evaluated_s + self._idle_s()
+        self._append(
+            RunEnd(
+                at_s=self._now(),
+                state=state,
+                search=search,
+                searches=searches,
+                evaluated_s=evaluated_s,
+            )
+        )
+        self.ended = time.monotonic()
         self._journal.sync()
         result = run_folder.finish(self.folder)
         self.close()
@@ -330,7 +352,7 @@ class Recorder:
         result.json is made from the journal when it is needed.
         """
         self._reserve.close()
-        if self._ended:
+        if self.ended is not None:
             return
         with contextlib.suppress(StoreError):
             self._append(Note(at_s=self._now(), text=say("ended early: {why}", why=why)))
@@ -357,6 +379,10 @@ class Recorder:
 
     def _append(self, entry: Entry) -> None:
         self._journal.append(to_line(entry))
+
+    def _idle_s(self) -> float:
+        """Seconds since the command, the end of the last step, or that of its evaluation."""
+        return round(time.monotonic() - self._idle_from, 6)
 
     def _now(self) -> float:
         return round(time.monotonic() - self._began, 6)

@@ -69,11 +69,12 @@ def _binary_log(server: Server) -> Iterator[Advice]:
     size = server.number("max_binlog_size")
     if size is not None and size < 512 * MIB:
         why = _costs("max_binlog_size")
-        yield Advice("slow", "max_binlog_size", _size(size), why, "1G")
+        yield Advice("slow", "max_binlog_size", _size(size), why, "1G", cause="binlog-rotation")
 
 
 def _buffer_pool(server: Server) -> Iterator[Advice]:
-    size, memory = server.number("innodb_buffer_pool_size"), server.machine.memory_bytes
+    name, small = "innodb_buffer_pool_size", "working-set"
+    size, memory = server.number(name), server.machine.memory_bytes
     if size is None:
         return
     if memory is not None and size > 0.85 * memory:
@@ -81,17 +82,17 @@ def _buffer_pool(server: Server) -> Iterator[Advice]:
             "the machine has {memory}: with connections and sorts it may swap",
             memory=Bytes(memory),
         )
-        yield Advice("slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory))
+        yield Advice("slow", name, _size(size), why, _round(0.7 * memory), cause="swapping")
     elif memory is not None and size < 0.25 * memory:
         why = say(
             "the machine has {memory}; {why}",
             memory=Bytes(memory),
-            why=_costs("innodb_buffer_pool_size"),
+            why=_costs(name),
         )
-        yield Advice("slow", "innodb_buffer_pool_size", _size(size), why, _round(0.7 * memory))
+        yield Advice("slow", name, _size(size), why, _round(0.7 * memory), cause=small)
     elif memory is None and size <= 128 * MIB:
-        why = say("the default, made for a laptop: {why}", why=_costs("innodb_buffer_pool_size"))
-        yield Advice("slow", "innodb_buffer_pool_size", _size(size), why)
+        why = say("the default, made for a laptop: {why}", why=_costs(name))
+        yield Advice("slow", name, _size(size), why, cause=small)
 
 
 def _redo_log(server: Server) -> Iterator[Advice]:
@@ -102,18 +103,20 @@ def _redo_log(server: Server) -> Iterator[Advice]:
     if size is not None and size < SMALL_REDO:
         live = _is_mariadb(server) and server.release >= (10, 9)
         restart = name == "innodb_log_file_size" and not live
-        yield Advice("slow", name, _size(size), _costs(name), "4G", restart=restart)
+        why, cause = _costs(name), "redo-log-small"
+        yield Advice("slow", name, _size(size), why, "4G", restart=restart, cause=cause)
     buffer = server.number("innodb_log_buffer_size")
     if buffer is not None and buffer < 16 * MIB:
-        why = _costs("innodb_log_buffer_size")
-        yield Advice("note", "innodb_log_buffer_size", _size(buffer), why, "64M", restart=True)
+        name, cause = "innodb_log_buffer_size", "log-buffer-small"
+        yield Advice("note", name, _size(buffer), _costs(name), "64M", restart=True, cause=cause)
 
 
 def _disk(server: Server) -> Iterator[Advice]:
     capacity = server.number("innodb_io_capacity")
     if capacity is not None and capacity <= SLOW_IO_CAPACITY and not server.machine.rotational:
         why = say("what one spinning disk can do: dirty pages pile up on anything faster")
-        yield Advice("slow", "innodb_io_capacity", str(capacity), why, "2000")
+        cause = "io-capacity-low"
+        yield Advice("slow", "innodb_io_capacity", str(capacity), why, "2000", cause=cause)
     neighbours = server.text("innodb_flush_neighbors")
     if neighbours not in (None, "0") and server.machine.rotational is False:
         why = _costs("innodb_flush_neighbors")
@@ -126,19 +129,22 @@ def _disk(server: Server) -> Iterator[Advice]:
 
 def _logging(server: Server) -> Iterator[Advice]:
     if server.is_on("general_log"):
-        yield Advice("slow", "general_log", "ON", _costs("general_log"), "OFF")
+        why = _costs("general_log")
+        yield Advice("slow", "general_log", "ON", why, "OFF", cause="general-log")
     long_s = server.text("long_query_time")
     if server.is_on("slow_query_log") and long_s and re.fullmatch(r"0+(\.00\d*)?", long_s):
         why = say("nearly every statement is written to the slow log")
-        yield Advice("slow", "long_query_time", long_s, why, "1")
+        yield Advice("slow", "long_query_time", long_s, why, "1", cause="slow-log")
     if server.is_on("performance_schema"):
-        yield Advice("note", "performance_schema", "ON", _costs("performance_schema"))
+        why = _costs("performance_schema")
+        yield Advice("note", "performance_schema", "ON", why, cause="instrumentation")
 
 
 def _query_cache(server: Server) -> Iterator[Advice]:
     size, kind = server.number("query_cache_size"), server.text("query_cache_type")
     if size and kind not in (None, "OFF", "0"):
-        yield Advice("slow", "query_cache_type", kind or "", _costs("query_cache_type"), "OFF")
+        why = _costs("query_cache_type")
+        yield Advice("slow", "query_cache_type", kind or "", why, "OFF", cause="query-cache")
 
 
 def _connections(server: Server) -> Iterator[Advice]:
@@ -149,14 +155,16 @@ def _connections(server: Server) -> Iterator[Advice]:
             "with thousands of active connections a thread pool sustains the rate; MariaDB has one "
             "(thread_handling=pool-of-threads), MySQL 9.7 a plugin"
         )
-        yield Advice("note", "thread_handling", server.text("thread_handling") or "", why)
+        handling = server.text("thread_handling") or ""
+        yield Advice("note", "thread_handling", handling, why, cause="no-thread-pool")
     cache, tables = server.number("table_open_cache"), server.number("table_definition_cache")
     if cache is not None and most is not None and cache < most:
         why = say(
             "fewer open tables than max_connections ({most}): tables are opened again and again",
             most=most,
         )
-        yield Advice("slow", "table_open_cache", str(cache), why, str(max(4000, 2 * most)))
+        wanted, cause = str(max(4000, 2 * most)), "table-cache-small"
+        yield Advice("slow", "table_open_cache", str(cache), why, wanted, cause=cause)
     if tables is not None and tables < 400:
         why = _costs("table_definition_cache")
         yield Advice("note", "table_definition_cache", str(tables), why, "2000")
@@ -167,7 +175,8 @@ def _sorts(server: Server) -> Iterator[Advice]:
         size = server.number(name)
         if size is not None and size >= MMAP_THRESHOLD:
             why = _maybe_in_pieces(server, name)
-            yield Advice("slow", name, _size(size), why, "2M")
+            cause = "sort-buffer-cliff" if name == "sort_buffer_size" else None
+            yield Advice("slow", name, _size(size), why, "2M", cause=cause)
 
 
 def _maybe_in_pieces(server: Server, name: str) -> Message:
@@ -207,8 +216,8 @@ def _version(server: Server) -> Iterator[Advice]:
 def _locks(server: Server) -> Iterator[Advice]:
     wait = server.number("innodb_lock_wait_timeout")
     if server.is_on("innodb_deadlock_detect") is False and (wait or 0) > 5:
-        why = _costs("innodb_lock_wait_timeout")
-        yield Advice("slow", "innodb_lock_wait_timeout", str(wait), why, "1")
+        name = "innodb_lock_wait_timeout"
+        yield Advice("slow", name, str(wait), _costs(name), "1", cause="row-locks")
 
 
 RULES: Sequence[Rule] = (

@@ -12,8 +12,6 @@ from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.types import json_option
 from loadstone.model.message import say
 
-_TURNING_IOPS = 500
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -79,6 +77,7 @@ def _machine(looked: InspectedTarget) -> Machine:
 
 def _memory(pid: int) -> int | None:
     """The memory that the server may use: the host's, or the limit of its control group."""
+    from loadstone.analyse.advice import usable_memory
     from loadstone.model.observed import SourceName
     from loadstone.observe.local import LocalHost
     from loadstone.observe.source import SourceError
@@ -90,16 +89,12 @@ def _memory(pid: int) -> int | None:
         return None
     finally:
         host.close()
-    limits = (gauges.get("memory.total_bytes"), gauges.get("cgroup.memory_limit_bytes"))
-    known = [limit for limit in limits if limit]
-    return round(min(known)) if known else None
+    return usable_memory(gauges)
 
 
 def _turns(datadir: Path) -> bool | None:
-    """Whether the data is on a rotating disk: what was probed counts more than what is reported.
-
-    Virtual disks report that they rotate; no rotating disk reads 500 random pages per second.
-    """
+    """Whether the data is on a rotating disk, as probed or as reported."""
+    from loadstone.analyse.advice import is_rotating
     from loadstone.runs import probe
     from loadstone.runs.environment import disk_of
     from loadstone.runs.errors import StoreError
@@ -108,10 +103,8 @@ def _turns(datadir: Path) -> bool | None:
         probed = probe.kept(probe.device_of(datadir))
     except StoreError:
         probed = None
-    if probed:
-        return probed.read_iops < _TURNING_IOPS
     told = disk_of(datadir).get("rotational")
-    return None if told is None else told == "1"
+    return is_rotating(probed.read_iops if probed else None, None if told is None else told == "1")
 
 
 def _as_json(looked: InspectedTarget, found: list[Advice], text: str) -> None:

@@ -356,13 +356,13 @@ def _run(request: Request, connection: Connection, view: View, ending: _Ending) 
 
 def _end(finished: Finished, endpoint: Endpoint, view: View, ending: _Ending) -> int:
     """Show the result, judge it, and prove its findings while its server still runs."""
-    from loadstone.cli.ending import end, exit_code, judged, show
+    from loadstone.cli.ending import end, exit_code, judged, show_finished
 
     proving, as_json = ending.proving, ending.as_json
     if proving is None or finished.result.run.state != "finished":
         return end(finished, as_json=as_json, strict=ending.strict, gates=ending.gates)
     if not as_json:
-        show(finished.result, finished.folder, as_json=False)
+        show_finished(finished, as_json=False)
     code = exit_code(finished, strict=ending.strict)
     gated = judged(ending.gates, finished.result, as_json=as_json)
     return _prove(finished.folder, proving, endpoint, view, as_json=as_json) or code or gated

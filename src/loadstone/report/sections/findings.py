@@ -42,7 +42,8 @@ def _of_ladder(context: ReportContext, ladder: list[Level]) -> Markup:
     steps = [context.middle(level) for level in ladder]
     head = [element("h3", context.name(ladder))] if context.is_several() else []
     shown = [_finding(context, finding, steps) for finding in found.findings]
-    return element("div", *head, *shown, *_not_evaluated(found, context.words))
+    checked = (*_without_effect(found, context.words), *_not_evaluated(found, context.words))
+    return element("div", *head, *shown, *checked)
 
 
 def _finding(context: ReportContext, finding: Finding, steps: list[StepResult]) -> Markup:
@@ -116,6 +117,20 @@ def _seconds(one: Evidence, words: Language) -> str:
     if one.from_s is None or one.to_s is None:
         return NOTHING
     return words(say("{begin}..{end} s", begin=f"{one.from_s:g}", end=f"{one.to_s:g}"))
+
+
+def _without_effect(found: Diagnosis, words: Language) -> Iterator[Markup]:
+    """The settings that the review advises against, and that held nothing back in this run."""
+    if found.without_effect:
+        lines = [
+            words.pair(f"{one.variable} = {one.value}", words(cause_name(one.cause)))
+            for one in found.without_effect
+        ]
+        title = say(
+            "Checked, no effect seen of what loadstone check advises against: {number}",
+            number=len(lines),
+        )
+        yield folded(words(title), list_of(lines))
 
 
 def _not_evaluated(found: Diagnosis, words: Language) -> Iterator[Markup]:

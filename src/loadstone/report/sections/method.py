@@ -21,7 +21,7 @@ from loadstone.report.names import (
     table_count,
     yes_no,
 )
-from loadstone.report.notes import of_the_cores
+from loadstone.report.notes import of_the_cores, run_notes
 from loadstone.report.observed import observed_notes
 from loadstone.report.sections.context import ReportContext
 from loadstone.report.sentences import warmup_of
@@ -152,7 +152,7 @@ def _notes(context: ReportContext) -> Iterator[Markup]:
     """The messages of the run."""
     words, result = context.words, context.result
     lines = [
-        *(words(note) for note in result.run.notes),
+        *map(words, run_notes(result.run)),
         *map(words, of_the_cores(result.steps)),
         *observed_notes(result.steps, words),
     ]

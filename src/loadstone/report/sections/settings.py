@@ -9,11 +9,12 @@ from typing import Any
 
 from loadstone.analyse.advice import Machine
 from loadstone.analyse.known_settings import KNOWN, KnownSettings
+from loadstone.analyse.run_machine import machine_of
 from loadstone.analyse.settings_review import review
+from loadstone.lab.machine.generator_ceilings import limits_of
 from loadstone.model.language import Language
 from loadstone.model.message import say, say_in
 from loadstone.model.numbers import NOTHING
-from loadstone.model.observed import SHARED_HOST
 from loadstone.model.target import family_in
 from loadstone.report.markup import Markup, cell, element, not_on_paper, paragraph
 from loadstone.report.names import NOT_PRINTED, WEIGHTS, yes_no
@@ -93,17 +94,13 @@ def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _machine_of(context: ReportContext) -> Machine:
-    """The server's machine where it is also the generator's, as of the day of the run."""
+    """The server's machine as it was observed with the first step, as of the day of the run."""
     began = context.result.run.started_at
     today = date.fromisoformat(began[:10]) if began else None
-    first = context.result.steps[0] if context.result.steps else None
-    shared = bool(first and first.host and first.host.facts.get(SHARED_HOST) == "yes")
-    if not shared:
+    if not context.result.steps:
         return Machine(today=today)
-    here = context.run.environment.get("generator") or {}
-    memory = (here.get("memory") or {}).get("total_kb")
-    cores = (here.get("cpu") or {}).get("cores_online")
-    return Machine(memory_bytes=1024 * memory if memory else None, cores=cores, today=today)
+    limits = limits_of(context.run.path)
+    return machine_of(context.result.steps[0], context.run.environment, limits, today)
 
 
 def _variables(variables: Variables, settings: KnownSettings, words: Language) -> Iterator[Markup]:
