@@ -227,6 +227,7 @@ def test_predicted_and_simulated_rates_agree() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_intervals_hold_the_rates_of_simulated_systems() -> None:
     found = compared(seed=11, systems=100, events=4000)
     inside = sum(inside for inside, _ in found) / len(found)

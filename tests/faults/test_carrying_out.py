@@ -48,6 +48,7 @@ def test_a_hot_row_is_injected_named_and_put_away(
 
 @pytest.mark.server
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_drawn_fault_is_measured_with_and_without_and_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
