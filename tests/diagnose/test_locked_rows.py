@@ -7,7 +7,7 @@ import random
 import pytest
 
 from diagnose.accounts import an_account, an_entry, by_place, diagnosed, first, named, statements
-from diagnose.examples import IDLE
+from diagnose.examples import FULL, IDLE
 from diagnose.healthy import Made, a_case
 from loadstone.analyse.closed_loops import closed_loop
 from loadstone.analyse.foretelling import Remedy, foretell
@@ -74,6 +74,23 @@ def test_rows_that_somebody_else_keeps_are_not_due_to_the_load_s_own_commits() -
     assert held(made, account).waits < 0.1
     assert first(diagnosed(made, account)) == ["row-locks"]
     assert held(made.but(users=1, tps=30.0), account.model_copy(update={"users": 1})).waits == 0.0
+
+
+def test_neighbours_have_no_part_of_the_waits_for_rows() -> None:
+    """The figures of a real run on a busy host: 36 users, five rows, others on its cores."""
+    made = Made(
+        users=36, tps=612.0, mean_ms=58.0, rates={"row_lock_time_s": 0.9 * 36},
+        host=FULL | {"process_cpu_user": 0.3, "process_cpu_sys": 0.2},
+        step={"statements": statements(write=(59.5, 1838)), "seconds": 3.0},
+    )  # fmt: skip
+    account = an_account(
+        row_lock=0.898, waiting_for_a_core=0.042, on_core=0.007, log_sync=0.003, commit=0.019,
+        answer_unread=0.005, generator=0.001,
+    ).model_copy(update={"users": 36})  # fmt: skip
+    found = diagnosed(made, account)
+    assert first(found, 2) == ["row-locks", "noisy-neighbour"]
+    assert by_place(found.findings[0])["row lock"] >= 0.89
+    assert "row lock" not in by_place(found.findings[1])
 
 
 def test_a_delay_that_was_set_is_named_before_the_rows_that_it_keeps_locked() -> None:

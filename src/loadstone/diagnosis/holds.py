@@ -89,9 +89,11 @@ class Holds:
     def prolongs(self) -> bool:
         """Whether what it holds makes transactions keep their rows for longer.
 
-        Not what is left of the cores: that is what the transaction does with its rows.
+        Not what is left of the cores: that is what the transaction does with its rows. Nor others
+        who have the cores: their part is how much they use, not for how long a holder waited.
         """
-        return not (self.by == "rest" and set(self.places) <= set(CORES))
+        is_work = self.by == "rest" and set(self.places) <= set(CORES)
+        return not is_work and not (self.outer and not self.parts)
 
     def part_of(self, slot: Slot, share: float) -> float:
         """The part of a slot that it holds, where its finding's share is `share`."""
