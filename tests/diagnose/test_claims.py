@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from diagnose.accounts import an_account, an_entry, diagnosed, first
 from diagnose.examples import FULL, FULL_OF_SERVER, IDLE, SHARED
 from diagnose.healthy import Made, a_case
 from loadstone.diagnosis.claims import claimed
@@ -22,26 +23,10 @@ from loadstone.diagnosis.holds import (
     rest_of,
     time_at,
 )
-from loadstone.model.account import Account, AccountEntry, Place, View
-from loadstone.model.finding import Diagnosis, Finding, Group
+from loadstone.model.account import Account, Place
+from loadstone.model.finding import Finding, Group
 from loadstone.model.message import plain
 from loadstone.model.observed import SHARED_HOST
-
-
-def an_entry(place: str, share: float) -> AccountEntry:
-    bounds = {"known": "counted", "low": None, "high": None}
-    return AccountEntry.model_validate(
-        {"place": place, "users": 16 * share, "share": share, **bounds}
-    )
-
-
-def an_account(view: View = "threads", unnamed: float | None = None, **shares: float) -> Account:
-    """`row_lock=0.3` for `row lock`."""
-    entries = tuple(an_entry(name.replace("_", " "), share) for name, share in shares.items())
-    rest = max(1.0 - sum(shares.values()), 0.0) if unnamed is None else unnamed
-    return Account(
-        users=16, seconds=10.0, view=view, looks=150.0, entries=entries, unnamed=rest, beyond=0.0
-    )
 
 
 def a_finding(cause: str, share: float | None, group: Group = "wait") -> Finding:
@@ -63,14 +48,6 @@ def shares(
         one.finding.cause: {each.place: round(each.share, 6) for each in one.finding.claims}
         for one in claimed(found, a_case((made or Made()).but(step={"account": account})))
     }
-
-
-def diagnosed(made: Made, account: Account, **more: object) -> Diagnosis:
-    return diagnosis_of(a_case(made.but(step={"account": account}), **more))  # type: ignore[arg-type]
-
-
-def first(found: Diagnosis, number: int = 1) -> list[str]:
-    return [one.cause for one in found.findings][:number]
 
 
 def test_what_is_left_of_a_place_is_the_general_causes() -> None:

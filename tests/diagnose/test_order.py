@@ -45,7 +45,7 @@ def test_other_guests_stand_behind_what_explains_more_than_they_took() -> None:
 
 def test_neighbours_stand_before_what_explains_less_and_behind_what_explains_more() -> None:
     hogged = FULL | {"process_cpu_user": 1.4, "process_cpu_sys": 0.5}
-    scanning = Made(tps=50.0, host=hogged, rates={"handler_read_rnd_next": 9e6})
+    scanning = Made(tps=50.0, host=hogged, rates={"handler_read_rnd_next": 12e6})
     assert causes(a_case(scanning))[:3] == ["missing-index", "noisy-neighbour", "cpu-bound"]
     opening: dict[str, float | None] = {
         "opened_tables": 4000.0,

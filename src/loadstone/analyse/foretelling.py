@@ -72,7 +72,9 @@ _OUTSIDE: frozenset[Place] = frozenset(
     ("idle", "generator", "answer unread", "connecting", "way", "sending")
 )
 _WAITS: frozenset[Place] = frozenset(("row lock", "admission", "waiting for a core"))
-_HELD_TO_THE_END: frozenset[Place] = frozenset(("log sync", "binlog sync", "commit"))
+_HELD_TO_THE_END: frozenset[Place] = frozenset(
+    ("log sync", "binlog sync", "commit", "commit delay", "replica")
+)
 """A transaction has its row locks until its commit is over."""
 
 
@@ -319,7 +321,7 @@ class _System:
         The patient model takes all that was removed in the server from the holder's time, the
         crowded one only what is certainly within it. A ticket is held for all of it.
         """
-        was = _holding(before, self.loop.users, self.loop.tps)
+        was = holding(before, self.loop.users, self.loop.tps)
         if self.loop.users == 1 or self.users == 1:
             return lambda tps, is_patient: after  # somebody else holds it
         met = _others(self.users) * self.loop.tps * was
@@ -440,7 +442,7 @@ def _others(users: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def _holding(wait: float, users: int, tps: float) -> float:
+def holding(wait: float, users: int, tps: float) -> float:
     """The time of a holder whom the others wait for that long.
 
     Of all times that fit the rate it is the one whose use of the lock is that of the machine

@@ -19,6 +19,7 @@ from loadstone.diagnosis.holds import (
     Holds,
     Slot,
 )
+from loadstone.diagnosis.locked_rows import Hold, hold_of, with_waits, with_waits_counted_elsewhere
 from loadstone.model.account import Account, Place
 from loadstone.model.finding import Claim, Finding
 
@@ -29,6 +30,8 @@ _CORES = STATIONS.index(CORES)
 
 UNNAMED: Slot = "unnamed"
 """What no place of the account holds."""
+
+ROWS: Place = "row lock"
 
 _HIDING: tuple[Slot, ...] = (UNNAMED, "in the server")
 """Where a wait may be that the looks did not name."""
@@ -45,6 +48,8 @@ class Held:
     """The share that its rule says: of a ceiling, its use."""
     busy: float = 1.0
     """The part of the users' time in which an event is due."""
+    prolonged: float = 0.0
+    """The part of its time in which users wait for rows that its cause keeps locked for longer."""
 
     @property
     def share(self) -> float:
@@ -79,6 +84,11 @@ class Held:
         """Whether it holds what nothing more special does."""
         return self.holds.by == "rest"
 
+    @property
+    def follows(self) -> tuple[Place, ...]:
+        """Places whose time it holds only because of what it holds elsewhere."""
+        return (ROWS,) if self.prolonged else ()
+
     def of(self, finding: Finding) -> Held:
         """The same time of a changed finding."""
         return replace(self, finding=finding)
@@ -96,9 +106,9 @@ def claimed(found: Sequence[tuple[Finding, Holds]], case: Case) -> list[Held]:
         times = _parted(_estimated(found), _starved(case))
         return _shared_out([(one, _as_said(holds)) for one, holds in found], times)
     there = [(one, _in_view(holds, account, case)) for one, holds in found]
-    held = _shared_out(there, _parted(_times(account), _starved(case)))
+    held = _shared_out(there, _parted(_times(account), _starved(case)), hold_of(case))
     busy = 1.0 - account.share_of("idle")
-    return [replace(_with_claims(one), busy=busy) for one in held]
+    return [replace(_with_claims(one), busy=busy) for one in _with_words(held)]
 
 
 def _as_said(holds: Holds) -> Holds:
@@ -113,7 +123,7 @@ def _in_view(holds: Holds, account: Account, case: Case) -> Holds:
     Without a view of threads some waits are in one place with the work, and its share is all that
     tells them from it. Answers that a generator on another host has not read are on the way.
     """
-    if account.view == "sessions" and SEEN_BY_THREADS & set(holds.places):
+    if account.view == "sessions" and not holds.parts and SEEN_BY_THREADS & set(holds.places):
         holds = replace(holds, is_timed=True)
     if set(CLIENT) <= set(holds.places) and not is_shared(case):
         holds = replace(holds, places=(*holds.places, "way"))
@@ -161,10 +171,13 @@ def _estimated(found: Iterable[tuple[Finding, Holds]]) -> Times:
     return times | {CORES[1]: 1.0 - sum(times.values())}
 
 
-def _shared_out(found: Sequence[tuple[Finding, Holds]], times: Times) -> list[Held]:
+def _shared_out(
+    found: Sequence[tuple[Finding, Holds]], times: Times, hold: Hold | None = None
+) -> list[Held]:
     """First who else has the cores, then what is counted, then the rest.
 
-    Two that want the same share it as they want it.
+    Two that want the same share it as they want it. What keeps rows locked for longer has its part
+    of the waits for them before the rest of these is divided.
     """
     outer = _fitted([_wanted(one, holds, times, outer=True) for one, holds in found], times)
     within = _left(times, outer)
@@ -173,21 +186,82 @@ def _shared_out(found: Sequence[tuple[Finding, Holds]], times: Times) -> list[He
     hidden = _hidden(found, times, left)
     left |= _left(_of(left, _HIDING), [_spread(sum(hidden), _of(left, _HIDING))])
     fitted = [{**one, **other} for one, other in zip(outer, inner, strict=True)]
-    rests = [
+    own = [
+        rest if holds.by == "rest" else part
+        for (_, holds), part, rest in zip(found, fitted, _rests(found, left), strict=True)
+    ]
+    longer = _prolonged([holds for _, holds in found], own, times, hold)
+    room = left.get(ROWS, 0.0)
+    scale = min(1.0, room / sum(longer)) if sum(longer) else 0.0
+    kept = 1 - scale * sum(longer) / room if room else 1.0
+    return [
+        Held(
+            finding,
+            holds,
+            _with(_with_rows(of_it, holds, kept, scale * rows), holds, more),
+            finding.share or 0.0,
+            prolonged=scale * rows,
+        )
+        for (finding, holds), of_it, rows, more in zip(found, own, longer, hidden, strict=True)
+    ]
+
+
+def _rests(found: Sequence[tuple[Finding, Holds]], left: Times) -> list[Times]:
+    """What is left, for those that hold all that nothing else does."""
+    wanted = [
         {place: left[place] * finding.weight for place in holds.slots if place in left}
         if holds.by == "rest"
         else {}
         for finding, holds in found
     ]
-    rests = _filled(rests, left)
+    return _filled(wanted, left)
+
+
+def _prolonged(
+    found: Sequence[Holds], own: Sequence[Times], times: Times, hold: Hold | None
+) -> list[float]:
+    """The waits for rows that each causes by what it holds: of a place, its part of them."""
+    if hold is None:
+        return [0.0] * len(found)
+    whole: Times = {}
+    for slot, share in times.items():
+        if slot in PLACE_OF:
+            whole[PLACE_OF[slot]] = whole.get(PLACE_OF[slot], 0.0) + share
     return [
-        Held(
-            finding,
-            holds,
-            _with(rest if holds.by == "rest" else part, holds, more),
-            finding.share or 0.0,
+        sum(
+            hold.due_to(PLACE_OF[slot]) * share / whole[PLACE_OF[slot]]
+            for slot, share in taken.items()
+            if slot in PLACE_OF and whole[PLACE_OF[slot]]
         )
-        for (finding, holds), part, rest, more in zip(found, fitted, rests, hidden, strict=True)
+        if holds.prolongs and ROWS not in holds.places
+        else 0.0
+        for holds, taken in zip(found, own, strict=True)
+    ]
+
+
+def _with_rows(times: Times, holds: Holds, kept: float, more: float) -> Times:
+    """With its part of the waits for rows; the rest of them without that of the others."""
+    if more:
+        return {**times, ROWS: more}
+    if holds.by == "rest" and ROWS in times:
+        return {**times, ROWS: kept * times[ROWS]}
+    return times
+
+
+def _with_words(held: Sequence[Held]) -> list[Held]:
+    """Findings that say which waits for rows they hold, or leave to others."""
+    longer = [one for one in held if one.prolonged]
+    if not longer:
+        return list(held)
+    causes = [one.finding.cause for one in longer]
+    total = sum(one.prolonged for one in longer)
+    return [
+        one.of(with_waits(one.finding, one.prolonged))
+        if one.prolonged
+        else one.of(with_waits_counted_elsewhere(one.finding, total, causes))
+        if one.is_rest and ROWS in one.holds.places
+        else one
+        for one in held
     ]
 
 
@@ -204,7 +278,11 @@ def _wanted(finding: Finding, holds: Holds, times: Times, *, outer: bool) -> Tim
         return {}
     share = min(finding.share or 0.0, 1.0)
     if holds.by == "part":
-        return {place: share * times[place] for place in holds.slots if place in times}
+        return {
+            slot: min(holds.part_of(slot, share), 1.0) * times[slot]
+            for slot in holds.slots
+            if slot in times
+        }
     if holds.by == "time":
         return _taken(share, holds, times)
     return {}
@@ -272,8 +350,12 @@ def _with(times: Times, holds: Holds, more: float) -> Times:
 
 
 def _with_claims(one: Held) -> Held:
-    """The finding with its claims, and their sum as its share."""
-    if not one.holds.places or one.finding.share is None:
+    """The finding with its claims, and their sum as its share.
+
+    One whose share is unknown has none, unless its parts of places are known.
+    """
+    is_known = one.finding.share is not None or one.holds.parts
+    if not one.holds.places or not is_known:
         return one
     shares: dict[Place, float] = {}
     for slot, share in one.times.items():

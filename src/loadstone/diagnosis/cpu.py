@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from loadstone.analyse.cores import interrupt_cores, other_cores
 from loadstone.diagnosis.context import Case
+from loadstone.model.account import Place
 from loadstone.model.message import say
 from loadstone.model.observed import SHARED_HOST
 
@@ -147,6 +148,29 @@ def own_share(case: Case) -> float | None:
         return busy
     others = _others(case, busy, server + (_generator_cores(case) or 0.0)) / cores
     return busy - others
+
+
+def parts_of_work(case: Case, used: float) -> dict[Place, float]:
+    """By place of the cores, the part of the users' time there that so many cores' work takes.
+
+    Who waits for a core waits for all that runs, so that work has its part of the wait. Where
+    threads are not looked at, work and waits are one place: if the cores are full, the work has its
+    part of it, else its own time alone. Empty without an account.
+    """
+    account = case.step.account
+    if account is None:
+        return {}
+    on_core = account.users * account.share_of("on core")
+    parts: dict[Place, float] = {}
+    if on_core:
+        part = min(used / on_core, 1.0)
+        parts |= {"on core": part, "waiting for a core": part}
+    inside = account.users * account.share_of("in the server")
+    if inside:
+        cores = server_cores(case)
+        time = used / inside
+        parts["in the server"] = min(used / cores if cores and is_full(case) else time, 1.0)
+    return parts
 
 
 def state_share(case: Case, *names: str) -> float | None:

@@ -112,9 +112,10 @@ def diagnosis_of(case: Case, proofs: Sequence[Proof] = ()) -> Diagnosis:
 
 def _held_at(case: Case, judged: Iterable[_Judged]) -> list[Held]:
     """What was found at a step, with the users' time that each cause holds there."""
-    found = [(finding, one.holds_of(finding)) for one in judged for finding in one.at(case.step)]
-    held = claimed(found, case)
-    return [one.of(with_foretold(one.finding, case)) for one in held]
+    found = [
+        (finding, one.holds_of(finding, case)) for one in judged for finding in one.at(case.step)
+    ]
+    return [one.of(with_foretold(one.finding, case, one.follows)) for one in claimed(found, case)]
 
 
 def _merged(held: Mapping[int, Sequence[Held]]) -> list[Held]:
@@ -192,9 +193,9 @@ class _Judged:
         """What was found at one level."""
         return (finding for number, finding in self.found if number == step.step)
 
-    def holds_of(self, finding: Finding) -> Holds:
-        """The users' time that the cause of one of them takes."""
-        return self.rule.holds_of(finding.cause)
+    def holds_of(self, finding: Finding, case: Case) -> Holds:
+        """The users' time that the cause of one of them takes in a step."""
+        return self.rule.holds_of(finding.cause, case)
 
 
 def _judged(rule: Rule, case: Case) -> _Judged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 
 from loadstone.analyse.closed_loops import closed_loop
 from loadstone.analyse.cores import load_cores
@@ -49,9 +50,12 @@ _TAKE_CORES = frozenset({"noisy-neighbour", "steal"})
 """Of these, those after whose end the load has all cores of the host."""
 
 
-def with_foretold(finding: Finding, case: Case) -> Finding:
-    """The finding with the predicted rate of its step, if its remedy says what it removes."""
-    remedy = _remedy(finding, case)
+def with_foretold(finding: Finding, case: Case, follows: Collection[Place] = ()) -> Finding:
+    """The finding with the predicted rate of its step, if its remedy says what it removes.
+
+    `follows`: claimed places whose time becomes shorter because that of the others does.
+    """
+    remedy = _remedy(finding, case, follows)
     if remedy is None:
         return finding
     changed = (finding.acts_on,) if finding.acts_on else ()
@@ -61,7 +65,7 @@ def with_foretold(finding: Finding, case: Case) -> Finding:
     return finding.model_copy(update={"foretold": foretell(loop, remedy)})
 
 
-def _remedy(finding: Finding, case: Case) -> Remedy | None:
+def _remedy(finding: Finding, case: Case, follows: Collection[Place]) -> Remedy | None:
     """What the finding's remedy does; `None` if it does not follow from the finding."""
     trial = finding.trial
     if trial and trial.kind == "users":
@@ -74,6 +78,8 @@ def _remedy(finding: Finding, case: Case) -> Remedy | None:
         return None
     removes: defaultdict[Place, float] = defaultdict(float)
     for claim in finding.claims:
+        if claim.place in follows:
+            continue
         removes[claim.place] += claim.share
     cores = load_cores(case.step) if finding.cause in _TAKE_CORES else None
     return Remedy(removes, cores=cores.total if cores else None)

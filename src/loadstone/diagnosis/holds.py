@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from loadstone.model.account import PLACES, Place
@@ -71,6 +71,10 @@ class Holds:
     """Whether it comes before the rest of its station from a tenth of it on. What comes and goes,
     as other guests of the machine do, comes first only where it explains the most."""
 
+    parts: Mapping[Place, float] = field(default_factory=dict)
+    """Of each place the part that it holds, 0 to 1, where that was found out place by place: its
+    share of the users' time is then the sum, and says nothing of a single place."""
+
     outer: bool = False
     """Whether it takes its part before the server's own work is divided: others use, or a
     limit keeps, the cores that its threads wait for, while the work on a core is the server's."""
@@ -80,6 +84,24 @@ class Holds:
         """The places; what is about the cores holds the generator's wait for them as well."""
         about_cores = "waiting for a core" in self.places
         return (*self.places, *(STARVED.values() if about_cores else ()))
+
+    @property
+    def prolongs(self) -> bool:
+        """Whether what it holds makes transactions keep their rows for longer.
+
+        Not what is left of the cores: that is what the transaction does with its rows. Nor others
+        who have the cores: their part is how much they use, not for how long a holder waited.
+        """
+        is_work = self.by == "rest" and set(self.places) <= set(CORES)
+        return not is_work and not (self.outer and not self.parts)
+
+    def part_of(self, slot: Slot, share: float) -> float:
+        """The part of a slot that it holds, where its finding's share is `share`."""
+        if not self.parts:
+            return share
+        # The generator waits for the same cores.
+        place = "waiting for a core" if slot in STARVED.values() else PLACE_OF[slot]
+        return self.parts.get(place, 0.0)
 
 
 SEEN_BY_THREADS: frozenset[Place] = frozenset((*PAGE_READS, *PAGE_WAITS, "admission"))
@@ -92,6 +114,11 @@ NOTHING = Holds((), "rest")
 def part_of(*places: Place) -> Holds:
     """Of each of these places the part that the finding's share says."""
     return Holds(places, "part")
+
+
+def parts_of(parts: Mapping[Place, float], *, outer: bool = False) -> Holds:
+    """Of each of these places its own part, 0 to 1."""
+    return Holds(tuple(parts), "part", parts=parts, outer=outer)
 
 
 def part_of_waits() -> Holds:

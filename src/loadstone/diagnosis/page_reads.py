@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import server_cores
+from loadstone.diagnosis.cpu import parts_of_work, server_cores
+from loadstone.diagnosis.holds import PAGE_READS, Holds, parts_of
+from loadstone.diagnosis.locked_rows import due_to
+from loadstone.model.account import Place
+from loadstone.model.figure import Percent
+from loadstone.model.message import Message, say
 
 MISS_CPU_S = 50e-6
 """[P] The server's CPU for one page read: the calls, the copy of 16 KiB, its checksum, and the
 eviction of another page. Measured 57 µs with MariaDB 10.11 and a pool of 8 MiB on a virtual disk
 (point selects, 0.52 reads per event, 56 compared with 27 µs per event).
 """
+
+MATTERS = 0.05
+"""[P] Share of the users' time, or of an event's work, from which reading pages counts."""
 
 STAYS = 0.3
 """[P] Share of the pages read by which the pool grows: above, it warms up; below, it exchanges
@@ -40,13 +50,68 @@ def reads_share(case: Case) -> float | None:
     reads, cores, tps = reads_by_event(case), server_cores(case), case.step.tps
     if reads is None or cores is None or not tps:
         return None
+    disk = _at_disk(case, reads * tps) / tps
+    return min((disk + reads * MISS_CPU_S) / (cores / tps + disk), 1.0)
+
+
+def _at_disk(case: Case, reads: float) -> float:
+    """Mean number of pages that the disk reads at a moment, of so many reads a second.
+
+    Little's law; zero if the disk was not observed.
+    """
     await_s = (case.host("disk_read_await_ms") or 0.0) / 1000
     iops = case.host("disk_read_iops")
-    if iops is not None:
-        # What the page cache answers is not read from the disk.
-        await_s *= min(iops / (reads * tps), 1.0) if reads else 0.0
-    disk = reads * await_s
-    return min((disk + reads * MISS_CPU_S) / (cores / tps + disk), 1.0)
+    # What the page cache answers is not read from the disk.
+    return (reads if iops is None else min(iops, reads)) * await_s
+
+
+def reading_parts(case: Case) -> Mapping[Place, float]:
+    """By place, the part of the users' time there in which pages are read.
+
+    Where threads are looked at, who waits for a read is seen. Elsewhere that is part of the time in
+    the server, and follows from the reads and the disk's time for each. Empty without an account.
+    """
+    account, reads = case.step.account, case.rate("buffer_pool_reads")
+    if account is None or reads is None:
+        return {}
+    parts = parts_of_work(case, reads * MISS_CPU_S)
+    inside = account.users * account.share_of("in the server")
+    if inside:
+        at_disk = _at_disk(case, reads) / inside
+        parts["in the server"] = min(parts["in the server"] + at_disk, 1.0)
+    return {**parts, "disk read": 1.0}
+
+
+def reading_holds(case: Case) -> Holds | None:
+    """What holds the users for as long as pages are read."""
+    parts = reading_parts(case)
+    return parts_of(parts) if parts else None
+
+
+def reading_time(case: Case) -> float | None:
+    """The share of the users' time in which pages are read; `None` without an account."""
+    account, parts = case.step.account, reading_parts(case)
+    if account is None or not parts:
+        return None
+    return sum(part * account.share_of(place) for place, part in parts.items())
+
+
+def reading_share(case: Case) -> float | None:
+    """How much reading pages takes: of the users' time, or of an event's work, 0 to 1."""
+    time = reading_time(case)
+    return reads_share(case) if time is None else time
+
+
+def matters(case: Case, share: float) -> bool:
+    """Whether reading pages is worth a finding, counting those who wait for rows because of it."""
+    return share + due_to(case, *PAGE_READS) >= MATTERS
+
+
+def reading_said(case: Case, share: float) -> Message:
+    """A sentence for `reading_share`."""
+    if reading_time(case) is None:
+        return say("Reading makes up {share} of an event's work.", share=Percent(share))
+    return say("Reading takes {share} of the users' time.", share=Percent(share))
 
 
 def kept_share(case: Case) -> float | None:

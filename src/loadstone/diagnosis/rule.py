@@ -16,6 +16,9 @@ Judge = Callable[[Case], Finding | None]
 Raises `Missing` if a figure without which nothing can be said was not evaluated.
 """
 
+HoldsIn = Callable[[Case], Holds | None]
+"""The users' time that a cause takes in a step with an account; `None`: as in any other."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -31,12 +34,17 @@ class Rule:
     """Titles of the other causes that `judge` may return."""
     holds: Holds | Mapping[str, Holds] = NOTHING
     """The users' time that they take, where it differs by cause."""
+    holds_in: HoldsIn | None = None
+    """What they take in a step, if it has an account from which that follows."""
 
     @property
     def titles(self) -> Mapping[str, Message]:
         """The title of each cause that `judge` may return."""
         return {self.cause: self.title, **self.also}
 
-    def holds_of(self, cause: str) -> Holds:
-        """The users' time that one of its causes takes."""
+    def holds_of(self, cause: str, case: Case) -> Holds:
+        """The users' time that one of its causes takes in a step."""
+        found = self.holds_in(case) if self.holds_in and case.step.account else None
+        if found is not None:
+            return found
         return self.holds if isinstance(self.holds, Holds) else self.holds.get(cause, NOTHING)

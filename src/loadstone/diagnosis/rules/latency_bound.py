@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, IDLE, busy_share, outside, own_share
 from loadstone.diagnosis.holds import rest_of
+from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import more_users
 from loadstone.diagnosis.unexplained import nameless_wait, stalled
@@ -121,7 +122,9 @@ def _far(case: Case, mean_ms: float) -> Finding | None:
     trip_ms = min(least)
     statements = case.step.qps / case.tps
     share = min(statements * trip_ms / mean_ms, 1.0) if mean_ms else 0.0
-    if trip_ms < FAR_MS or away < AWAY or share < TRAVELS:
+    # A row stays locked while its holder's statements travel: who waits for it waits for that.
+    waits = due_to(case, "way")
+    if trip_ms < FAR_MS or away + waits < AWAY or share + waits < TRAVELS:
         return None
     return Finding(
         cause="far-away",

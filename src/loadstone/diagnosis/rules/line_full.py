@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import IDLE, is_full, outside, own_share, state_share
@@ -72,21 +73,24 @@ def judge(case: Case) -> Finding | None:
 
 
 def _known_line(case: Case, busy: float) -> Finding | None:
-    for direction in _DIRECTIONS:
-        ceiling = case.ceiling(direction)
-        if ceiling and ceiling.used is not None and ceiling.used >= USED:
-            return _finding(
-                case,
-                _full(direction, ceiling, busy),
-                (case.seen(RESOURCES[direction], ceiling.used, say("of the line"), USED),),
-                (min(ceiling.used, 1.0), 0.95),
-            )
-    return None
+    """The direction that is fuller, if its known rate is reached."""
+    found = [one for direction in _DIRECTIONS if (one := case.ceiling(direction))]
+    fuller = max(found, key=lambda one: one.used or 0.0, default=None)
+    used = fuller.used if fuller else None
+    if fuller is None or used is None or used < USED:
+        return None
+    return _finding(
+        case,
+        fuller.resource,
+        _full(fuller, busy),
+        (case.seen(RESOURCES[fuller.resource], used, say("of the line"), USED),),
+        (min(used, 1.0), 0.95),
+    )
 
 
-def _full(direction: Resource, ceiling: Ceiling, busy: float) -> Message:
+def _full(ceiling: Ceiling, busy: float) -> Message:
     used, cores = Percent(ceiling.used), Percent(busy)
-    if direction == "network from the server":
+    if ceiling.resource == "network from the server":
         return say(
             "The line from the server is full: {used} of {how}, with the server's cores at {busy}.",
             used=used,
@@ -135,7 +139,7 @@ def _plateau(case: Case, busy: float) -> Finding | None:
     if full:
         sure = DOUBTFUL  # answers also wait, at either end, for cores that others use
     said = _level(bytes_now, flat, busy, waiting)
-    return _finding(case, said, tuple(evidence), (waiting, sure))
+    return _finding(case, _direction(case), said, tuple(evidence), (waiting, sure))
 
 
 def _level(bytes_now: float, flat: int | None, busy: float, waiting: float) -> Message:
@@ -185,13 +189,24 @@ def _queued(case: Case, waiting: float, busy: float) -> float | None:
 
 
 def _bytes(case: Case) -> float | None:
-    """Bytes per second in the larger direction, by the interface; otherwise by the protocol."""
+    """Bytes per second in the larger direction."""
+    return max(_both_ways(case).values()) or None
+
+
+def _direction(case: Case) -> Resource:
+    """The direction that carries more bytes: a line carries as many in either."""
+    carried = _both_ways(case)
+    return max(_DIRECTIONS, key=lambda direction: carried[direction])
+
+
+def _both_ways(case: Case) -> Mapping[Resource, float]:
+    """Bytes per second by direction, by the server's interface; otherwise by the protocol."""
     if case.nic:
-        into, out = case.host("net_bytes_in_per_s"), case.host("net_bytes_out_per_s")
-        return max(into or 0.0, out or 0.0) or None
-    if not case.step.seconds:
-        return None
-    return max(case.step.bytes_in, case.step.bytes_out) / case.step.seconds
+        to_it, from_it = case.host("net_bytes_in_per_s"), case.host("net_bytes_out_per_s")
+        return dict(zip(_DIRECTIONS, (from_it or 0.0, to_it or 0.0), strict=True))
+    step = case.step
+    seconds = step.seconds or math.inf
+    return dict(zip(_DIRECTIONS, (step.bytes_in / seconds, step.bytes_out / seconds), strict=True))
 
 
 def _client_is_busy(case: Case) -> bool:
@@ -206,7 +221,11 @@ def _loops(case: Case) -> float:
 
 
 def _finding(
-    case: Case, sentence: Message, evidence: tuple[Evidence, ...], weight: tuple[float, float]
+    case: Case,
+    direction: Resource,
+    sentence: Message,
+    evidence: tuple[Evidence, ...],
+    weight: tuple[float, float],
 ) -> Finding:
     faster = list(_faster(case))
     if faster:
@@ -224,7 +243,7 @@ def _finding(
             "or rows of fewer bytes."
         ),
         trial=_narrower(case),
-        acts_on="network from the server",
+        acts_on=direction,
     )
 
 

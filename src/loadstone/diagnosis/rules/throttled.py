@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.holds import part_of_waits
+from loadstone.diagnosis.holds import CORES, Holds, part_of_waits, parts_of
 from loadstone.diagnosis.rule import Rule
+from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -73,6 +74,44 @@ def _throttled(limit: float, used: float | None, often: float) -> Message:
     )
 
 
+def _holds(case: Case) -> Holds | None:
+    """The time for which the group was stopped, in which everybody in the server waits.
+
+    Threads that the scheduler could not let run are counted as waiting for a core. The group's part
+    of that wait is the time in which it was stopped, of all the time in which they were ready.
+    """
+    account, stopped = case.step.account, _stopped(case)
+    if account is None or stopped is None:
+        return None
+    parts: dict[Place, float] = {"in the server": stopped}
+    waits = account.share_of("waiting for a core")
+    if waits:
+        ready = waits + account.share_of("on core")
+        parts["waiting for a core"] = min(stopped * ready / waits, 1.0)
+    return parts_of(parts, outer=True)
+
+
+def _stopped(case: Case) -> float | None:
+    """Share of the time in which the group was stopped: 0 to 1; `None`: not counted.
+
+    The kernel adds up the time for each core on which threads of the group had to stop, which are
+    as many as it has threads at work, up to all. Without that sum: in a period that was throttled
+    the group ran on that many cores until it had used up what it may.
+    """
+    cores, limit = case.host("cores"), case.host_mean("cgroup.cpu_cores")
+    periods, throttled = (
+        case.host_rate(f"cgroup.{what}") for what in ("periods", "throttled_periods")
+    )
+    if not cores or limit is None or not periods or throttled is None:
+        return None
+    often = min(throttled / periods, 1.0)
+    at_once = min(cores, max(case.users * (case.time_at(*CORES) or 0.0), 1.0))
+    stopped_s = case.host_rate("cgroup.throttled_s")
+    if stopped_s is None:
+        return often * max(1.0 - limit / at_once, 0.0)
+    return min(stopped_s / at_once, often)
+
+
 def judge_pinned(case: Case) -> Finding | None:
     """The process may run on only some of the cores, and uses those up."""
     allowed = case.needed(case.host_mean("process.cpus_allowed"))
@@ -109,7 +148,13 @@ def _use_of_the_busiest(case: Case, number: int) -> float:
     return sum(busiest) / number if number and len(busiest) == number else 0.0
 
 
-RULE = Rule("cpu-throttled", say("a control group throttles the CPU"), judge, holds=part_of_waits())
+RULE = Rule(
+    "cpu-throttled",
+    say("a control group throttles the CPU"),
+    judge,
+    holds=part_of_waits(),
+    holds_in=_holds,
+)
 PINNED_RULE = Rule(
     "cpu-pinned", say("the process may use only a few cores"), judge_pinned, holds=part_of_waits()
 )

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case, Series
 from loadstone.diagnosis.holds import CORES, PAGE_READS, time_at
-from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_share
+from loadstone.diagnosis.page_reads import (
+    STAYS,
+    has_room,
+    kept_share,
+    matters,
+    reading_holds,
+    reading_said,
+    reading_share,
+)
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import warm
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import say, say_in
+from loadstone.model.message import say, say_in, sentences
 
 FALLS = 0.6
 """[P] Reads per event in the last third over those in the first, below which the pool warms up."""
-
-MATTERS = 0.05
-"""[P] Share of an event's demand that is reading pages, from which it counts."""
 
 ALL = 0.8
 """[P] Share of the pages read that stay, from which a pool with room for more is being filled,
@@ -32,23 +37,24 @@ def judge(case: Case) -> Finding | None:
         return None
     reads = case.needed(case.series("server", "buffer_pool_reads"))
     events = case.needed(case.series("load", "tps"))
-    share = reads_share(case)
+    share = reading_share(case)
     thirds = _by_event(reads, events)
-    if thirds is None or share is None or share < MATTERS:
+    if thirds is None or share is None or not matters(case, share):
         return None
     if thirds[1] > FALLS * thirds[0] and not (kept >= ALL and has_room(case)):
         return None
     return Finding(
         cause="cold-buffer-pool",
         group="validity",
-        sentence=say(
-            "The buffer pool was cold: pages read per event went from {first} to {last} within "
-            "the window, and {kept} of the pages read stayed in the pool. Reading makes up {share} "
-            "of an event's work.",
-            first=Number(thirds[0]),
-            last=Number(thirds[1]),
-            kept=Percent(kept),
-            share=Percent(share),
+        sentence=sentences(
+            say(
+                "The buffer pool was cold: pages read per event went from {first} to {last} within "
+                "the window, and {kept} of the pages read stayed in the pool.",
+                first=Number(thirds[0]),
+                last=Number(thirds[1]),
+                kept=Percent(kept),
+            ),
+            reading_said(case, share),
         ),
         evidence=(
             case.seen(
@@ -88,5 +94,6 @@ RULE = Rule(
     "cold-buffer-pool",
     say("the buffer pool is still warming up"),
     judge,
-    holds=time_at(*PAGE_READS, "latch", *CORES),
+    holds=time_at(*PAGE_READS, *CORES),
+    holds_in=reading_holds,
 )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.holds import time_at
+from loadstone.diagnosis.holds import SYNC_WAITS, time_at
+from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in
 
 SHARE = 0.2
 """[P] Share of the users' time that the delay takes."""
+
+_PLACES: tuple[Place, ...] = ("commit delay", "commit")
 
 _MYSQL = ("binlog_group_commit_sync_delay", "binlog_group_commit_sync_no_delay_count")
 _MARIADB = ("binlog_commit_wait_usec", "binlog_commit_wait_count")
@@ -21,13 +25,14 @@ _MARIADB = ("binlog_commit_wait_usec", "binlog_commit_wait_count")
 
 def judge(case: Case) -> Finding | None:
     """The delay's share of a commit, times the share of time that users spend in commit."""
-    share, commits = case.needed(commit_share(case)), case.needed(case.commits())
+    share, commits = case.needed(_share(case)), case.needed(case.commits())
     name, delay_s = _delay(case)
     if not delay_s or not commits or not share:
         return None
     each_s = share * case.users / commits
-    part = share * min(delay_s / each_s, 1.0)
-    if part < SHARE:
+    on_purpose = min(delay_s / each_s, 1.0)
+    part = share * on_purpose
+    if part + on_purpose * due_to(case, *_PLACES) < SHARE:
         return None
     return Finding(
         cause="commit-delay",
@@ -56,6 +61,12 @@ def judge(case: Case) -> Finding | None:
     )
 
 
+def _share(case: Case) -> float | None:
+    """Share of the users' time in commit, the delay included."""
+    known = (case.time_at(*SYNC_WAITS, "commit delay"), commit_share(case))
+    return max((one for one in known if one is not None), default=None)
+
+
 def _delay(case: Case) -> tuple[str, float]:
     """The variable's name and its delay in seconds; zero where no commit waits.
 
@@ -74,6 +85,4 @@ def _switch(name: str) -> str:
     return _MARIADB[1] if name in _MARIADB else name
 
 
-RULE = Rule(
-    "commit-delay", say("commits are made to wait"), judge, holds=time_at("commit delay", "commit")
-)
+RULE = Rule("commit-delay", say("commits are made to wait"), judge, holds=time_at(*_PLACES))

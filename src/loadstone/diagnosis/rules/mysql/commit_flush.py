@@ -6,6 +6,7 @@ from loadstone.analyse.derived_figures import COMMIT_STATES
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import busy_share, is_full, state_share
 from loadstone.diagnosis.holds import SYNC_WAITS, rest_of
+from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql import semi_sync
 from loadstone.diagnosis.trials import RELAXED, dynamic
@@ -44,12 +45,17 @@ def judge(case: Case) -> Finding | None:
     if not commits or not syncs or not _wait_for_syncs(case):
         return None
     share = case.needed(commit_share(case))
-    if share < SHARE or is_full(case) or semi_sync.wait_share(case) >= semi_sync.SHARE:
-        return None
     each_ms = 1000 * share * case.users / commits
+    # Rows stay locked until the commit is over, so that few may be in commit at a time: if that
+    # takes long, who waits for a row waits for it.
+    slow = (_sync_s(case, syncs) or 0.0) >= SLOW_SYNC_S
+    seen_s = (case.time_at(*SYNC_WAITS) or 0.0) * case.users / commits
+    takes_long = slow or seen_s >= SLOW_CYCLE_S
+    held = share + (due_to(case, *SYNC_WAITS) if takes_long else 0.0)
+    if held < SHARE or is_full(case) or semi_sync.is_waited_for(case):
+        return None
     # A quick disk's syncs are what durable commits cost: more users share each of them.
-    slow = 1 / syncs >= SLOW_CYCLE_S or (_sync_s(case, syncs) or 0.0) >= SLOW_SYNC_S
-    is_limit = slow or _stays(case)
+    is_limit = share < SHARE or slow or 1 / syncs >= SLOW_CYCLE_S or _stays(case)
     return Finding(
         cause="commit-flush",
         group="wait" if is_limit else "note",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.holds import CORES, part_of
+from loadstone.diagnosis.cpu import parts_of_work, server_cores
+from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client, dynamic
+from loadstone.model.account import Place
 from loadstone.model.figure import Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.lost_connection import reason_said
@@ -109,9 +110,8 @@ def judge_storm(case: Case) -> Finding | None:
     """Connections opened a second, compared with the events and the server's CPU."""
     opened = case.needed(case.rate("connections"))
     handshakes = case.rate("ssl_accepts") or 0.0
-    cost_s = opened * PLAIN_S + handshakes * TLS_S
     cores = server_cores(case)
-    share = min(cost_s / cores, 1.0) if cores else None
+    share = min(_cost_s(case, opened) / cores, 1.0) if cores else None
     if opened < FEWEST or (opened < BY_EVENT * case.tps and (share or 0.0) < COST):
         return None
     return Finding(
@@ -133,6 +133,24 @@ def judge_storm(case: Case) -> Finding | None:
         ),
         acts_on="server CPU",
     )
+
+
+def _storm_holds(case: Case) -> Holds | None:
+    """Users that open a connection are there; the server's work for it fills the cores for others.
+
+    That work itself is in the users' time in connecting, as long as these are their connections.
+    """
+    opened = case.rate("connections")
+    if opened is None:
+        return None
+    work = parts_of_work(case, _cost_s(case, opened))
+    waits: dict[Place, float] = {place: work[place] for place in work if place != "on core"}
+    return parts_of({"connecting": 1.0, **(waits if case.step.connects else work)})
+
+
+def _cost_s(case: Case, opened: float) -> float:
+    """The server's CPU a second for so many connections a second."""
+    return opened * PLAIN_S + (case.rate("ssl_accepts") or 0.0) * TLS_S
 
 
 def _opened(opened: float, events: float, handshakes: float) -> Message:
@@ -183,5 +201,6 @@ STORM_RULE = Rule(
     say("connections are opened all the time"),
     judge_storm,
     holds=part_of("connecting", *CORES),
+    holds_in=_storm_holds,
 )
 LOST_RULE = Rule("connections-lost", say("connections are lost"), judge_lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, time_at
+from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.page_reads import reads_by_event, reads_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.commit_flush import commit_share
@@ -42,7 +43,7 @@ def judge(case: Case) -> Finding | None:
     if busy < BUSY or others < max(FEWEST_BYTES, TIMES * own):
         return None
     in_commit, reads = commit_share(case) or 0.0, reads_by_event(case) or 0.0
-    if in_commit < WAITS and reads < READS:
+    if in_commit + due_to(case, *SYNC_WAITS) < WAITS and reads < READS:
         return None
     disk = case.step.host.disk if case.step.host else None
     return Finding(
@@ -66,10 +67,18 @@ def judge(case: Case) -> Finding | None:
             case.seen(plain("disk_busy"), busy, say("of the time"), BUSY),
             case.seen(say("users in commit"), in_commit, say("of their time"), WAITS),
         ),
-        share=max(in_commit * min(busy, 1.0), reads_share(case) or 0.0),
+        share=max(in_commit * min(busy, 1.0), _reading(case, busy)),
         confidence=0.8,
         remedy=say("Find them (iotop, pidstat -d), or give the server a disk of its own."),
     )
+
+
+def _reading(case: Case, busy: float) -> float:
+    """Share of the users' time at disk reads while others use the disk; else of an event's work."""
+    account = case.step.account
+    if account is not None and account.view == "threads":
+        return account.share_of(*PAGE_READS) * min(busy, 1.0)
+    return reads_share(case) or 0.0
 
 
 RULE = Rule(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.holds import CORES, part_of
+from loadstone.diagnosis.cpu import parts_of_work, server_cores
+from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
 from loadstone.diagnosis.trials import dynamic
+from loadstone.model.account import Place
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import plain, say, say_in
@@ -27,7 +33,7 @@ def judge(case: Case) -> Finding | None:
     """The general log is on, and there are statements."""
     on = case.needed(case.is_on("general_log"))
     questions = case.needed(case.rate("questions"))
-    output = (case.variable("log_output") or "FILE").upper()
+    output = _output(case)
     if not on or questions < FEWEST or output == "NONE":
         return None
     return Finding(
@@ -112,18 +118,117 @@ def _cost(case: Case, lines: float) -> float | None:
     return min(max(lines * LINE_S, lines * LINE_S / cores), 1.0) if cores else None
 
 
+@dataclass(frozen=True)
+class _Log:
+    """A log: its lines, and where the server names what users wait for."""
+
+    lines: str
+    """The counter of its lines."""
+    file: str
+    """The variable with its file's name."""
+    lock: tuple[str, ...]
+    """Ends of performance_schema's names of the lock that lets one line in at a time."""
+
+    def holds(self, case: Case) -> Holds | None:
+        """A line's work on a core; its lock; its writes, where they wait for a disk or a table."""
+        account, lines = case.step.account, case.rate(self.lines)
+        if account is None or lines is None:
+            return None
+        work = lines * LINE_S
+        parts = parts_of_work(case, work)
+        if not parts:
+            return None
+        written, locked = _seen(case, "disk write"), _seen(case, "latch")
+        tables = _part_of_table_locks(case) if "TABLE" in _output(case) else 0.0
+        by_file = self._at_its_file(case)
+        writing = min(written, 1.0) if by_file is None else min(by_file, written)
+        by_lock = self._at_its_lock(case)
+        waiting = _at_one_lock(work + writing) if by_lock is None else by_lock
+        inside = _seen(case, "in the server")
+        if inside:
+            waits = waiting + (by_file or 0.0)
+            parts["in the server"] = min(parts["in the server"] + waits / inside, 1.0)
+        return parts_of(
+            {
+                **parts,
+                "latch": min(waiting / locked, 1.0) if locked else 0.0,
+                "disk write": writing / written if written else 0.0,
+                "table lock": tables,
+            }
+        )
+
+    def _at_its_file(self, case: Case) -> float | None:
+        """Mean number of users that write to its file; `None`: no file of that name was timed."""
+        spots, path = case.step.hot_spots, case.variable(self.file)
+        if spots is None or not path:
+            return None
+        return _mean(case, [one.time_s for one in spots.files if _name(one.file) == _name(path)])
+
+    def _at_its_lock(self, case: Case) -> float | None:
+        """Mean number of users that wait for its lock; `None`: it was not timed."""
+        spots = case.step.hot_spots
+        waits = spots.waits if spots else ()
+        return _mean(case, [one.time_s for one in waits if one.event.endswith(self.lock)])
+
+
+def _mean(case: Case, times_s: Collection[float]) -> float | None:
+    """The mean number of users over a step in which they took so many seconds together."""
+    window = case.step.window
+    return sum(times_s) / window.to_s if times_s and window else None
+
+
+def _seen(case: Case, place: Place) -> float:
+    """Mean number of users there."""
+    return case.users * (case.time_at(place) or 0.0)
+
+
+def _at_one_lock(use: float) -> float:
+    """Mean number of users that wait for a lock of this use: M/M/1, without the one inside."""
+    return use**2 / (1 - use) if use < 1 else math.inf
+
+
+def _part_of_table_locks(case: Case) -> float:
+    """Of the waits for tables, those for a table's own lock: InnoDB's tables have none."""
+    waits = {
+        state: users
+        for state, users in (case.states() or {}).items()
+        if any(text in state for text, _ in LOCKED)
+    }
+    total = sum(waits.values())
+    own = sum(users for state, users in waits.items() if "table level lock" in state)
+    return own / total if total else 0.0
+
+
+def _output(case: Case) -> str:
+    return (case.variable("log_output") or "FILE").upper()
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+_OF_A_LOG = part_of(*CORES, "latch", "disk write")
+
 RULE = Rule(
-    "general-log", say("the general log is on"), judge, holds=part_of(*CORES, "latch", "disk write")
+    "general-log",
+    say("the general log is on"),
+    judge,
+    holds=_OF_A_LOG,
+    holds_in=_Log("questions", "general_log_file", ("/LOG::LOCK_log",)).holds,
 )
 AUDIT_RULE = Rule(
     "audit-log",
     say("the audit log is on"),
     judge_audit,
-    holds=part_of(*CORES, "latch", "disk write"),
+    holds=_OF_A_LOG,
+    holds_in=_Log(
+        "questions", "server_audit_file_path", ("::lock_operations", "::LOCK_audit_log")
+    ).holds,
 )
 SLOW_RULE = Rule(
     "slow-log",
     say("the slow log takes nearly everything"),
     judge_slow,
-    holds=part_of(*CORES, "latch", "disk write"),
+    holds=_OF_A_LOG,
+    holds_in=_Log("slow_queries", "slow_query_log_file", ("/LOG::LOCK_log",)).holds,
 )

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.cpu import server_cores
-from loadstone.diagnosis.holds import CORES, PAGE_READS, part_of
+from loadstone.diagnosis.cpu import parts_of_work, server_cores
+from loadstone.diagnosis.holds import (
+    COMMIT,
+    CORES,
+    PAGE_READS,
+    SERVER,
+    Holds,
+    part_of,
+    parts_of,
+)
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.other_clients import long_statement_s
+from loadstone.model.account import Account
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
 from loadstone.model.hot_spots import StatementSpot
@@ -37,44 +49,56 @@ OURS = 0.05
 """[P] Scans per event below which they come from a statement that is none of the load's."""
 
 ROW_S = 0.15e-6
-"""[P] CPU of reading one row in a scan."""
+"""[P] CPU of reading one row in a scan, where no statement's time is known: that of short rows with
+a simple condition, so that it is a lower bound."""
+
+LEAVES = 2.0
+"""Leaves that a lookup reads: its index's, and that of the row."""
+
+
+_ENDS = ("BEGIN", "START", "COMMIT", "ROLLBACK")
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows a second that are read and those that are of use."""
+
+    read: float
+    few: float
+    """So many may be read."""
+    useful: float
+    by_index: bool
+    """Whether they are read through an index, and not in scans."""
+
+    @property
+    def wasted(self) -> float:
+        """Rows a second that were read for nothing."""
+        return max(self.read - self.useful, 0.0)
 
 
 def judge(case: Case) -> Finding | None:
     """Far more rows are scanned than sent or changed; temporary tables are scanned as well."""
-    scanned = case.needed(case.rate("handler_read_rnd_next"))
-    walked = case.rate("handler_read_next") or 0.0
-    changed = sum(case.rate(f"rows_{what}") or 0.0 for what in ("inserted", "updated", "deleted"))
-    sent = case.rate("rows_sent")
-    if sent is None:  # MySQL does not count them
-        sent = max(case.needed(case.rate("com_select")), _most_rows_sent(case))
-    useful = max(sent + changed, 1.0)
-    few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
-    is_walk = walked >= max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
-    if is_walk and walked > scanned:
-        few, scanned = max(FEWEST, LONG * case.tps, LONG_WASTE * useful), walked
-    if scanned < few or _rows_share(case, scanned) < MOST:
+    rows = _rows(case)
+    if rows.read < rows.few or _rows_share(case, rows.read) < MOST:
         return None
     if _is_of_others(case):
         return None
-    is_index = scanned == walked
     cores = server_cores(case)
-    cpu = min(scanned * ROW_S / cores, 1.0) if cores else None
-    worst = _worst(case)
+    worst = max(_wasteful(case, rows), key=lambda spot: spot.time_s, default=None)
     return Finding(
         cause="missing-index",
         group="setting",
-        sentence=_sentence(_wasted(scanned, useful, by_index=is_index), worst),
+        sentence=_sentence(_wasted(rows.read, rows.useful, by_index=rows.by_index), worst),
         evidence=(
             case.seen(
-                plain("handler_read_next" if is_index else "handler_read_rnd_next"),
-                scanned,
+                plain("handler_read_next" if rows.by_index else "handler_read_rnd_next"),
+                rows.read,
                 say_in("unit", "/s"),
-                few,
+                rows.few,
             ),
             case.seen(plain("select_scan"), case.rate("select_scan") or 0.0, say_in("unit", "/s")),
         ),
-        share=max(cpu or 0.0, _rows_share(case, scanned)),
+        share=min(rows.wasted * ROW_S / cores, 1.0) if cores else None,
         confidence=0.9,
         remedy=say(
             "Create an index on the columns of the WHERE clause; EXPLAIN shows what is read now. "
@@ -82,6 +106,78 @@ def judge(case: Case) -> Finding | None:
         ),
         acts_on="server CPU",
     )
+
+
+def _rows(case: Case) -> _Rows:
+    """Rows read in scans, or through an index where these are more and far too many."""
+    scanned = case.needed(case.rate("handler_read_rnd_next"))
+    walked = case.rate("handler_read_next") or 0.0
+    changed = sum(case.rate(f"rows_{what}") or 0.0 for what in ("inserted", "updated", "deleted"))
+    sent = case.rate("rows_sent")
+    if sent is None:  # MySQL does not count them
+        sent = max(case.needed(case.rate("com_select")), _most_rows_sent(case))
+    useful = max(sent + changed, 1.0)
+    few = max(FEWEST, LONG * case.tps, LONG_WASTE * useful)
+    if walked >= few and walked > scanned:
+        return _Rows(walked, few, useful, by_index=True)
+    few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
+    return _Rows(scanned, few, useful, by_index=False)
+
+
+def _holds(case: Case) -> Holds | None:
+    """The time of reading rows for nothing: on a core, waiting for one, and waiting for pages.
+
+    Row locks that a search keeps follow from that. performance_schema's time of the statements
+    says the most; otherwise the CPU of so many rows, and the pages that lookups do not explain.
+    """
+    account = case.step.account
+    if account is None:
+        return None
+    rows = _rows(case)
+    by_statements = _part_by_statements(case, account, _wasteful(case, rows))
+    if by_statements is not None:
+        return parts_of(dict.fromkeys((*CORES, *PAGE_READS), by_statements))
+    parts = parts_of_work(case, rows.wasted * ROW_S)
+    return parts_of(parts | dict.fromkeys(PAGE_READS, _part_of_pages(case))) if parts else None
+
+
+def _part_by_statements(
+    case: Case, account: Account, wasteful: Collection[StatementSpot]
+) -> float | None:
+    """Their part of the users' time in the server without locks and commits; `None`: not timed."""
+    window = case.step.window
+    if not wasteful or window is None or not case.step.hot_spots:
+        return None
+    seconds = window.to_s * account.users
+    rows = account.share_of("row lock")
+    spots = case.step.hot_spots.statements
+    locking = sum(spot.time_s for spot in spots if _locks(spot.statement))
+    reading = sum(spot.time_s for spot in wasteful if not _locks(spot.statement)) / seconds
+    changing = sum(spot.time_s for spot in wasteful if _locks(spot.statement)) / seconds
+    # Statements that lock rows wait for them, each for its part of their time.
+    waits = min(rows * seconds / locking, 1.0) if locking else 0.0
+    inside = account.share_of(*(place for place in SERVER if place not in ("row lock", *COMMIT)))
+    return min((reading + changing * (1 - waits)) / inside, 1.0) if inside else None
+
+
+def _locks(statement: str) -> bool:
+    """Whether a statement may wait for rows: not the ends of transactions, nor plain reads."""
+    text = statement.upper()
+    if text.startswith(_ENDS):
+        return False
+    return not text.startswith("SELECT") or "FOR UPDATE" in text or " SHARE" in text
+
+
+def _part_of_pages(case: Case) -> float:
+    """The part of the pages read from the disk that lookups do not explain, 0 to 1.
+
+    A lookup through an index reads a leaf of it at most, and the leaf that has its row; all others
+    come with the rows that are read one after the other.
+    """
+    reads, lookups = case.rate("buffer_pool_reads"), case.rate("handler_read_key")
+    if not reads or lookups is None:
+        return 0.0
+    return max(1 - LEAVES * lookups / reads, 0.0)
 
 
 def _sentence(wasted: Message, worst: StatementSpot | None) -> Message:
@@ -127,18 +223,22 @@ def _rows_share(case: Case, scanned: float) -> float:
     return min(scanned / everything, 1.0) if everything else 0.0
 
 
-def _worst(case: Case) -> StatementSpot | None:
-    """The statement that examines the most rows for one that it returns."""
+def _wasteful(case: Case, rows: _Rows) -> list[StatementSpot]:
+    """The statements that examine far more rows than they return or change, by no good index."""
     spots = case.step.hot_spots.statements if case.step.hot_spots else ()
-    wasteful = [
+    each = LONG_WASTE if rows.by_index else WASTE
+    return [
         spot
         for spot in spots
-        if spot.rows_examined >= WASTE * max(spot.rows_sent + spot.rows_affected, 1)
-        and spot.no_index_used
+        if spot.rows_examined >= each * max(spot.rows_sent + spot.rows_affected, 1)
+        and (rows.by_index or spot.no_index_used)
     ]
-    return max(wasteful, key=lambda spot: spot.time_s) if wasteful else None
 
 
 RULE = Rule(
-    "missing-index", say("a missing index"), judge, holds=part_of(*CORES, *PAGE_READS, "row lock")
+    "missing-index",
+    say("a missing index"),
+    judge,
+    holds=part_of(*CORES, *PAGE_READS, "row lock"),
+    holds_in=_holds,
 )

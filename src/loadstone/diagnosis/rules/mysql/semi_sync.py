@@ -6,6 +6,7 @@ from loadstone.analyse.derived_figures import COMMIT_STATES
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.holds import rest_of
+from loadstone.diagnosis.locked_rows import due_to
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
@@ -21,7 +22,7 @@ _VARIABLES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled")
 def judge(case: Case) -> Finding | None:
     """The seconds waited for acknowledgements each second are the number of users that wait."""
     share = wait_share(case)
-    if share < SHARE:
+    if not is_waited_for(case):
         return None
     commits = case.commits()
     each = 1000 * share * case.users / commits if commits else None
@@ -52,6 +53,12 @@ def judge(case: Case) -> Finding | None:
             costs=say("an acknowledged commit may be on the source alone, and be lost with it"),
         ),
     )
+
+
+def is_waited_for(case: Case) -> bool:
+    """Whether users wait for it most of the time, or for rows that stay locked until it answers."""
+    share = wait_share(case)
+    return share > 0 and share + due_to(case, "replica") >= SHARE
 
 
 def wait_share(case: Case) -> float:

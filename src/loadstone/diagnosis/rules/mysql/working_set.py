@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import is_full
 from loadstone.diagnosis.holds import CORES, PAGE_READS, time_at
-from loadstone.diagnosis.page_reads import STAYS, has_room, kept_share, reads_by_event, reads_share
+from loadstone.diagnosis.page_reads import (
+    STAYS,
+    has_room,
+    kept_share,
+    matters,
+    reading_holds,
+    reading_said,
+    reading_share,
+    reads_by_event,
+)
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import REFILLS_S, at_start, dynamic
 from loadstone.model.figure import Bytes, Number, Percent
@@ -16,9 +25,6 @@ from loadstone.model.message import Message, say, say_in, sentences
 
 READS = 0.1
 """[P] Pages read per transaction (DIAGNOSIS 14)."""
-
-MATTERS = 0.05
-"""[P] Share of an event's demand that is reading pages, from which it counts."""
 
 MOST_TIMES = 4
 """[P] Times the pool that a trial asks for, upper bound."""
@@ -35,8 +41,8 @@ def judge(case: Case) -> Finding | None:
     kept = case.needed(kept_share(case))
     if reads < READS or kept >= STAYS or has_room(case):
         return None
-    share = reads_share(case)
-    if share is not None and share < MATTERS:
+    share = reading_share(case)
+    if share is not None and not matters(case, share):
         return None
     pool = case.number("innodb_buffer_pool_size")
     requests = case.rate("buffer_pool_read_requests")
@@ -44,7 +50,7 @@ def judge(case: Case) -> Finding | None:
     return Finding(
         cause="working-set",
         group="wait",
-        sentence=sentences(_not_fitting(reads, pool), *_shares(misses, share)),
+        sentence=sentences(_not_fitting(reads, pool), *_shares(case, misses, share)),
         evidence=(
             case.seen(say("buffer_pool_reads per event"), reads, say_in("unit", "pages"), READS),
             case.seen(say("pages read that stay"), kept, say("of those read"), STAYS),
@@ -72,11 +78,11 @@ def _not_fitting(reads: float, pool: float | None) -> Message:
     )
 
 
-def _shares(misses: float | None, share: float | None) -> Iterator[Message]:
+def _shares(case: Case, misses: float | None, share: float | None) -> Iterator[Message]:
     if misses is not None:
         yield say("That is {misses} of all page requests.", misses=Percent(misses))
     if share is not None:
-        yield say("Reading makes up {share} of an event's work.", share=Percent(share))
+        yield reading_said(case, share)
 
 
 def _larger(case: Case, pool: float | None) -> Trial | None:
@@ -104,5 +110,6 @@ RULE = Rule(
     "working-set",
     say("the working set does not fit the buffer pool"),
     judge,
-    holds=time_at(*PAGE_READS, "latch", *CORES),
+    holds=time_at(*PAGE_READS, *CORES),
+    holds_in=reading_holds,
 )

@@ -1,0 +1,55 @@
+"""A full line: which direction it is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from diagnose.accounts import an_account, named
+from diagnose.examples import IDLE, SHARED
+from diagnose.healthy import Made, a_case
+from loadstone.analyse.ceilings import ceilings
+from loadstone.diagnosis.diagnose import diagnosis_of
+from loadstone.diagnosis.rules import line_full
+from loadstone.model.ceilings import Limits
+from loadstone.model.result import TargetShare
+
+
+@pytest.mark.parametrize(
+    ("into", "out", "direction"),
+    [(1e6, 118e6, "network from the server"), (118e6, 1e6, "network to the server")],
+)
+@pytest.mark.parametrize("speed", ["1000", None])
+def test_the_direction_that_is_full_is_the_one_that_a_remedy_is_about(
+    into: float, out: float, direction: str, speed: str | None
+) -> None:
+    """By the line's known speed, and by bytes that stay level where it is not known."""
+    figures = {"net_bytes_in_per_s": into, "net_bytes_out_per_s": out}
+    facts = {"nic.eth0.speed_mbit": speed} if speed else {"nic.eth0.virtual": "yes"}
+    made = Made(host=IDLE | figures, facts=facts, means={"threads_running": 2.0})
+    case = a_case(made.but(users=4), made)
+    found = {one.step: one for one in ceilings(case.ladder, Limits())}
+    finding = line_full.RULE.judge(replace(case, ceilings=found))
+    assert finding is not None and finding.acts_on == direction
+    known = f"The line {direction.removeprefix('network ')} is full"
+    assert (known in finding.sentence) == (speed is not None)
+
+
+def test_a_full_line_to_the_server_does_not_bound_what_its_remedy_brings() -> None:
+    """The unix socket passes by the line: 118 of 125 MB/s would allow 6 % more."""
+    figures = {"net_bytes_in_per_s": 118e6, "net_bytes_out_per_s": 1e6}
+    target = TargetShare(
+        target="mysql://u@127.0.0.1:3306/db", server_version=None, events=1, queries=1, errors=0,
+        connect_failures=0, users=16,
+    )  # fmt: skip
+    made = Made(
+        host=IDLE | figures,
+        facts={"nic.eth0.speed_mbit": "1000", **SHARED},
+        step={"account": an_account(way=0.9, on_core=0.1), "targets": (target,)},
+    )
+    case = a_case(made, variables={"socket": "/run/mysqld/mysqld.sock"})
+    found = {one.step: one for one in ceilings(case.ladder, Limits())}
+    full = named(diagnosis_of(replace(case, ceilings=found)), "line-full")
+    assert full.trial is not None and full.trial.settings[0].name == "connect"
+    assert full.foretold is not None and full.foretold.tps > 1100
