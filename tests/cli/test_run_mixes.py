@@ -49,7 +49,7 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
         ),
         (["hot_row", "--phases", "a 5s x"], "phase 1, 'a 5s x'"),
         (
-            ["hot_row", "tpcc:users=1", "--distribution", "uniform"],
+            ["hot_row", "hot_row:as=sale,users=1", "--distribution", "uniform"],
             "--distribution: only the workloads of sysbench's tables draw keys by it",
         ),
         (["hot_row", "--reconnect", "0"], "--reconnect"),

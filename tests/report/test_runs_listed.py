@@ -62,7 +62,7 @@ def test_a_wide_terminal_has_all_columns() -> None:
 
 def test_what_is_wrong_with_a_run_does_not_repeat_its_folder() -> None:
     folder = f"tpcc-{TIME}"
-    wrong = plain(f"/home/me/runs/{folder}/journal.jsonl:1 is not an entry of a journal")
+    wrong = plain(f"/srv/runs/{folder}/journal.jsonl:1 is not an entry of a journal")
     said = as_plain(runs_table([(folder, None, wrong)]), 80)
     assert said.count(folder) == 1
     assert "journal.jsonl:1 is not" in said
