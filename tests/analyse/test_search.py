@@ -6,12 +6,14 @@ import random
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analyse.made import a_step
-from loadstone.analyse.search import confidence, following, outcome
+from loadstone.analyse.search import confidence, following, most_left, outcome
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
-from loadstone.model.search import Objective, SearchOutcome, SearchPlan
+from loadstone.model.search import MOST_STEPS, Objective, SearchOutcome, SearchPlan
 
 P99 = Objective(figure="p99", relation="<", limit_ms=10.0)
 
@@ -120,3 +122,69 @@ def test_the_confidence_is_that_of_the_posterior() -> None:
     assert confidence(3, 3) == pytest.approx(15 / 16)
     assert confidence(2, 3) == pytest.approx(11 / 16)
     assert confidence(0, 3) == pytest.approx(1 / 16)
+
+
+PLANS = [
+    SearchPlan(objective=P99),
+    SearchPlan(peak=True),
+    SearchPlan(peak=True, most_users=100, objective=P99),
+]
+
+
+def consistent(seed: int) -> Server:
+    """A server of any shape, whose steps at one level all agree."""
+    chance = random.Random(seed)
+    tps: dict[int, float] = {}
+    late: dict[float, bool] = {}
+
+    def drive(users: int, rate: Rate | None, number: int) -> StepResult:
+        if rate is None:
+            best = max(tps.values(), default=1000.0)
+            swing = chance.choice((0.5, 0.94, 0.97, 1.0, 1.02, 1.04, 1.9))
+            # No two levels have the same rate.
+            return a_step(users=users, tps=tps.setdefault(users, best * swing + users * 1e-3))
+        is_late = late.setdefault(rate.rate, chance.random() < 0.6)
+        return a_step(users=users, rate=rate, tps=rate.rate, p99_ms=50.0 if is_late else 5.0)
+
+    return drive
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=["rate", "peak", "both"])
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6))
+def test_no_more_steps_follow_than_are_said_to_be_left(plan: SearchPlan, seed: int) -> None:
+    server, done, said = consistent(seed), list[StepResult](), list[int]()
+    while (wanted := following(plan, 8, done)) is not None:
+        said.append(most_left(plan, 8, done))
+        done.append(server(wanted.concurrency, wanted.rate, len(done)))
+    assert most_left(plan, 8, done) == 0
+    assert all(left >= len(done) - at for at, left in enumerate(said)), (said, len(done))
+    assert all(after < before for before, after in zip(said, said[1:], strict=False)), said
+
+
+@pytest.mark.parametrize(
+    ("plan", "most"),
+    [
+        # The closed loop; 13 rates down to 1 % of it, and one for their rounding; 3 halvings of the
+        # interval; two repeats on both sides.
+        (PLANS[0], 1 + 13 + 1 + 3 + 4),
+        # 1 to 1,024; two levels between neighbours; two repeats of three levels.
+        (PLANS[1], 11 + 2 + 6),
+        (SearchPlan(peak=True, most_users=1), 1 + 2),
+    ],
+)
+def test_what_is_left_is_counted_from_the_searchs_own_limits(plan: SearchPlan, most: int) -> None:
+    assert most_left(plan, 64, []) == most
+
+
+def test_what_is_left_gets_less_with_each_level() -> None:
+    done = [a_step(users=64, tps=1000.0)]
+    for rate, p99_ms in ((735.0, 50.0), (514.0, 5.0)):
+        done.append(a_step(users=64, rate=Rate(rate=rate), tps=rate, p99_ms=p99_ms))
+    # Three halvings, and two repeats on both sides.
+    assert most_left(PLANS[0], 64, done) == 3 + 4
+
+
+def test_a_search_never_has_more_steps_than_its_limit() -> None:
+    done = [a_step(users=64, tps=1000.0) for _ in range(MOST_STEPS - 2)]
+    assert most_left(PLANS[0], 64, done) == 2

@@ -16,11 +16,14 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from called import called
 from cli.test_help import commands
 from cli.test_run_scripted import made_up
+from loadstone import engine
 from loadstone.cli.app import app
 from loadstone.cli.defaults.giving_way import Typed, unfit
 from loadstone.cli.defaults.settable import REFUSED, commands_of, key_of, options_of
 from loadstone.cli.errors import exit_code_of
 from loadstone.cli.help.command import Explained
+from loadstone.engine import WorkloadInfo
+from loadstone.model.distribution import not_drawn
 from scripted_engine import Script
 
 Config = Callable[[str], Path]
@@ -384,17 +387,26 @@ def test_defaults_that_do_not_fit_the_command_line_give_way(
     ("workload", "gone"),
     [
         ("oltp_read_only", {"warehouses", "partition"}),
-        ("tpcc", {"tables", "table_size"}),
-        ("tpcc:users=2", {"tables", "table_size"}),
-        ("shop.toml", {"tables", "table_size", "warehouses", "partition"}),
+        ("hot_row", {"warehouses", "partition", "distribution"}),
+        ("tpcc", {"tables", "table_size", "distribution"}),
+        ("tpcc:users=2", {"tables", "table_size", "distribution"}),
+        ("oltp_shop.toml", {"tables", "table_size", "warehouses", "partition", "distribution"}),
     ],
 )
 @pytest.mark.parametrize("command", ["run", "prepare"])
-def test_sizes_that_a_workload_does_not_have_give_way(
+def test_what_a_workload_does_not_have_or_draw_by_gives_way(
     command: str, workload: str, gone: set[str]
 ) -> None:
-    sizes = {"tables", "table_size", "warehouses", "partition"}
-    assert unfit(typed(command, workload), sizes) == gone
+    defaults = {"tables", "table_size", "warehouses", "partition", "distribution"}
+    assert unfit(typed(command, workload), defaults) == gone
+
+
+@pytest.mark.parametrize("workload", engine.workloads().values(), ids=lambda each: each.name)
+def test_a_default_distribution_gives_way_where_the_engine_does_not_draw_by_it(
+    workload: WorkloadInfo,
+) -> None:
+    gives_way = bool(unfit(typed("run", workload.name), {"distribution"}))
+    assert gives_way == (not_drawn(workload.layout) is not None)
 
 
 def typed(name: str, *words: str) -> Typed:

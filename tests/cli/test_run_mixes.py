@@ -48,6 +48,10 @@ def undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script)
             "--concurrency: --phases already defines the users",
         ),
         (["hot_row", "--phases", "a 5s x"], "phase 1, 'a 5s x'"),
+        (
+            ["hot_row", "hot_row:as=sale,users=1", "--distribution", "uniform"],
+            "--distribution: only the workloads of sysbench's tables draw keys by it",
+        ),
         (["hot_row", "--reconnect", "0"], "--reconnect"),
         (["hot_row", "--idle", "-1"], "--idle"),
     ],

@@ -70,7 +70,7 @@ def test_sizes_that_a_workload_has_not_are_refused(
 @pytest.mark.parametrize(
     ("layout", "words"),
     [
-        ("tpcc", "--distribution: tpcc draws its rows as TPC-C requires .*--warehouses"),
+        ("tpcc", "--distribution: tpcc draws its rows as TPC-C requires .*more warehouses"),
         ("template", "--distribution: a template defines in its file"),
         ("hot", "--distribution: only the workloads of sysbench's tables"),
     ],

@@ -13,11 +13,11 @@ from rich.console import Console
 from analyse.made import a_step
 from loadstone.cli.errors import exit_code_of
 from loadstone.cli.progress.load import LoadLines, progress_line
-from loadstone.cli.progress.steps import LiveTable, PlainLines, second_line, watching
+from loadstone.cli.progress.steps import LiveTable, PlainLines, TimeLeft, second_line, watching
 from loadstone.cli.progress.trials import TrialLines
 from loadstone.lab.step.order import steps_of
 from loadstone.model.message import plain
-from loadstone.model.plan import Rate
+from loadstone.model.plan import Plan, Rate, Step
 from loadstone.model.records import (
     Counts,
     GeneratorUse,
@@ -247,3 +247,63 @@ def test_loading_is_quiet_when_asked(capsys: pytest.CaptureFixture[str]) -> None
     lines.on_progress(progress(1, 1.0))
     lines.close()
     assert capsys.readouterr() == ("", "")
+
+
+def searching(peak: bool = True, most_users: int = 8) -> Plan:
+    wanted = SearchPlan(peak=peak, most_users=most_users)
+    return a_plan(ladder=(1,), duration_s=30.0).model_copy(update={"search": wanted})
+
+
+def at(number: int, users: int, variant: str = "default", repeat: int = 1) -> Step:
+    return Step(number=number, variant=variant, workload="w", concurrency=users, repeat=repeat)
+
+
+def test_a_search_says_how_many_steps_may_follow_at_most(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # From the first step on, 40 s from one to the next.
+    seconds = iter((0.0, 0.0, 40.0, 80.0))
+    view = TimeLeft(searching(), None, clock=lambda: next(seconds))
+    view.on_step_begin(at(1, 1))
+    view.on_step_end(at(1, 1), a_step(users=1, tps=1000.0))
+    view.on_step_begin(at(2, 2))
+    view.on_step_end(at(2, 2), a_step(users=2, tps=2000.0))
+    view.on_step_begin(at(3, 4))
+    lines = [
+        line
+        for line in capsys.readouterr().err.splitlines()
+        if "steps in" in line or "step in" in line
+    ]
+    # 2, 4 and 8 users, two levels between neighbours, two repeats of three levels: 11 after one.
+    assert lines == [
+        "1 step in 40 s; at most 11 more if repeats agree, about 7 min 20 s",
+        "2 steps in 80 s; at most 10 more if repeats agree, about 6 min 40 s",
+    ]
+
+
+def test_the_live_table_says_so_below_the_current_second() -> None:
+    begun_at = iter((100.0, 140.0))
+    view = LiveTable(searching(), None, lambda: next(begun_at))
+    view.on_step_begin(at(1, 1))
+    assert not any("at most" in line for line in shown(view)), "no step has shown how long it takes"
+    view.on_step_end(at(1, 1), a_step(users=1, tps=1000.0))
+    view.on_step_begin(at(2, 2))
+    said = "  1 step in 40 s; at most 11 more if repeats agree, about 7 min 20 s"
+    assert shown(view)[1] == said
+
+
+def test_searches_of_an_experiment_are_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seconds = iter((0.0, 0.0, 10.0, 20.0))
+    view = TimeLeft(searching(most_users=1), None, 2, lambda: next(seconds))
+    for number, variant in enumerate(("server=a", "server=a", "server=b"), 1):
+        step = at(number, 1, variant)
+        view.on_step_begin(step)
+        view.on_step_end(step, a_step(users=1, tps=1000.0).model_copy(update={"variant": variant}))
+    lines = [line for line in capsys.readouterr().err.splitlines() if "search " in line]
+    # One level, measured three times by each search.
+    assert lines == [
+        "search 1 of 2: 1 step in 10 s; at most 5 more if repeats agree, about 50 s",
+        "search 2 of 2: 2 steps in 20 s; at most 3 more if repeats agree, about 30 s",
+    ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from called import called
 from loadstone.cli.errors import exit_code_of
 from loadstone.config.problems import ExperimentRefused
 from loadstone.engine import WorkloadInfo
@@ -394,6 +395,47 @@ def test_a_workload_that_the_engine_does_not_have_is_refused() -> None:
         check_workloads(parsed(GOOD.replace("read_write", "read_writ")), known)
     with pytest.raises(ExperimentRefused, match="pool.toml:18: .* no such option"):
         check_workloads(parsed(GOOD.replace("point-selects", "pointselects")), known)
+
+
+TPCC = '[sandbox]\n[[workload]]\nname = "tpcc"\n'
+MIXED = """\
+[sandbox]
+[[workload]]
+name = "both"
+[[workload.mix]]
+name = "oltp_read_only"
+distribution = "uniform"
+[[workload.mix]]
+name = "hot_row"
+"""
+SPREAD = 'distribution = "uniform"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TPCC + SPREAD, "4: workload[1].distribution: tpcc draws its rows as TPC-C requires"),
+        (TPCC + 'distribution = "special"\n', "4: workload[1].distribution: tpcc draws its rows"),
+        (TPCC.replace("[[workload]]", "[workload]") + SPREAD, "4: workload.distribution: tpcc"),
+        (MIXED + SPREAD, "9: workload[1].mix[2].distribution: only the workloads of sysbench's"),
+        (TPCC.replace("tpcc", "shop.toml") + SPREAD, "4: workload[1].distribution: a template def"),
+    ],
+    ids=["alone", "the default", "a plain table", "one of a mix", "a template"],
+)
+def test_a_distribution_that_has_no_effect_is_refused_with_its_line(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "two.toml").write_text(text)
+    error, hint = called(
+        "experiment", "two.toml", "--dry-run", folder=tmp_path, code=ExitCode.PLAN
+    ).stderr.splitlines()
+    assert error.startswith(f"error: two.toml:{said}")
+    assert hint.startswith("hint:  leave it out")
+
+
+def test_a_distribution_that_a_workload_draws_by_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(MIXED)
+    called("experiment", "two.toml", "--dry-run", folder=tmp_path)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ from experiment.test_experiment import by_server, made_up, with_tables
 from loadstone.cli.errors import exit_code_of
 from loadstone.experiments.changes import Changes
 from loadstone.model.target import Target
-from loadstone.recipes.recipe import NAMES
+from loadstone.recipes.listed import how_long
+from loadstone.recipes.recipe import NAMES, recipe
 from scripted_engine import Script
 
 TWO_SERVERS = (
@@ -46,8 +48,40 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
 
 
 def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = said(capsys, "list").splitlines()
+    head, _, *lines, empty, note = said(capsys, "list").splitlines()
+    assert head.split() == ["recipe", "question", "full", "--quick"]
     assert [line.split()[0] for line in lines] == list(NAMES)
+    assert empty == ""
+    assert "loading the tables" in note
+    # 12 steps of 2 min, and a server that starts in 5 s.
+    assert "about 24 min" in lines[0]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_how_long_a_recipe_takes_is_what_its_plan_says(
+    name: str, quick: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = said(capsys, "show", name, *(["--quick"] if quick else []))
+    (exact,) = re.findall(r"^\d+ steps.*: (\d[^,]*), and what loading", plan, re.MULTILINE)
+    (row,) = (line for line in said(capsys, "list").splitlines() if line.startswith(f"{name} "))
+    full, small = re.findall(r"about ([^a]+?)(?:  |$)", row)
+    assert seconds_of(small if quick else full) == pytest.approx(seconds_of(exact), rel=0.1)
+
+
+def seconds_of(said: str) -> float:
+    """The seconds of `1 h 50 min`."""
+    units = {"h": 3600, "min": 60, "s": 1}
+    return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+) (\w+)", said))
+
+
+def test_a_time_follows_from_the_plan_and_is_not_written_down() -> None:
+    tls = recipe("tls")
+    half_a_minute = tls.parameter["duration"].model_copy(update={"quick": "30s"})
+    longer = tls.parameter | {"duration": half_a_minute}
+    before = how_long(tls, quick=True)
+    after = how_long(tls.model_copy(update={"parameter": longer}), quick=True)
+    assert (before, after) == ("about 2 min 30 s", "about 12 min")
 
 
 @pytest.mark.parametrize("name", NAMES)

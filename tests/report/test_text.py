@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from loadstone.model.hot_spots import FileSpot, HotSpots, StatementSpot
 from loadstone.model.language import in_language
-from loadstone.model.numbers import digits, duration, number_of, pct, signed
+from loadstone.model.numbers import digits, duration, number_of, pct, roughly, signed
 from loadstone.model.plan import WATCHED, Rate
 from loadstone.model.result import HostFigures, Result, ServerFigures
 from loadstone.report.text import as_text
@@ -281,9 +285,15 @@ def test_numbers_have_three_digits_that_matter() -> None:
 
 
 def test_durations_are_in_the_unit_that_fits() -> None:
-    written = [duration(seconds) for seconds in (0.4, 12, 200, 120, 3600 * 4 + 300)]
-    assert written == ["0.4 s", "12 s", "3 min 20 s", "2 min", "4 h 05 min"]
+    written = [duration(seconds) for seconds in (0.4, 12, 200, 120, 3600 * 4 + 300, 7200)]
+    assert written == ["0.4 s", "12 s", "3 min 20 s", "2 min", "4 h 05 min", "2 h"]
     assert (number_of(1, "user"), number_of(2, "user")) == ("1 user", "2 users")
+
+
+@given(st.floats(1.0, 1e6))
+def test_a_rough_duration_is_off_by_a_tenth_at_most_and_short(seconds: float) -> None:
+    assert roughly(seconds) == pytest.approx(max(seconds, 1.0), rel=0.1, abs=0.5)
+    assert len(duration(roughly(seconds))) <= len("9 min 50 s")
 
 
 def test_a_ladder_in_chinese_has_chinese_around_its_figures(tmp_path: Path, script: Script) -> None:

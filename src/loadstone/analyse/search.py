@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from loadstone.analyse import ladder
 from loadstone.analyse.open_loop import keeps_up
@@ -48,6 +49,11 @@ SPACING = DOWN ** (0.5 ** math.ceil(math.log2(math.log(DOWN) / -math.log(NEAR_RA
 by `DOWN` is halved until neighbours are near enough."""
 
 
+_ANY_TPS = 1000.0
+"""The closed loop's rate while it is unknown: the number of rates that can be tried is the same for
+all, but for one that their rounding may add."""
+
+
 @dataclass(frozen=True)
 class NextLevel:
     """The level to try next."""
@@ -78,6 +84,20 @@ def following(
     if rate is None:
         return None
     return NextLevel(users, Rate(rate=rate) if rate else None)
+
+
+def most_left(plan: SearchPlan, users: int, done: Sequence[StepResult], shift: float = 0.0) -> int:
+    """The most steps that can follow if repeated steps of a level agree with the first one.
+
+    It is the longest way to the end, as new levels may turn out either way. Where repeats
+    disagree, more levels may be tried, up to `MOST_STEPS` steps in all.
+    """
+    left = _most_users_left(plan, done) if plan.peak else 0
+    if plan.objective is not None:
+        # The climb and its repeats may end at other users than the fewest so far.
+        at = None if left else (_smallest_at_peak(done) if plan.peak else None) or users
+        left += _most_rates_left(plan, at, done, shift)
+    return min(left, MOST_STEPS - len(done))
 
 
 def outcome(
@@ -210,22 +230,69 @@ def _next_users(plan: SearchPlan, done: Sequence[StepResult]) -> int | None:
     if smallest is None:
         return None
     below = max((users for users in rates if users < smallest), default=None)
-    if below and smallest / below > NEAR_USERS and smallest - below > 1:
-        return round(math.sqrt(below * smallest))
+    if middle := _between(below, smallest):
+        return middle
     again = (smallest, below, _peak(done)[0])
     return next((users for users in again if users and len(rates[users]) < READINGS), None)
 
 
 def _next_of_climb(plan: SearchPlan, rates: dict[int, float]) -> int | None:
     """The next of 1, 2, 4 and so on; `None` after two in a row without a gain."""
-    best, idle, users = 0.0, 0, 1
-    while idle < 2 and users <= plan.most_users:
+    best, idle = 0.0, 0
+    for users in _climb(plan):
+        if idle == 2:
+            return None
         if users not in rates:
             return users
         idle = idle + 1 if rates[users] < NO_GAIN * best else 0
         best = max(best, rates[users])
-        users *= 2
     return None
+
+
+def _most_users_left(plan: SearchPlan, done: Sequence[StepResult]) -> int:
+    """The most steps until the fewest users at the peak are known."""
+    rates = _by_users(done)
+    readings = {users: len(of_users) for users, of_users in rates.items()}
+    ahead = _next_of_climb(plan, _rates(done)) if rates else 1
+    if ahead is None:
+        smallest = _smallest_at_peak(done)
+        if smallest is None:
+            return 0
+        below = max((users for users in rates if users < smallest), default=None)
+        return _most_between(below, smallest, _peak(done)[0], readings)
+    climb = list(_climb(plan))
+    readings = dict.fromkeys(climb, 1) | readings
+    ends = (_most_between(users // 2 or None, users, climb[-1], readings) for users in climb)
+    return sum(users >= ahead for users in climb) + max(ends)
+
+
+def _most_between(below: int | None, smallest: int, peak: int, readings: Mapping[int, int]) -> int:
+    """The most steps once the climb is over: levels between the two, and repeats of three levels.
+
+    A level between them becomes the smallest at the peak, or the one below it.
+    """
+    middle = _between(below, smallest)
+    if middle is None or below is None:
+        levels = {users for users in (below, smallest, peak) if users}
+        return sum(max(READINGS - readings[users], 0) for users in levels)
+    more = {**readings, middle: 1}
+    ways = ((below, middle), (middle, smallest))
+    return 1 + max(_most_between(*way, peak, more) for way in ways)
+
+
+def _between(below: int | None, smallest: int) -> int | None:
+    """The level to try between the two; `None` if they are near enough."""
+    if below and smallest / below > NEAR_USERS and smallest - below > 1:
+        return round(math.sqrt(below * smallest))
+    return None
+
+
+def _climb(plan: SearchPlan) -> Iterator[int]:
+    """1, 2, 4 and so on, up to the limit."""
+    users = 1
+    while users <= plan.most_users:
+        yield users
+        users *= 2
 
 
 def _peak_level(done: Sequence[StepResult], users: int) -> Level:
@@ -253,6 +320,11 @@ class _Rates:
         for step in done:
             if step.rate and step.concurrency == users:
                 verdicts[step.rate.rate].append(holds(step, objective))
+        return cls.judged(verdicts)
+
+    @classmethod
+    def judged(cls, verdicts: dict[float, list[bool]]) -> _Rates:
+        """The verdicts with the two rates that follow from them."""
         lost = min((rate for rate, said in verdicts.items() if not _is_kept(said)), default=None)
         # If a rate above a lost one seems kept, that is luck.
         below = (
@@ -261,6 +333,11 @@ class _Rates:
             if _is_kept(said) and (lost is None or rate < lost)
         )
         return cls(verdicts, max(below, default=None), lost)
+
+    def tried(self, rate: float, held: bool) -> _Rates:
+        """The rates after one more step."""
+        more = [*self.verdicts.get(rate, []), held]
+        return self.judged({**self.verdicts, rate: more})
 
 
 def holds(step: StepResult, objective: Objective) -> bool:
@@ -281,7 +358,10 @@ def _next_rate(
     closed = _closed_tps(users, done)
     if closed is None:
         return 0.0
-    found = _Rates.of(objective, users, done)
+    return _rate_after(_Rates.of(objective, users, done), closed, shift)
+
+
+def _rate_after(found: _Rates, closed: float, shift: float) -> float | None:
     top = found.lost or BEYOND_CLOSED * closed * SPACING**shift
     if found.kept is None:
         rate = _rounded(DOWN * top)
@@ -292,6 +372,36 @@ def _next_rate(
             return between
     sides = [rate for rate in (found.kept, found.lost) if rate is not None]
     return next((rate for rate in sides if len(found.verdicts[rate]) < READINGS), None)
+
+
+def _most_rates_left(
+    plan: SearchPlan, users: int | None, done: Sequence[StepResult], shift: float
+) -> int:
+    """The most steps until the highest rate is known; `users`: `None` while they are searched for.
+
+    Without a search for the users the closed loop is a step of its own.
+    """
+    closed = _closed_tps(users, done) if users else None
+    if plan.objective is None:
+        return 0
+    if users is None or closed is None:
+        return int(not plan.peak) + 1 + _most_unknown_rates(shift)
+    return _most_rates(_Rates.of(plan.objective, users, done), closed, shift)
+
+
+@cache
+def _most_unknown_rates(shift: float) -> int:
+    return _most_rates(_Rates.judged({}), _ANY_TPS, shift)
+
+
+def _most_rates(found: _Rates, closed: float, shift: float) -> int:
+    """The length of the longest way to the end: a new rate holds, or does not; repeats agree."""
+    rate = _rate_after(found, closed, shift)
+    if rate is None:
+        return 0
+    before = found.verdicts.get(rate)
+    ways = [_is_kept(before)] if before else [True, False]
+    return 1 + max(_most_rates(found.tried(rate, held), closed, shift) for held in ways)
 
 
 def _rounded(rate: float) -> float:

@@ -71,7 +71,7 @@ class Terminal:
             self._audience.begun(folder)
 
     def steps(
-        self, plan: Plan, planned: int | None, *, long: bool = False
+        self, plan: Plan, planned: int | None, *, long: bool = False, searches: int = 1
     ) -> AbstractContextManager[Observer]:
         """The observer of the steps; a terminal shows them even if stdout is for a document."""
         # rich takes a while to import, and a load of tables does not need it.
@@ -79,7 +79,7 @@ class Terminal:
 
         quiet = self._quiet and not sys.stderr.isatty()
         watcher = time_left if long else watching
-        return watcher(plan, planned, quiet=quiet)
+        return watcher(plan, planned, quiet=quiet, searches=searches)
 
     @contextmanager
     def load(self) -> Iterator[LoadObserver]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.config.lines import Path
 from loadstone.config.problems import ExperimentRefused, Problems
+from loadstone.model.distribution import not_drawn
 from loadstone.model.experiment import Experiment, Factor, Level, Variant
 from loadstone.model.figure import General
 from loadstone.model.message import Message, say
@@ -353,7 +354,8 @@ def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> 
     """Check the workloads and their options against those of the engine.
 
     Raises:
-        ExperimentRefused: there is no such workload, or it has no such option.
+        ExperimentRefused: there is no such workload, it has no such option, or a distribution has
+            no effect on it.
     """
     faults = Problems(file.lines)
     for at, workload in enumerate(file.experiment.workloads):
@@ -369,12 +371,16 @@ def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> 
 def _check_workload(
     path: Path, workload: WorkloadSpec, known: Mapping[str, WorkloadInfo], faults: Problems
 ) -> None:
-    if workload.template or workload.script:
+    if workload.script:
+        return
+    if workload.template:
+        _check_distribution(path, workload, "template", faults)
         return
     if workload.name not in known:
         write = nearest_or_all(workload.name, known)
         faults.add((*path, "name"), say("there is no workload {name}", name=workload.name), write)
         return
+    _check_distribution(path, workload, known[workload.name].layout, faults)
     options = known[workload.name].options
     for name in workload.options.keys() - options.keys():
         write = (
@@ -385,3 +391,9 @@ def _check_workload(
         faults.add(
             (*path, "options", name), say("{name} has no such option", name=workload.name), write
         )
+
+
+def _check_distribution(path: Path, workload: WorkloadSpec, layout: str, faults: Problems) -> None:
+    """Refuse a distribution that was written, even the default, where it has no effect."""
+    if "distribution" in workload.model_fields_set and (why := not_drawn(layout)):
+        faults.add((*path, "distribution"), *why)

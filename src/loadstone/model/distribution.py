@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, say
 
 
 class Uniform(Frozen):
@@ -48,3 +49,26 @@ class Zipfian(Frozen):
 Distribution = Annotated[
     Uniform | Special | Gaussian | Pareto | Zipfian, Field(discriminator="kind")
 ]
+
+_DRAWN_OTHERWISE = {
+    "tpcc": (
+        say("tpcc draws its rows as TPC-C requires (NURand)"),
+        say("leave it out; more warehouses spread the rows"),
+    ),
+    "template": (
+        say("a template defines in its file how its values are drawn"),
+        say("leave it out, and change that file"),
+    ),
+}
+_NOT_DRAWN = (
+    say("only the workloads of sysbench's tables draw keys by it"),
+    say("leave it out"),
+)
+
+
+def not_drawn(layout: str) -> tuple[Message, Message] | None:
+    """Why a workload with such tables draws by no distribution, and what to write instead.
+
+    `None`: it draws by the one that it is given.
+    """
+    return None if layout == "sbtest" else _DRAWN_OTHERWISE.get(layout, _NOT_DRAWN)

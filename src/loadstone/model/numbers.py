@@ -66,7 +66,7 @@ def count(value: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration: `0.4 s`, `12 s`, `3 min 20 s`, `4 h 05 min`."""
+    """A duration: `0.4 s`, `12 s`, `3 min 20 s`, `4 h 05 min`, `2 h`."""
     if seconds < 10:
         return f"{seconds:.3g} s"
     whole = round(seconds)
@@ -76,7 +76,21 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min"
+    return f"{hours} h {minutes:02} min" if minutes else f"{hours} h"
+
+
+def roughly(seconds: float) -> float:
+    """A duration in seconds, rounded by a tenth at most, for a text that says *about*.
+
+    To 10 s below ten minutes, to a minute below an hour, to 10 min below ten hours, then to an
+    hour; below a minute to a second, of which there is at least one.
+    """
+    to = next((to for below, to in _ROUGHLY if seconds < below), 3600.0)
+    return max(round(seconds / to), 1) * to
+
+
+_ROUGHLY = ((60.0, 1.0), (595.0, 10.0), (3570.0, 60.0), (35_700.0, 600.0))
+"""Durations in seconds, and to what those below them are rounded."""
 
 
 def number_of(amount: int, one: str, many: str | None = None) -> str:

@@ -19,7 +19,7 @@ from loadstone.report.experiment import head, time_lines
 from loadstone.report.lines import Line, lines_of, spaced
 from loadstone.report.table import Table, table_of
 
-_ANY_MACHINE = Machine(is_root=True, cores=10_000)
+ANY_MACHINE = Machine(is_root=True, cores=10_000)
 """Limits of this machine are reported when the recipe is run."""
 
 
@@ -30,7 +30,7 @@ def described(filled: Filled, words: Language = ENGLISH) -> RenderableType:
         ExperimentRefused: the given values do not make an experiment.
     """
     recipe = filled.recipe
-    experiment = parse_experiment(filled.text, filled.name, _ANY_MACHINE).experiment
+    experiment = parse_experiment(filled.text, filled.name, ANY_MACHINE).experiment
     steps = schedule(experiment)
     parts: list[RenderableType] = [
         Line(f"{recipe.name}: {words(recipe.title)}", "bold"),

@@ -50,6 +50,18 @@ class Column:
 
 
 @dataclass(frozen=True)
+class FirstThatFits:
+    """Tables of the same rows, the widest first; a console prints the first that it can in one."""
+
+    tables: tuple[Table, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The first table that fits; the last one if none does."""
+        fitting = (each for each in self.tables[:-1] if each.fits(options.max_width))
+        yield next(fitting, self.tables[-1])
+
+
+@dataclass(frozen=True)
 class Table:
     """Columns and rows. A console prints it as it is; `html` and `markdown` are the other forms."""
 
@@ -78,6 +90,10 @@ class Table:
             room = max(options.max_width, shown._needed(places))
             grid = shown._grid(places, None if unlimited else room)
             yield from console.render(grid, options.update(width=room))
+
+    def fits(self, width: int) -> bool:
+        """Whether a terminal of this width shows all columns next to each other."""
+        return self._needed(range(len(self.columns))) <= width
 
     def _with_whole_words(self, width: int) -> Table:
         """The table without hyphens in its heads, if it takes no more parts so."""

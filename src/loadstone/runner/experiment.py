@@ -11,7 +11,7 @@ from pathlib import Path
 from loadstone import engine
 from loadstone.analyse.known_settings import keeps_commits
 from loadstone.analyse.repeat_until import more_wanted
-from loadstone.analyse.searches import searching
+from loadstone.analyse.searches import searched, searching
 from loadstone.analyse.steady import truncation
 from loadstone.experiments.changes import Changes
 from loadstone.experiments.checks import (
@@ -486,7 +486,9 @@ def _run_experiment(
     planned = None if steps is None else len(steps)
     first = servers.workload(experiment.workloads[0].name)
     plan = step_plan(experiment, first, [Target()], drive_of(experiment, servers.variants[0], 1, 1))
-    with Interrupts() as interrupts, how.view.steps(plan, planned, long=True) as observer:
+    searches = _searches_left(experiment, how.done)
+    watched = how.view.steps(plan, planned, long=True, searches=searches)
+    with Interrupts() as interrupts, watched as observer:
         lab = Lab(
             (),
             recorder,
@@ -507,6 +509,14 @@ def _run_experiment(
         left, stopped = tuple(servers.told.left), interrupts.asked
         ended = recorder.ended
         return Finished(carried.result, recorder.folder, carried.error, stopped, left, ended)
+
+
+def _searches_left(experiment: Experiment, done: Sequence[StepResult]) -> int:
+    """The planned searches that are not over; 1 if the experiment does not search."""
+    if experiment.search is None:
+        return 1
+    over = sum(each.is_over for each in searched(experiment, done))
+    return max(len(schedule(experiment)) - over, 1)
 
 
 def _describe(recorder: Recorder, observing: Observing) -> Callable[[str, ReadyServer], None]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 
+from loadstone.analyse.search import most_left
 from loadstone.analyse.steady import truncation
 from loadstone.lab.protection.company import Company, beside_others
 from loadstone.lab.protection.first_contact import look_before_load
@@ -27,7 +28,7 @@ from loadstone.lab.tables.inspect import (
 )
 from loadstone.lab.tables.load import layout_for, layout_of, together
 from loadstone.model.engine_plan import Layout, LoadPlan
-from loadstone.model.figure import Seconds
+from loadstone.model.figure import Count, Seconds
 from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Plan
 from loadstone.model.quantity import LONGEST_S
@@ -174,6 +175,8 @@ def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finishe
     recorder = prepared.recorder
     if steps.planned and plan.duration_s < LONGEST_S:
         view.announce(_how_long(plan, steps.planned))
+    elif plan.search and plan.duration_s < LONGEST_S:
+        view.announce(_how_long_at_most(plan, most_left(plan.search, plan.ladder[0], ())))
     with Interrupts() as interrupts, view.steps(plan, steps.planned) as observer:
         lab = Lab(
             tuple(one.endpoint for one in prepared.looked),
@@ -215,6 +218,17 @@ def _how_long(plan: Plan, steps: int) -> Message:
         steps,
         window=window,
         total=total,
+    )
+
+
+def _how_long_at_most(plan: Plan, steps: int) -> Message:
+    """The time that a search's load takes at most."""
+    return say(
+        "a search: at most {number} steps of {window} if repeats agree: {total} with warm-up, plus "
+        "connecting and evaluating",
+        number=Count(steps),
+        window=Seconds(plan.duration_s),
+        total=Seconds(steps * (plan.warmup_s + plan.duration_s)),
     )
 
 

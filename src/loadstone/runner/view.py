@@ -70,11 +70,12 @@ class View(Protocol):
         """The run's folder has been created."""
 
     def steps(
-        self, plan: Plan, planned: int | None, *, long: bool = False
+        self, plan: Plan, planned: int | None, *, long: bool = False, searches: int = 1
     ) -> AbstractContextManager[Observer]:
         """The observer of the steps; `planned` is their number, if it is known.
 
-        `long`: the steps are those of an experiment, which may take hours.
+        `long`: the steps are those of an experiment, which may take hours. `searches`: how many
+        searches they belong to, if the plan is to search.
         """
 
     def load(self) -> AbstractContextManager[LoadObserver]:
@@ -136,7 +137,9 @@ class Quiet:
         """Show nothing."""
 
     @contextmanager
-    def steps(self, plan: Plan, planned: int | None, *, long: bool = False) -> Iterator[Observer]:
+    def steps(
+        self, plan: Plan, planned: int | None, *, long: bool = False, searches: int = 1
+    ) -> Iterator[Observer]:
         """Show nothing."""
         yield Silence()
 

@@ -50,7 +50,7 @@ def create(out: Path, name: str, at_unix_s: float) -> Path:
         StoreError: the folder cannot be made.
     """
     time = datetime.fromtimestamp(at_unix_s, UTC).strftime("%Y%m%dT%H%M%SZ")
-    stem = f"{_UNSAFE.sub('-', name).strip('-.') or 'run'}-{time}"
+    stem = f"{stem_of(name)}-{time}"
     for attempt in range(1, 1000):
         folder = out / (stem if attempt == 1 else f"{stem}-{attempt}")
         try:
@@ -66,6 +66,16 @@ def create(out: Path, name: str, at_unix_s: float) -> Path:
     raise StoreError(
         say("cannot make the folder {path}: a thousand of that name exist", path=out / stem)
     )
+
+
+def stem_of(name: str) -> str:
+    """How the name of a run's folder begins, before its time."""
+    return _UNSAFE.sub("-", name).strip("-.") or "run"
+
+
+def is_named_after(folder: str, name: str) -> bool:
+    """Whether a run's folder has this name, apart from its time."""
+    return _STAMP.sub("", folder) == stem_of(name)
 
 
 def check_writable(out: Path) -> None:

@@ -10,7 +10,7 @@ import click
 
 from loadstone.cli.commands.experiment import dry_run_option, show_plan, tell_changes, yes_option
 from loadstone.cli.help.command import group, option
-from loadstone.cli.language import current, in_words
+from loadstone.cli.language import current
 from loadstone.cli.options.cluster import cluster_options
 from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
@@ -61,20 +61,16 @@ def recipes() -> None:
     """Ready-made experiments."""
 
 
-@recipes.command(name="list", help=say("List the recipes with the question that each answers."))
+@recipes.command(
+    name="list",
+    help=say("List the recipes: the question that each answers, and how long it takes."),
+)
 def list_recipes() -> None:
     """List the recipes."""
-    from loadstone.cli.screen import show_lines
-    from loadstone.recipes.recipe import NAMES, recipe
+    from loadstone.cli.screen import show as show_parts
+    from loadstone.recipes.listed import listed
 
-    width = max(map(len, NAMES))
-    lines = []
-    for each in map(recipe, NAMES):
-        title = in_words(each.title)
-        if each.needs_root:
-            title = in_words(say("{title} (as root, or with targets)", title=each.title))
-        lines.append(f"{each.name:<{width}}  {title}")
-    show_lines(lines)
+    show_parts(listed(current()))
 
 
 @recipes.command(

@@ -66,6 +66,9 @@ _NEEDS = (
 
 _SIZES_OF_TABLES = ("tables", "table_size")
 _SIZES_OF_TPCC = ("warehouses", "foreign_keys", "partition")
+_DRAWING = ("oltp_", "select_random_")
+"""How the names of the workloads begin that draw keys by `distribution`; the engine, which knows
+their tables, takes a while to load."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +123,17 @@ def _named_by(url: str) -> Iterator[str]:
 
 
 def _of_other_workloads(words: Sequence[str]) -> Iterator[str]:
-    """The sizes that one of these workloads does not have."""
+    """The sizes that one of these workloads does not have; what none of them draws by."""
     for word in words:
         name = word.partition(":")[0]
         if name != "tpcc":
             yield from _SIZES_OF_TPCC
         if name == "tpcc" or name.endswith(".toml"):
             yield from _SIZES_OF_TABLES
+    if not any(map(_draws, words)):
+        yield "distribution"
+
+
+def _draws(word: str) -> bool:
+    name = word.partition(":")[0]
+    return name.startswith(_DRAWING) and not name.endswith(".toml")

@@ -17,12 +17,15 @@ from loadstone.cli.options.workload import options_of
 from loadstone.cli.options.workload_source import check_charset, template_of, workload_given
 from loadstone.config.phases import rates_of, seconds_of, users_of
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
+from loadstone.model.distribution import not_drawn
 from loadstone.model.message import say
 from loadstone.model.plan import USERS_OF_A_RATE, Closed, ConnectPolicy, Drive, Open, Session
 from loadstone.model.search import SearchPlan
 from loadstone.runner.request import MixedIn, Request
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loadstone.model.cluster import ClusterAsked
     from loadstone.model.observe_request import Observing
     from loadstone.model.plan import Arrival, Distribution, Phase, Rate, Warmup
@@ -293,6 +296,7 @@ def mixed_of(members: tuple[Member, ...], asked: RunOptions) -> Request:
                 request=alone.model_copy(update={"ladder": levels}),
             )
         )
+    _check_drawn(mixed, asked.distribution)
     name = "+".join(member.name for member in members)
     return mixed[0].request.model_copy(
         update={
@@ -303,6 +307,13 @@ def mixed_of(members: tuple[Member, ...], asked: RunOptions) -> Request:
             "mix": tuple(mixed),
         }
     )
+
+
+def _check_drawn(mixed: Sequence[MixedIn], asked: Distribution) -> None:
+    """Check that at least one member draws by what is asked of all of them."""
+    layouts = [one.request.layout for one in mixed]
+    if all(map(not_drawn, layouts)):
+        check_distribution(layouts[0], asked)
 
 
 def _ladder_asked(asked: RunOptions) -> tuple[int, ...] | None:

@@ -10,7 +10,7 @@ import click
 from loadstone.cli.help.command import options_in
 from loadstone.cli.help.sections import Section
 from loadstone.cli.options.types import with_options
-from loadstone.model.distribution import Distribution, Special
+from loadstone.model.distribution import Distribution, Special, not_drawn
 from loadstone.model.message import say, say_in
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -55,11 +55,6 @@ _OF_TPCC = {
 }
 _OWN_TABLES = say("tpcc has fixed tables: set their size with --warehouses")
 _TABLES_OF_FILE = say("a template defines its tables in its file: change rows and copies there")
-_DRAWN_OTHERWISE = {
-    "tpcc": say("tpcc draws its rows as TPC-C requires (NURand): more --warehouses spread them"),
-    "template": say("a template defines in its file how its values are drawn: change that"),
-}
-_NOT_DRAWN = say("only the workloads of sysbench's tables draw keys by it: leave it out")
 _OTHER_TABLES = say("this is only for tpcc: other workloads take --tables and --table-size")
 
 
@@ -74,10 +69,12 @@ def check_distribution(layout: str, asked: Distribution) -> None:
     Raises:
         UsageError: it does not, so the option would have no effect.
     """
-    if layout != "sbtest" and asked != Special():
-        why = _DRAWN_OTHERWISE.get(layout, _NOT_DRAWN)
-        said = say_in("joined", "{first}: {second}", first="--distribution", second=why)
-        raise click.UsageError(said)
+    if asked != Special() and (why := not_drawn(layout)):
+        what, write = why
+        said = say("{wrong}: {write}", wrong=what, write=write)
+        raise click.UsageError(
+            say_in("joined", "{first}: {second}", first="--distribution", second=said)
+        )
 
 
 def check_sizes(layout: str, asked: Mapping[str, Any]) -> None:

@@ -12,8 +12,8 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from loadstone.analyse.search import holds, outcome
 from loadstone.cli.language import by_text, current, in_words
+from loadstone.cli.progress.searching import Searching
 from loadstone.cli.screen import width_of
 from loadstone.lab.step.listener import Observer
 from loadstone.model.asked_rate import asked
@@ -24,7 +24,6 @@ from loadstone.model.plan import Open, Plan, Step
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.records import Sample
 from loadstone.model.result import StepResult
-from loadstone.model.search import SearchOutcome
 from loadstone.report.step_table import FIGURES, due_cells, step_cells, step_columns
 from loadstone.report.table import Table
 from loadstone.runner.view import Silence
@@ -34,10 +33,12 @@ LINE_EVERY_S = 10.0
 
 
 @contextmanager
-def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer]:
+def watching(
+    plan: Plan, steps: int | None, *, quiet: bool, searches: int = 1
+) -> Iterator[Observer]:
     """The view that fits stderr: a live table in a terminal, lines elsewhere, or nothing."""
     if sys.stderr.isatty() and not quiet:
-        view = LiveTable(plan, steps)
+        view = LiveTable(plan, steps, searches=searches)
         # Drawn only on news, about once a second, because drawing disturbs the measurement.
         console = Console(stderr=True, width=width_of(sys.stderr))
         live = Live(view, console=console, auto_refresh=False, transient=True)
@@ -47,13 +48,15 @@ def watching(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer
     elif quiet:
         yield Silence()
     else:
-        yield TimeLeft(plan, steps)
+        yield TimeLeft(plan, steps, searches)
 
 
 @contextmanager
-def time_left(plan: Plan, steps: int | None, *, quiet: bool) -> Iterator[Observer]:
+def time_left(
+    plan: Plan, steps: int | None, *, quiet: bool, searches: int = 1
+) -> Iterator[Observer]:
     """An observer that prints lines, and now and then the time left: for experiments of hours."""
-    yield Silence() if quiet else TimeLeft(plan, steps)
+    yield Silence() if quiet else TimeLeft(plan, steps, searches)
 
 
 @contextmanager
@@ -76,49 +79,19 @@ def _unless_gone(draw: Callable[[], None]) -> Callable[[], None]:
     return drawn
 
 
-class Searching:
-    """Whether each step of a search held the objective, and the rates that are left."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._done: list[StepResult] = []
-
-    def told(self, result: StepResult) -> list[Message]:
-        """The verdict on a step that has just ended; nothing without an objective."""
-        self._done.append(result)
-        wanted = self._plan.search
-        is_alone = result.variant == "default"  # an experiment has a search for each variant
-        if wanted is None or wanted.objective is None or result.rate is None or not is_alone:
-            return []
-        objective = str(wanted.objective)
-        found = outcome(wanted, result.concurrency, self._done)
-        verdict = say("does not hold {objective}", objective=objective)
-        if holds(result, wanted.objective):
-            verdict = say("holds {objective}", objective=objective)
-        return [verdict, *self._left(found)]
-
-    def _left(self, found: SearchOutcome) -> Iterator[Message]:
-        if found.rate and found.beyond:
-            low, high = Rate(found.rate.value), Rate(found.beyond.value)
-            yield say("the answer is from {low} to {high} events/s", low=low, high=high)
-        elif found.rate:
-            yield say("the answer is {low} events/s or more", low=Rate(found.rate.value))
-        elif found.beyond:
-            yield say("the answer is below {high} events/s", high=Rate(found.beyond.value))
-
-
 class PlainLines(Silence):
     """Prints a line when a step starts, every ten seconds, and when it ends."""
 
-    def __init__(self, plan: Plan, steps: int | None) -> None:
+    def __init__(self, plan: Plan, steps: int | None, searches: int = 1) -> None:
         self._plan = plan
         self._steps = steps
         self._begun = 0
         self._said_at_s = 0.0
-        self._searching = Searching(plan)
+        self._searching = Searching(plan, searches)
 
     def on_more_steps(self, number: int) -> None:
         """They belong to those that were planned from here on."""
+        self._searching.more(number)
         if self._steps is not None:
             self._steps = max(self._steps, self._begun) + number
 
@@ -161,35 +134,56 @@ class PlainLines(Silence):
 class TimeLeft(PlainLines):
     """Prints plain lines, and now and then the time left."""
 
-    def __init__(self, plan: Plan, steps: int | None) -> None:
-        super().__init__(plan, steps)
+    def __init__(
+        self,
+        plan: Plan,
+        steps: int | None,
+        searches: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(plan, steps, searches)
+        self._clock = clock
         self._started: float | None = None
-        self._said_last = time.monotonic()
+        self._said_last = clock()
 
     def on_step_begin(self, step: Step) -> None:
         """Print an estimate based on the steps so far and the time between them."""
-        now = time.monotonic()
+        now = self._clock()
         started = self._started = now if self._started is None else self._started
-        left = (self._steps or 0) - self._begun
-        if self._begun and left > 0 and now - self._said_last >= LINE_EVERY_S:
-            self._said_last = now
-            left_s = left * (now - started) / self._begun
-            _say(say("about {time} left", time=Seconds(round(left_s))))
+        self._searching.begins(step)
+        if self._begun and now - self._said_last >= LINE_EVERY_S:
+            for said in self._left(now - started):
+                self._said_last = now
+                _say(said)
         super().on_step_begin(step)
+
+    def _left(self, elapsed_s: float) -> Iterator[Message]:
+        left = (self._steps or 0) - self._begun
+        if left > 0:
+            left_s = left * elapsed_s / self._begun
+            yield say("about {time} left", time=Seconds(round(left_s)))
+        elif self._steps is None:
+            yield from self._searching.left(elapsed_s)
 
 
 class LiveTable(Silence):
     """A table with one row per step, and the current second on top."""
 
     def __init__(
-        self, plan: Plan, steps: int | None, clock: Callable[[], float] = time.monotonic
+        self,
+        plan: Plan,
+        steps: int | None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        searches: int = 1,
     ) -> None:
         self._clock = clock
         self._plan = plan
         self._steps = steps
         self._done: list[StepResult] = []
-        self._searching = Searching(plan)
+        self._searching = Searching(plan, searches)
         self._verdict: list[Message] = []
+        self._of_search: list[Message] = []
         self._notes: list[str] = []
         self._step: Step | None = None
         self._sample: Sample | None = None
@@ -203,6 +197,8 @@ class LiveTable(Silence):
         self._step_started = self._clock()
         if self._started is None:
             self._started = self._step_started
+        self._searching.begins(step)
+        self._of_search = list(self._searching.left(self._step_started - self._started))
         self.redraw()
 
     def on_sample(self, step: Step, sample: Sample) -> None:
@@ -238,6 +234,7 @@ class LiveTable(Silence):
     def _so_far(self) -> Iterator[Message]:
         if self._verdict:
             yield say("last step: {verdict}", verdict=Joined(self._verdict, "clauses"))
+        yield from self._of_search
 
     def _top(self) -> Message:
         if self._step is None:
