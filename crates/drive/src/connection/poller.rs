@@ -46,6 +46,8 @@ pub(crate) struct Ready {
     /// The peer has closed its side: nothing follows the data that is already there, though a read that takes
     /// all of that data does not show it.
     pub(crate) ended: bool,
+    /// Not an event of the poller: the rest of an earlier turn, which was over before all was read.
+    pub(crate) is_rest: bool,
 }
 
 const ENDED: epoll::EventFlags =
@@ -112,7 +114,7 @@ impl Poller {
             } else {
                 let writable = flags.contains(epoll::EventFlags::OUT);
                 let ended = flags.intersects(ENDED);
-                ready.push(Ready { token: data.u64(), writable, ended });
+                ready.push(Ready { token: data.u64(), writable, ended, is_rest: false });
             }
         }
         Ok(())

@@ -1,13 +1,9 @@
 //! The event loop of a shard: one thread, any number of virtual users.
 
 use super::any_user::AnyUser;
-use crate::connection::{Interest, Ready};
+use crate::connection::{BYTES_A_TURN, Interest, Ready};
 use crate::shard::{Message, OpenLoop, ShardContext, Stage};
 use loadstone_measure::Nanos;
-
-/// How much one read takes from a socket. All users of the shard share the buffer, so it may be
-/// generous.
-const BUFFER: usize = 256 * 1024;
 
 /// Runs the users of one shard.
 pub(crate) struct EventLoop {
@@ -35,7 +31,8 @@ impl EventLoop {
         let first = usize::from(self.users.first().is_some_and(AnyUser::goes_first));
         self.held_back = Some(first);
         (0..first).for_each(|index| self.shard.connect_queue.enqueue(index as u32));
-        let mut buffer = vec![0; BUFFER];
+        // All users of the shard share it, so it takes a whole turn.
+        let mut buffer = vec![0; BYTES_A_TURN];
         let mut ready: Vec<Ready> = Vec::new();
         let mut now = self.shard.now();
         while self.shard.stage != Stage::Over {
@@ -72,7 +69,12 @@ impl EventLoop {
     /// Users that had more to read than one turn allows.
     fn look_again(&mut self, ready: &mut Vec<Ready>) {
         let again = self.shard.again.drain(..);
-        ready.extend(again.map(|token| Ready { token, writable: false, ended: false }));
+        ready.extend(again.map(|token| Ready {
+            token,
+            writable: false,
+            ended: false,
+            is_rest: true,
+        }));
     }
 
     fn let_others_begin(&mut self) {
