@@ -249,7 +249,7 @@ fn make_context(
         if open.is_some() { SchedPolicy::of_open_loop() } else { SchedPolicy::of_closed_loop() };
     let parts = Parts {
         meter: make_meter(plan, shard),
-        connect_queue: ConnectQueue::new(settings.control.clone()),
+        connect_queue: ConnectQueue::new(settings.control.clone(), shard),
         open,
         sched_policy,
     };

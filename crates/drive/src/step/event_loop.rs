@@ -63,6 +63,7 @@ impl EventLoop {
             self.change_stage(now);
         }
         self.users.iter_mut().for_each(|user| user.close(&mut self.shard));
+        self.shard.connect_queue.forgo();
         Ok(())
     }
 
@@ -93,7 +94,7 @@ impl EventLoop {
             Stage::Over => false,
         };
         if !may_open {
-            return;
+            return self.shard.connect_queue.forgo();
         }
         while let Some(index) = self.shard.connect_queue.admit() {
             self.users[index as usize].open(&mut self.shard);
