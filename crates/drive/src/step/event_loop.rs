@@ -5,6 +5,10 @@ use crate::connection::{BYTES_A_TURN, Interest, Ready};
 use crate::shard::{Message, OpenLoop, ShardContext, Stage};
 use loadstone_measure::Nanos;
 
+/// After so many turns the loop looks whether an event of the open loop is due: some tenths of a
+/// millisecond's work. One look takes less than a hundredth of that.
+const TURNS_BETWEEN_LOOKS: usize = 32;
+
 /// Runs the users of one shard.
 pub(crate) struct EventLoop {
     users: Vec<AnyUser>,
@@ -47,12 +51,7 @@ impl EventLoop {
                 self.change_stage(self.shard.woken);
             }
             self.look_again(&mut ready);
-            for event in &ready {
-                match self.users.get_mut(event.token as u32 as usize) {
-                    Some(user) => user.on_ready(&mut self.shard, &mut buffer, *event),
-                    None => control.clear_wake(self.index),
-                }
-            }
+            self.take_turns(&ready, &mut buffer);
             now = self.shard.now();
             self.ring_alarms(now);
             if let Some(first) = self.users.first_mut() {
@@ -76,6 +75,22 @@ impl EventLoop {
             ended: false,
             is_rest: true,
         }));
+    }
+
+    /// The users whose sockets are ready have their turns. Events of the open loop that become due
+    /// in the meantime do not wait until the last one has had its turn.
+    fn take_turns(&mut self, ready: &[Ready], buffer: &mut [u8]) {
+        for (number, turns) in ready.chunks(TURNS_BETWEEN_LOOKS).enumerate() {
+            if number > 0 {
+                self.start_due();
+            }
+            for event in turns {
+                match self.users.get_mut(event.token as u32 as usize) {
+                    Some(user) => user.on_ready(&mut self.shard, buffer, *event),
+                    None => self.shard.settings.control.clear_wake(self.index),
+                }
+            }
+        }
     }
 
     fn let_others_begin(&mut self) {
@@ -189,5 +204,47 @@ impl EventLoop {
             && self.shard.busy == 0
             && !self.shard.open.as_ref().is_some_and(waits)
             && !self.users.iter().any(AnyUser::has_event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::assembly::event_loop;
+    use super::*;
+    use crate::plan::Plan;
+    use std::time::Duration;
+
+    const OPEN: &str = r#"{"kind": "open", "rate": 1000, "gaps": "uniform"}"#;
+
+    /// A loop under load whose users have no connections.
+    fn loop_under_load(users: u32, arrival: &str) -> EventLoop {
+        let text = format!(
+            r#"{{"targets": [{{"host": "127.0.0.1", "port": 1, "user": "u", "password": "p",
+                "database": null, "tls": {{"mode": "disabled"}}}}],
+            "workload": {{"name": "oltp_point_select"}},
+            "protocol": "text", "users": {users}, "arrival": {arrival},
+            "stop": {{"kind": "time", "duration_s": 300}},
+            "connect": {{"at_once": 1, "timeout_s": 1, "retries": 0, "backoff_s": 0}},
+            "session": {{"init_sql": [], "isolation": null, "charset": null}},
+            "on_error": "stop", "shards": 1, "seed": 3, "tag": "t"}}"#
+        );
+        let mut made = event_loop(&Plan::from_json(&text).expect("a plan"));
+        let now = made.shard.now();
+        made.shard.begin_load(now);
+        made
+    }
+
+    fn readable(token: u64) -> Ready {
+        Ready { token, writable: false, ended: false, is_rest: false }
+    }
+
+    #[test]
+    fn events_that_become_due_within_a_long_batch_do_not_wait_for_its_end() {
+        for (turns, looks) in [(TURNS_BETWEEN_LOOKS, false), (TURNS_BETWEEN_LOOKS + 1, true)] {
+            let mut made = loop_under_load(1, OPEN);
+            std::thread::sleep(Duration::from_millis(5));
+            made.take_turns(&vec![readable(0); turns], &mut []);
+            assert_eq!(made.shard.meter.tally.due > 0, looks, "after {turns} turns");
+        }
     }
 }
