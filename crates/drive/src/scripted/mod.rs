@@ -428,10 +428,12 @@ impl Scripted {
         self.part = Part::Over;
         // Nobody waits for it any more.
         self.depart(shard);
-        shard.busy -= u64::from(waited_for);
+        if waited_for {
+            shard.user_is_free();
+        }
         if let Activity::Busy { .. } = self.activity {
             shard.meter.event_failed(ALONE);
-            shard.busy -= 1;
+            shard.user_is_free();
             self.activity = Activity::Resting;
         }
         shard.fail(Failure::new(FailureKind::Script, None, error.to_string()).at(self.blamed));

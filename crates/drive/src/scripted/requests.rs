@@ -267,7 +267,7 @@ impl Scripted {
 
     /// The script is finished.
     pub(super) fn over(&mut self, shard: &mut ShardContext) {
-        shard.busy -= 1;
+        shard.user_is_free();
         shard.meter.user_gone(self.endpoint.index);
         self.connections.quit();
         self.part = Part::Over;

@@ -197,6 +197,12 @@ impl ShardContext {
         }
     }
 
+    /// A user that counted as busy no longer does.
+    pub(crate) fn user_is_free(&mut self) {
+        // A number below zero would be a huge one, and no drain would ever end.
+        self.busy = self.busy.checked_sub(1).expect("a user that is freed was busy");
+    }
+
     /// Whether this user must not start events at present.
     pub(crate) fn rests(&self, user: u32) -> bool {
         user >= self.active

@@ -214,6 +214,7 @@ mod tests {
     use crate::plan::Plan;
     use std::time::Duration;
 
+    const CLOSED: &str = r#"{"kind": "closed"}"#;
     const OPEN: &str = r#"{"kind": "open", "rate": 1000, "gaps": "uniform"}"#;
 
     /// A loop under load whose users have no connections.
@@ -246,5 +247,11 @@ mod tests {
             made.take_turns(&vec![readable(0); turns], &mut []);
             assert_eq!(made.shard.meter.tally.due > 0, looks, "after {turns} turns");
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "a user that is freed was busy")]
+    fn a_user_that_was_not_busy_cannot_become_free() {
+        loop_under_load(1, CLOSED).shard.user_is_free();
     }
 }

@@ -419,7 +419,7 @@ impl User {
             let due = event.due;
             self.begin_attempt(shard, due, now);
         } else {
-            shard.busy -= 1;
+            shard.user_is_free();
             self.renew_when_served(shard);
             self.schedule(shard, now);
         }
@@ -435,7 +435,7 @@ impl User {
         for kind in self.machine.kinds() {
             shard.meter.of_kind(kind, response);
         }
-        shard.busy -= 1;
+        shard.user_is_free();
         self.proven = true;
         self.renew_when_served(shard);
         if empty {
@@ -497,7 +497,7 @@ impl User {
         if !matches!(event.pending, Pending::Rollback { restart: false }) {
             shard.meter.event_failed(self.member);
         }
-        shard.busy -= 1;
+        shard.user_is_free();
         self.schedule(shard, now);
     }
 }
