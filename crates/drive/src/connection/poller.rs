@@ -65,6 +65,8 @@ pub(crate) struct Poller {
     timer: OwnedFd,
     /// What the timer is set to.
     armed: Option<Nanos>,
+    /// The last wait returned as much as one can: some may have been left for the next.
+    was_full: bool,
 }
 
 impl Poller {
@@ -77,7 +79,7 @@ impl Poller {
         // Edge-triggered, so that an expiry needs no read.
         let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         epoll::add(&epoll, &timer, epoll::EventData::new_u64(TIMER_TOKEN), flags)?;
-        Ok(Self { epoll, timer, armed: None })
+        Ok(Self { epoll, timer, armed: None, was_full: false })
     }
 
     pub(crate) fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
@@ -108,6 +110,7 @@ impl Poller {
             Err(Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
+        self.was_full = events.len() == BATCH;
         for &mut epoll::Event { flags, data } in events {
             if data.u64() == TIMER_TOKEN {
                 self.armed = None;
@@ -118,6 +121,11 @@ impl Poller {
             }
         }
         Ok(())
+    }
+
+    /// Whether the last wait may have left something for the next one.
+    pub(crate) fn was_full(&self) -> bool {
+        self.was_full
     }
 
     fn arm(&mut self, clock: Clock, deadline: Nanos) -> io::Result<()> {

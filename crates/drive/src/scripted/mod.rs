@@ -111,7 +111,7 @@ enum Pending {
     /// The answer to a statement.
     Answer { place: usize, sent: Nanos, sql: Option<String> },
     /// A statement's preparation.
-    Preparation { place: usize, statement: u32, sql: String },
+    Preparation { place: usize, sent: Nanos, statement: u32, sql: String },
 }
 
 /// A connection that the script requests or has lost.
@@ -319,7 +319,9 @@ impl Scripted {
 
     fn on_reply(&mut self, shard: &mut ShardContext, place: usize, reply: Reply) {
         let now = shard.now();
-        shard.meter.held(now - shard.woken);
+        if let Pending::Answer { sent, .. } | Pending::Preparation { sent, .. } = self.pending {
+            shard.count_queued(sent, now);
+        }
         if let Reply::Failed(error) = &reply
             && ends_connection(error.code)
         {

@@ -154,7 +154,7 @@ impl Scripted {
                 Some(Resume::Done)
             }
             Action::Prepare { connection, statement, sql } => {
-                let pending = |place, _| Pending::Preparation { place, statement, sql };
+                let pending = |place, sent| Pending::Preparation { place, sent, statement, sql };
                 self.send(shard, connection, Expect::Prepare, pending)
             }
             Action::CloseStatement { connection, statement } => {

@@ -235,8 +235,8 @@ impl User {
 
     fn on_reply(&mut self, shard: &mut ShardContext, reply: Reply) {
         let now = shard.now();
-        shard.meter.held(now - shard.woken);
         let Activity::Busy(event) = &mut self.activity else { return };
+        shard.count_queued(event.sent, now);
         let pending = std::mem::replace(&mut event.pending, Pending::Answer);
         match (pending, reply) {
             (Pending::Answer, Reply::Done(completion)) => {
