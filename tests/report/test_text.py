@@ -228,7 +228,7 @@ def test_how_long_answers_waited_is_in_the_unit_of_the_table(
 ) -> None:
     result = result_of(tmp_path, script, {1: 1000})
     cost = result.steps[0].generator.model_copy(update={"held_p99_us": 228_065.0})
-    assert "answers waited 228 ms (p99)" in changed(result, generator=cost)
+    assert "answers waited up to 228 ms (p99)" in changed(result, generator=cost)
 
 
 def test_values_above_the_range_are_counted(tmp_path: Path, script: Script) -> None:

@@ -52,6 +52,9 @@ impl Latency {
 
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
+        if other.is_empty() {
+            return;
+        }
         self.histogram.add(&other.histogram).expect("both histograms have the same range");
         self.sum_ns += other.sum_ns;
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -263,12 +266,25 @@ impl LatencyRecorder {
         std::mem::replace(&mut self.current, spare)
     }
 
+    /// Ends recording: the recorded values.
+    #[must_use]
+    pub fn finish(self) -> Latency {
+        self.current
+    }
+
     /// Ends the interval by adding it to `total`, keeping the memory here.
     pub fn drain_into(&mut self, total: &mut Latency) {
         if !self.current.is_empty() {
             total.merge(&self.current);
             self.current.clear();
         }
+    }
+}
+
+impl From<Latency> for LatencyRecorder {
+    /// Goes on with these values, in their memory.
+    fn from(current: Latency) -> Self {
+        Self { current }
     }
 }
 

@@ -40,12 +40,6 @@ pub(crate) struct State {
     pub(crate) watch: Arc<Watch>,
 }
 
-impl Drop for State {
-    fn drop(&mut self) {
-        self.watch.close();
-    }
-}
-
 /// The random streams of a state's users: they do not move, as Lua has their addresses.
 #[derive(Default)]
 struct Streams(RefCell<Vec<*mut Stream>>);

@@ -129,42 +129,43 @@ pub(crate) fn functions() -> [(&'static str, *mut c_void); 6] {
     ]
 }
 
-// SAFETY: the pointer is that of a user's stream, which its state keeps as long as it lives, and no
-// two of these calls run at once: a state runs in one thread, and nothing here calls back.
+// Their callers, which are `random.lua` alone, promise this of the pointer: it is that of a user's
+// stream, which its state keeps as long as it lives, and no two of these calls run at once, as a
+// state runs in one thread and nothing here calls back.
 
 /// Fractions are cut off; nobody asks for a 64-bit number that Lua cannot hold.
-extern "C" fn draw(stream: *mut Stream, kind: f64, low: f64, high: f64) -> f64 {
-    // SAFETY: see above.
+unsafe extern "C" fn draw(stream: *mut Stream, kind: f64, low: f64, high: f64) -> f64 {
+    // SAFETY: as promised above.
     unsafe { &mut *stream }.draw(kind as u32, low as i64, high as i64) as f64
 }
 
-extern "C" fn bits(stream: *mut Stream) -> u64 {
-    // SAFETY: see above.
+unsafe extern "C" fn bits(stream: *mut Stream) -> u64 {
+    // SAFETY: as promised above.
     unsafe { &mut *stream }.random.bits()
 }
 
-extern "C" fn unit(stream: *mut Stream) -> f64 {
-    // SAFETY: see above.
+unsafe extern "C" fn unit(stream: *mut Stream) -> f64 {
+    // SAFETY: as promised above.
     unsafe { &mut *stream }.random.unit()
 }
 
-extern "C" fn unique(stream: *mut Stream) -> u32 {
-    // SAFETY: see above.
+unsafe extern "C" fn unique(stream: *mut Stream) -> u32 {
+    // SAFETY: as promised above.
     unsafe { &mut *stream }.unique()
 }
 
 /// Fractions are cut off.
-extern "C" fn unique_within(stream: *mut Stream, low: f64, high: f64) -> f64 {
-    // SAFETY: see above.
+unsafe extern "C" fn unique_within(stream: *mut Stream, low: f64, high: f64) -> f64 {
+    // SAFETY: as promised above.
     unsafe { &mut *stream }.unique_within(low as i64, high as i64) as f64
 }
 
-extern "C" fn fill(stream: *mut Stream, pattern: *const u8, length: usize, out: *mut u8) {
+unsafe extern "C" fn fill(stream: *mut Stream, pattern: *const u8, length: usize, out: *mut u8) {
     if length == 0 {
         return;
     }
-    // SAFETY: see above; `random.lua` passes a string with its length, and a buffer of the same
-    // length.
+    // SAFETY: as promised above; `random.lua` passes a string with its length, and a buffer of the
+    // same length.
     let (stream, pattern, out) = unsafe {
         (
             &mut *stream,

@@ -83,7 +83,8 @@ class GeneratorCost(Frozen):
         "the same for events that had a free user: the generator's own lateness, microseconds"
     )
     held_p99_us: float | None = _said(
-        "99th percentile of the time from an answer's arrival to its processing, microseconds"
+        "99th percentile of the time from an answer's arrival to its processing (at most), "
+        "microseconds"
     )
     run_delay_share: float | None = _said(
         "share of the window that shards were ready to run while others had their cores, mean over "

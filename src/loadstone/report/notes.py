@@ -158,7 +158,7 @@ def _of_the_client(step: StepResult) -> Iterator[Message]:
     held, answered = used.held_p99_us, step.latency.service.p99
     if held and answered and held / 1000 > _HELD_SHARE * answered:
         yield say(
-            "answers waited {held} ms (p99) until the generator looked at "
+            "answers waited up to {held} ms (p99) until the generator looked at "
             "them, which is {share} of the p99 shown",
             held=Rate(held / 1000),
             share=Percent(held / 1000 / answered),

@@ -34,11 +34,19 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
 use stream::Stream;
 
+/// What is read of one connection before others have their turn, in bytes after decompression.
+pub(crate) const BYTES_A_TURN: usize = 256 * 1024;
+
 pub(crate) struct Connection {
     stream: Stream,
     pub(crate) conversation: Conversation,
     /// What the poller watches for.
     pub(crate) interest: Interest,
+    /// The server has closed its side. The poller reports that once, and what came before it may
+    /// take several turns to read.
+    pub(crate) has_ended: bool,
+    /// Its turn was over before all was read: another one is due.
+    is_queued: bool,
     handles: HashMap<u64, Handle, BuildHasherDefault<KeyHasher>>,
 }
 
@@ -54,7 +62,7 @@ pub(crate) enum Handle {
 impl Connection {
     pub(crate) fn new(stream: Stream, conversation: Conversation, interest: Interest) -> Self {
         let handles = HashMap::default();
-        Self { stream, conversation, interest, handles }
+        Self { stream, conversation, interest, has_ended: false, is_queued: false, handles }
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -103,6 +111,22 @@ impl Connection {
         self.stream.flush()
     }
 
+    /// Notes what the poller has reported. Returns whether it is this connection's turn to be read: one
+    /// that has a rest to read is read once in each round of the loop, however often data arrives.
+    pub(crate) fn begins_turn(&mut self, ready: Ready) -> bool {
+        self.has_ended |= ready.ended;
+        if ready.is_rest != self.is_queued {
+            return false;
+        }
+        self.is_queued = false;
+        true
+    }
+
+    /// The turn is over, and others are next. There is more to read.
+    pub(crate) fn leaves_rest(&mut self) {
+        self.is_queued = true;
+    }
+
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         self.stream.receive(buffer)
     }
@@ -131,13 +155,15 @@ fn key(statement: StatementRef) -> u64 {
     u64::from(statement.table) << 16 | u64::from(statement.kind)
 }
 
-/// Keys are small numbers of our own: one multiplication spreads them.
+/// Keys are small numbers of our own: one multiplication spreads them over the upper bits.
 #[derive(Default)]
 pub(crate) struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
     fn finish(&self) -> u64 {
-        self.0
+        // The map takes its bucket from the low bits, which know nothing of the table yet, and a tag
+        // from the top seven: this moves the best 26 bits down, and well mixed ones up.
+        self.0.rotate_left(26)
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -147,7 +173,66 @@ impl Hasher for KeyHasher {
     }
 
     fn write_u64(&mut self, value: u64) {
-        // 2^64 divided by the golden ratio (Knuth, TAOCP 6.4); the map looks at the top bits.
+        // 2^64 divided by the golden ratio (Knuth, TAOCP 6.4).
         self.0 = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadstone_wire::{Capabilities, Session};
+    use std::collections::HashSet;
+    use std::hash::BuildHasher;
+    use std::os::unix::net::UnixStream;
+    use transport::Transport;
+
+    fn connection() -> Connection {
+        let (socket, _) = UnixStream::pair().expect("a pair of sockets");
+        let conversation = loadstone_wire::Conversation::new(&Session {
+            server_version: "8.0.0".to_owned(),
+            connection_id: 1,
+            capabilities: Capabilities::PROTOCOL_41,
+            status: 2,
+            mariadb: false,
+            encrypted: false,
+            compression: None,
+            auth_plugin: "mysql_native_password",
+        });
+        let stream = Stream::new(Transport::new(socket));
+        Connection::new(stream, Conversation::MySql(conversation), Interest::Arrival)
+    }
+
+    #[test]
+    fn a_connection_with_a_rest_has_one_turn_in_each_round_and_keeps_its_end_in_mind() {
+        let event = |ended| Ready { token: 0, writable: false, ended, is_rest: false };
+        let rest = Ready { is_rest: true, ..event(false) };
+        let mut one = connection();
+        assert!(one.begins_turn(event(false)));
+        one.leaves_rest();
+        assert!(!one.begins_turn(event(true)), "it is in the queue already");
+        assert!(one.begins_turn(rest));
+        assert!(one.has_ended, "that is reported once");
+        assert!(!one.begins_turn(rest), "the rest of a connection that this one replaced");
+    }
+
+    /// How many different values the hashes of the statements of 1,000 tables have in these bits.
+    fn different(bits: impl Fn(u64) -> u64) -> usize {
+        let hasher = BuildHasherDefault::<KeyHasher>::default();
+        let statements = (0..1000).flat_map(|table| (0..9).map(move |kind| (table, kind)));
+        let hash = |(table, kind)| hasher.hash_one(key(StatementRef { kind, table }));
+        statements.map(hash).map(bits).collect::<HashSet<_>>().len()
+    }
+
+    #[test]
+    fn statements_of_many_tables_are_spread_over_the_buckets_of_the_map() {
+        // 9,000 keys, drawn at random into the 16,384 buckets of such a map, hit 6,925 of them.
+        let buckets = different(|hash| hash & 0x3fff);
+        assert!(buckets > 6_000, "{buckets}");
+        assert_eq!(
+            different(|hash| hash >> 57),
+            128,
+            "the tags that tell apart the keys of a bucket"
+        );
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Ready {
     /// The peer has closed its side: nothing follows the data that is already there, though a read that takes
     /// all of that data does not show it.
     pub(crate) ended: bool,
+    /// Not an event of the poller: the rest of an earlier turn, which was over before all was read.
+    pub(crate) is_rest: bool,
 }
 
 const ENDED: epoll::EventFlags =
@@ -63,6 +65,8 @@ pub(crate) struct Poller {
     timer: OwnedFd,
     /// What the timer is set to.
     armed: Option<Nanos>,
+    /// The last wait returned as much as one can: some may have been left for the next.
+    was_full: bool,
 }
 
 impl Poller {
@@ -75,7 +79,7 @@ impl Poller {
         // Edge-triggered, so that an expiry needs no read.
         let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         epoll::add(&epoll, &timer, epoll::EventData::new_u64(TIMER_TOKEN), flags)?;
-        Ok(Self { epoll, timer, armed: None })
+        Ok(Self { epoll, timer, armed: None, was_full: false })
     }
 
     pub(crate) fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
@@ -106,16 +110,22 @@ impl Poller {
             Err(Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
+        self.was_full = events.len() == BATCH;
         for &mut epoll::Event { flags, data } in events {
             if data.u64() == TIMER_TOKEN {
                 self.armed = None;
             } else {
                 let writable = flags.contains(epoll::EventFlags::OUT);
                 let ended = flags.intersects(ENDED);
-                ready.push(Ready { token: data.u64(), writable, ended });
+                ready.push(Ready { token: data.u64(), writable, ended, is_rest: false });
             }
         }
         Ok(())
+    }
+
+    /// Whether the last wait may have left something for the next one.
+    pub(crate) fn was_full(&self) -> bool {
+        self.was_full
     }
 
     fn arm(&mut self, clock: Clock, deadline: Nanos) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! An interval: what one shard counted in a second, or in what is left of one.
 
 use super::pauses::Pause;
+use super::spares::Spares;
 use crate::record::{Counts, FirstError, IdleCounts, PhaseName, TargetCounts, WorkCounts};
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
 use loadstone_protocol::Code;
@@ -19,13 +20,13 @@ pub(crate) struct OfMember<T> {
 
 impl OfMember<LatencyRecorder> {
     /// Takes everything; the interval's own figures start again from zero.
-    pub(crate) fn take(&mut self) -> OfMember<Latency> {
+    pub(crate) fn take(&mut self, spares: &Spares) -> OfMember<Latency> {
         OfMember {
             tally: self.tally,
             counts: std::mem::take(&mut self.counts),
             errors: std::mem::take(&mut self.errors),
-            response: self.response.take(),
-            service: self.service.take(),
+            response: spares.swap(&mut self.response),
+            service: spares.swap(&mut self.service),
         }
     }
 }
@@ -51,24 +52,40 @@ pub(crate) struct Latencies<T> {
 }
 
 impl Latencies<LatencyRecorder> {
-    /// Takes the interval's recorders; the next interval starts with none.
-    pub(crate) fn take(&mut self) -> Latencies<Latency> {
+    /// Takes what the interval recorded; the next one goes on in spare histograms.
+    pub(crate) fn take(&mut self, spares: &Spares) -> Latencies<Latency> {
         Latencies {
-            response: self.response.take(),
-            service: self.service.take(),
-            read: self.read.take(),
-            write: self.write.take(),
-            other: self.other.take(),
-            late: self.late.take(),
-            dispatch: self.dispatch.take(),
-            held: self.held.take(),
-            connect: self.connect.take(),
+            response: spares.swap(&mut self.response),
+            service: spares.swap(&mut self.service),
+            read: spares.swap(&mut self.read),
+            write: spares.swap(&mut self.write),
+            other: spares.swap(&mut self.other),
+            late: spares.swap(&mut self.late),
+            dispatch: spares.swap(&mut self.dispatch),
+            held: spares.swap(&mut self.held),
+            connect: spares.swap(&mut self.connect),
             errors: std::mem::take(&mut self.errors)
                 .into_iter()
-                .map(|(code, mut recorder)| (code, recorder.take()))
+                .map(|(code, recorder)| (code, recorder.finish()))
                 .collect(),
-            kinds: self.kinds.iter_mut().map(|(kind, recorder)| (*kind, recorder.take())).collect(),
+            kinds: self
+                .kinds
+                .iter_mut()
+                .map(|(kind, recorder)| (*kind, spares.swap(recorder)))
+                .collect(),
         }
+    }
+}
+
+impl<T> Latencies<T> {
+    /// All of them, in no order that means anything.
+    pub(crate) fn into_all(self) -> impl Iterator<Item = T> {
+        let Self { response, service, read, write, other, late, dispatch, held, connect, .. } =
+            self;
+        [response, service, read, write, other, late, dispatch, held, connect]
+            .into_iter()
+            .chain(self.errors.into_values())
+            .chain(self.kinds.into_values())
     }
 }
 
@@ -104,6 +121,10 @@ pub(crate) struct Interval {
     /// The outcome of the entries of users that wrote some, by place in the shard.
     pub(crate) entries: BTreeMap<u32, Entries>,
     pub(crate) latencies: Latencies<Latency>,
+    /// Response times that equal service times; they are in neither of these two.
+    pub(crate) punctual: Latency,
+    /// Where all these histograms go when they were added up.
+    pub(crate) spares: Spares,
     pub(crate) first_errors: Vec<FirstError>,
     pub(crate) connectivity: Vec<Connectivity>,
     pub(crate) cpu: Nanos,

@@ -2,10 +2,11 @@
 
 use super::interval::{Connectivity, Interval, Latencies, OfMember};
 use super::pauses::Pause;
+use super::spares::Spares;
 use crate::plan::Part;
 use crate::record::{
     Counts, EventLatency, FirstError, Generator, IdleCounts, MemberSample, NumberedEntries,
-    NumberedPause, PhaseName, Sample, Seconds, TargetCounts,
+    NumberedPause, PhaseName, Sample, Seconds, TargetCounts, WorkCounts,
 };
 use loadstone_measure::{Latency, Nanos, NumberedShare, Share, Tally, hlog};
 use loadstone_protocol::Code;
@@ -75,9 +76,10 @@ impl Merge {
         by_code.into_values().collect()
     }
 
-    pub(crate) fn into_sample(self, whole: &Whole<'_>) -> Sample {
+    /// Adds them up, in histograms of `spares`.
+    pub(crate) fn into_sample(self, whole: &Whole<'_>, spares: &Spares) -> Sample {
         let shards = whole.shards;
-        let mut sum = Sum::default();
+        let mut sum = Sum::new(spares.clone());
         for (shard, mut part) in self.parts {
             let number = |place: usize| whole.part.number_of(place * shards + shard);
             let users = std::mem::take(&mut part.users);
@@ -93,7 +95,6 @@ impl Merge {
     }
 }
 
-#[derive(Default)]
 struct Sum {
     phase: Option<PhaseName>,
     from: Option<Nanos>,
@@ -110,9 +111,32 @@ struct Sum {
     pauses: Vec<NumberedPause>,
     ledger: Vec<NumberedEntries>,
     latencies: Latencies<Latency>,
+    /// Where the histograms come from, and go in the end.
+    spares: Spares,
 }
 
 impl Sum {
+    fn new(spares: Spares) -> Self {
+        Self {
+            phase: None,
+            from: None,
+            to: Nanos::ZERO,
+            cpu: Nanos::ZERO,
+            run_delay: None,
+            counts: Counts::default(),
+            errors: BTreeMap::new(),
+            connect_failures: BTreeMap::new(),
+            targets: Vec::new(),
+            idle: IdleCounts::default(),
+            members: Vec::new(),
+            per_user: Vec::new(),
+            pauses: Vec::new(),
+            ledger: Vec::new(),
+            latencies: Latencies::from_spares(&spares),
+            spares,
+        }
+    }
+
     /// `number` turns a place in the shard into the number among all users.
     fn add_users(&mut self, users: &[Share], number: impl Fn(usize) -> u64) {
         let numbered = users
@@ -154,14 +178,23 @@ impl Sum {
             sum.add(target);
         }
         self.idle.add(&part.idle);
-        self.members.resize_with(self.members.len().max(part.members.len()), OfMember::default);
-        for (sum, member) in self.members.iter_mut().zip(part.members) {
+        self.add_members(part.members, &part.spares);
+        self.latencies.merge(&part.latencies, &self.spares);
+        self.latencies.response.merge(&part.punctual);
+        self.latencies.service.merge(&part.punctual);
+        part.spares.give_back(part.latencies.into_all().chain([part.punctual]));
+    }
+
+    fn add_members(&mut self, members: Vec<OfMember<Latency>>, theirs: &Spares) {
+        let all = self.members.len().max(members.len());
+        self.members.resize_with(all, || OfMember::from_spares(&self.spares));
+        for (sum, member) in self.members.iter_mut().zip(members) {
             sum.counts.add(&member.counts);
             add_counts(&mut sum.errors, &member.errors);
             sum.response.merge(&member.response);
             sum.service.merge(&member.service);
+            theirs.give_back([member.response, member.service]);
         }
-        self.latencies.merge(part.latencies);
     }
 
     fn into_sample(self, whole: &Whole<'_>) -> Sample {
@@ -171,6 +204,23 @@ impl Sum {
         let micros = |nanos: Nanos| nanos.0 / 1_000;
         let members = member_samples(&self.members, &whole.members);
         let hlog = self.hlog_lines(whole, from, span);
+        let latency_ns = EventLatency {
+            response: self.latencies.response.summary(),
+            service: self.latencies.service.summary(),
+        };
+        let generator = Generator {
+            cpu_us: micros(self.cpu),
+            wall_us: micros(span) * shards as u64,
+            late_ns_p99: self.latencies.late.quantile(0.99).map(|nanos| nanos.0),
+            dispatch_ns_p99: self.latencies.dispatch.quantile(0.99).map(|nanos| nanos.0),
+            held_ns_p99: self.latencies.held.quantile(0.99).map(|nanos| nanos.0),
+            run_delay_us: self.run_delay.map(micros),
+            shards: u32::try_from(shards).unwrap_or(u32::MAX),
+        };
+        self.spares.give_back(self.latencies.into_all());
+        for member in self.members {
+            self.spares.give_back([member.response, member.service]);
+        }
         Sample {
             phase: self.phase.unwrap_or(PhaseName::Drain),
             from_s: Seconds(from),
@@ -186,19 +236,8 @@ impl Sum {
             per_user: self.per_user,
             pauses: self.pauses,
             ledger: self.ledger,
-            latency_ns: EventLatency {
-                response: self.latencies.response.summary(),
-                service: self.latencies.service.summary(),
-            },
-            generator: Generator {
-                cpu_us: micros(self.cpu),
-                wall_us: micros(span) * shards as u64,
-                late_ns_p99: self.latencies.late.quantile(0.99).map(|nanos| nanos.0),
-                dispatch_ns_p99: self.latencies.dispatch.quantile(0.99).map(|nanos| nanos.0),
-                held_ns_p99: self.latencies.held.quantile(0.99).map(|nanos| nanos.0),
-                run_delay_us: self.run_delay.map(micros),
-                shards: u32::try_from(shards).unwrap_or(u32::MAX),
-            },
+            latency_ns,
+            generator,
             hlog,
         }
     }
@@ -241,8 +280,36 @@ fn add_counts(sum: &mut BTreeMap<Code, u64>, part: &BTreeMap<Code, u64>) {
     }
 }
 
+impl OfMember<Latency> {
+    fn from_spares(spares: &Spares) -> Self {
+        Self {
+            tally: Tally::default(),
+            counts: WorkCounts::default(),
+            errors: BTreeMap::new(),
+            response: spares.take(),
+            service: spares.take(),
+        }
+    }
+}
+
 impl Latencies<Latency> {
-    fn merge(&mut self, other: Self) {
+    fn from_spares(spares: &Spares) -> Self {
+        Self {
+            response: spares.take(),
+            service: spares.take(),
+            read: spares.take(),
+            write: spares.take(),
+            other: spares.take(),
+            late: spares.take(),
+            dispatch: spares.take(),
+            held: spares.take(),
+            connect: spares.take(),
+            errors: BTreeMap::new(),
+            kinds: BTreeMap::new(),
+        }
+    }
+
+    fn merge(&mut self, other: &Self, spares: &Spares) {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         self.read.merge(&other.read);
@@ -252,11 +319,11 @@ impl Latencies<Latency> {
         self.dispatch.merge(&other.dispatch);
         self.held.merge(&other.held);
         self.connect.merge(&other.connect);
-        for (code, latency) in other.errors {
-            self.errors.entry(code).or_default().merge(&latency);
+        for (code, latency) in &other.errors {
+            self.errors.entry(*code).or_insert_with(|| spares.take()).merge(latency);
         }
-        for (kind, latency) in other.kinds {
-            self.kinds.entry(kind).or_default().merge(&latency);
+        for (kind, latency) in &other.kinds {
+            self.kinds.entry(kind).or_insert_with(|| spares.take()).merge(latency);
         }
     }
 

@@ -9,11 +9,13 @@ mod merge;
 mod outages;
 mod pauses;
 mod run_delay;
+mod spares;
 
 pub(crate) use boundaries::Boundaries;
 pub(crate) use interval::Interval;
 pub(crate) use merge::{Merge, Whole};
 pub(crate) use outages::Outages;
+pub(crate) use spares::Spares;
 
 use crate::clock::thread_cpu;
 use crate::record::{Counts, FirstError, IdleCounts, TargetCounts, WorkCounts};
@@ -98,9 +100,10 @@ pub(crate) struct Meter {
     told_by_target: Vec<u64>,
     latencies: Latencies<LatencyRecorder>,
     /// Response times that equal service times: of events that started when due and were never
-    /// restarted. In a closed loop that is nearly all: counted once, and merged at the end of the
-    /// interval.
+    /// restarted. In a closed loop that is nearly all: counted once, and added to both where the
+    /// intervals are added up.
     punctual: LatencyRecorder,
+    spares: Spares,
     /// Events that started exactly when due.
     punctual_starts: u64,
     first_errors: Vec<FirstError>,
@@ -129,6 +132,7 @@ impl Meter {
             told_by_target: Vec::new(),
             latencies: Latencies::default(),
             punctual: LatencyRecorder::default(),
+            spares: Spares::default(),
             punctual_starts: 0,
             first_errors: Vec::new(),
             seen_errors: BTreeSet::new(),
@@ -300,10 +304,11 @@ impl Meter {
 
     /// An event of this kind has succeeded.
     pub(crate) fn of_kind(&mut self, kind: &'static str, response: Nanos) {
-        self.latencies.kinds.entry(kind).or_default().record(response);
+        let recorder = self.latencies.kinds.entry(kind);
+        recorder.or_insert_with(|| self.spares.recorder()).record(response);
     }
 
-    /// A received answer was processed this much later, because others were before it.
+    /// A received answer was processed this much later at most, because others were before it.
     pub(crate) fn held(&mut self, span: Nanos) {
         self.latencies.held.record(span);
     }
@@ -335,7 +340,8 @@ impl Meter {
         let known = self.errors.contains_key(&code) || self.errors.len() < MOST_ERROR_CODES;
         let code = if known { code } else { Code::OTHER };
         *self.errors.entry(code).or_default() += 1;
-        self.latencies.errors.entry(code).or_default().record(latency);
+        let recorder = self.latencies.errors.entry(code);
+        recorder.or_insert_with(|| self.spares.recorder()).record(latency);
         if let Some(member) = self.member(labels.member) {
             *member.errors.entry(code).or_default() += 1;
         }
@@ -440,11 +446,13 @@ impl Meter {
             connect_failures: std::mem::take(&mut self.connect_failures),
             targets: self.targets.clone(),
             idle: self.idle,
-            members: self.members.iter_mut().map(OfMember::take).collect(),
+            members: self.members.iter_mut().map(|member| member.take(&self.spares)).collect(),
             users: self.users.clone(),
             pauses: self.pauses.as_mut().map(Pauses::take).unwrap_or_default(),
             entries: std::mem::take(&mut self.entries),
             latencies: self.take_latencies(),
+            punctual: self.spares.swap(&mut self.punctual),
+            spares: self.spares.clone(),
             first_errors: std::mem::take(&mut self.first_errors),
             connectivity: std::mem::take(&mut self.connectivity),
             cpu: cpu - self.cpu_before,
@@ -469,10 +477,7 @@ impl Meter {
         let punctual_starts = std::mem::take(&mut self.punctual_starts);
         now.late.record_many(Nanos::ZERO, punctual_starts);
         now.dispatch.record_many(Nanos::ZERO, punctual_starts);
-        let punctual = self.punctual.take();
-        now.response.merge(&punctual);
-        now.service.merge(&punctual);
-        now.take()
+        now.take(&self.spares)
     }
 
     /// Counts for the whole step and for a member of a mix.

@@ -1,6 +1,7 @@
 //! Tests of the meter, with events counted by hand.
 
 use super::*;
+use crate::plan::Part;
 use loadstone_protocol::Family;
 use loadstone_workload::stop::StopRule;
 
@@ -129,4 +130,36 @@ fn the_members_of_a_mix_are_counted_apart_and_sum_up_to_the_whole() {
     assert_eq!((interval.counts.work.restarts, second.counts.restarts), (1, 1));
     let next = &meter.cut(Nanos(2)).members[1];
     assert_eq!((next.tally, next.counts.events), (second.tally, 0));
+}
+
+#[test]
+fn the_histograms_of_an_interval_come_back_empty_and_are_used_again() {
+    let mut meter = meter().with_members(1);
+    let of_sums = Spares::default();
+    let mut seen = Vec::new();
+    for second in 1..=4 {
+        meter.became_due(ALONE);
+        meter.event_started(ALONE, Nanos(5), HeldBy::Users);
+        meter.event_succeeded(Labels::of_target(0), Nanos(9), Nanos(7));
+        meter.became_due(ALONE);
+        meter.event_started(ALONE, Nanos::ZERO, HeldBy::Users);
+        meter.event_succeeded(Labels::of_target(0), Nanos(8), Nanos(8));
+        meter.of_kind("payment", Nanos(9));
+        meter.error(DEADLOCK, Labels::of_target(0), Nanos(9));
+        let mut merge = Merge::default();
+        merge.add(0, meter.cut(Nanos::from_millis(1_000 * second)));
+        let whole = Whole {
+            tag: "t",
+            tally: meter.tally,
+            members: vec![("all", meter.tally)],
+            shards: 1,
+            part: Part::default(),
+        };
+        let latency = merge.into_sample(&whole, &of_sums).latency_ns;
+        assert_eq!((latency.response.count, latency.service.count), (2, 2));
+        assert_eq!((latency.response.max, latency.service.max), (Some(9), Some(8)));
+        seen.push((meter.spares.count(), of_sums.count()));
+    }
+    // Nine and the punctual ones, a kind, an error's, and two of the member.
+    assert_eq!(seen, [(14, 13); 4]);
 }

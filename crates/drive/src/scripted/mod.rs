@@ -14,7 +14,7 @@ pub use servers::{Servers, ServersHandle};
 pub(crate) use watchdog::Watchdog;
 
 use crate::connection::{
-    Endpoint, Loss, Opening, Ready, Received, ServerFamily, ends_connection, verdict,
+    BYTES_A_TURN, Endpoint, Loss, Opening, Ready, Received, ServerFamily, ends_connection, verdict,
 };
 use crate::error::{Failure, FailureKind};
 use crate::metering::{ALONE, Class, Labels};
@@ -111,7 +111,7 @@ enum Pending {
     /// The answer to a statement.
     Answer { place: usize, sent: Nanos, sql: Option<String> },
     /// A statement's preparation.
-    Preparation { place: usize, statement: u32, sql: String },
+    Preparation { place: usize, sent: Nanos, statement: u32, sql: String },
 }
 
 /// A connection that the script requests or has lost.
@@ -169,7 +169,9 @@ impl Scripted {
                     self.lose(shard, at, Loss::from_io(self.family(), &error));
                     return;
                 }
-                self.receive(shard, buffer, at, ready.ended);
+                if self.connections.get(at).is_some_and(|open| open.connection.begins_turn(ready)) {
+                    self.receive(shard, buffer, at);
+                }
             }
         }
         self.watch(shard, at);
@@ -274,21 +276,29 @@ impl Scripted {
         u64::from(self.index) | (place as u64) << 32
     }
 
-    fn receive(&mut self, shard: &mut ShardContext, buffer: &mut [u8], place: usize, ended: bool) {
-        loop {
+    /// Reads what has arrived, at most a turn's share; see [`User::receive`](crate::user::User).
+    fn receive(&mut self, shard: &mut ShardContext, buffer: &mut [u8], place: usize) {
+        let mut left = BYTES_A_TURN;
+        while left > 0 {
             let Some(open) = self.connections.get(place) else { return };
             match open.connection.receive(buffer) {
                 Ok(Received::Nothing) => return,
                 Ok(Received::Bytes { count, wire, more }) => {
                     shard.meter.counts.bytes_in += wire as u64;
+                    left = left.saturating_sub(count.max(wire));
+                    let goes_on = more || open.connection.has_ended;
                     self.take_bytes(shard, place, buffer.get(..count).unwrap_or_default());
-                    if !more && !ended {
+                    if !goes_on {
                         return;
                     }
                 }
                 Ok(Received::End) => return self.lose(shard, place, Loss::closed(self.family())),
                 Err(error) => return self.lose(shard, place, Loss::from_io(self.family(), &error)),
             }
+        }
+        if let Some(open) = self.connections.get(place) {
+            open.connection.leaves_rest();
+            shard.again.push(self.token(place));
         }
     }
 
@@ -309,7 +319,9 @@ impl Scripted {
 
     fn on_reply(&mut self, shard: &mut ShardContext, place: usize, reply: Reply) {
         let now = shard.now();
-        shard.meter.held(now - shard.woken);
+        if let Pending::Answer { sent, .. } | Pending::Preparation { sent, .. } = self.pending {
+            shard.count_queued(sent, now);
+        }
         if let Reply::Failed(error) = &reply
             && ends_connection(error.code)
         {
@@ -418,10 +430,12 @@ impl Scripted {
         self.part = Part::Over;
         // Nobody waits for it any more.
         self.depart(shard);
-        shard.busy -= u64::from(waited_for);
+        if waited_for {
+            shard.user_is_free();
+        }
         if let Activity::Busy { .. } = self.activity {
             shard.meter.event_failed(ALONE);
-            shard.busy -= 1;
+            shard.user_is_free();
             self.activity = Activity::Resting;
         }
         shard.fail(Failure::new(FailureKind::Script, None, error.to_string()).at(self.blamed));

@@ -154,7 +154,7 @@ impl Scripted {
                 Some(Resume::Done)
             }
             Action::Prepare { connection, statement, sql } => {
-                let pending = |place, _| Pending::Preparation { place, statement, sql };
+                let pending = |place, sent| Pending::Preparation { place, sent, statement, sql };
                 self.send(shard, connection, Expect::Prepare, pending)
             }
             Action::CloseStatement { connection, statement } => {
@@ -267,7 +267,7 @@ impl Scripted {
 
     /// The script is finished.
     pub(super) fn over(&mut self, shard: &mut ShardContext) {
-        shard.busy -= 1;
+        shard.user_is_free();
         shard.meter.user_gone(self.endpoint.index);
         self.connections.quit();
         self.part = Part::Over;

@@ -94,7 +94,7 @@ impl Scripted {
             );
             shard.meter.of_user(self.index, shard.since_begin(now), now - due);
         }
-        shard.busy -= 1;
+        shard.user_is_free();
         self.activity = Activity::Resting;
         asked
     }

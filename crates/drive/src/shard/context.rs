@@ -105,8 +105,10 @@ pub(crate) struct ShardContext {
     /// The command about to be sent; kept so that no event allocates.
     pub(crate) command: Vec<u8>,
     pub(crate) params: Params,
-    /// When the poller last reported something.
+    /// When the poller last returned.
     pub(crate) woken: Nanos,
+    /// What it reported arrived later than this.
+    pub(crate) arrived_after: Nanos,
     /// Tokens of users whose sockets may hold more data; others have their turn first.
     pub(crate) again: Vec<u64>,
     /// The stop rule's last event is claimed.
@@ -152,6 +154,7 @@ impl ShardContext {
             command: Vec::with_capacity(4096),
             params: Params::default(),
             woken: Nanos::ZERO,
+            arrived_after: Nanos::ZERO,
             again: Vec::new(),
             exhausted: false,
             sched_policy: parts.sched_policy,
@@ -195,6 +198,18 @@ impl ShardContext {
             open.begin(at);
             open.hold(held);
         }
+    }
+
+    /// Counts how long an answer waited, at most, before it is taken now; its command was sent at
+    /// `sent`.
+    pub(crate) fn count_queued(&mut self, sent: Nanos, now: Nanos) {
+        self.meter.held(now - self.arrived_after.max(sent));
+    }
+
+    /// A user that counted as busy no longer does.
+    pub(crate) fn user_is_free(&mut self) {
+        // A number below zero would be a huge one, and no drain would ever end.
+        self.busy = self.busy.checked_sub(1).expect("a user that is freed was busy");
     }
 
     /// Whether this user must not start events at present.

@@ -6,6 +6,15 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
+/// A value in cache lines of its own: those that many shards write must not share a line with the
+/// flags that all shards read in each turn. Processors fetch lines of 64 bytes in pairs.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// Shards in a word of bits.
+const WORD: usize = u64::BITS as usize;
+
 /// What the coordinator sets and the shards read.
 #[derive(Debug)]
 pub(crate) struct Control {
@@ -16,15 +25,15 @@ pub(crate) struct Control {
     /// the step's clock; 0: no lease.
     lease_ends: AtomicU64,
     /// Events that may still become due; `None` if there is no limit.
-    events_left: Option<AtomicI64>,
+    events_left: Option<Apart<AtomicI64>>,
     /// How many more connection attempts may be under way, over all shards.
-    free_connects: AtomicU32,
-    /// Whether a shard found none of them free and wants to be woken.
-    connects_wanted: AtomicBool,
+    free_connects: Apart<AtomicU32>,
+    /// The shards that found none of them free and want to be woken: a bit each.
+    connects_wanted: Apart<Vec<AtomicU64>>,
     /// A script's `init` is over: its users may start.
     initialised: AtomicBool,
     /// Users whose script has finished, over all shards.
-    departed: AtomicU64,
+    departed: Apart<AtomicU64>,
     /// All shards have ended.
     over: AtomicBool,
     /// How often the load has been changed since it started.
@@ -46,11 +55,14 @@ impl Control {
             begin_at: AtomicU64::new(0),
             stop: AtomicBool::new(false),
             lease_ends: AtomicU64::new(0),
-            events_left: events.map(|n| AtomicI64::new(i64::try_from(n).unwrap_or(i64::MAX))),
-            free_connects: AtomicU32::new(at_once),
-            connects_wanted: AtomicBool::new(false),
+            events_left: events
+                .map(|n| Apart(AtomicI64::new(i64::try_from(n).unwrap_or(i64::MAX)))),
+            free_connects: Apart(AtomicU32::new(at_once)),
+            connects_wanted: Apart(
+                (0..shards as usize).step_by(WORD).map(|_| AtomicU64::new(0)).collect(),
+            ),
             initialised: AtomicBool::new(false),
-            departed: AtomicU64::new(0),
+            departed: Apart(AtomicU64::new(0)),
             over: AtomicBool::new(false),
             changes: AtomicU64::new(0),
             active: AtomicU32::new(u32::MAX),
@@ -105,13 +117,13 @@ impl Control {
 
     /// One more user's script has finished; all users are woken when the count reaches `all`.
     pub(crate) fn depart(&self, all: u64) {
-        if self.departed.fetch_add(1, Ordering::SeqCst) + 1 >= all {
+        if self.departed.0.fetch_add(1, Ordering::SeqCst) + 1 >= all {
             self.wake();
         }
     }
 
     pub(crate) fn departed(&self) -> u64 {
-        self.departed.load(Ordering::SeqCst)
+        self.departed.0.load(Ordering::SeqCst)
     }
 
     /// From now on only this many virtual users start events.
@@ -177,32 +189,67 @@ impl Control {
     pub(crate) fn claim_event(&self) -> bool {
         match &self.events_left {
             None => true,
-            Some(left) => left.fetch_sub(1, Ordering::Relaxed) > 0,
+            Some(Apart(left)) => left.fetch_sub(1, Ordering::Relaxed) > 0,
         }
     }
 
     /// Whether one more connection attempt may start. A shard that gets `false` is woken when one
-    /// is free.
-    pub(crate) fn take_connect(&self) -> bool {
+    /// is free, and then either takes it or says that it [no longer wants](Self::forgo_connect) it.
+    pub(crate) fn take_connect(&self, shard: usize) -> bool {
         if self.try_take_connect() {
             return true;
         }
-        self.connects_wanted.store(true, Ordering::SeqCst);
-        // One may have become free before the flag was seen.
-        self.try_take_connect()
+        let (word, bit) = self.wanted_bit(shard);
+        word.fetch_or(bit, Ordering::SeqCst);
+        // One may have become free before the bit was seen.
+        let is_taken = self.try_take_connect();
+        if is_taken {
+            self.forgo_connect(shard);
+        }
+        is_taken
     }
 
-    /// A connection attempt is over.
-    pub(crate) fn give_connect(&self) {
-        self.free_connects.fetch_add(1, Ordering::SeqCst);
-        if self.connects_wanted.swap(false, Ordering::SeqCst) {
-            self.wake();
+    /// A connection attempt of this shard is over: wakes one that waits for it.
+    pub(crate) fn give_connect(&self, shard: usize) {
+        self.free_connects.0.fetch_add(1, Ordering::SeqCst);
+        self.offer_connect(shard);
+    }
+
+    /// This shard no longer waits for a connection attempt. If it was woken for one, another shard
+    /// is woken in its place.
+    pub(crate) fn forgo_connect(&self, shard: usize) {
+        let (word, bit) = self.wanted_bit(shard);
+        word.fetch_and(!bit, Ordering::SeqCst);
+        if self.free_connects.0.load(Ordering::SeqCst) > 0 {
+            self.offer_connect(shard);
         }
+    }
+
+    /// Wakes one shard that waits for a connection attempt: the next one after `from`.
+    fn offer_connect(&self, from: usize) {
+        let words = &self.connects_wanted.0;
+        // The bits above `from` in its word first, those below last.
+        let above = u64::MAX.checked_shl((from % WORD) as u32 + 1).unwrap_or(0);
+        for place in 0..=words.len() {
+            let number = (from / WORD + place) % words.len();
+            let mask = match place {
+                0 => above,
+                _ if place == words.len() => !above,
+                _ => u64::MAX,
+            };
+            if let Some(bit) = take_lowest(&words[number], mask) {
+                return self.wake_one(number * WORD + bit);
+            }
+        }
+    }
+
+    fn wanted_bit(&self, shard: usize) -> (&AtomicU64, u64) {
+        (&self.connects_wanted.0[shard / WORD], 1 << (shard % WORD))
     }
 
     fn try_take_connect(&self) -> bool {
         let one_less = |free: u32| free.checked_sub(1);
-        self.free_connects.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_ok()
+        self.free_connects.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_ok()
     }
 
     pub(crate) fn wake_fd(&self, shard: usize) -> BorrowedFd<'_> {
@@ -216,9 +263,26 @@ impl Control {
     }
 
     fn wake(&self) {
-        for fd in &self.wakes {
-            // This fails only if the counter is full: then the shard is being woken already.
-            let _ = rustix::io::write(fd, &1_u64.to_ne_bytes());
+        (0..self.wakes.len()).for_each(|shard| self.wake_one(shard));
+    }
+
+    fn wake_one(&self, shard: usize) {
+        // This fails only if the counter is full: then the shard is being woken already.
+        let _ = rustix::io::write(&self.wakes[shard], &1_u64.to_ne_bytes());
+    }
+}
+
+/// Clears the lowest bit that is set in `word` within `mask`; returns its number.
+fn take_lowest(word: &AtomicU64, mask: u64) -> Option<usize> {
+    loop {
+        let found = word.load(Ordering::SeqCst) & mask;
+        if found == 0 {
+            return None;
+        }
+        let bit = found & found.wrapping_neg();
+        // Another thread may have cleared it in the meantime, and woken that shard.
+        if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
+            return Some(bit.trailing_zeros() as usize);
         }
     }
 }

@@ -249,7 +249,7 @@ fn make_context(
         if open.is_some() { SchedPolicy::of_open_loop() } else { SchedPolicy::of_closed_loop() };
     let parts = Parts {
         meter: make_meter(plan, shard),
-        connect_queue: ConnectQueue::new(settings.control.clone()),
+        connect_queue: ConnectQueue::new(settings.control.clone(), shard),
         open,
         sched_policy,
     };
@@ -303,4 +303,21 @@ fn os_failure(error: &std::io::Error) -> Failure {
         _ => FailureKind::Internal,
     };
     Failure::new(kind, None, os_text(error))
+}
+
+/// The loop of a plan's only shard, for tests. Nobody reads its messages.
+#[cfg(test)]
+pub(super) fn event_loop(plan: &Plan) -> EventLoop {
+    let workloads = plan.build_workloads().expect("a known workload");
+    let assignment = workloads.map(|workloads| Assignment::new(plan, workloads));
+    let endpoints: Arc<[_]> = Endpoint::of_plan(plan).expect("an address").into();
+    let control = Control::new(1, None, plan.own_at_once()).expect("descriptors");
+    let family = ServerFamily::default();
+    let settings = Arc::new(settings(plan, family, Arc::new(control), assignment.as_ref()));
+    let sender = ShardSender { shard: 0, messages: unbounded().0 };
+    let context = make_context(plan, settings, assignment.as_ref(), sender).expect("descriptors");
+    let places = places(plan, 0, &endpoints);
+    let users = assignment.map(|assignment| make_users(plan, &places, &assignment));
+    let users = users.into_iter().flatten().map(AnyUser::Native).collect();
+    EventLoop::new(0, users, context)
 }

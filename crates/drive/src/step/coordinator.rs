@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::error::{Failure, FailureKind};
-use crate::metering::{Merge, Outages, Whole};
+use crate::metering::{Merge, Outages, Spares, Whole};
 use crate::plan::{Part, Plan};
 use crate::record::{Complaint, Connected, End, EndReason, Milestone, Printed, Record, Seconds};
 use crate::shard::{Control, Message, ShardMessage};
@@ -104,6 +104,8 @@ pub(crate) struct Coordinator {
     connected_shards: usize,
     finished: Vec<bool>,
     pending: BTreeMap<u64, Merge>,
+    /// What the intervals of all shards are added up in.
+    spares: Spares,
     /// The latest cumulative figures of each shard.
     tallies: Vec<Tally>,
     members: Vec<Vec<Tally>>,
@@ -135,6 +137,7 @@ impl Coordinator {
             connected_shards: 0,
             finished: vec![false; shards],
             pending: BTreeMap::new(),
+            spares: Spares::default(),
             tallies: vec![Tally::default(); shards],
             members: vec![Vec::new(); shards],
             users: vec![Vec::new(); shards],
@@ -314,7 +317,7 @@ impl Coordinator {
                 self.say(Record::Error(error));
             }
         }
-        let mut sample = merge.into_sample(&self.whole());
+        let mut sample = merge.into_sample(&self.whole(), &self.spares);
         for (target, counts) in sample.targets.iter_mut().enumerate() {
             counts.users = self.users.iter().filter_map(|users| users.get(target)).sum();
         }

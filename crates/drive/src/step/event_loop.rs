@@ -1,13 +1,18 @@
 //! The event loop of a shard: one thread, any number of virtual users.
 
 use super::any_user::AnyUser;
-use crate::connection::{Interest, Ready};
+use crate::connection::{BYTES_A_TURN, Interest, Ready};
 use crate::shard::{Message, OpenLoop, ShardContext, Stage};
 use loadstone_measure::Nanos;
 
-/// How much one read takes from a socket. All users of the shard share the buffer, so it may be
-/// generous.
-const BUFFER: usize = 256 * 1024;
+/// After so many turns the loop looks whether an event of the open loop is due: some tenths of a
+/// millisecond's work. One look takes less than a hundredth of that.
+const TURNS_BETWEEN_LOOKS: usize = 32;
+
+/// After a turn that took at least this long the loop asks what has arrived in it before it waits.
+/// That costs a call, less than a hundredth of it. What arrived in a shorter turn counts as if it
+/// came at its end.
+const LONG_TURN: Nanos = Nanos(50_000);
 
 /// Runs the users of one shard.
 pub(crate) struct EventLoop {
@@ -35,44 +40,84 @@ impl EventLoop {
         let first = usize::from(self.users.first().is_some_and(AnyUser::goes_first));
         self.held_back = Some(first);
         (0..first).for_each(|index| self.shard.connect_queue.enqueue(index as u32));
-        let mut buffer = vec![0; BUFFER];
+        // All users of the shard share it, so it takes a whole turn.
+        let mut buffer = vec![0; BYTES_A_TURN];
         let mut ready: Vec<Ready> = Vec::new();
         let mut now = self.shard.now();
         while self.shard.stage != Stage::Over {
             self.let_others_begin();
             self.open_more();
-            let deadline = self.shard.deadline(now);
-            self.shard.poller.wait(self.shard.settings.clock, now, deadline, &mut ready)?;
-            self.shard.woken = self.shard.now();
+            self.wait(now, &mut ready)?;
             // Checked before answers that arrived while the process was suspended make their users
             // continue.
             if control.is_abandoned(self.shard.woken) {
                 self.change_stage(self.shard.woken);
             }
             self.look_again(&mut ready);
-            for event in &ready {
-                match self.users.get_mut(event.token as u32 as usize) {
-                    Some(user) => user.on_ready(&mut self.shard, &mut buffer, *event),
-                    None => control.clear_wake(self.index),
-                }
-            }
-            now = self.shard.now();
-            self.ring_alarms(now);
+            self.take_turns(&ready, &mut buffer);
+            self.ring_alarms();
             if let Some(first) = self.users.first_mut() {
                 first.look_for_others(&mut self.shard);
             }
             self.change_load();
             self.start_due();
+            now = self.shard.now();
             self.change_stage(now);
         }
         self.users.iter_mut().for_each(|user| user.close(&mut self.shard));
+        self.shard.connect_queue.forgo();
+        Ok(())
+    }
+
+    /// Waits until something is ready, and notes since when it may have been. What arrives while
+    /// the loop is at work is reported by the next wait only; if that finds something at once, it
+    /// may have waited for the whole turn.
+    fn wait(&mut self, now: Nanos, ready: &mut Vec<Ready>) -> std::io::Result<()> {
+        let (clock, deadline) = (self.shard.settings.clock, self.shard.deadline(now));
+        let (woken_before, was_full) = (self.shard.woken, self.shard.poller.was_full());
+        let looks_first = now - woken_before >= LONG_TURN;
+        if looks_first {
+            self.shard.poller.wait(clock, now, now, ready)?;
+        }
+        let has_waited = looks_first && !ready.is_empty();
+        if !has_waited {
+            self.shard.poller.wait(clock, now, deadline, ready)?;
+        }
+        self.shard.woken = self.shard.now();
+        self.shard.arrived_after = match (has_waited, was_full) {
+            (false, _) => self.shard.woken,
+            (true, false) => woken_before,
+            // It may even be older: the last wait had no room for it.
+            (true, true) => self.shard.arrived_after,
+        };
         Ok(())
     }
 
     /// Users that had more to read than one turn allows.
     fn look_again(&mut self, ready: &mut Vec<Ready>) {
         let again = self.shard.again.drain(..);
-        ready.extend(again.map(|token| Ready { token, writable: false, ended: false }));
+        ready.extend(again.map(|token| Ready {
+            token,
+            writable: false,
+            ended: false,
+            is_rest: true,
+        }));
+    }
+
+    /// The users whose sockets are ready have their turns. Events of the open loop that become due
+    /// in the meantime do not wait until the last one has had its turn.
+    fn take_turns(&mut self, ready: &[Ready], buffer: &mut [u8]) {
+        for (number, turns) in ready.chunks(TURNS_BETWEEN_LOOKS).enumerate() {
+            if number > 0 {
+                self.start_due();
+            }
+            for event in turns {
+                match self.users.get_mut(event.token as u32 as usize) {
+                    Some(user) => user.on_ready(&mut self.shard, buffer, *event),
+                    None => self.shard.settings.control.clear_wake(self.index),
+                }
+            }
+        }
     }
 
     fn let_others_begin(&mut self) {
@@ -91,7 +136,7 @@ impl EventLoop {
             Stage::Over => false,
         };
         if !may_open {
-            return;
+            return self.shard.connect_queue.forgo();
         }
         while let Some(index) = self.shard.connect_queue.admit() {
             self.users[index as usize].open(&mut self.shard);
@@ -102,7 +147,8 @@ impl EventLoop {
         }
     }
 
-    fn ring_alarms(&mut self, now: Nanos) {
+    fn ring_alarms(&mut self) {
+        let now = self.shard.now();
         while let Some((index, alarm)) = self.shard.timers.pop(now) {
             // Each has its own time: what the sends before it took is lateness and must show as
             // such.
@@ -186,5 +232,89 @@ impl EventLoop {
             && self.shard.busy == 0
             && !self.shard.open.as_ref().is_some_and(waits)
             && !self.users.iter().any(AnyUser::has_event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::assembly::event_loop;
+    use super::*;
+    use crate::plan::Plan;
+    use crate::shard::Alarm;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    const CLOSED: &str = r#"{"kind": "closed"}"#;
+    const OPEN: &str = r#"{"kind": "open", "rate": 1000, "gaps": "uniform"}"#;
+
+    /// A loop under load whose users have no connections.
+    fn loop_under_load(users: u32, arrival: &str) -> EventLoop {
+        let text = format!(
+            r#"{{"targets": [{{"host": "127.0.0.1", "port": 1, "user": "u", "password": "p",
+                "database": null, "tls": {{"mode": "disabled"}}}}],
+            "workload": {{"name": "oltp_point_select"}},
+            "protocol": "text", "users": {users}, "arrival": {arrival},
+            "stop": {{"kind": "time", "duration_s": 300}},
+            "connect": {{"at_once": 1, "timeout_s": 1, "retries": 0, "backoff_s": 0}},
+            "session": {{"init_sql": [], "isolation": null, "charset": null}},
+            "on_error": "stop", "shards": 1, "seed": 3, "tag": "t"}}"#
+        );
+        let mut made = event_loop(&Plan::from_json(&text).expect("a plan"));
+        let now = made.shard.now();
+        made.shard.begin_load(now);
+        made
+    }
+
+    fn readable(token: u64) -> Ready {
+        Ready { token, writable: false, ended: false, is_rest: false }
+    }
+
+    #[test]
+    fn events_that_become_due_within_a_long_batch_do_not_wait_for_its_end() {
+        for (turns, looks) in [(TURNS_BETWEEN_LOOKS, false), (TURNS_BETWEEN_LOOKS + 1, true)] {
+            let mut made = loop_under_load(1, OPEN);
+            std::thread::sleep(Duration::from_millis(5));
+            made.take_turns(&vec![readable(0); turns], &mut []);
+            assert_eq!(made.shard.meter.tally.due > 0, looks, "after {turns} turns");
+        }
+    }
+
+    #[test]
+    fn what_arrives_while_the_loop_is_at_work_has_waited_since_then() {
+        let turn = Nanos::from_millis(20);
+        let mut made = loop_under_load(1, CLOSED);
+        let (mut server, socket) = UnixStream::pair().expect("a pair of sockets");
+        made.shard.poller.add(&socket, 0, Interest::Arrival).expect("added");
+        for is_there in [true, false] {
+            made.shard.woken = made.shard.now();
+            std::thread::sleep(Duration::from_nanos(turn.0));
+            if is_there {
+                server.write_all(b"an answer").expect("room");
+            }
+            let (now, mut ready) = (made.shard.now(), Vec::new());
+            made.shard.timers.set(now + Nanos::from_millis(1), 0, Alarm::Due);
+            made.wait(now, &mut ready).expect("waiting works");
+            assert_eq!(ready.len(), usize::from(is_there));
+            let waited = made.shard.woken - made.shard.arrived_after;
+            assert_eq!(waited >= turn, is_there, "{waited:?}");
+            assert!(is_there || waited == Nanos::ZERO, "nothing came before the loop waited");
+        }
+    }
+
+    #[test]
+    fn an_answer_cannot_have_waited_since_before_its_command_was_sent() {
+        let mut made = loop_under_load(1, CLOSED);
+        made.shard.arrived_after = Nanos(1_000);
+        made.shard.count_queued(Nanos(400), Nanos(3_000));
+        made.shard.count_queued(Nanos(2_990), Nanos(3_000));
+        let held = made.shard.meter.cut(Nanos(1)).latencies.held;
+        assert_eq!((held.min(), held.max()), (Some(Nanos(10)), Some(Nanos(2_000))));
+    }
+
+    #[test]
+    #[should_panic(expected = "a user that is freed was busy")]
+    fn a_user_that_was_not_busy_cannot_become_free() {
+        loop_under_load(1, CLOSED).shard.user_is_free();
     }
 }

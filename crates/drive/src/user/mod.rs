@@ -8,8 +8,8 @@ mod schedule;
 pub(crate) use assignment::Assignment;
 
 use crate::connection::{
-    Connection, Conversation, Endpoint, Handle, Loss, Opening, Ready, Received, ends_connection,
-    verdict,
+    BYTES_A_TURN, Connection, Conversation, Endpoint, Handle, Loss, Opening, Ready, Received,
+    ends_connection, verdict,
 };
 use crate::error::Failure;
 use crate::metering::{ALONE, Class, Labels};
@@ -104,9 +104,6 @@ enum Pending {
 
 const NO_STATEMENT: StatementRef = StatementRef { kind: 0, table: 0 };
 
-/// Reads of one socket before others have their turn.
-const READS_A_TURN: u32 = 16;
-
 impl User {
     pub(crate) fn new(index: u32, endpoint: Arc<Endpoint>, spec: UserSpec) -> Self {
         let UserSpec { machine, member, picker, think, is_closed_loop } = spec;
@@ -161,7 +158,9 @@ impl User {
                 {
                     return self.lose(shard, &Loss::from_io(self.endpoint.family, &error));
                 }
-                self.receive(shard, buffer, ready.ended);
+                if connection.begins_turn(ready) {
+                    self.receive(shard, buffer);
+                }
             }
         }
         self.watch(shard);
@@ -190,16 +189,20 @@ impl User {
         self.watch(shard);
     }
 
-    /// Reads everything that has arrived: the poller does not report it again.
-    fn receive(&mut self, shard: &mut ShardContext, buffer: &mut [u8], ended: bool) {
-        for _ in 0..READS_A_TURN {
+    /// Reads everything that has arrived, as the poller does not report it again; what is more than
+    /// a turn's share is read in further turns.
+    fn receive(&mut self, shard: &mut ShardContext, buffer: &mut [u8]) {
+        let mut left = BYTES_A_TURN;
+        while left > 0 {
             let Link::Open(connection) = &mut self.link else { return };
             match connection.receive(buffer) {
                 Ok(Received::Nothing) => return,
                 Ok(Received::Bytes { count, wire, more }) => {
                     shard.meter.counts.bytes_in += wire as u64;
+                    left = left.saturating_sub(count.max(wire));
+                    let goes_on = more || connection.has_ended;
                     self.take_bytes(shard, &buffer[..count]);
-                    if !more && !ended {
+                    if !goes_on {
                         return;
                     }
                 }
@@ -209,7 +212,10 @@ impl User {
                 }
             }
         }
-        shard.again.push(u64::from(self.index));
+        if let Link::Open(connection) = &mut self.link {
+            connection.leaves_rest();
+            shard.again.push(u64::from(self.index));
+        }
     }
 
     fn take_bytes(&mut self, shard: &mut ShardContext, mut bytes: &[u8]) {
@@ -229,8 +235,8 @@ impl User {
 
     fn on_reply(&mut self, shard: &mut ShardContext, reply: Reply) {
         let now = shard.now();
-        shard.meter.held(now - shard.woken);
         let Activity::Busy(event) = &mut self.activity else { return };
+        shard.count_queued(event.sent, now);
         let pending = std::mem::replace(&mut event.pending, Pending::Answer);
         match (pending, reply) {
             (Pending::Answer, Reply::Done(completion)) => {
@@ -413,7 +419,7 @@ impl User {
             let due = event.due;
             self.begin_attempt(shard, due, now);
         } else {
-            shard.busy -= 1;
+            shard.user_is_free();
             self.renew_when_served(shard);
             self.schedule(shard, now);
         }
@@ -429,7 +435,7 @@ impl User {
         for kind in self.machine.kinds() {
             shard.meter.of_kind(kind, response);
         }
-        shard.busy -= 1;
+        shard.user_is_free();
         self.proven = true;
         self.renew_when_served(shard);
         if empty {
@@ -491,7 +497,7 @@ impl User {
         if !matches!(event.pending, Pending::Rollback { restart: false }) {
             shard.meter.event_failed(self.member);
         }
-        shard.busy -= 1;
+        shard.user_is_free();
         self.schedule(shard, now);
     }
 }

@@ -6,3 +6,4 @@ mod bad;
 mod fed;
 mod inspector;
 mod installed;
+mod interrupted;

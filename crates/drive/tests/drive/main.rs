@@ -1,0 +1,4 @@
+//! Whole steps against small servers of the tests' own.
+
+mod server;
+mod turns;
