@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from loadstone.sandbox import SandboxError, find_server
+from ports import free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -168,11 +169,13 @@ def test_a_command_does_what_the_table_says(nobody: Nobody, row: str) -> None:
 
 @pytest.mark.usefixtures("ran")
 def test_the_live_page_is_served(nobody: Nobody) -> None:
-    page = nobody.open("serve")
-    assert page.stdout is not None
-    assert page.stdout.readline().startswith("live  http://")
-    page.send_signal(signal.SIGINT)
-    _, said = page.communicate(timeout=100)
+    # The port that it takes by default may be another program's.
+    with nobody.open("serve", "--address", f"127.0.0.1:{free_port()}") as page:
+        assert page.stdout is not None
+        first = page.stdout.readline()
+        page.send_signal(signal.SIGINT)
+        _, said = page.communicate(timeout=100)
+    assert first.startswith("live  http://"), said
     assert page.returncode == 0, said
 
 
