@@ -68,7 +68,7 @@ def ceilings(steps: Iterable[StepResult], limits: Limits) -> list[StepCeilings]:
 
 
 def _of_step(measured: Measured) -> StepCeilings:
-    found = [resource(measured) for resource in _RESOURCES]
+    found = [one for resource in _RESOURCES if (one := resource(measured))]
     if measured.step.other_targets:
         found = [_of_several(ceiling) for ceiling in found]
     known = [ceiling for ceiling in found if ceiling.events_per_s is not None]
@@ -131,7 +131,7 @@ def _server_cpu(measured: Measured) -> Ceiling:
             cores=Short(cores.allowed),
             cost=_time(cost),
         )
-        return _reached(measured, "server CPU", allows, how)
+        return _reached(measured, "server CPU", allows, how, "cores")
     capacity = host.cores * (1 - (host.cpu_steal or 0.0)) if host.cores else cores.allowed
     how = _cores_by_cost(capacity, cores.others, _time(cost), shared=cores.is_shared)
     found = _reached(measured, "server CPU", allows, how)
@@ -188,18 +188,22 @@ def _flushes(measured: Measured) -> Ceiling:
     """
     limits, host = measured.limits, measured.host
     flushes = host.disk_flushes_per_s if host else None
-    for limit, rate, how in (
-        (limits.syncs_per_s, log_syncs(measured.step), _by_syncs),
-        (limits.flushes_per_s, flushes, _by_flushes),
+    for name, rate, how in (
+        ("syncs_per_s", log_syncs(measured.step), _by_syncs),
+        ("flushes_per_s", flushes, _by_flushes),
     ):
-        cost = measured.by_event(rate)
+        limit, cost = getattr(limits, name), measured.by_event(rate)
         if limit is not None and cost:
             if limit / cost > NEXT_TO_NONE * measured.tps:
                 return _not("flushes", say("next to none were needed"))
-            return _reached(measured, "flushes", most_events(limit, cost), how(limit, cost))
+            return _reached(measured, "flushes", most_events(limit, cost), how(limit, cost), name)
     if limits.syncs_per_s is None:
         return _not(
-            "flushes", say("the device's sync rate is not known: loadstone probe measures it")
+            "flushes",
+            say(
+                "the device's sync rate is not known: loadstone probe measures it, --limit states "
+                "it"
+            ),
         )
     return _not("flushes", say("no syncs were counted"))
 
@@ -228,15 +232,21 @@ def log_syncs(step: StepResult) -> float | None:
 
 def _disk(
     resource: Resource,
-    limit_of: Callable[[Limits], float | None],
+    name: str,
     rate_of: Callable[[HostFigures], float | None],
     how: Callable[[float, float], Message],
 ) -> Callable[[Measured], Ceiling]:
+    """The ceiling of a disk by the limit of this name."""
+
     def found(measured: Measured) -> Ceiling:
-        limit = limit_of(measured.limits)
+        limit = getattr(measured.limits, name)
         if limit is None:
             return _not(
-                resource, say("what the device can do is not known: loadstone probe measures it")
+                resource,
+                say(
+                    "what the device can do is not known: loadstone probe measures it, --limit "
+                    "states it"
+                ),
             )
         cost = measured.by_event(rate_of(measured.host) if measured.host else None)
         if cost is None:
@@ -245,9 +255,31 @@ def _disk(
             return _not(resource, say("none was needed"))
         if limit / cost > NEXT_TO_NONE * measured.tps:
             return _not(resource, say("next to none was needed"))
-        return _reached(measured, resource, most_events(limit, cost), how(limit, cost))
+        return _reached(measured, resource, most_events(limit, cost), how(limit, cost), name)
 
     return found
+
+
+def _operations(measured: Measured) -> Ceiling | None:
+    """Reads and writes together: how cloud volumes are limited; no disk is, so few have a limit."""
+    return None if measured.limits.disk_iops is None else _of_operations(measured)
+
+
+def _all_operations(host: HostFigures) -> float | None:
+    reads, writes = host.disk_read_iops, host.disk_write_iops
+    return None if reads is None or writes is None else reads + writes
+
+
+_of_operations = _disk(
+    "disk operations",
+    "disk_iops",
+    _all_operations,
+    lambda limit, cost: say(
+        "{limit} operations/s ÷ {cost} operations per event",
+        limit=Number(limit),
+        cost=Number(cost),
+    ),
+)
 
 
 def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling]:
@@ -256,13 +288,16 @@ def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling
         if line is None:
             return _not(
                 resource,
-                say("the line speed is not known: the interface reports none, or is virtual"),
+                say(
+                    "the line speed is not known: the interface reports none, or is virtual; "
+                    "--limit states it"
+                ),
             )
         cost = measured.by_event(_bytes(measured, incoming=incoming))
         if not cost:
             return _not(resource, say("no bytes were counted"))
         how = say("{mbit} Mbit/s ÷ {cost} per event", mbit=Number(line / 125_000), cost=Bytes(cost))
-        return _reached(measured, resource, most_events(line, cost), how)
+        return _reached(measured, resource, most_events(line, cost), how, "line_bytes_per_s")
 
     return found
 
@@ -349,13 +384,13 @@ def _time(seconds: float) -> Message:
     return say("{number} µs", number=Short(seconds * 1e6))
 
 
-_RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
+_RESOURCES: tuple[Callable[[Measured], Ceiling | None], ...] = (
     _server_cpu,
     _hottest_core,
     _flushes,
     _disk(
         "disk writes",
-        lambda limits: limits.disk_write_iops,
+        "disk_write_iops",
         lambda host: host.disk_write_iops,
         lambda limit, cost: say(
             "{limit} writes/s ÷ {cost} writes per event", limit=Number(limit), cost=Number(cost)
@@ -363,15 +398,16 @@ _RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
     ),
     _disk(
         "disk reads",
-        lambda limits: limits.disk_read_iops,
+        "disk_read_iops",
         lambda host: host.disk_read_iops,
         lambda limit, cost: say(
             "{limit} reads/s ÷ {cost} reads per event", limit=Number(limit), cost=Number(cost)
         ),
     ),
+    _operations,
     _disk(
         "disk write bandwidth",
-        lambda limits: limits.disk_write_bytes_per_s,
+        "disk_write_bytes_per_s",
         lambda host: host.disk_write_bytes_per_s,
         lambda limit, cost: say(
             "{limit}/s ÷ {cost} per event", limit=Bytes(limit), cost=Bytes(cost)
@@ -385,12 +421,19 @@ _RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
 )
 
 
-def _reached(measured: Measured, resource: Resource, events_per_s: float, how: Message) -> Ceiling:
+def _reached(
+    measured: Measured, resource: Resource, events_per_s: float, how: Message, limit: str = ""
+) -> Ceiling:
+    """The ceiling of a resource; `limit` is the field of the limits that it comes from."""
+    by_hand = limit in measured.limits.by_hand
+    if by_hand:
+        how = say("{how} (limit stated by hand)", how=how)
     return Ceiling(
         resource=resource,
         events_per_s=events_per_s,
         used=measured.tps / events_per_s if events_per_s else None,
         how=how,
+        by_hand=by_hand,
     )
 
 
