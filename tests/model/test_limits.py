@@ -16,7 +16,7 @@ def test_a_limit_has_the_unit_of_its_name() -> None:
 
 def test_what_is_assumed_takes_the_names_of_both_options() -> None:
     assert assumed("line=100M") == assumed("net_mbit=100")
-    assert assumed("answer-time=5") == ("answer_s", pytest.approx(0.005))
+    assert limits_from([assumed("answer-time=5")]).answer_s == pytest.approx(0.005)
     assert limits_from([assumed("disk_iops=3000")]).by_hand == ()
 
 

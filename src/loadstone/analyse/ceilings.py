@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from loadstone.analyse.cores import busy_cores, load_cores
 from loadstone.analyse.foretelling import completed, most_events
+from loadstone.model.attached import FIGURES
 from loadstone.model.ceilings import Ceiling, Limits, Resource, StepCeilings
-from loadstone.model.figure import Bytes, Count, Number, Percent, Short
+from loadstone.model.figure import Bytes, Count, Number, Percent, Seconds, Short
 from loadstone.model.message import Message, say, user_count
 from loadstone.model.observed import line_bytes_per_s
 from loadstone.model.result import HostFigures, StepResult
@@ -117,10 +118,11 @@ def _mean_s(step: StepResult) -> float | None:
 def _server_cpu(measured: Measured) -> Ceiling:
     host = measured.host
     if host is None:
-        return _not("server CPU", say("the server's host was not observed"))
+        why = too_coarse(measured.step, "cpu_idle") or say("the server's host was not observed")
+        return _not("server CPU", why)
     cores = load_cores(measured.step, measured.limits.cores)
     if cores is None:
-        return _not("server CPU", say("the host does not report how busy it is"))
+        return _by_share(measured, host)
     cost = cores.used / measured.tps
     if cost <= 0:
         return _not("server CPU", say("the host's cores were busy for others only"))
@@ -135,7 +137,23 @@ def _server_cpu(measured: Measured) -> Ceiling:
     capacity = host.cores * (1 - (host.cpu_steal or 0.0)) if host.cores else cores.allowed
     how = _cores_by_cost(capacity, cores.others, _time(cost), shared=cores.is_shared)
     found = _reached(measured, "server CPU", allows, how)
+    found = _coarse(found, host, ("cpu_idle",))
     return found.model_copy(update={"others": cores.others or None})
+
+
+def _by_share(measured: Measured, host: HostFigures) -> Ceiling:
+    """The ceiling of a host that does not say how many cores it has."""
+    if host.cpu_idle is None:
+        why = too_coarse(measured.step, "cpu_idle") or say(
+            "the host does not report how busy it is"
+        )
+        return _not("server CPU", why)
+    busy = max(1 - host.cpu_idle - (host.cpu_iowait or 0.0) - (host.cpu_steal or 0.0), 0.0)
+    if not busy:
+        return _not("server CPU", say("none was needed"))
+    how = say("its cores are busy {used} of the time", used=Percent(busy))
+    found = _reached(measured, "server CPU", most_events(1.0, busy / measured.tps), how)
+    return _coarse(found, host, ("cpu_idle",))
 
 
 def _cores_by_cost(capacity: float, others: float, cost: Message, *, shared: bool) -> Message:
@@ -233,10 +251,10 @@ def log_syncs(step: StepResult) -> float | None:
 def _disk(
     resource: Resource,
     name: str,
-    rate_of: Callable[[HostFigures], float | None],
+    figures: tuple[str, ...],
     how: Callable[[float, float], Message],
 ) -> Callable[[Measured], Ceiling]:
-    """The ceiling of a disk by the limit of this name."""
+    """The ceiling of a disk by the limit of this name, for the sum of these figures of the host."""
 
     def found(measured: Measured) -> Ceiling:
         limit = getattr(measured.limits, name)
@@ -248,37 +266,80 @@ def _disk(
                     "states it"
                 ),
             )
-        cost = measured.by_event(rate_of(measured.host) if measured.host else None)
+        cost = measured.by_event(_total(measured.host, figures))
         if cost is None:
-            return _not(resource, say("the server's disk was not observed"))
+            return _not(resource, _unseen(measured.step, figures))
         if not cost:
             return _not(resource, say("none was needed"))
         if limit / cost > NEXT_TO_NONE * measured.tps:
             return _not(resource, say("next to none was needed"))
-        return _reached(measured, resource, most_events(limit, cost), how(limit, cost), name)
+        found = _reached(measured, resource, most_events(limit, cost), how(limit, cost), name)
+        return _coarse(found, measured.host, figures)
 
     return found
 
 
+def _total(host: HostFigures | None, figures: Sequence[str]) -> float | None:
+    values = [getattr(host, name) for name in figures] if host else [None]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _unseen(step: StepResult, figures: Sequence[str]) -> Message:
+    """Why a figure of the disk is not known."""
+    why = next((found for name in figures if (found := too_coarse(step, name))), None)
+    return why or say("the server's disk was not observed")
+
+
+def too_coarse(step: StepResult, field: str) -> Message | None:
+    """Why an attached file does not say this figure of the host; `None`: none has it."""
+    for one in step.attached:
+        known = FIGURES.get(one.figure or "")
+        if one.why_not and known and known.field == field:
+            return say("{file}: {why}", file=one.file, why=one.why_not)
+    return None
+
+
+def _coarse(found: Ceiling, host: HostFigures | None, figures: Sequence[str]) -> Ceiling:
+    """The ceiling, marked where its use is known only by means of longer times than a second."""
+    known = [host.coarse[name] for name in figures if host and host.coarse.get(name)]
+    return _by_means(found, max(known)) if known else found
+
+
+def _by_means(found: Ceiling, granularity_s: float) -> Ceiling:
+    said = say("{how}, by means of {time}", how=found.how, time=Seconds(granularity_s))
+    return found.model_copy(update={"how": said, "granularity_s": granularity_s})
+
+
 def _operations(measured: Measured) -> Ceiling | None:
     """Reads and writes together: how cloud volumes are limited; no disk is, so few have a limit."""
-    return None if measured.limits.disk_iops is None else _of_operations(measured)
+    limit = measured.limits.disk_iops
+    if limit is None:
+        return None
+    found = _of_operations(measured)
+    attached = next((one for one in measured.step.attached if one.figure == "disk_iops"), None)
+    if found.events_per_s is not None or attached is None:
+        return found
+    if not attached.mean:
+        why = attached.why_not or say("none was needed")
+        return _not("disk operations", say("{file}: {why}", file=attached.file, why=why))
+    cost = attached.mean / measured.tps
+    how = _by_operations(limit, cost)
+    found = _reached(measured, "disk operations", most_events(limit, cost), how, "disk_iops")
+    return _by_means(found, attached.granularity_s)
 
 
-def _all_operations(host: HostFigures) -> float | None:
-    reads, writes = host.disk_read_iops, host.disk_write_iops
-    return None if reads is None or writes is None else reads + writes
+def _by_operations(limit: float, cost: float) -> Message:
+    return say(
+        "{limit} operations/s ÷ {cost} operations per event", limit=Number(limit), cost=Number(cost)
+    )
 
 
 _of_operations = _disk(
     "disk operations",
     "disk_iops",
-    _all_operations,
-    lambda limit, cost: say(
-        "{limit} operations/s ÷ {cost} operations per event",
-        limit=Number(limit),
-        cost=Number(cost),
-    ),
+    ("disk_read_iops", "disk_write_iops"),
+    _by_operations,
 )
 
 
@@ -297,7 +358,9 @@ def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling
         if not cost:
             return _not(resource, say("no bytes were counted"))
         how = say("{mbit} Mbit/s ÷ {cost} per event", mbit=Number(line / 125_000), cost=Bytes(cost))
-        return _reached(measured, resource, most_events(line, cost), how, "line_bytes_per_s")
+        reached = _reached(measured, resource, most_events(line, cost), how, "line_bytes_per_s")
+        field = "net_bytes_in_per_s" if incoming else "net_bytes_out_per_s"
+        return _coarse(reached, measured.host, (field,))
 
     return found
 
@@ -310,8 +373,10 @@ def _line(host: HostFigures | None) -> float | None:
 def _bytes(measured: Measured, *, incoming: bool) -> float | None:
     """Bytes a second on the line as the interface counted them, else those of the protocol."""
     host, step = measured.host, measured.step
-    if host and host.nic and host.nic != "lo":
-        return host.net_bytes_in_per_s if incoming else host.net_bytes_out_per_s
+    if host and host.nic != "lo":
+        counted = host.net_bytes_in_per_s if incoming else host.net_bytes_out_per_s
+        if host.nic or counted is not None:
+            return counted
     if not step.seconds:
         return None
     return (step.bytes_out if incoming else step.bytes_in) / step.seconds
@@ -391,7 +456,7 @@ _RESOURCES: tuple[Callable[[Measured], Ceiling | None], ...] = (
     _disk(
         "disk writes",
         "disk_write_iops",
-        lambda host: host.disk_write_iops,
+        ("disk_write_iops",),
         lambda limit, cost: say(
             "{limit} writes/s ÷ {cost} writes per event", limit=Number(limit), cost=Number(cost)
         ),
@@ -399,7 +464,7 @@ _RESOURCES: tuple[Callable[[Measured], Ceiling | None], ...] = (
     _disk(
         "disk reads",
         "disk_read_iops",
-        lambda host: host.disk_read_iops,
+        ("disk_read_iops",),
         lambda limit, cost: say(
             "{limit} reads/s ÷ {cost} reads per event", limit=Number(limit), cost=Number(cost)
         ),
@@ -408,7 +473,7 @@ _RESOURCES: tuple[Callable[[Measured], Ceiling | None], ...] = (
     _disk(
         "disk write bandwidth",
         "disk_write_bytes_per_s",
-        lambda host: host.disk_write_bytes_per_s,
+        ("disk_write_bytes_per_s",),
         lambda limit, cost: say(
             "{limit}/s ÷ {cost} per event", limit=Bytes(limit), cost=Bytes(cost)
         ),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -26,8 +26,9 @@ from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trial_verdict import with_proofs
 from loadstone.diagnosis.unexplained import NOT_OBSERVED, unexplained
 from loadstone.model.ceilings import Limits
+from loadstone.model.figure import Seconds as Time
 from loadstone.model.finding import Diagnosis, Finding, LevelCause, NotEvaluated, Proof
-from loadstone.model.message import Message
+from loadstone.model.message import Message, say, sentences
 from loadstone.model.plan import WATCHED
 from loadstone.model.result import Result, StepResult
 
@@ -197,17 +198,29 @@ def _judged(rule: Rule, case: Case) -> _Judged:
     found: list[tuple[int, Finding]] = []
     needs: list[Message] = []
     for step in steps:
+        at = replace(case.at(step), means_s=set())
         try:
-            finding = rule.judge(case.at(step))
+            finding = rule.judge(at)
         except Absent:
             continue
         except Missing as missing:
             needs.append(missing.what)
             continue
         if finding:
-            found.append((step.step, finding))
+            found.append((step.step, _with_granularity(finding, at.means_s)))
     misses = not found and needs and len(needs) == len(steps)
     return _Judged(rule, tuple(found), needs[0] if misses else None)
+
+
+def _with_granularity(finding: Finding, means_s: Collection[float]) -> Finding:
+    """The finding, which says if figures that the rule used are no figures of seconds."""
+    if not means_s:
+        return finding
+    said = say(
+        "The figures of the server's host are means of {time}, attached to the run.",
+        time=Time(max(means_s)),
+    )
+    return finding.model_copy(update={"sentence": sentences(finding.sentence, said)})
 
 
 def _says_why(findings: Sequence[Finding]) -> bool:

@@ -58,6 +58,8 @@ class Ceiling(WithMessages):
     """The computation, with figures."""
     by_hand: bool = False
     """Whether its limit was stated by the user (`--limit`), not measured."""
+    granularity_s: float | None = None
+    """The length of the means that its use is known by, if they are longer than a second."""
     why_not: Message | None = None
 
 

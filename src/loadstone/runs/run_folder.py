@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
+from loadstone.model.attached import Attached
 from loadstone.model.figure import Count
 from loadstone.model.finding import Proof
 from loadstone.model.message import Joined, Message, say
@@ -21,6 +22,7 @@ from loadstone.model.nearest import nearest
 from loadstone.model.outline import check_environment
 from loadstone.model.result import Result
 from loadstone.runs import atomic, safe_open, signature
+from loadstone.runs.attached import read_attached, with_attached, write_attached
 from loadstone.runs.errors import StoreError
 from loadstone.runs.parquet import load_table, observed_table
 from loadstone.runs.parquet.observed_table import HOSTS, SERVERS
@@ -114,7 +116,13 @@ def load(folder: Path) -> Result:
     """
     measured = _measured(folder)
     proofs = read_proofs(folder)
-    return measured.model_copy(update={"proofs": proofs}) if proofs else measured
+    result = measured.model_copy(update={"proofs": proofs}) if proofs else measured
+    attached = read_attached(folder)
+    return with_attached(result, attached, _stated_cores(folder)) if attached else result
+
+
+def _stated_cores(folder: Path) -> float | None:
+    return (read_environment(folder).get("limits") or {}).get("cores")
 
 
 def _measured(folder: Path) -> Result:
@@ -180,6 +188,18 @@ def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
         StoreError: the folder cannot be read or written.
     """
     write_proofs(folder, merged(read_proofs(folder), proofs))
+    result = load(folder)
+    atomic.write_bytes(folder / RESULT, to_json(result))
+    return result
+
+
+def keep_attached(folder: Path, attached: Attached) -> Result:
+    """Store what is attached to a run that has ended, in place of what was.
+
+    Raises:
+        StoreError: the folder cannot be read or written.
+    """
+    write_attached(folder, attached)
     result = load(folder)
     atomic.write_bytes(folder / RESULT, to_json(result))
     return result
