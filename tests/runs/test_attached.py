@@ -291,6 +291,19 @@ def test_operations_of_both_kinds_are_compared_with_their_limit(run: Path) -> No
     assert_has_chinese(found.why_not)
 
 
+def test_a_limit_that_is_known_later_counts_like_one_of_the_run(run: Path) -> None:
+    home = run.parent.parent
+    attach(run, AttachRequest(export(run, 60, {"disk_iops": 1500.0})))
+    words = ("runs", "attach", "last")
+    nothing = called(*words, folder=home, environment={"HOME": str(home)}, code=2)
+    assert "name a FILE or a --limit to attach" in nothing.stderr
+    more = ("--limit", "disk_iops=3000", "--limit", "cores=2")
+    called(*words, *more, folder=home, environment={"HOME": str(home)}, code=0)
+    (step, _) = Run(run).ceilings
+    (found,) = [one for one in step.ceilings if one.resource == "disk operations"]
+    assert found.by_hand and found.used == pytest.approx(0.5)
+
+
 def test_a_changed_file_is_read_or_refused(run: Path) -> None:
     attach(run, AttachRequest(export(run, 60, {"WriteIOPS": 2900.0, "cpu_percent": 20.0})))
     good, chance = (run / ATTACHED).read_bytes(), random.Random(5)

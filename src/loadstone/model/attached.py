@@ -131,6 +131,8 @@ class Attached(Frozen):
     version: Literal[1] = 1
     steps: tuple[AttachedStep, ...]
     files: tuple[AttachedFile, ...]
+    limits: dict[str, PositiveFloat] = {}
+    """Limits of the server's host that the user stated after the run, by the fields of `Limits`."""
 
 
 def drawn_of(attached: Attached) -> list[tuple[AttachedFile, AttachedMetric]]:

@@ -16,6 +16,7 @@ from loadstone.model.attached import (
     AttachedStep,
 )
 from loadstone.model.figure import Count, Seconds
+from loadstone.model.limits import Limits, values_of
 from loadstone.model.message import Message, say
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.result import Result
@@ -42,7 +43,8 @@ _LEAST_GRANULARITY_S = 0.001
 class AttachRequest:
     """What to attach, and how to read it."""
 
-    file: Path
+    file: Path | None = None
+    """The export; `None`: only limits are stated."""
     local: tzinfo | None = None
     """The zone of times that name none."""
     granularity_s: float | None = None
@@ -51,6 +53,8 @@ class AttachRequest:
     """Whether a value's time is the end of the time it stands for, rather than its start."""
     named: tuple[tuple[str, str], ...] = ()
     """Metrics that are figures of other names."""
+    limits: Limits = Limits()
+    """Limits of the server's host that the user states, in addition to earlier ones."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,8 @@ class _Clock:
         return self.ended_unix_s - self.began_unix_s
 
 
-def attach(run: Path, asked: AttachRequest) -> tuple[Result, AttachedFile]:
-    """Add a file to a run; a file of the same name that was attached before is replaced.
+def attach(run: Path, asked: AttachRequest) -> tuple[Result, AttachedFile | None]:
+    """Add a file, or limits, to a run; a file of the same name that it has already is replaced.
 
     Raises:
         ExportError: it cannot be read as an export, or has no value from the time of the run.
@@ -76,20 +80,27 @@ def attach(run: Path, asked: AttachRequest) -> tuple[Result, AttachedFile]:
         raise StoreError(
             say("{run} is still running: attach to it when it has ended", run=run.name)
         )
-    content = _content(asked.file)
     log = read_log(run)
-    clock, steps = _clock(log, run), list(_steps(log))
-    name = asked.file.name
-    series = parse(content, name, asked.local)
-    named = dict(asked.named)
-    _check_named(named, series, name)
-    metrics = list(_metrics(series, asked, clock, chosen(named)))
-    _check_metrics(metrics, series, clock, name)
-    file = AttachedFile(file=name, metrics=tuple(metrics))
-    before = read_attached(run)
-    others = [one for one in before.files if one.file != name] if before else []
-    attached = Attached(steps=tuple(steps), files=(*others, file))
+    clock = _clock(log, run)
+    file = _file(asked.file, asked, clock) if asked.file else None
+    before = read_attached(run) or Attached(steps=(), files=())
+    others = [one for one in before.files if file is None or one.file != file.file]
+    attached = Attached(
+        steps=tuple(_steps(log)),
+        files=(*others, file) if file else tuple(others),
+        limits=before.limits | values_of(asked.limits),
+    )
     return run_folder.keep_attached(run, attached), file
+
+
+def _file(path: Path, asked: AttachRequest, clock: _Clock) -> AttachedFile:
+    """What a file has of the time of the run."""
+    series = parse(_content(path), path.name, asked.local)
+    named = dict(asked.named)
+    _check_named(named, series, path.name)
+    metrics = list(_metrics(series, path.name, asked, (clock, chosen(named))))
+    _check_metrics(metrics, series, clock, path.name)
+    return AttachedFile(file=path.name, metrics=tuple(metrics))
 
 
 def _content(path: Path) -> bytes:
@@ -129,10 +140,10 @@ def _check_named(named: dict[str, str], series: Sequence[Series], file: str) -> 
 
 
 def _metrics(
-    series: Sequence[Series], asked: AttachRequest, clock: _Clock, figure_of: Chosen
+    series: Sequence[Series], file: str, asked: AttachRequest, known: tuple[_Clock, Chosen]
 ) -> Iterator[AttachedMetric]:
     """The metrics with values around the time of the run, on its clock."""
-    kept, file = 0, asked.file.name
+    kept, (clock, figure_of) = 0, known
     for one in series:
         points = one.in_order()
         granularity_s = asked.granularity_s or _granularity(points, clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -118,11 +118,27 @@ def load(folder: Path) -> Result:
     proofs = read_proofs(folder)
     result = measured.model_copy(update={"proofs": proofs}) if proofs else measured
     attached = read_attached(folder)
-    return with_attached(result, attached, _stated_cores(folder)) if attached else result
+    if attached is None:
+        return result
+    limits = stated_limits(folder, read_environment(folder), attached)
+    return with_attached(result, attached, limits.get("cores"))
 
 
-def _stated_cores(folder: Path) -> float | None:
-    return (read_environment(folder).get("limits") or {}).get("cores")
+def stated_limits(
+    folder: Path, environment: Mapping[str, Any], attached: Attached | None = None
+) -> dict[str, float]:
+    """The limits that the user stated: for the run, and with later ones after it.
+
+    Args:
+        folder: the run's.
+        environment: its environment.json.
+        attached: its attached.json, if that was read already.
+
+    Raises:
+        StoreError: attached.json cannot be read.
+    """
+    later = attached or read_attached(folder)
+    return (environment.get("limits") or {}) | (later.limits if later else {})
 
 
 def _measured(folder: Path) -> Result:

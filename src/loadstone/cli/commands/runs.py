@@ -11,6 +11,7 @@ import click
 from loadstone.cli.commands.trend import trend
 from loadstone.cli.help.command import group, option
 from loadstone.cli.language import current, in_words
+from loadstone.cli.options.observe import LimitSpec
 from loadstone.cli.options.types import (
     DURATION,
     FILE,
@@ -166,6 +167,10 @@ class NamedFigure(Parsed[tuple[str, str]]):
     examples=(
         (say("times with an offset, or in UTC"), "loadstone runs attach last iops.csv"),
         (
+            say("a limit that was not known during the run"),
+            "loadstone runs attach last --limit disk_iops=3000",
+        ),
+        (
             say("times of a zone, in a column of another name"),
             "loadstone runs attach last iops.csv --timezone Europe/Berlin"
             " --metric 'Disk writes=disk_write_iops'",
@@ -173,7 +178,16 @@ class NamedFigure(Parsed[tuple[str, str]]):
     ),
 )
 @click.argument("run")
-@click.argument("file", type=FILE)
+@click.argument("file", type=FILE, required=False)
+@option(
+    "--limit",
+    "limits",
+    type=LimitSpec(),
+    multiple=True,
+    help=say(
+        "A limit of the server's host, as run --limit; FILE may be left out. May be repeated."
+    ),
+)
 @option(
     "--timezone",
     "local",
@@ -202,23 +216,32 @@ class NamedFigure(Parsed[tuple[str, str]]):
 @out_option
 def attach(
     run: str,
-    file: Path,
-    local: tzinfo | None,
-    granularity: float | None,
-    stamp: str,
-    named: tuple[tuple[str, str], ...],
+    file: Path | None,
     out: Path,
+    **how: Any,
 ) -> None:
     """Add a console's export to a run."""
+    if file is None and not how["limits"]:
+        raise click.UsageError(say("name a FILE or a --limit to attach"))
     from loadstone.cli.screen import show_lines
+    from loadstone.model.limits import stated
     from loadstone.report.observed import attached_notes
     from loadstone.runner.attach import AttachRequest
     from loadstone.runner.attach import attach as attach_file
     from loadstone.runs import run_folder
 
     path = run_folder.find(out, run)
-    asked = AttachRequest(file, local, granularity, stamp == "end", named)
+    asked = AttachRequest(
+        file=file,
+        local=how["local"],
+        granularity_s=how["granularity"],
+        ends=how["stamp"] == "end",
+        named=how["named"],
+        limits=stated(how["limits"]),
+    )
     result, added = attach_file(path, asked)
+    if added is None:
+        return
     mine = [
         step.model_copy(
             update={"attached": tuple(one for one in step.attached if one.file == added.file)}

@@ -8,7 +8,7 @@ from loadstone.model.calibration import Ceilings
 from loadstone.model.limits import Limits, stated
 from loadstone.model.plan import Plan
 from loadstone.runs import calibration, probe
-from loadstone.runs.run_folder import read_environment
+from loadstone.runs.run_folder import read_environment, stated_limits
 
 
 def limits_of(run: Path) -> Limits:
@@ -23,7 +23,7 @@ def limits_of(run: Path) -> Limits:
     device = environment.get("data_device")
     found = probe.kept(device) if isinstance(device, str) else None
     measured = found.limits if found else Limits()
-    return measured.but(stated((environment.get("limits") or {}).items()))
+    return measured.but(stated(stated_limits(run, environment).items()))
 
 
 def generator_ceilings(plan: Plan) -> Ceilings | None:
