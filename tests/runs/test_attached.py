@@ -32,7 +32,7 @@ from loadstone.runs import run_folder, signature
 from loadstone.runs.anonymous.folder import archive
 from loadstone.runs.attached import ATTACHED
 from loadstone.runs.errors import StoreError
-from loadstone.runs.rebuild import read_log
+from loadstone.runs.rebuild import JOURNAL, read_log
 from recorded import a_plan, recorded_run
 from scripted_engine import Script
 from trust.hostile_runs import changed
@@ -193,6 +193,28 @@ def test_the_folder_stays_as_it_was_sealed(run: Path) -> None:
     (run / run_folder.RESULT).unlink()
     host = run_folder.load(run).steps[0].host
     assert host is not None and host.disk_write_iops == 2900
+
+
+def test_a_killed_run_is_attached_to_and_stays_one(run: Path) -> None:
+    for made in (run_folder.RESULT, run_folder.LOAD):
+        (run / made).unlink()
+    lines = (run / JOURNAL).read_bytes().splitlines(keepends=True)
+    (run / JOURNAL).write_bytes(b"".join(lines[:-1]))
+    path = export(run, 60, {"WriteIOPS": 2900.0})
+    result, _ = attach(run, AttachRequest(path))
+    assert result.run.state == "interrupted"
+    assert result.steps[0].host is not None
+    assert not (run / run_folder.RESULT).exists()
+
+
+def test_a_step_that_is_measured_again_has_none_of_the_values_of_the_first_time(run: Path) -> None:
+    attach(run, AttachRequest(export(run, 60, {"WriteIOPS": 2900.0})))
+    document = json.loads((run / ATTACHED).read_text())
+    document["steps"][1]["started_at"] = "2026-01-01T00:00:00.000+00:00"
+    (run / ATTACHED).write_text(json.dumps(document))
+    first, second = run_folder.load(run).steps
+    assert first.host is not None
+    assert second.host is None and not second.attached
 
 
 def test_a_file_of_the_same_name_replaces_and_another_one_is_added(run: Path) -> None:

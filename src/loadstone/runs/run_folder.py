@@ -217,7 +217,9 @@ def keep_attached(folder: Path, attached: Attached) -> Result:
     """
     write_attached(folder, attached)
     result = load(folder)
-    atomic.write_bytes(folder / RESULT, to_json(result))
+    # A killed run has none, and is still rebuilt from its journal each time.
+    if safe_open.is_there(folder / RESULT):
+        atomic.write_bytes(folder / RESULT, to_json(result))
     return result
 
 
