@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 from datetime import UTC, datetime, tzinfo
 
 import pytest
 
 from loadstone.observe.export_file import ExportError, Series, ZoneError, parse, zone
+from trust.hostile_runs import changed_bytes
 from trust.tally import COUNTS
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()
@@ -126,6 +129,22 @@ def test_the_same_value_twice_is_one_and_another_one_is_refused() -> None:
 )
 def test_what_is_wrong_is_named_with_its_line(text: str | bytes, said: str) -> None:
     assert said in refused(text)
+
+
+def test_whatever_the_bytes_are_they_are_read_or_refused_in_one_line() -> None:
+    rows = "".join(f"2026-01-31 12:{at:02}:00,w{at % 3},{at}.5\n" for at in range(60))
+    good, chance = f"time,metric,value\n{rows}".encode(), random.Random(7)
+    for _ in range(300):
+        COUNTS["inputs tried"] += 1
+        with contextlib.suppress(ExportError):
+            parse(changed_bytes(good, chance), "iops.csv", UTC)
+
+
+def test_few_bytes_do_not_become_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadstone.observe.export_file._MOST_CELLS", 20_000)
+    wide = "time," + ",".join(f"m{number}" for number in range(200)) + "\n"
+    rows = "".join(f"17698{at:05},{'1,' * 199}1\n" for at in range(101))
+    assert refused(wide + rows).endswith("more than 20,000 values")
 
 
 def test_a_file_of_many_metrics_or_of_many_megabytes_is_refused() -> None:

@@ -23,7 +23,10 @@ from loadstone.model.message import Message, say
 
 MOST_BYTES = 64 << 20
 _LONGEST_CELL = 10_000
-_MOST_ROWS = 2_000_000
+_MOST_CELLS = 2_000_000
+"""The most values of a file, each of which takes about a hundred bytes of memory."""
+_MOST_TIMES = 100_000
+"""The most times that are remembered."""
 _GREATEST = 1e20
 """No measured value is greater, as in the files of runs."""
 
@@ -98,11 +101,12 @@ def parse(content: bytes, name: str, local: tzinfo | None = None) -> list[Series
         )
     rows = _Rows(_text(content, name), name)
     heads = rows.heads()
+    columns = _Columns.of(heads)
     times = _Times(local, {head.lower() for head in heads} & set(_UTC))
     found: dict[str, Series] = {}
     for cells in rows:
         try:
-            _take(heads, cells, times, found)
+            columns.take(cells, times, found)
         except ValueError as error:
             raise rows.wrong(error.args[0]) from None
     if not any(series.values for series in found.values()):
@@ -131,7 +135,7 @@ class _Rows:
         first = text.lstrip("\n\r").partition("\n")[0]
         delimiter = max(",;\t", key=first.count)
         self._reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        self._read = 0
+        self._cells = 0
 
     def heads(self) -> _Heads:
         """The first row."""
@@ -158,9 +162,9 @@ class _Rows:
                 return
             except csv.Error as error:
                 raise self.wrong(say("it is not CSV: {why}", why=str(error))) from None
-            self._read += 1
-            if self._read > _MOST_ROWS:
-                raise self.wrong(say("more than {most} rows", most=Count(_MOST_ROWS)))
+            self._cells += max(len(cells) - 1, 1)
+            if self._cells > _MOST_CELLS:
+                raise self.wrong(say("more than {most} values", most=Count(_MOST_CELLS)))
             if any(len(cell) > _LONGEST_CELL for cell in cells):
                 raise self.wrong(
                     say("a cell has more than {most} characters", most=Count(_LONGEST_CELL))
@@ -179,25 +183,38 @@ def _column(heads: _Heads, names: Sequence[str]) -> int | None:
     return next((at for head, at in heads.items() if head.lower() in names), None)
 
 
-def _take(heads: _Heads, cells: list[str], times: _Times, found: dict[str, Series]) -> None:
-    """Keep one row's values.
+@dataclass(frozen=True)
+class _Columns:
+    """Where a row has what."""
 
-    Raises:
-        ValueError: a cell is wrong, or missing.
-    """
-    time = _column(heads, _TIMES)
-    assert time is not None  # checked with the heads
-    at = times.read(_cell(cells, time))
-    metric, value = _column(heads, _METRICS), _column(heads, _VALUES)
-    if metric is not None and value is not None:
-        name = _cell(cells, metric)
+    time: int
+    one: tuple[int, int] | None
+    """The columns of a metric's name and of its value; `None`: each metric has its own column."""
+    metrics: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, heads: _Heads) -> _Columns:
+        time = _column(heads, _TIMES)
+        assert time is not None  # checked with the heads
+        metric, value = _column(heads, _METRICS), _column(heads, _VALUES)
+        one = None if metric is None or value is None else (metric, value)
+        return cls(time, one, tuple(each for each in heads.items() if each[1] != time))
+
+    def take(self, cells: list[str], times: _Times, found: dict[str, Series]) -> None:
+        """Keep one row's values.
+
+        Raises:
+            ValueError: a cell is wrong, or missing.
+        """
+        at = times.read(_cell(cells, self.time))
+        if self.one is None:
+            for name, column in self.metrics:
+                _keep(name, at, _cell(cells, column), found)
+            return
+        name = _cell(cells, self.one[0])
         if not name:
             raise ValueError(say("the row names no metric"))
-        _keep(name, at, _cell(cells, value), found)
-        return
-    for name, column in heads.items():
-        if column != time:
-            _keep(name, at, _cell(cells, column), found)
+        _keep(name, at, _cell(cells, self.one[1]), found)
 
 
 def _cell(cells: list[str], column: int) -> str:
@@ -273,6 +290,8 @@ class _Times:
         """
         found = self._known.get(text)
         if found is None:
+            if len(self._known) >= _MOST_TIMES:
+                self._known.clear()
             found = self._known[text] = self._parsed(text)
         return found
 
