@@ -230,6 +230,18 @@ def test_a_limit_that_the_user_stated_is_called_so() -> None:
     assert "by hand" not in str(measured.how)
 
 
+def test_a_stated_limit_that_was_exceeded_is_not_in_force() -> None:
+    host = a_host(disk_write_iops=200.0)
+    at_it = of("disk writes", stated([("disk_write_iops", 190.0)]), tps=100.0, host=host)
+    assert at_it.used == pytest.approx(200 / 190)
+    beyond = of("disk writes", stated([("disk_write_iops", 40.0)]), tps=100.0, host=host)
+    assert beyond.events_per_s is None
+    assert beyond.why_not == "500 % of the limit stated by hand: it is not in force"
+    # What was measured may be exceeded, too: then the measurement is what readers doubt.
+    measured = of("disk writes", Limits(disk_write_iops=40), tps=100.0, host=host)
+    assert measured.used == pytest.approx(5)
+
+
 def test_a_limit_of_reads_and_writes_together_is_no_ceiling_of_other_disks() -> None:
     found = ceilings([a_step(tps=100.0)], Limits())[0]
     assert "disk operations" not in {one.resource for one in found.ceilings}

@@ -28,6 +28,10 @@ NEXT_TO_NONE = 1000.0
 """A ceiling this many times the rate is not evaluated: the load needed next to nothing, and what
 was counted may come from others on the disk."""
 
+EXCEEDED = 1.2
+"""[P] Use of a limit that the user stated above which it is not the one in force: no resource gives
+more than it has, but a volume may do so for as long as its burst credits last."""
+
 FEWEST_WAITS = 0.02
 """With fewer waits per write, the waits are too rare to compute a ceiling from."""
 
@@ -307,6 +311,8 @@ def _coarse(found: Ceiling, host: HostFigures | None, figures: Sequence[str]) ->
 
 
 def _by_means(found: Ceiling, granularity_s: float) -> Ceiling:
+    if found.how is None:
+        return found
     said = say("{how}, by means of {time}", how=found.how, time=Seconds(granularity_s))
     return found.model_copy(update={"how": said, "granularity_s": granularity_s})
 
@@ -491,6 +497,11 @@ def _reached(
 ) -> Ceiling:
     """The ceiling of a resource; `limit` is the field of the limits that it comes from."""
     by_hand = limit in measured.limits.by_hand
+    if by_hand and measured.tps > EXCEEDED * events_per_s:
+        used = Percent(measured.tps / events_per_s) if events_per_s else Percent(None)
+        return _not(
+            resource, say("{used} of the limit stated by hand: it is not in force", used=used)
+        )
     if by_hand:
         how = say("{how} (limit stated by hand)", how=how)
     return Ceiling(
