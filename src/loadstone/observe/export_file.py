@@ -36,7 +36,7 @@ _METRICS = ("metric", "metric name", "metric_name", "metricname", "name", "serie
 _VALUES = ("value", "average", "avg", "mean")
 _NOTHING = frozenset(("", "-", "--", "null", "none", "nan", "n/a", "na"))
 _EPOCH = re.compile(r"(\d{9,10}(?:\.\d+)?)|(\d{12,13})")
-_EPOCH_BEGAN = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_BEGAN = datetime.fromtimestamp(0, UTC)
 _SLASHES = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=\D|$)")
 _OFFSET = re.compile(r"[+-]\d{2}:?\d{2}")
 
