@@ -14,6 +14,7 @@ from loadstone import engine
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
+from loadstone.model.limits import by_hand, stated
 from loadstone.model.message import say
 from loadstone.model.nearest import nearest_or_all
 from loadstone.model.observe_request import Observing
@@ -77,6 +78,8 @@ class RunOptions(TypedDict, total=False):
     """Seed of all random draws. Default: 0."""
     observe: bool
     """Whether to read the counters of server and host. Default: yes."""
+    limits: Mapping[str, float]
+    """Limits of the server's host that nothing on it shows, as `--limit`: `{"disk_iops": 3000}`."""
     server: str
     """The throwaway server: `mariadb`, `mysql`, or the path of a server program."""
     settings: Mapping[str, str]
@@ -217,6 +220,7 @@ def _driven(request: Request, urls: Sequence[str], view: View) -> Finished:
 def _request(workload: str | Path, more: RunOptions) -> Request:
     """A request for a single step, with all options except those of the ladder."""
     known, template = _workload(workload)
+    limits = more.get("limits", {})
     return Request(
         name=more.get("name", known.name),
         workload=known.name,
@@ -234,7 +238,10 @@ def _request(workload: str | Path, more: RunOptions) -> Request:
         warmup=WarmupSeconds(),
         repeats=1,
         drive=Drive(),
-        observing=Observing(on=more.get("observe", True)),
+        observing=Observing(
+            on=more.get("observe", True),
+            limits=stated(by_hand(f"{name}={value}") for name, value in limits.items()),
+        ),
         server=more.get("server"),
         settings=dict(more.get("settings", {})),
         out=Path("runs"),

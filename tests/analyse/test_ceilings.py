@@ -8,6 +8,7 @@ from analyse.made import a_step
 from loadstone.analyse.ceilings import ceilings
 from loadstone.model.account import Account, AccountEntry
 from loadstone.model.ceilings import Ceiling, Limits, Resource
+from loadstone.model.limits import stated
 from loadstone.model.observed import SHARED_HOST
 from loadstone.model.result import GeneratorCost, HostFigures, ObservedTarget, ServerFigures
 
@@ -239,3 +240,32 @@ def test_what_the_disk_hardly_did_is_no_ceiling() -> None:
     host = a_host(disk_write_iops=0.001)
     found = of("disk writes", Limits(disk_write_iops=1000), tps=100.0, host=host)
     assert found.why_not == "next to none was needed"
+
+
+def test_a_limit_that_the_user_stated_is_called_so() -> None:
+    host = a_host(disk_write_iops=200.0, disk_read_iops=100.0)
+    limits = Limits(disk_write_iops=5000).but(stated([("disk_iops", 600.0)]))
+    both = of("disk operations", limits, tps=100.0, host=host)
+    assert both.events_per_s == pytest.approx(200)
+    assert both.by_hand
+    assert str(both.how) == "600 operations/s ÷ 3 operations per event (limit stated by hand)"
+    measured = of("disk writes", limits, tps=100.0, host=host)
+    assert not measured.by_hand
+    assert "by hand" not in str(measured.how)
+
+
+def test_a_stated_limit_that_was_exceeded_is_not_in_force() -> None:
+    host = a_host(disk_write_iops=200.0)
+    at_it = of("disk writes", stated([("disk_write_iops", 190.0)]), tps=100.0, host=host)
+    assert at_it.used == pytest.approx(200 / 190)
+    beyond = of("disk writes", stated([("disk_write_iops", 40.0)]), tps=100.0, host=host)
+    assert beyond.events_per_s is None
+    assert beyond.why_not == "500 % of the limit stated by hand: it is not in force"
+    # What was measured may be exceeded, too: then the measurement is what readers doubt.
+    measured = of("disk writes", Limits(disk_write_iops=40), tps=100.0, host=host)
+    assert measured.used == pytest.approx(5)
+
+
+def test_a_limit_of_reads_and_writes_together_is_no_ceiling_of_other_disks() -> None:
+    found = ceilings([a_step(tps=100.0)], Limits())[0]
+    assert "disk operations" not in {one.resource for one in found.ceilings}

@@ -117,7 +117,7 @@ def test_ceilings_of_a_run_and_of_what_is_not_there(person: Person) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--if", "lines=1M"), "'lines=1M': write NAME=VALUE, where NAME is one of cores"),
+        (("--if", "lines=1M"), "there is no limit 'lines': did you mean line?"),
         (("--if", "line"), "'line': write NAME=VALUE, where NAME is one of cores"),
         (("--if", "line=fast"), "'fast' is not a number"),
         (("--if", "line=0"), "'0' must be above 0"),

@@ -87,6 +87,32 @@ def test_what_came_before_the_folder_is_in_the_run_s_wall_time(
     assert (found["warmup_s"], found["window_s"]) == (1.0, 2.0)
 
 
+def test_stated_limits_are_kept_with_the_run_and_used_for_its_ceilings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = ("--limit", "net_mbit=0.1", "--limit", "disk_write_iops=3k")
+    assert exit_code_of(["run", "oltp_read_write", *SHORT, *limits]) == 0
+    environment = json.loads((only_run(tmp_path) / "environment.json").read_text())
+    assert environment["limits"] == {"line_bytes_per_s": 12_500, "disk_write_iops": 3000}
+    capsys.readouterr()
+    assert exit_code_of(["ceilings", "last", "--json"]) == 0
+    (step,) = json.loads(capsys.readouterr().out)["steps"]
+    (line,) = [one for one in step["ceilings"] if one["resource"] == "network from the server"]
+    assert line["by_hand"]
+    assert line["how"].endswith("(limit stated by hand)")
+    assert exit_code_of(["ceilings", "last", "--json", "--if", "net_mbit=100"]) == 0
+    (step,) = json.loads(capsys.readouterr().out)["steps"]
+    assert not any(one["by_hand"] for one in step["ceilings"])
+
+
+def test_a_misspelt_limit_is_refused_before_anything_is_started(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code_of(["run", "oltp_read_write", *SHORT, "--limit", "disk_iop=3000"]) == 2
+    assert "there is no limit 'disk_iop': did you mean disk_iops?" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "pauses_s", "longest_s", "on_error"),
     [

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from loadstone.analyse.cores import busy_cores, load_cores
 from loadstone.analyse.foretelling import completed, most_events
 from loadstone.model.account import Account
+from loadstone.model.attached import FIGURES
 from loadstone.model.ceilings import Ceiling, Limits, Resource, StepCeilings
-from loadstone.model.figure import Bytes, Count, Number, Percent, Short
+from loadstone.model.figure import Bytes, Count, Number, Percent, Seconds, Short
 from loadstone.model.message import Message, say, user_count
 from loadstone.model.observed import line_bytes_per_s
 from loadstone.model.result import HostFigures, StepResult
@@ -27,6 +28,10 @@ HOTTER = 0.15
 NEXT_TO_NONE = 1000.0
 """A ceiling this many times the rate is not evaluated: the load needed next to nothing, and what
 was counted may come from others on the disk."""
+
+EXCEEDED = 1.2
+"""[P] Use of a limit that the user stated above which it is not the one in force: no resource gives
+more than it has, but a volume may do so for as long as its burst credits last."""
 
 FEWEST_WAITS = 0.02
 """With fewer waits per write, the waits are too rare to compute a ceiling from."""
@@ -69,7 +74,7 @@ def ceilings(steps: Iterable[StepResult], limits: Limits) -> list[StepCeilings]:
 
 
 def _of_step(measured: Measured) -> StepCeilings:
-    found = [resource(measured) for resource in _RESOURCES]
+    found = [one for resource in _RESOURCES if (one := resource(measured))]
     if measured.step.other_targets:
         found = [_of_several(ceiling) for ceiling in found]
     known = [ceiling for ceiling in found if ceiling.events_per_s is not None]
@@ -118,10 +123,11 @@ def _mean_s(step: StepResult) -> float | None:
 def _server_cpu(measured: Measured) -> Ceiling:
     host = measured.host
     if host is None:
-        return _not("server CPU", say("the server's host was not observed"))
+        why = too_coarse(measured.step, "cpu_idle") or say("the server's host was not observed")
+        return _not("server CPU", why)
     cores = load_cores(measured.step, measured.limits.cores)
     if cores is None:
-        return _not("server CPU", say("the host does not report how busy it is"))
+        return _by_share(measured, host)
     cost = cores.used / measured.tps
     if cost <= 0:
         return _not("server CPU", say("the host's cores were busy for others only"))
@@ -132,11 +138,27 @@ def _server_cpu(measured: Measured) -> Ceiling:
             cores=Short(cores.allowed),
             cost=_time(cost),
         )
-        return _reached(measured, "server CPU", allows, how)
+        return _reached(measured, "server CPU", allows, how, "cores")
     capacity = host.cores * (1 - (host.cpu_steal or 0.0)) if host.cores else cores.allowed
     how = _cores_by_cost(capacity, cores.others, _time(cost), shared=cores.is_shared)
     found = _reached(measured, "server CPU", allows, how)
+    found = _coarse(found, host, ("cpu_idle",))
     return found.model_copy(update={"others": cores.others or None})
+
+
+def _by_share(measured: Measured, host: HostFigures) -> Ceiling:
+    """The ceiling of a host that does not say how many cores it has."""
+    if host.cpu_idle is None:
+        why = too_coarse(measured.step, "cpu_idle") or say(
+            "the host does not report how busy it is"
+        )
+        return _not("server CPU", why)
+    busy = max(1 - host.cpu_idle - (host.cpu_iowait or 0.0) - (host.cpu_steal or 0.0), 0.0)
+    if not busy:
+        return _not("server CPU", say("none was needed"))
+    how = say("its cores are busy {used} of the time", used=Percent(busy))
+    found = _reached(measured, "server CPU", most_events(1.0, busy / measured.tps), how)
+    return _coarse(found, host, ("cpu_idle",))
 
 
 def _cores_by_cost(capacity: float, others: float, cost: Message, *, shared: bool) -> Message:
@@ -189,18 +211,22 @@ def _flushes(measured: Measured) -> Ceiling:
     """
     limits, host = measured.limits, measured.host
     flushes = host.disk_flushes_per_s if host else None
-    for limit, rate, how in (
-        (limits.syncs_per_s, log_syncs(measured.step), _by_syncs),
-        (limits.flushes_per_s, flushes, _by_flushes),
+    for name, rate, how in (
+        ("syncs_per_s", log_syncs(measured.step), _by_syncs),
+        ("flushes_per_s", flushes, _by_flushes),
     ):
-        cost = measured.by_event(rate)
+        limit, cost = getattr(limits, name), measured.by_event(rate)
         if limit is not None and cost:
             if limit / cost > NEXT_TO_NONE * measured.tps:
                 return _not("flushes", say("next to none were needed"))
-            return _reached(measured, "flushes", most_events(limit, cost), how(limit, cost))
+            return _reached(measured, "flushes", most_events(limit, cost), how(limit, cost), name)
     if limits.syncs_per_s is None:
         return _not(
-            "flushes", say("the device's sync rate is not known: loadstone probe measures it")
+            "flushes",
+            say(
+                "the device's sync rate is not known: loadstone probe measures it, --limit states "
+                "it"
+            ),
         )
     return _not("flushes", say("no syncs were counted"))
 
@@ -229,26 +255,99 @@ def log_syncs(step: StepResult) -> float | None:
 
 def _disk(
     resource: Resource,
-    limit_of: Callable[[Limits], float | None],
-    rate_of: Callable[[HostFigures], float | None],
+    name: str,
+    figures: tuple[str, ...],
     how: Callable[[float, float], Message],
 ) -> Callable[[Measured], Ceiling]:
+    """The ceiling of a disk by the limit of this name, for the sum of these figures of the host."""
+
     def found(measured: Measured) -> Ceiling:
-        limit = limit_of(measured.limits)
+        limit = getattr(measured.limits, name)
         if limit is None:
             return _not(
-                resource, say("what the device can do is not known: loadstone probe measures it")
+                resource,
+                say(
+                    "what the device can do is not known: loadstone probe measures it, --limit "
+                    "states it"
+                ),
             )
-        cost = measured.by_event(rate_of(measured.host) if measured.host else None)
+        cost = measured.by_event(_total(measured.host, figures))
         if cost is None:
-            return _not(resource, say("the server's disk was not observed"))
+            return _not(resource, _unseen(measured.step, figures))
         if not cost:
             return _not(resource, say("none was needed"))
         if limit / cost > NEXT_TO_NONE * measured.tps:
             return _not(resource, say("next to none was needed"))
-        return _reached(measured, resource, most_events(limit, cost), how(limit, cost))
+        found = _reached(measured, resource, most_events(limit, cost), how(limit, cost), name)
+        return _coarse(found, measured.host, figures)
 
     return found
+
+
+def _total(host: HostFigures | None, figures: Sequence[str]) -> float | None:
+    values = [getattr(host, name) for name in figures] if host else [None]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _unseen(step: StepResult, figures: Sequence[str]) -> Message:
+    """Why a figure of the disk is not known."""
+    why = next((found for name in figures if (found := too_coarse(step, name))), None)
+    return why or say("the server's disk was not observed")
+
+
+def too_coarse(step: StepResult, field: str) -> Message | None:
+    """Why an attached file does not say this figure of the host; `None`: none has it."""
+    for one in step.attached:
+        known = FIGURES.get(one.figure or "")
+        if one.why_not and known and known.field == field:
+            return say("{file}: {why}", file=one.file, why=one.why_not)
+    return None
+
+
+def _coarse(found: Ceiling, host: HostFigures | None, figures: Sequence[str]) -> Ceiling:
+    """The ceiling, marked where its use is known only by means of longer times than a second."""
+    known = [host.coarse[name] for name in figures if host and host.coarse.get(name)]
+    return _by_means(found, max(known)) if known else found
+
+
+def _by_means(found: Ceiling, granularity_s: float) -> Ceiling:
+    if found.how is None:
+        return found
+    said = say("{how}, by means of {time}", how=found.how, time=Seconds(granularity_s))
+    return found.model_copy(update={"how": said, "granularity_s": granularity_s})
+
+
+def _operations(measured: Measured) -> Ceiling | None:
+    """Reads and writes together: how cloud volumes are limited; no disk is, so few have a limit."""
+    limit = measured.limits.disk_iops
+    if limit is None:
+        return None
+    found = _of_operations(measured)
+    attached = next((one for one in measured.step.attached if one.figure == "disk_iops"), None)
+    if found.events_per_s is not None or attached is None:
+        return found
+    if not attached.mean:
+        why = attached.why_not or say("none was needed")
+        return _not("disk operations", say("{file}: {why}", file=attached.file, why=why))
+    cost = attached.mean / measured.tps
+    how = _by_operations(limit, cost)
+    found = _reached(measured, "disk operations", most_events(limit, cost), how, "disk_iops")
+    return _by_means(found, attached.granularity_s)
+
+
+def _by_operations(limit: float, cost: float) -> Message:
+    return say(
+        "{limit} operations/s ÷ {cost} operations per event", limit=Number(limit), cost=Number(cost)
+    )
+
+
+_of_operations = _disk(
+    "disk operations",
+    "disk_iops",
+    ("disk_read_iops", "disk_write_iops"),
+    _by_operations,
+)
 
 
 def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling]:
@@ -257,13 +356,18 @@ def _network(resource: Resource, incoming: bool) -> Callable[[Measured], Ceiling
         if line is None:
             return _not(
                 resource,
-                say("the line speed is not known: the interface reports none, or is virtual"),
+                say(
+                    "the line speed is not known: the interface reports none, or is virtual; "
+                    "--limit states it"
+                ),
             )
         cost = measured.by_event(_bytes(measured, incoming=incoming))
         if not cost:
             return _not(resource, say("no bytes were counted"))
         how = say("{mbit} Mbit/s ÷ {cost} per event", mbit=Number(line / 125_000), cost=Bytes(cost))
-        return _reached(measured, resource, most_events(line, cost), how)
+        reached = _reached(measured, resource, most_events(line, cost), how, "line_bytes_per_s")
+        field = "net_bytes_in_per_s" if incoming else "net_bytes_out_per_s"
+        return _coarse(reached, measured.host, (field,))
 
     return found
 
@@ -276,8 +380,10 @@ def _line(host: HostFigures | None) -> float | None:
 def _bytes(measured: Measured, *, incoming: bool) -> float | None:
     """Bytes a second on the line as the interface counted them, else those of the protocol."""
     host, step = measured.host, measured.step
-    if host and host.nic and host.nic != "lo":
-        return host.net_bytes_in_per_s if incoming else host.net_bytes_out_per_s
+    if host and host.nic != "lo":
+        counted = host.net_bytes_in_per_s if incoming else host.net_bytes_out_per_s
+        if host.nic or counted is not None:
+            return counted
     if not step.seconds:
         return None
     return (step.bytes_out if incoming else step.bytes_in) / step.seconds
@@ -366,30 +472,31 @@ def _time(seconds: float) -> Message:
     return say("{number} µs", number=Short(seconds * 1e6))
 
 
-_RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
+_RESOURCES: tuple[Callable[[Measured], Ceiling | None], ...] = (
     _server_cpu,
     _hottest_core,
     _flushes,
     _disk(
         "disk writes",
-        lambda limits: limits.disk_write_iops,
-        lambda host: host.disk_write_iops,
+        "disk_write_iops",
+        ("disk_write_iops",),
         lambda limit, cost: say(
             "{limit} writes/s ÷ {cost} writes per event", limit=Number(limit), cost=Number(cost)
         ),
     ),
     _disk(
         "disk reads",
-        lambda limits: limits.disk_read_iops,
-        lambda host: host.disk_read_iops,
+        "disk_read_iops",
+        ("disk_read_iops",),
         lambda limit, cost: say(
             "{limit} reads/s ÷ {cost} reads per event", limit=Number(limit), cost=Number(cost)
         ),
     ),
+    _operations,
     _disk(
         "disk write bandwidth",
-        lambda limits: limits.disk_write_bytes_per_s,
-        lambda host: host.disk_write_bytes_per_s,
+        "disk_write_bytes_per_s",
+        ("disk_write_bytes_per_s",),
         lambda limit, cost: say(
             "{limit}/s ÷ {cost} per event", limit=Bytes(limit), cost=Bytes(cost)
         ),
@@ -402,12 +509,24 @@ _RESOURCES: tuple[Callable[[Measured], Ceiling], ...] = (
 )
 
 
-def _reached(measured: Measured, resource: Resource, events_per_s: float, how: Message) -> Ceiling:
+def _reached(
+    measured: Measured, resource: Resource, events_per_s: float, how: Message, limit: str = ""
+) -> Ceiling:
+    """The ceiling of a resource; `limit` is the field of the limits that it comes from."""
+    by_hand = limit in measured.limits.by_hand
+    if by_hand and measured.tps > EXCEEDED * events_per_s:
+        used = Percent(measured.tps / events_per_s) if events_per_s else Percent(None)
+        return _not(
+            resource, say("{used} of the limit stated by hand: it is not in force", used=used)
+        )
+    if by_hand:
+        how = say("{how} (limit stated by hand)", how=how)
     return Ceiling(
         resource=resource,
         events_per_s=events_per_s,
         used=measured.tps / events_per_s if events_per_s else None,
         how=how,
+        by_hand=by_hand,
     )
 
 

@@ -18,6 +18,7 @@ NORMAL_95 = 1.96
 _FIXED: tuple[Resource, ...] = (
     "disk writes",
     "disk reads",
+    "disk operations",
     "disk write bandwidth",
     "network to the server",
     "network from the server",
@@ -29,6 +30,7 @@ flushes of an event become fewer as commit groups grow, and the hottest core may
 _OF_LIMIT: dict[str, Resource] = {
     "disk_write_iops": "disk writes",
     "disk_read_iops": "disk reads",
+    "disk_iops": "disk operations",
     "disk_write_bytes_per_s": "disk write bandwidth",
 }
 

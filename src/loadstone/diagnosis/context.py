@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
+from loadstone.analyse.ceilings import too_coarse
 from loadstone.model.account import Place
 from loadstone.model.asked_rate import asked_per_second
 from loadstone.model.ceilings import RESOURCES, Ceiling, Limits, Resource, StepCeilings
@@ -102,6 +103,8 @@ class Case:
     seconds: Seconds | None = None
     reads: list[Message] = field(default_factory=list, compare=False, repr=False)
     """What was read, in order."""
+    means_s: set[float] = field(default_factory=set, compare=False, repr=False)
+    """The length of each mean that was read which is longer than a second."""
 
     def at(self, step: StepResult) -> Case:
         """This context at another step of the same ladder; reads are recorded in the same list."""
@@ -233,9 +236,18 @@ class Case:
 
     def host(self, name: HostField) -> float | None:
         """A figure of the server's host."""
-        self.reads.append(say("host's {name}", name=name))
-        value = getattr(self.step.host, name) if self.step.host else None
+        host = self.step.host
+        value = getattr(host, name) if host else None
+        self.reads.append(self._of_host(name, known=value is not None))
+        if host and host.coarse.get(name):
+            self.means_s.add(host.coarse[name])
         return None if value is None else float(value)
+
+    def _of_host(self, name: HostField, *, known: bool) -> Message:
+        """What is read; if an attached file has it in vain, with the reason."""
+        what = say("host's {name}", name=name)
+        why = None if known else too_coarse(self.step, name)
+        return say("{what} ({why})", what=what, why=why) if why else what
 
     def host_rate(self, name: str) -> float | None:
         """A counter of the server's host, per second."""
@@ -288,6 +300,8 @@ class Case:
         found = self.ceilings.get(self.step.step)
         for one in found.ceilings if found else ():
             if one.resource == resource and one.events_per_s is not None:
+                if one.granularity_s:
+                    self.means_s.add(one.granularity_s)
                 return one
         return None
 

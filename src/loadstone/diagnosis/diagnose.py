@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -28,8 +28,9 @@ from loadstone.diagnosis.trial_verdict import with_proofs
 from loadstone.diagnosis.unexplained import NOT_OBSERVED, unexplained
 from loadstone.diagnosis.without_effect import without_effect
 from loadstone.model.ceilings import Limits
+from loadstone.model.figure import Seconds as Time
 from loadstone.model.finding import Diagnosis, Finding, LevelCause, NotEvaluated, Proof
-from loadstone.model.message import Message
+from loadstone.model.message import Message, say, sentences
 from loadstone.model.plan import WATCHED
 from loadstone.model.result import Result, StepResult
 
@@ -204,8 +205,9 @@ def _judged(rule: Rule, case: Case) -> _Judged:
     needs: list[Message] = []
     evaluated = 0
     for step in steps:
+        at = replace(case.at(step), means_s=set())
         try:
-            finding = rule.judge(case.at(step))
+            finding = rule.judge(at)
             evaluated += 1
         except Absent:
             continue
@@ -213,10 +215,21 @@ def _judged(rule: Rule, case: Case) -> _Judged:
             needs.append(missing.what)
             continue
         if finding:
-            found.append((step.step, finding))
+            found.append((step.step, _with_granularity(finding, at.means_s)))
     misses = not found and needs and len(needs) == len(steps)
     silent = not found and evaluated == len(steps)
     return _Judged(rule, tuple(found), needs[0] if misses else None, silent)
+
+
+def _with_granularity(finding: Finding, means_s: Collection[float]) -> Finding:
+    """The finding, which says if figures that the rule used are no figures of seconds."""
+    if not means_s:
+        return finding
+    said = say(
+        "The figures of the server's host are means of {time}, attached to the run.",
+        time=Time(max(means_s)),
+    )
+    return finding.model_copy(update={"sentence": sentences(finding.sentence, said)})
 
 
 def _says_why(findings: Sequence[Finding]) -> bool:

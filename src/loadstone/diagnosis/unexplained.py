@@ -174,7 +174,8 @@ def _unseen(case: Case) -> Finding:
         confidence=1.0,
         remedy=say(
             "Run without --no-observe; for a host that is not this machine give --host-ssh or "
-            "--node-exporter (docs/observing.md)."
+            "--node-exporter, or add its console's export with loadstone runs attach "
+            "(docs/observing.md)."
         ),
     )
 

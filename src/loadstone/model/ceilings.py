@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
-
-from pydantic import Field, PositiveFloat
+from typing import Literal
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.limits import Limits as Limits
 from loadstone.model.message import Message, say, say_in
 from loadstone.model.plan import Rate
 from loadstone.model.predicted import Foretold
@@ -19,6 +18,7 @@ Resource = Literal[
     "flushes",
     "disk writes",
     "disk reads",
+    "disk operations",
     "disk write bandwidth",
     "network to the server",
     "network from the server",
@@ -33,6 +33,7 @@ RESOURCES: Mapping[Resource, Message] = {
     "flushes": say_in("resource", "flushes"),
     "disk writes": say("disk writes"),
     "disk reads": say("disk reads"),
+    "disk operations": say("disk operations"),
     "disk write bandwidth": say("disk write bandwidth"),
     "network to the server": say("network to the server"),
     "network from the server": say("network from the server"),
@@ -41,27 +42,6 @@ RESOURCES: Mapping[Resource, Message] = {
     "concurrency": say("number of users"),
 }
 """The names of the resources, for a person."""
-
-
-def _said(text: str) -> Any:
-    return Field(default=None, description=text)
-
-
-class Limits(Frozen):
-    """The limits of the resources; null: unknown. Requested limits override measured ones."""
-
-    cores: PositiveFloat | None = _said("cores that the server may use")
-    syncs_per_s: PositiveFloat | None = _said("calls of fsync on the device with the logs")
-    flushes_per_s: PositiveFloat | None = _said("flushes of the same device")
-    disk_write_iops: PositiveFloat | None = _said("writes of pages a second")
-    disk_read_iops: PositiveFloat | None = _said("reads of pages a second")
-    disk_write_bytes_per_s: PositiveFloat | None = _said("bytes written to the same device")
-    line_bytes_per_s: PositiveFloat | None = _said("speed of the network in each direction")
-    answer_s: PositiveFloat | None = _said("additional time of each statement")
-
-    def but(self, other: Limits) -> Limits:
-        """These limits, overridden by the known ones of `other`."""
-        return self.model_copy(update=other.model_dump(exclude_none=True))
 
 
 class Ceiling(WithMessages):
@@ -76,6 +56,10 @@ class Ceiling(WithMessages):
     the server's host in cores. `None`: none, or not known."""
     how: Message | None
     """The computation, with figures."""
+    by_hand: bool = False
+    """Whether its limit was stated by the user (`--limit`), not measured."""
+    granularity_s: float | None = None
+    """The length of the means that its use is known by, if they are longer than a second."""
     why_not: Message | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.limits import Limits
 
 
 class Observing(Frozen):
@@ -19,3 +20,5 @@ class Observing(Frozen):
     """Addresses of Prometheus node exporters on the servers' hosts."""
     server_exporter: tuple[str, ...] = ()
     """Addresses of exporters that are queried in place of the servers themselves."""
+    limits: Limits = Limits()
+    """Limits of the servers' hosts that the user states, as nothing on the host shows them."""

@@ -8,7 +8,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+)
 
 
 class _Part(BaseModel):
@@ -98,6 +105,7 @@ class _Environment(_Part):
     targets: tuple[_Server, ...] | None = None
     sandbox: _Sandbox | None = None
     variants: dict[str, tuple[_Server, ...]] | None = None
+    limits: dict[str, PositiveFloat] | None = None
 
 
 def check_environment(document: object) -> dict[str, Any]:

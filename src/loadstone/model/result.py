@@ -216,6 +216,24 @@ class HostFigures(Frozen):
     facts: dict[str, str] = _may_be_empty(
         "facts that hardly change: speed of NICs, the data's disk"
     )
+    coarse: dict[str, float] = _may_be_empty(
+        "fields of this host that come from an attached file, with their granularity in seconds: "
+        "they are means of longer times than a second"
+    )
+
+
+class AttachedFigure(WithMessages):
+    """A metric of a file that was attached to the run, over the window."""
+
+    file: str = _said("name of the file")
+    metric: str = _said("name of the metric in the file")
+    figure: str | None = _said("the figure that it is, by its name in docs/observing.md")
+    granularity_s: float = _said("length of time that each value stands for")
+    seconds: float = _said("seconds of the window that whole values cover")
+    values: int = _said("number of these values")
+    mean: float | None = _said("their mean, in the file's unit; null: not evaluated")
+    highest: float | None = _said("their maximum, which is a mean over the granularity, too")
+    why_not: Message | None = _may("why it was not evaluated")
 
 
 class ObservingCost(Frozen):
@@ -471,6 +489,9 @@ class StepResult(WithMessages):
     )
     held: tuple[HeldBack, ...] = Field(
         default=(), description="times in which the load was held back by --max-load"
+    )
+    attached: tuple[AttachedFigure, ...] = Field(
+        default=(), description="metrics of files that were attached with `runs attach`"
     )
     notes: tuple[Message, ...] = _said("what a reader should know before quoting the numbers")
 

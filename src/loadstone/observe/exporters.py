@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
-from loadstone.observe.exposition import Sample, samples
+from loadstone.observe.exposition import Sample, gauges_among, samples
 from loadstone.observe.latest import Figures, space
 from loadstone.observe.procfs import keep_paging, whole_disks
 from loadstone.observe.scrape import Exporter, RefusedQuery, Scraped
@@ -42,6 +42,7 @@ _GAUGES = {
     "node_memory_Dirty_bytes": "memory.dirty_bytes",
     "node_memory_Writeback_bytes": "memory.writeback_bytes",
 }
+_NOW = "node_disk_io_now"
 _DISK = {
     "node_disk_reads_completed_total": "reads",
     "node_disk_read_bytes_total": "read_bytes",
@@ -53,7 +54,7 @@ _DISK = {
     "node_disk_io_time_weighted_seconds_total": "weighted_s",
     "node_disk_flush_requests_total": "flushes",
     "node_disk_flush_requests_time_seconds_total": "flush_s",
-    "node_disk_io_now": "in_flight",
+    _NOW: "in_flight",
 }
 _NIC = {
     "node_network_receive_bytes_total": "bytes_in",
@@ -69,6 +70,8 @@ _SPEED = "node_network_speed_bytes"
 _PAGING = {f"node_vmstat_{name}": name for name in ("pswpin", "pswpout", "pgfault", "pgmajfault")}
 _SWAP = ("node_memory_SwapTotal_bytes", "node_memory_SwapFree_bytes")
 _FREE, _SIZE = "node_filesystem_avail_bytes", "node_filesystem_size_bytes"
+_GROWING = frozenset((_CPU, *_COUNTERS, *_DISK, *_NIC, *_PAGING)) - {_NOW}
+"""Names of totals; a node exporter declares each as a counter, or without a type."""
 _NODE = frozenset((_CPU, _SPEED, *_SWAP, *_COUNTERS, *_GAUGES, *_DISK, *_NIC, *_PAGING))
 _NODE_COLLECTORS = (
     "cpu",
@@ -110,6 +113,8 @@ class NodeExporter:
         self._data_disk = data_disk
         self._datadir = datadir
         self._choosing = Choosing(url, _NODE_COLLECTORS)
+        self._grows = False
+        """Whether its totals are known to be totals."""
 
     def read(self) -> Reading:
         """Read the host's current figures.
@@ -118,6 +123,8 @@ class NodeExporter:
             SourceError: it does not answer, or it is not a node exporter.
         """
         scraped = self._choosing.get()
+        if not self._grows:
+            self._check_types(scraped.text)
         into = node_figures(scraped.text)
         if not into.counters:
             raise SourceError(say("{place}: this is no node exporter", place=self._choosing.place))
@@ -129,6 +136,27 @@ class NodeExporter:
             into.facts["traffic_nic"] = nic
         gauges = into.gauges | data_space(scraped.text, self._datadir)
         return Reading(scraped.at_s, into.counters, gauges, into.facts)
+
+    def _check_types(self, text: str) -> None:
+        """Refuse an exporter that has rates or amounts under the names of totals, as some have.
+
+        The growth of such a value is no figure at all.
+
+        Raises:
+            SourceError: a name of a total is a gauge there.
+        """
+        gauge = next(gauges_among(text, _GROWING.__contains__), None)
+        if gauge is not None:
+            raise SourceError(
+                say(
+                    "{place}: {name} is a gauge there, a rate or an amount (as in rds_exporter), "
+                    "where a node exporter has a total: it is not used; loadstone runs attach adds "
+                    "such figures",
+                    place=self._choosing.place,
+                    name=gauge,
+                )
+            )
+        self._grows = True
 
     def close(self) -> None:
         """Close the connection."""

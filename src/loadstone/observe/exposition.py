@@ -38,6 +38,14 @@ def samples(text: str, wanted: Callable[[str], bool]) -> Iterator[Sample]:
             yield sample
 
 
+def gauges_among(text: str, wanted: Callable[[str], bool]) -> Iterator[str]:
+    """The wanted names that the exporter declares as gauges, whose values may also fall."""
+    for line in text.split("\n"):
+        words = line.split() if line.startswith("# TYPE ") else ()
+        if len(words) == 4 and words[3] == "gauge" and wanted(words[2]):
+            yield words[2]
+
+
 def _sample(name: str, rest: str) -> Sample | None:
     labels: dict[str, str] | None = {}
     rest = rest.lstrip()

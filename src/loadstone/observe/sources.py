@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from loadstone.model.limits import Limits
 from loadstone.model.message import Message, counted, say
 from loadstone.model.observe_request import Observing
 from loadstone.model.observed import SHARED_HOST, Reading, SourceName
@@ -38,6 +39,8 @@ class Sources:
     notes: tuple[Message, ...] = ()
     data_device: str | None = None
     """`MAJOR:MINOR` of the device that holds the first server's data, if it is on this machine."""
+    limits: Limits = Limits()
+    """The limits of the hosts that the user states."""
 
 
 def check_places(asked: Observing, targets: int) -> None:
@@ -86,7 +89,7 @@ def sources_for(targets: Sequence[Observable], asked: Observing, *, drives: bool
     `drives`: there are users of ours, at whose sessions to look.
     """
     if not asked.on:
-        return Sources(())
+        return Sources((), limits=asked.limits)
     watched: list[Watched] = []
     notes: list[Message] = []
     here: set[int] = set()
@@ -113,7 +116,7 @@ def sources_for(targets: Sequence[Observable], asked: Observing, *, drives: bool
         peer = None if first.socket else first.host
         watched.append(Watched(LocalHost(SourceName(role="generator-host"), peer=peer)))
     device = _data_device(targets[0]) if 0 in here else None
-    return Sources(tuple(watched), tuple(notes), device)
+    return Sources(tuple(watched), tuple(notes), device, asked.limits)
 
 
 def _server(number: int, target: Observable, asked: Observing) -> Watched:

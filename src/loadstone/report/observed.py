@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from loadstone.analyse.ceilings import log_syncs
 from loadstone.analyse.ladder import Level, middle_step
-from loadstone.model.figure import Bytes
+from loadstone.model.attached import MOST_DRAWN
+from loadstone.model.figure import Bytes, Seconds
 from loadstone.model.language import ENGLISH, Language
-from loadstone.model.message import Message, say
+from loadstone.model.message import Joined, Message, counted, say
 from loadstone.model.numbers import NOTHING, count, digits, rate
-from loadstone.model.result import HostFigures, ServerFigures, StepResult
+from loadstone.model.result import AttachedFigure, HostFigures, ServerFigures, StepResult
 from loadstone.report.step_table import ASKED, due_cells
 from loadstone.report.table import Column, Table
 
@@ -119,6 +120,8 @@ def _row(
 def _cpu(host: HostFigures | None) -> tuple[str, ...]:
     """The cores' time in whole percents that add up to 100 (largest remainder method)."""
     shares = [getattr(host, f"cpu_{name}", None) for name in _CPU]
+    if host and "cpu_idle" in host.coarse:  # the only one that is known
+        return tuple(NOTHING if share is None else f"{100 * share:.0f}" for share in shares)
     # Counters are read one after the other, so their rates add up to 1 only approximately.
     total = sum(share or 0.0 for share in shares)
     if not total:
@@ -147,6 +150,7 @@ def observed_notes(steps: Sequence[StepResult], words: Language = ENGLISH) -> It
         known = _NAMES.get(name)
         named = words(known) if known else words.lookup(name.replace("_", " "))
         yield words(say("{name} not evaluated: {why}", name=named, why=words.lookup(why)))
+    yield from map(words, attached_notes(steps))
     if said := _written_by_others(steps):
         yield words(said)
     costs = [step.observing for step in steps if step.observing]
@@ -162,6 +166,38 @@ def observed_notes(steps: Sequence[StepResult], words: Language = ENGLISH) -> It
                 answering=f"{answering:.2g}",
             )
         )
+
+
+def attached_notes(steps: Sequence[StepResult]) -> Iterator[Message]:
+    """Which metrics of files were attached, and at which steps they say nothing and why."""
+    first: dict[tuple[str, str], AttachedFigure] = {}
+    unused: dict[tuple[str, str], list[tuple[int, Message]]] = {}
+    for step in steps:
+        for one in step.attached:
+            key = (one.file, one.metric)
+            first.setdefault(key, one)
+            if one.why_not:
+                unused.setdefault(key, []).append((step.step, one.why_not))
+    if (more := len(first) - MOST_DRAWN) > 0:
+        yield counted(
+            "1 attached metric is not drawn", "{number} attached metrics are not drawn", more
+        )
+    for key, one in first.items():
+        named = {"metric": one.metric, "file": one.file, "time": Seconds(one.granularity_s)}
+        if one.figure:
+            yield say(
+                "{metric} ({figure}) is from {file}: means of {time}", figure=one.figure, **named
+            )
+        else:
+            yield say("{metric} is from {file}: means of {time}, only drawn", **named)
+        if one.figure and (without := unused.get(key)):
+            numbers, why = Joined([number for number, _ in without]), without[0][1]
+            yield say(
+                "{metric} not evaluated at step {steps}: {why}",
+                metric=one.metric,
+                steps=numbers,
+                why=why,
+            )
 
 
 def _written_by_others(steps: Sequence[StepResult]) -> Message | None:

@@ -16,6 +16,7 @@ from loadstone.analyse.comparison import Comparison, compare
 from loadstone.diagnosis.frames import environment_of
 from loadstone.diagnosis.of_run import findings_of
 from loadstone.lab.machine.generator_ceilings import limits_of
+from loadstone.model.attached import Attached
 from loadstone.model.ceilings import StepCeilings
 from loadstone.model.finding import Diagnosis
 from loadstone.model.result import Result
@@ -23,6 +24,7 @@ from loadstone.report import frames
 from loadstone.report.figures.of_run import RunFigures
 from loadstone.report.latencies import COLUMNS, StepLatencies, latencies_of, spans_of
 from loadstone.runs import run_folder
+from loadstone.runs.attached import read_attached
 from loadstone.runs.errors import StoreError
 from loadstone.runs.rates import rates_by_step
 from loadstone.runs.rebuild import LATENCIES
@@ -79,6 +81,11 @@ class Run:
     def steps(self) -> polars.DataFrame:
         """A row a step: the numbers people quote, columns in docs/python.md."""
         return frames.steps(self.result.steps)
+
+    @cached_property
+    def attached(self) -> Attached | None:
+        """What `loadstone runs attach` added; `None` where that is nothing."""
+        return read_attached(self.path)
 
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loadstone.model.attached import Attached, AttachedMetric, drawn_of
+from loadstone.model.figure import Seconds as Time
 from loadstone.model.language import Language
 from loadstone.model.message import say
 from loadstone.model.result import StepResult
+from loadstone.runs.attached import began_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +42,8 @@ class Seconds:
     server: polars.DataFrame
     host: polars.DataFrame
     words: Language
+    attached: Attached | None = None
+    """What was attached to the run."""
 
     def panels(self, step: StepResult) -> list[Panel]:
         """Panels of a step that have anything to show."""
@@ -46,6 +51,7 @@ class Seconds:
             *self._of_load(step),
             *self._of_server(step),
             *self._of_host(step),
+            *self._of_attached(step),
         ]
         return [panel for panel in found if panel.lines]
 
@@ -108,6 +114,44 @@ class Seconds:
             words(say("out")): rows.by_second(f"nic.{host.nic}.bytes_out", 1e-6),
         }
         yield rows.panel(words(say("network {nic}, MB/s", nic=host.nic)), network)
+
+    def _of_attached(self, step: StepResult) -> Iterator[Panel]:
+        """A panel for each metric: their units differ, and are those of the file."""
+        attached = self.attached
+        began = began_of(step, attached) if attached else None
+        if attached is None or began is None or step.window is None:
+            return
+        for file, metric in drawn_of(attached):
+            times, values = _by_seconds(metric, began, step.window.to_s)
+            title = say(
+                "{metric}, means of {time} ({file})",
+                metric=metric.name,
+                time=Time(metric.granularity_s),
+                file=file.file,
+            )
+            line = {} if _is_empty(values) else {metric.name: values}
+            yield Panel(self.words(title), times, line)
+
+
+def _by_seconds(metric: AttachedMetric, began: float, to_s: float) -> tuple[Array, Array]:
+    """The ends of the seconds of a load, and the mean that each second is part of.
+
+    All seconds of a mean have its value, as nobody knows how it was distributed.
+    """
+    import numpy as np
+
+    times = np.arange(1.0, max(to_s, 1.0) + 0.5)
+    values = np.full(len(times), np.nan)
+    for from_s, end_s, value in metric.intervals():
+        first, last = np.searchsorted(times - 0.5, (from_s - began, end_s - began))
+        values[first:last] = value
+    return times, values
+
+
+def _is_empty(values: Array) -> bool:
+    import numpy as np
+
+    return bool(np.isnan(values).all())
 
 
 LEAST_S = 0.5

@@ -277,6 +277,7 @@ def resume(run: str, asked: ExperimentRequest, view: View) -> Finished:
         environment = ours.environment
         recorder = Recorder(path, before_asked, (), before=log.begin, environment=environment)
         recorder.prepared_since(view.commanded)
+        recorder.limits(asked.observing.limits)
         view.begun(path)
         notes = [*notes, _taken_up(before, done)]
         how = _How(asked, view, backend, notes, protector, done)
@@ -453,7 +454,8 @@ def _recorder(
     plan = plan.model_copy(update={"mix": experiment.members})
     steps = _steps(experiment)
     device = common_device(looked)
-    of = ExperimentAsked(experiment, steps, servers.mark, asked.recipe, device)
+    limits = asked.observing.limits
+    of = ExperimentAsked(experiment, steps, servers.mark, asked.recipe, device, limits)
     return begin_run(plan, looked, Place(asked.out, view.command_line, view.commanded), of=of)
 
 

@@ -15,6 +15,7 @@ from loadstone.lab.machine.generator_ceilings import generator_ceilings
 from loadstone.lab.step.order import steps_of
 from loadstone.lab.tables.inspect import InspectedTarget, observable
 from loadstone.model.experiment import Experiment
+from loadstone.model.limits import Limits, values_of
 from loadstone.model.message import Message
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
@@ -51,6 +52,8 @@ class ExperimentAsked:
     recipe: RecipeAsked | None = None
     data_device: str | None = None
     """The disk with the data of all its servers."""
+    limits: Limits = Limits()
+    """The limits of its servers' hosts that the user states."""
 
 
 def begin_run(
@@ -85,8 +88,9 @@ def begin_run(
     if place.commanded is not None:
         recorder.prepared_since(place.commanded)
     device = sources.data_device if sources else (of.data_device if of else None)
-    targets = target_environment(looked, sources)
-    recorder.environment(_environment(path, looked, device) | {"targets": targets})
+    limits = sources.limits if sources else (of.limits if of else Limits())
+    more = {"targets": target_environment(looked, sources), "limits": values_of(limits)}
+    recorder.environment(_environment(path, looked, device) | more)
     return recorder
 
 

@@ -20,6 +20,7 @@ from loadstone.model.experiment import Experiment
 from loadstone.model.failover import LedgerVerdict
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
+from loadstone.model.limits import Limits, values_of
 from loadstone.model.message import Message, say
 from loadstone.model.observed import Observation, SourceState
 from loadstone.model.plan import Plan, Step
@@ -197,6 +198,12 @@ class Recorder:
             self._add_to_environment(
                 {"generators": [each.model_dump(mode="json") for each in nodes]}
             )
+
+    def limits(self, stated: Limits) -> None:
+        """Store limits that the user states when the run is resumed; they replace earlier ones."""
+        if values := values_of(stated):
+            before = self._environment.get("limits") or {}
+            self._add_to_environment({"limits": before | values})
 
     def variant(self, name: str, targets: list[dict[str, Any]]) -> None:
         """Store a variant's environment at its first step, in the shape of `targets`."""

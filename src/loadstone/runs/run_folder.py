@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
+from loadstone.model.attached import Attached
 from loadstone.model.figure import Count
 from loadstone.model.finding import Proof
 from loadstone.model.message import Joined, Message, say
@@ -21,6 +22,7 @@ from loadstone.model.nearest import nearest
 from loadstone.model.outline import check_environment
 from loadstone.model.result import Result
 from loadstone.runs import atomic, safe_open, signature
+from loadstone.runs.attached import read_attached, with_attached, write_attached
 from loadstone.runs.errors import StoreError
 from loadstone.runs.parquet import load_table, observed_table
 from loadstone.runs.parquet.observed_table import HOSTS, SERVERS
@@ -124,7 +126,29 @@ def load(folder: Path) -> Result:
     """
     measured = _measured(folder)
     proofs = read_proofs(folder)
-    return measured.model_copy(update={"proofs": proofs}) if proofs else measured
+    result = measured.model_copy(update={"proofs": proofs}) if proofs else measured
+    attached = read_attached(folder)
+    if attached is None:
+        return result
+    limits = stated_limits(folder, read_environment(folder), attached)
+    return with_attached(result, attached, limits.get("cores"))
+
+
+def stated_limits(
+    folder: Path, environment: Mapping[str, Any], attached: Attached | None = None
+) -> dict[str, float]:
+    """The limits that the user stated: for the run, and with later ones after it.
+
+    Args:
+        folder: the run's.
+        environment: its environment.json.
+        attached: its attached.json, if that was read already.
+
+    Raises:
+        StoreError: attached.json cannot be read.
+    """
+    later = attached or read_attached(folder)
+    return (environment.get("limits") or {}) | (later.limits if later else {})
 
 
 def _measured(folder: Path) -> Result:
@@ -192,6 +216,20 @@ def keep_proofs(folder: Path, proofs: Sequence[Proof]) -> Result:
     write_proofs(folder, merged(read_proofs(folder), proofs))
     result = load(folder)
     atomic.write_bytes(folder / RESULT, to_json(result))
+    return result
+
+
+def keep_attached(folder: Path, attached: Attached) -> Result:
+    """Store what is attached to a run that has ended, in place of what was.
+
+    Raises:
+        StoreError: the folder cannot be read or written.
+    """
+    write_attached(folder, attached)
+    result = load(folder)
+    # A killed run has none, and is still rebuilt from its journal each time.
+    if safe_open.is_there(folder / RESULT):
+        atomic.write_bytes(folder / RESULT, to_json(result))
     return result
 
 

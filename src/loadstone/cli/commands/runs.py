@@ -1,4 +1,4 @@
-"""`loadstone runs list|show|export|trend`."""
+"""`loadstone runs list|show|export|attach|trend`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ import click
 from loadstone.cli.commands.trend import trend
 from loadstone.cli.help.command import group, option
 from loadstone.cli.language import current, in_words
+from loadstone.cli.options.observe import LimitSpec
 from loadstone.cli.options.types import (
+    DURATION,
     FILE,
+    Parsed,
     former,
     json_option,
     out_option,
@@ -22,6 +25,8 @@ from loadstone.cli.options.types import (
 from loadstone.model.message import say
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     import polars
 
     from loadstone.runs.parquet.read import Which
@@ -123,6 +128,128 @@ def export(run: str, file: Path | None, out: Path, *, anonymous: bool, **given: 
         raise click.UsageError(say("FILE.zip is for --anonymous: use --output for samples"))
     else:
         _export_samples(run, out, given["kind"], given["which"], output)
+
+
+class ZoneName(Parsed["tzinfo"]):
+    """`UTC`, `Europe/Berlin` or `+02:00`."""
+
+    name = "ZONE"
+
+    def read(self, text: str) -> tzinfo:
+        """The time zone."""
+        from loadstone.observe.export_file import zone
+
+        return zone(text)
+
+
+class NamedFigure(Parsed[tuple[str, str]]):
+    """`Disk writes=disk_write_iops`."""
+
+    name = "METRIC=FIGURE"
+
+    def read(self, text: str) -> tuple[str, str]:
+        """The metric's name and the figure that it is."""
+        from loadstone.model.attached import named_figure
+
+        return named_figure(text)
+
+
+@runs.command(
+    help=say(
+        "Add a console's export to a run that has ended: figures of the server's host that nobody"
+        " could read during the run.\n\n"
+        "FILE is CSV, with the columns time, metric and value, or time and a column for each"
+        " metric. Its values are drawn on the run's clock; those that are figures of the host"
+        " (docs/observing.md) are used by ceilings and findings, where the window holds whole"
+        " means of them. A file of the same name replaces the one attached before.\n\n"
+        "RUN is a run folder, the start of its name, or last."
+    ),
+    examples=(
+        (say("times with an offset, or in UTC"), "loadstone runs attach last iops.csv"),
+        (
+            say("a limit that was not known during the run"),
+            "loadstone runs attach last --limit disk_iops=3000",
+        ),
+        (
+            say("times of a zone, in a column of another name"),
+            "loadstone runs attach last iops.csv --timezone Europe/Berlin"
+            " --metric 'Disk writes=disk_write_iops'",
+        ),
+    ),
+)
+@click.argument("run")
+@click.argument("file", type=FILE, required=False)
+@option(
+    "--limit",
+    "limits",
+    type=LimitSpec(),
+    multiple=True,
+    help=say(
+        "A limit of the server's host, as run --limit; FILE may be left out. May be repeated."
+    ),
+)
+@option(
+    "--timezone",
+    "local",
+    type=ZoneName(),
+    help=say("Zone of times that name none: UTC, Europe/Berlin, +02:00."),
+)
+@option(
+    "--granularity",
+    type=DURATION,
+    help=say("How long a time each value stands for. [default: as far apart as they are]"),
+)
+@option(
+    "--stamp",
+    type=click.Choice(["start", "end"]),
+    default="start",
+    show_default=True,
+    help=say("Whether a time is the start or the end of what its value stands for."),
+)
+@option(
+    "--metric",
+    "named",
+    type=NamedFigure(),
+    multiple=True,
+    help=say("A metric of the file that is this figure of the host. May be repeated."),
+)
+@out_option
+def attach(
+    run: str,
+    file: Path | None,
+    out: Path,
+    **how: Any,
+) -> None:
+    """Add a console's export to a run."""
+    if file is None and not how["limits"]:
+        raise click.UsageError(say("name a FILE or a --limit to attach"))
+    from loadstone.cli.screen import show_lines
+    from loadstone.model.limits import stated
+    from loadstone.report.observed import attached_notes
+    from loadstone.runner.attach import AttachRequest
+    from loadstone.runner.attach import attach as attach_file
+    from loadstone.runs import run_folder
+
+    path = run_folder.find(out, run)
+    asked = AttachRequest(
+        file=file,
+        local=how["local"],
+        granularity_s=how["granularity"],
+        ends=how["stamp"] == "end",
+        named=how["named"],
+        limits=stated(how["limits"]),
+    )
+    result, added = attach_file(path, asked)
+    if added is None:
+        return
+    mine = [
+        step.model_copy(
+            update={"attached": tuple(one for one in step.attached if one.file == added.file)}
+        )
+        for step in result.steps
+    ]
+    words = current()
+    show_lines(map(words, attached_notes(mine)))
 
 
 def _export_anonymous(run: str, out: Path, output: Path | None) -> None:

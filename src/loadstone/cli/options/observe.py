@@ -8,11 +8,25 @@ import click
 
 from loadstone.cli.help.command import options_in
 from loadstone.cli.help.sections import Section
-from loadstone.cli.options.types import WORD, gathered
+from loadstone.cli.options.types import WORD, Parsed, gathered
 from loadstone.model.message import say
 
 if TYPE_CHECKING:
+    from loadstone.model.limits import Given
     from loadstone.model.observe_request import Observing
+
+
+class LimitSpec(Parsed["Given"]):
+    """`disk_write_iops=3000`."""
+
+    name = "NAME=VALUE"
+
+    def read(self, text: str) -> Given:
+        """The limit's field and its value."""
+        from loadstone.model.limits import by_hand
+
+        return by_hand(text)
+
 
 _option = options_in(Section.OBSERVE)
 
@@ -52,6 +66,18 @@ _OPTIONS = (
             " one per target, in the same order."
         ),
     ),
+    _option(
+        "--limit",
+        "limits",
+        type=LimitSpec(),
+        multiple=True,
+        help=say(
+            "State a limit of the server's host that nothing on it shows: cores, log_syncs,"
+            " disk_write_iops, disk_read_iops, disk_iops (both together; all per second),"
+            " disk_write_bytes (per second), net_mbit. Ceilings and findings use it. May be"
+            " repeated."
+        ),
+    ),
 )
 
 
@@ -60,7 +86,9 @@ def _observing(
     host_ssh: tuple[str, ...],
     node_exporter: tuple[str, ...],
     mysqld_exporter: tuple[str, ...],
+    limits: tuple[Given, ...],
 ) -> Observing:
+    from loadstone.model.limits import stated
     from loadstone.model.observe_request import Observing
 
     if not observe and (host_ssh or node_exporter or mysqld_exporter):
@@ -71,7 +99,11 @@ def _observing(
             )
         )
     return Observing(
-        on=observe, host_ssh=host_ssh, node_exporter=node_exporter, server_exporter=mysqld_exporter
+        on=observe,
+        host_ssh=host_ssh,
+        node_exporter=node_exporter,
+        server_exporter=mysqld_exporter,
+        limits=stated(limits),
     )
 
 

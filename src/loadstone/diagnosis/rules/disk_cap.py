@@ -8,7 +8,7 @@ from loadstone.diagnosis.context import Case, HostField
 from loadstone.diagnosis.cpu import IDLE, outside, own_share
 from loadstone.diagnosis.holds import PAGE_READS, PAGE_WAITS, SYNC_WAITS, part_of
 from loadstone.diagnosis.rule import Rule
-from loadstone.model.ceilings import RESOURCES, Resource
+from loadstone.model.ceilings import RESOURCES, Ceiling, Resource
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in
@@ -42,7 +42,12 @@ at once.
 SLOW_MS = 5.0
 """[P] Time of an operation, including the queue, that no healthy solid-state disk takes."""
 
-_RESOURCES: tuple[Resource, ...] = ("disk writes", "disk reads", "disk write bandwidth")
+_RESOURCES: tuple[Resource, ...] = (
+    "disk writes",
+    "disk reads",
+    "disk operations",
+    "disk write bandwidth",
+)
 
 
 @dataclass(frozen=True)
@@ -112,16 +117,23 @@ def _measured_limit(case: Case) -> Finding | None:
     for resource in _RESOURCES:
         ceiling = case.ceiling(resource)
         if ceiling and ceiling.used is not None and ceiling.used >= USED:
-            sentence = say(
-                "The disk is at its limit: {used} of the {resource} that loadstone probe measured "
-                "({how}).",
-                used=Percent(ceiling.used),
-                resource=RESOURCES[resource],
-                how=ceiling.how,
-            )
             figure = (ceiling.used, USED, say("of the limit"))
-            return _finding(case, sentence, figure, (min(ceiling.used, 1.0), 0.85))
+            return _finding(case, _at(ceiling), figure, (min(ceiling.used, 1.0), 0.85))
     return None
+
+
+def _at(ceiling: Ceiling) -> Message:
+    values = {
+        "used": Percent(ceiling.used),
+        "resource": RESOURCES[ceiling.resource],
+        "how": ceiling.how,
+    }
+    if ceiling.by_hand:
+        return say("The disk is at its limit: {used} of its {resource}: {how}.", **values)
+    return say(
+        "The disk is at its limit: {used} of the {resource} that loadstone probe measured ({how}).",
+        **values,
+    )
 
 
 def _queueing(case: Case) -> Finding | None:

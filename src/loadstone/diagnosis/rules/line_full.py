@@ -59,20 +59,21 @@ _DIRECTIONS: tuple[Resource, ...] = ("network from the server", "network to the 
 def judge(case: Case) -> Finding | None:
     """The line's known rate is reached, or bytes stay level while users grow and the server idles.
 
-    Cores used by others do not make the server busy. A unix socket is no line.
+    Cores used by others do not make the server busy. A unix socket is no line. Without the host's
+    figures only a known rate is evidence.
     """
     if case.step.targets and not case.is_by_tcp:
         return None
-    busy = case.needed(own_share(case))
-    if busy > IDLE:
+    busy = own_share(case)
+    if busy is not None and busy > IDLE:
         return None
     if _client_is_busy(case):
         return None
     known = _known_line(case, busy)
-    return known or _plateau(case, busy)
+    return known or _plateau(case, case.needed(own_share(case)))
 
 
-def _known_line(case: Case, busy: float) -> Finding | None:
+def _known_line(case: Case, busy: float | None) -> Finding | None:
     """The direction that is fuller, if its known rate is reached."""
     found = [one for direction in _DIRECTIONS if (one := case.ceiling(direction))]
     fuller = max(found, key=lambda one: one.used or 0.0, default=None)
@@ -88,8 +89,15 @@ def _known_line(case: Case, busy: float) -> Finding | None:
     )
 
 
-def _full(ceiling: Ceiling, busy: float) -> Message:
+def _full(ceiling: Ceiling, busy: float | None) -> Message:
     used, cores = Percent(ceiling.used), Percent(busy)
+    if busy is None:
+        return say(
+            "The {resource} is full: {used} of {how}. The server's cores were not observed.",
+            resource=RESOURCES[ceiling.resource],
+            used=used,
+            how=ceiling.how,
+        )
     if ceiling.resource == "network from the server":
         return say(
             "The line from the server is full: {used} of {how}, with the server's cores at {busy}.",

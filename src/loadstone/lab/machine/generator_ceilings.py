@@ -5,21 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadstone.model.calibration import Ceilings
-from loadstone.model.ceilings import Limits
+from loadstone.model.limits import Limits, stated
 from loadstone.model.plan import Plan
 from loadstone.runs import calibration, probe
-from loadstone.runs.run_folder import read_environment
+from loadstone.runs.run_folder import read_environment, stated_limits
 
 
 def limits_of(run: Path) -> Limits:
     """Limits by the disk probe, where the server's data is on a disk of this machine.
 
+    Those that the user stated for the run count before them.
+
     Raises:
         StoreError: environment.json cannot be read.
     """
-    device = read_environment(run).get("data_device")
+    environment = read_environment(run)
+    device = environment.get("data_device")
     found = probe.kept(device) if isinstance(device, str) else None
-    return found.limits if found else Limits()
+    measured = found.limits if found else Limits()
+    return measured.but(stated(stated_limits(run, environment).items()))
 
 
 def generator_ceilings(plan: Plan) -> Ceilings | None:

@@ -113,7 +113,8 @@ class RunFigures:
         """
         wanted = self._step(step)
         run = self._run
-        panels = Seconds(run.load, run.server, run.host, self._words).panels(wanted)
+        frames = Seconds(run.load, run.server, run.host, self._words, run.attached)
+        panels = frames.panels(wanted)
         if not panels:
             raise NothingToDraw(f"step {step} of {run.path} has no seconds")
         return series_figure(panels, wanted, self._words, COLUMNS, f"step-{step}")[0]

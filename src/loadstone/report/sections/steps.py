@@ -48,7 +48,7 @@ def steps_section(context: ReportContext) -> Markup:
     words = context.words
     shown = shown_steps(context)
     run = context.run
-    seconds = Seconds(run.load, run.server, run.host, words)
+    seconds = Seconds(run.load, run.server, run.host, words, run.attached)
     room = _Room.for_steps(len(shown))
     latencies = run.latencies([step.step for step in shown], room.heat)
     best = _best(context)
