@@ -9,7 +9,7 @@ from typing import Any
 
 from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.ladder import KNEE_SHARE, SAME_SHARE, Level, levels, middle_step
-from loadstone.diagnosis.all_rules import RULES_OF
+from loadstone.diagnosis.all_rules import COMMON_RULES, RULES_OF
 from loadstone.diagnosis.claims import Held, claimed
 from loadstone.diagnosis.context import Absent, Case, Missing, Seconds
 from loadstone.diagnosis.foretelling import with_foretold
@@ -27,7 +27,7 @@ from loadstone.diagnosis.trial_verdict import with_proofs
 from loadstone.diagnosis.unexplained import NOT_OBSERVED, unexplained
 from loadstone.model.ceilings import Limits
 from loadstone.model.finding import Diagnosis, Finding, LevelCause, NotEvaluated, Proof
-from loadstone.model.message import Message
+from loadstone.model.message import Message, say
 from loadstone.model.plan import WATCHED
 from loadstone.model.result import Result, StepResult
 
@@ -193,6 +193,8 @@ class _Judged:
 
 
 def _judged(rule: Rule, case: Case) -> _Judged:
+    if lacking := _lacking(rule, case):
+        return _Judged(rule, (), lacking)
     steps = (case.ladder[-1],) if rule.last_only else levels_to_explain(case.ladder)
     found: list[tuple[int, Finding]] = []
     needs: list[Message] = []
@@ -208,6 +210,24 @@ def _judged(rule: Rule, case: Case) -> _Judged:
             found.append((step.step, finding))
     misses = not found and needs and len(needs) == len(steps)
     return _Judged(rule, tuple(found), needs[0] if misses else None)
+
+
+def _lacking(rule: Rule, case: Case) -> Message | None:
+    """What a compatible server does not have, without which the rule means nothing there.
+
+    Such servers show counters and variables under the names of those that they do not have.
+    """
+    server = case.compatible
+    if server is None or rule in COMMON_RULES or rule.reads == "client":
+        return None
+    if not server.has_counters:
+        return say("MySQL's or MariaDB's own counters (this is {server})", server=server.name)
+    if rule.reads == "files":
+        return say(
+            "a log and data files on a disk of the server's own (this is {server})",
+            server=server.name,
+        )
+    return None
 
 
 def _says_why(findings: Sequence[Finding]) -> bool:

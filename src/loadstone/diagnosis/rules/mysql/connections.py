@@ -177,11 +177,11 @@ def judge_lost(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("connections-refused", say("connections are refused"), judge)
+RULE = Rule("connections-refused", say("connections are refused"), judge, reads="client")
 STORM_RULE = Rule(
     "connection-storm",
     say("connections are opened all the time"),
     judge_storm,
     holds=part_of("connecting", *CORES),
 )
-LOST_RULE = Rule("connections-lost", say("connections are lost"), judge_lost)
+LOST_RULE = Rule("connections-lost", say("connections are lost"), judge_lost, reads="client")
