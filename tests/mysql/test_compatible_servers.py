@@ -16,6 +16,7 @@ from loadstone.model.error_codes import RESTART_ON
 from loadstone.model.plan import Drive
 from loadstone.model.target import Target
 from loadstone.mysql.facts import describe_server, takes_files
+from loadstone.mysql.identity import server_of
 from loadstone.servers.errors import TargetError
 
 OCEANBASE = "OceanBase_CE 4.4.2.1 (r101000022026050611-8cf64ed50606966fd5c29f47265cf557d97ea776)"
@@ -111,9 +112,19 @@ def test_a_statement_that_a_server_does_not_have_leaves_its_facts_unknown(number
     )
 
 
+@pytest.mark.parametrize("number", [1064, 1105, 1193, 1235])
+def test_a_server_that_does_not_say_who_it_is_is_known_by_its_address(number: int) -> None:
+    target = Target(host="db1")
+    connection: Any = Answering("5.7.25-TDDL-5.4.19-20251031", {}, number)
+    assert server_of(connection, target) == target.place
+
+
 def test_any_other_refusal_is_reported() -> None:
     with pytest.raises(TargetError):
         described("8.4.3", refuses=1227)
+    connection: Any = Answering("8.4.3", {}, 1227)
+    with pytest.raises(TargetError):
+        server_of(connection, Target(host="db1"))
 
 
 @pytest.mark.parametrize(
