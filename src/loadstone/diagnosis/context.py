@@ -14,6 +14,7 @@ from loadstone.analyse.ceilings import too_coarse
 from loadstone.model.account import Place
 from loadstone.model.asked_rate import asked_per_second
 from loadstone.model.ceilings import RESOURCES, Ceiling, Limits, Resource, StepCeilings
+from loadstone.model.compatible import COMPATIBLE, Compatible
 from loadstone.model.finding import Evidence
 from loadstone.model.message import Message, listed, say, user_count
 from loadstone.model.result import StepResult
@@ -162,6 +163,12 @@ class Case:
     def is_last(self) -> bool:
         """Whether no step has more users."""
         return self.step is self.ladder[-1]
+
+    @property
+    def compatible(self) -> Compatible | None:
+        """What is known of the first target's server if it is only compatible with its family."""
+        servers = self.environment.get("targets") or [{}]
+        return COMPATIBLE.get(str(servers[0].get("flavour")))
 
     @property
     def family(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from loadstone.analyse.ceilings import ceilings
 from loadstone.analyse.environment_diff import target_of
 from loadstone.analyse.ladder import KNEE_SHARE, SAME_SHARE, Level, levels, middle_step
-from loadstone.diagnosis.all_rules import RULES_OF
+from loadstone.diagnosis.all_rules import COMMON_RULES, RULES_OF
 from loadstone.diagnosis.claims import Held, claimed
 from loadstone.diagnosis.context import Absent, Case, Missing, Seconds
 from loadstone.diagnosis.foretelling import with_foretold
@@ -200,6 +200,8 @@ class _Judged:
 
 
 def _judged(rule: Rule, case: Case) -> _Judged:
+    if lacking := _lacking(rule, case):
+        return _Judged(rule, (), lacking, is_silent=False)
     steps = (case.ladder[-1],) if rule.last_only else levels_to_explain(case.ladder)
     found: list[tuple[int, Finding]] = []
     needs: list[Message] = []
@@ -218,7 +220,7 @@ def _judged(rule: Rule, case: Case) -> _Judged:
             found.append((step.step, _with_granularity(finding, at.means_s)))
     misses = not found and needs and len(needs) == len(steps)
     silent = not found and evaluated == len(steps)
-    return _Judged(rule, tuple(found), needs[0] if misses else None, silent)
+    return _Judged(rule, tuple(found), needs[0] if misses else None, is_silent=silent)
 
 
 def _with_granularity(finding: Finding, means_s: Collection[float]) -> Finding:
@@ -230,6 +232,24 @@ def _with_granularity(finding: Finding, means_s: Collection[float]) -> Finding:
         time=Time(max(means_s)),
     )
     return finding.model_copy(update={"sentence": sentences(finding.sentence, said)})
+
+
+def _lacking(rule: Rule, case: Case) -> Message | None:
+    """What a compatible server does not have, without which the rule means nothing there.
+
+    Such servers show counters and variables under the names of those that they do not have.
+    """
+    server = case.compatible
+    if server is None or rule in COMMON_RULES or rule.reads == "client":
+        return None
+    if not server.has_counters:
+        return say("MySQL's or MariaDB's own counters (this is {server})", server=server.name)
+    if rule.reads == "files":
+        return say(
+            "a log and data files on a disk of the server's own (this is {server})",
+            server=server.name,
+        )
+    return None
 
 
 def _says_why(findings: Sequence[Finding]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import NOTHING, Holds
@@ -20,6 +21,11 @@ HoldsIn = Callable[[Case], Holds | None]
 """The users' time that a cause takes in a step with an account; `None`: as in any other."""
 
 
+Reads = Literal["client", "server", "files"]
+"""The farthest that a rule reads: the client's own figures, the counters and variables of a server
+of the family, or those of its log and data files on a disk of its own."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """A cause, and how to recognise it."""
@@ -32,6 +38,8 @@ class Rule:
     """Whether it is about the whole ladder, and so is only applied to the last step."""
     also: Mapping[str, Message] = field(default_factory=dict)
     """Titles of the other causes that `judge` may return."""
+    reads: Reads = "server"
+    """Which compatible servers it can be applied to depends on it."""
     holds: Holds | Mapping[str, Holds] = NOTHING
     """The users' time that they take, where it differs by cause."""
     holds_in: HoldsIn | None = None

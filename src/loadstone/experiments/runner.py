@@ -138,6 +138,7 @@ def plan_of(bench: ExperimentContext, planned: PlannedStep, standing: ReadyServe
     experiment = bench.experiment
     variant = next(each for each in experiment.variants if each.name == planned.step.variant)
     drive = bench.pace.drive(experiment, variant, beside=standing.beside)
+    drive = drive.at(standing.targets[0].family, [one.facts.flavour for one in standing.looked])
     workload = bench.servers.workload(planned.step.workload)
     if bench.servers.only_reads_by_file(workload):
         drive = drive.reading()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from loadstone.model.cluster import ClusterAsked
+from loadstone.model.compatible import restart_on
 from loadstone.model.distribution import Distribution as Distribution
 from loadstone.model.distribution import Gaussian as Gaussian
 from loadstone.model.distribution import Pareto as Pareto
@@ -257,11 +259,11 @@ class Drive(Frozen):
             return self
         return self.model_copy(update={"shards": max(1, self.shards // 2)})
 
-    def at(self, family: str) -> Drive:
-        """These settings with the default restart errors of a family, unless the user set them."""
+    def at(self, family: str, flavours: Iterable[str] = ()) -> Drive:
+        """These settings with the default restart errors of servers, unless the user set any."""
         if "restart_on" in self.model_fields_set:
             return self
-        return self.model_copy(update={"restart_on": RESTART_ON[family]})
+        return self.model_copy(update={"restart_on": restart_on(family, flavours)})
 
     def reading(self) -> Drive:
         """These settings with read-only sessions."""

@@ -9,14 +9,31 @@ from typing import Any
 
 import pymysql
 
+from loadstone.model.compatible import Flavour
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.servers.connection import Connection
-from loadstone.servers.facts import Flavour, RowCount, ServerFacts, TableFacts, mark_in
+from loadstone.servers.facts import RowCount, ServerFacts, TableFacts, mark_in
 from loadstone.servers.sanitize import plain
 
 # MariaDB's error number, MySQL's, and the one that MySQL returns if threads count in parallel.
 _TIME_IS_UP = (1969, 3024, 1317)
+
+# What compatible servers answer to a statement that they do not have: a syntax error, an unknown
+# error, one that is not supported.
+_NOT_HERE = (1064, 1105, 1235)
+
+# Words in the version or its comment, the first that is found counts. PlanetScale's is Vitess;
+# TDDL is the layer that PolarDB-X distributes statements with.
+_SAID: tuple[tuple[str, Flavour], ...] = (
+    ("mariadb", "mariadb"),
+    ("percona", "percona"),
+    ("tidb", "tidb"),
+    ("oceanbase", "oceanbase"),
+    ("-tddl-", "polardbx"),
+    ("vitess", "vitess"),
+    ("planetscale", "vitess"),
+)
 
 
 def describe_server(connection: Connection, target: Target) -> ServerFacts:
@@ -27,20 +44,29 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
     """
     variables = variables_of(connection, target)
     with statement_errors(target):
-        status = _pairs(
+        status = _shown(
             connection,
             "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Uptime')",
         )
-        cipher = _pairs(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")
-    return facts_of(variables, status, cipher.get("Ssl_cipher", ""))
+        cipher = _shown(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+    own: Any = connection
+    return facts_of(
+        variables, status, cipher.get("Ssl_cipher", ""), greeting=_text(own.get_server_info())
+    )
 
 
-def facts_of(variables: dict[str, str], status: Mapping[str, str], cipher: str = "") -> ServerFacts:
-    """Facts about a server from its variables and some rows of its status."""
+def facts_of(
+    variables: dict[str, str], status: Mapping[str, str], cipher: str = "", greeting: str = ""
+) -> ServerFacts:
+    """Facts about a server from its variables, some rows of its status and its greeting.
+
+    The greeting is of what answers clients; the variables may be of a server behind it.
+    """
     version, comment = variables.get("version", ""), variables.get("version_comment", "")
+    flavour = flavour_of(greeting, version, comment, variables)
     return ServerFacts(
-        version=version,
-        flavour=_flavour(version, comment, variables),
+        version=greeting if flavour == "vitess" and greeting else version,
+        flavour=flavour,
         comment=comment,
         variables=variables,
         connected=_number(status.get("Threads_connected")),
@@ -72,6 +98,16 @@ def variables_of(connection: Connection, target: Target) -> dict[str, str]:
     """
     with statement_errors(target):
         return _pairs(connection, "SHOW GLOBAL VARIABLES")
+
+
+def takes_files(connection: Connection) -> bool:
+    """Whether the server has LOAD DATA, if it allows it.
+
+    Vitess sends statements to the servers of the rows, and refuses that one; what it shows as
+    local_infile is of a server behind it.
+    """
+    own: Any = connection
+    return flavour_of(_text(own.get_server_info()), "", "", {}) != "vitess"
 
 
 def schema_exists(connection: Connection, target: Target, schema: str) -> bool:
@@ -198,6 +234,16 @@ def _pairs(connection: Connection, statement: str) -> dict[str, str]:
         return {_text(row[0]): _text(row[1]) for row in cursor.fetchall()}
 
 
+def _shown(connection: Connection, statement: str) -> dict[str, str]:
+    """As `_pairs`; empty if the server does not have such a statement."""
+    try:
+        return _pairs(connection, statement)
+    except pymysql.MySQLError as error:
+        if error.args[0] not in _NOT_HERE:
+            raise
+        return {}
+
+
 def _single(connection: Connection, statement: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement)
@@ -205,13 +251,17 @@ def _single(connection: Connection, statement: str) -> int:
     return int(row[0]) if row is not None else 0
 
 
-def _flavour(version: str, comment: str, variables: dict[str, str]) -> Flavour:
-    said = f"{version} {comment}".lower()
-    for word in ("mariadb", "percona", "tidb"):
+def flavour_of(greeting: str, version: str, comment: str, variables: Mapping[str, str]) -> Flavour:
+    """Which server it is, by the version in its greeting and by its variables."""
+    said = f"{greeting} {version} {comment}".lower()
+    for word, flavour in _SAID:
         if word in said:
-            return word
+            return flavour
+    # These two have a version of MySQL.
     if "aurora_version" in variables:
         return "aurora"
+    if comment.lower() == "dolt":
+        return "dolt"
     return "mysql" if "mysql" in said or re.match(r"[5-9]\.", version) else "other"
 
 

@@ -16,6 +16,7 @@ from loadstone.mysql.facts import (
     functions_of,
     highest_id,
     indexed_on,
+    takes_files,
     variables_of,
     views_of,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "statements_in",
     "tables_in",
     "take_snapshot",
+    "takes_files",
     "too_many_connections",
     "times_of",
     "use_schema",

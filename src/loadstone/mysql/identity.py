@@ -6,10 +6,16 @@ from collections.abc import Mapping
 
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
+from loadstone.mysql.errors import number_in
 from loadstone.servers.connection import Connection
+from loadstone.servers.errors import TargetError
 from loadstone.servers.identity import Identity
 
 _LOOKS = 10
+
+# What a compatible server answers that has not all of these variables: a syntax error, an unknown
+# error, an unknown variable, one that is not supported.
+_NOT_SAID = (1064, 1105, 1193, 1235)
 
 
 def identity_of(variables: Mapping[str, str], times: tuple[int, int] | None = None) -> Identity:
@@ -28,12 +34,19 @@ def identity_of(variables: Mapping[str, str], times: tuple[int, int] | None = No
 def server_of(connection: Connection, target: Target) -> str:
     """An identifier that distinguishes a server from others at this moment, by its own account.
 
+    It is the server's address if a compatible server does not say.
+
     Raises:
         TargetError: the connection was lost.
     """
-    with statement_errors(target), connection.cursor() as cursor:
-        cursor.execute("SELECT @@hostname, @@datadir, @@server_id")
-        return str(cursor.fetchone())
+    try:
+        with statement_errors(target), connection.cursor() as cursor:
+            cursor.execute("SELECT @@hostname, @@datadir, @@server_id")
+            return str(cursor.fetchone())
+    except TargetError as error:
+        if number_in(error) not in _NOT_SAID:
+            raise
+        return target.place
 
 
 def times_of(connection: Connection, target: Target) -> tuple[int, int] | None:

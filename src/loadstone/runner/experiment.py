@@ -449,6 +449,7 @@ def _recorder(
     targets = [one.endpoint.target for one in looked]
     workload = servers.workload(experiment.workloads[0].name)
     drive = experiment.drive.model_copy(update={"seed": experiment.seed})
+    drive = drive.at(targets[0].family, [one.facts.flavour for one in looked])
     plan = step_plan(experiment, workload, targets, drive)
     # Reports look up a member's part of the load here, for every workload.
     plan = plan.model_copy(update={"mix": experiment.members})

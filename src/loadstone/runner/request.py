@@ -58,6 +58,9 @@ class Request(Load):
     warehouses: int | None = None
     foreign_keys: bool = False
     partitions: int = 0
+    flavours: tuple[str, ...] = ()
+    """Which servers the targets are, once they were asked."""
+
     book: int = 0
     """For `ledger`: distinguishes this run's entries from all others."""
 
@@ -143,9 +146,13 @@ class Request(Load):
         drive = {"drive": self._drive_at(targets)}
         return Plan(**load | drive, targets=tuple(targets), workload=workload)
 
+    def at_servers(self, flavours: Sequence[str]) -> Request:
+        """The request, once it is known which servers its targets are."""
+        return self.model_copy(update={"flavours": tuple(flavours)})
+
     def _drive_at(self, targets: Sequence[Target]) -> Drive:
         drive = self.drive.beside_the_server() if any_local(targets) else self.drive
-        drive = drive.at(targets[0].family)
+        drive = drive.at(targets[0].family, self.flavours)
         return drive.reading() if self.reads_by_file else drive
 
 

@@ -142,6 +142,7 @@ def _run(
     ]
     met = look_before_load(endpoints, yes=request.yes)
     looked, data = looked_for[0], [common_data(found) for found in looked_for]
+    request = request.at_servers([one.facts.flavour for one in looked])
     plan = request.plan_of_all([one.target for one in endpoints], data)
     plan = plan.model_copy(update={"search": capped(plan.search, looked)})
     found = check(plan, looked, writes=request.writes, observed=request.observing.on)

@@ -6,13 +6,13 @@ import hashlib
 import re
 from typing import Literal
 
+from loadstone.model.compatible import Flavour
 from loadstone.model.frozen import Frozen
 from loadstone.servers import tpcc_tables
 
 Value = int | float | str | None
 """A variable's value, as the server returns it."""
 
-Flavour = Literal["mariadb", "mysql", "percona", "aurora", "tidb", "other"]
 Numbered = Literal["sbtest", "bulk", "hot", "products", "orders", "ledger"]
 """Layouts whose tables are numbered."""
 

@@ -154,6 +154,9 @@ class Family(Protocol):
     def session_statements(self, session: Session) -> Sequence[tuple[str, str, str]]:
         """What each connection of a load executes first: option, its value, statement."""
 
+    def takes_files(self, connection: Connection) -> bool:
+        """Whether rows can be sent to it as a file, if it allows that."""
+
     def ledger_entries(
         self, connection: Connection, target: Target, book: int, most: int
     ) -> Entries:

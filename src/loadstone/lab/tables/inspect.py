@@ -11,6 +11,7 @@ from typing import Any
 from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
 from loadstone.lab.tables.discover import Data, Wanted, find_data, tables_for
+from loadstone.model.compatible import COMPATIBLE
 from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message, counted, say, user_count
@@ -168,7 +169,23 @@ def check(
         if one.connect_s is not None:
             try_session(one.endpoint, plan.drive.session, one.connect_s)
         notes += prepared_statements_note(plan, one, share)
+        notes += compatible_note(one)
     return notes
+
+
+def compatible_note(looked: InspectedTarget) -> list[Message]:
+    """A note on a server that only speaks the protocol, and lacks what rules are about."""
+    server = COMPATIBLE.get(looked.facts.flavour)
+    if server is None or server.has_counters:
+        return []
+    return [
+        say(
+            "{place} is {server}: causes that need MySQL's or MariaDB's own counters are not"
+            " evaluated",
+            place=looked.endpoint.target.place,
+            server=server.name,
+        )
+    ]
 
 
 def try_session(endpoint: Endpoint, session: Session, timeout_s: float) -> None:

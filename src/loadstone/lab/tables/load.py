@@ -107,6 +107,8 @@ def _prepare(plan: LoadPlan, loader: Loader) -> LoadEnd:
     ):
         state = family.read_schema(connection, target, loader.schema)
         stop.check()
+        if not family.takes_files(connection):
+            plan = plan.model_copy(update={"method": "insert"})
         consent = located(connection, target, loader.consent)
         decision = decide_prepare(state, names, target, consent)
         _refuse_another_load(state, [table.name for table in decision.continues], plan)

@@ -132,5 +132,6 @@ RULE = Rule(
     "commit-flush",
     say("commits wait for the log to be flushed"),
     judge,
+    reads="files",
     holds=rest_of(*SYNC_WAITS, is_timed=True),
 )

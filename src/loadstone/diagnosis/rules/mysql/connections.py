@@ -195,7 +195,7 @@ def judge_lost(case: Case) -> Finding | None:
     )
 
 
-RULE = Rule("connections-refused", say("connections are refused"), judge)
+RULE = Rule("connections-refused", say("connections are refused"), judge, reads="client")
 STORM_RULE = Rule(
     "connection-storm",
     say("connections are opened all the time"),
@@ -203,4 +203,4 @@ STORM_RULE = Rule(
     holds=part_of("connecting", *CORES),
     holds_in=_storm_holds,
 )
-LOST_RULE = Rule("connections-lost", say("connections are lost"), judge_lost)
+LOST_RULE = Rule("connections-lost", say("connections are lost"), judge_lost, reads="client")

@@ -85,5 +85,6 @@ RULE = Rule(
     "disk-neighbour",
     say("others use the server's disk"),
     judge,
+    reads="files",
     holds=time_at(*SYNC_WAITS, *PAGE_READS, *PAGE_WAITS),
 )

@@ -81,4 +81,4 @@ def _attempts(case: Case) -> float:
     return float(case.step.events + sum(case.step.errors.values()))
 
 
-RULE = Rule("errors", say_in("cause", "errors"), judge)
+RULE = Rule("errors", say_in("cause", "errors"), judge, reads="client")

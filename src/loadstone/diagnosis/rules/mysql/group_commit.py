@@ -167,4 +167,6 @@ def _disk(first: StepResult, best: StepResult) -> Iterator[Message]:
         )
 
 
-RULE = Rule("group-commit", say("group commit: fewer, larger flushes"), judge, last_only=True)
+RULE = Rule(
+    "group-commit", say("group commit: fewer, larger flushes"), judge, reads="files", last_only=True
+)

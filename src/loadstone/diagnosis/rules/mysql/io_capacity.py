@@ -97,5 +97,9 @@ def _fills_the_log(case: Case, flushed: float) -> bool:
 
 
 RULE = Rule(
-    "io-capacity-low", say("innodb_io_capacity is too low"), judge, holds=part_of(*PAGE_WAITS)
+    "io-capacity-low",
+    say("innodb_io_capacity is too low"),
+    judge,
+    reads="files",
+    holds=part_of(*PAGE_WAITS),
 )

@@ -184,10 +184,17 @@ def _resizes(version: str) -> bool:
     return (int(found[1]), int(found[2])) >= (10, 9)
 
 
-RULE = Rule("redo-log-small", say("the redo log is too small"), judge, holds=part_of(*PAGE_WAITS))
+RULE = Rule(
+    "redo-log-small",
+    say("the redo log is too small"),
+    judge,
+    reads="files",
+    holds=part_of(*PAGE_WAITS),
+)
 BUFFER_RULE = Rule(
     "log-buffer-small",
     say("the log buffer is too small"),
     judge_log_buffer,
+    reads="files",
     holds=part_of(*PAGE_WAITS, "log sync", "commit"),
 )

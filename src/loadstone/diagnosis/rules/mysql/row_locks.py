@@ -174,4 +174,4 @@ def _rolled_back(deadlocks: float, by_event: float, locks_gaps: str | None) -> M
 RULE = Rule(
     "row-locks", say("row locks (hot rows)"), judge, holds=rest_of("row lock", is_timed=True)
 )
-DEADLOCKS_RULE = Rule("deadlocks", say("deadlocks"), judge_deadlocks)
+DEADLOCKS_RULE = Rule("deadlocks", say("deadlocks"), judge_deadlocks, reads="client")
