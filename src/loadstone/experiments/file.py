@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from loadstone.config import values
 from loadstone.config.lines import Path as KeyPath
@@ -108,7 +108,12 @@ class _Url(Written):
     url: values.Url = Field(examples=['url = "mysql://user@host:3306/schema"'])
 
 
-_Target = Annotated[Target, table(_Url, lambda url: url)]
+def _with_url(given: object) -> object:
+    """`target = "mysql://..."` is short for a table with that `url`."""
+    return {"url": given} if isinstance(given, str) else given
+
+
+_Target = Annotated[Target, table(_Url, lambda url: url), BeforeValidator(_with_url)]
 
 
 class _SandboxTable(Written):
