@@ -137,9 +137,12 @@ def test_open_loops_and_targets() -> None:
 
 def test_a_target_may_be_its_address_alone() -> None:
     found = good('target = "mysql://bench@db1:3306/sbtest"\n[[workload]]\nname = "hot_row"\n')
-    assert found.target == good(
-        '[target]\nurl = "mysql://bench@db1:3306/sbtest"\n[[workload]]\nname = "hot_row"\n'
-    ).target
+    assert (
+        found.target
+        == good(
+            '[target]\nurl = "mysql://bench@db1:3306/sbtest"\n[[workload]]\nname = "hot_row"\n'
+        ).target
+    )
     with pytest.raises(ExperimentRefused, match=r"^\S+:1: target.*mysql"):
         parsed('target = "db1"\n[[workload]]\nname = "hot_row"\n')
 
