@@ -93,6 +93,18 @@ def test_commits_that_share_syncs_wait_for_two_at_most() -> None:
     assert low == pytest.approx(1000 / 0.015)
 
 
+def test_many_locks_that_are_rarely_found_held_are_no_bottleneck() -> None:
+    shares: dict[Place, Share] = {"way": Share(0.9), "row lock": Share(0.1)}
+    one = rates(a_loop(shares, users=64), Remedy({"way": 0.6}))
+    many = rates(replace(a_loop(shares, users=64), lock_use=0.05), Remedy({"way": 0.6}))
+    # All 6.4 that wait want one row, which is nearly always locked; or most rows are free.
+    assert many[0] == pytest.approx(one[0]) and one[1] < 130
+    assert many[1] > 1.5 * one[1]
+    assert rates(replace(a_loop(shares, users=64), lock_use=0.05), Remedy()) == pytest.approx(
+        (100, 100), rel=0.01
+    )
+
+
 def test_a_lock_whose_holder_commits_is_held_for_less_without_the_sync() -> None:
     shares: dict[Place, Share] = {
         "way": Share(0.1), "on core": Share(0.01), "log sync": Share(0.09), "row lock": Share(0.8),

@@ -62,6 +62,7 @@ def closed_loop(
         cores=_servers(cores, account) if cores else None,
         loops=loops,
         generator_cores=drives,
+        lock_use=_lock_use(found),
         bounds=tuple(_bounds(found, step.tps, [one for one in _FIXED if one not in changed])),
     )
 
@@ -136,6 +137,14 @@ def _allowed(limited: StepCeilings, given: Limits) -> Iterator[float]:
     for one in limited.ceilings:
         if one.resource in names and one.events_per_s is not None:
             yield one.events_per_s
+
+
+def _lock_use(found: StepCeilings | None) -> float | None:
+    """The use of row locks, where it was counted."""
+    for one in found.ceilings if found else ():
+        if one.resource == "row locks":
+            return one.used
+    return None
 
 
 def _bounds(

@@ -122,6 +122,9 @@ class ClosedLoop:
     """The generator's event loops."""
     generator_cores: float = 0.0
     """The part of `cores.used` that is the generator's."""
+    lock_use: float | None = None
+    """The part of the requests for row locks that found theirs held, which is the mean use of the
+    locks that were requested (PASTA); `None`: not counted."""
     bounds: tuple[float, ...] = ()
     """Rates that other resources allow, whatever the change."""
 
@@ -319,21 +322,37 @@ class _System:
         """Waits for one holder at a time.
 
         The patient model takes all that was removed in the server from the holder's time, the
-        crowded one only what is certainly within it. A ticket is held for all of it.
+        crowded one only what is certainly within it. A ticket is held for all of it. In the crowded
+        model all wait for the same lock, whose use follows from their wait; in the patient one for
+        as many as explain how often a lock was found held.
         """
-        was = holding(before, self.loop.users, self.loop.tps)
         if self.loop.users == 1 or self.users == 1:
             return lambda tps, is_patient: after  # somebody else holds it
+        one_lock = holding(before, self.loop.users, self.loop.tps)
+        use = None if is_ticket else self.loop.lock_use
+        several = one_lock if use is None else min(use / self.loop.tps, one_lock)
+        patient = self._held(several, before, after, certain=math.inf)
+        if is_ticket:
+            return lambda tps, is_patient: patient(tps)
+        gone = sum(self._gone(place) for place in _HELD_TO_THE_END)
+        crowded = self._held(one_lock, before, after, certain=gone)
+        return lambda tps, is_patient: patient(tps) if is_patient else crowded(tps)
+
+    def _held(
+        self, was: float, before: float, after: float, certain: float
+    ) -> Callable[[float], float]:
+        """Waits for locks that were held for so long an event.
+
+        `certain`: the part of what was removed in the server by which the holder's time is shorter.
+        """
         met = _others(self.users) * self.loop.tps * was
         scale = before * (1 - met) / (was * met) if was and met < 1 else 0.0
         scale *= after / before if before else 0.0
-        gone = sum(self._gone(place) for place in _HELD_TO_THE_END)
 
-        def waited(tps: float, is_patient: bool) -> float:
+        def waited(tps: float) -> float:
             if not scale:
                 return 0.0
-            least = was * self._left_inside(tps)
-            holding = least if is_patient or is_ticket else max(was - gone, least)
+            holding = max(was - certain, was * self._left_inside(tps))
             if tps * holding >= 1:
                 return math.inf
             met = _others(self.users) * tps * holding
