@@ -111,6 +111,24 @@ def test_verdicts_are_held_against_what_the_field_saw(encrypted: float, head: st
     assert cost.startswith("shown" if more_by_event else "not so here")
 
 
+@pytest.mark.parametrize(
+    ("outliers", "head"), [(1, "shown: "), (3, "undecided: ")], ids=["one", "half"]
+)
+def test_a_figure_that_overlaps_in_some_repeats_is_judged_by_chance(
+    outliers: int, head: str
+) -> None:
+    """Each event takes 15 % more of the server's CPU with TLS, but not in all repeats."""
+
+    def make(planned: PlannedStep) -> StepResult:
+        is_late = planned.step.variant.startswith("tls=off") and planned.step.repeat <= outliers
+        cores = 1.15 if "tls=on" in planned.step.variant else 1.3 if is_late else 1.0
+        host = HostFigures(seconds=10.0, process_cpu_user=cores, process_cpu_sys=0.0)
+        return a_step(tps=1000.0 * wobble(planned), host=host)
+
+    _, cost = answered(filled_of("tls", "repeats=8"), make)
+    assert cost.startswith(head), cost
+
+
 def test_two_repeats_are_too_few_for_a_figure() -> None:
     rates = {"tls=off": 1000.0, "tls=on": 800.0}
     make = by_variant(rates, {"tls=off": 1.0, "tls=on": 1.0})

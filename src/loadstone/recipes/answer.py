@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from loadstone.analyse import derived_figures
 from loadstone.analyse.comparison import CellTable, Compared, Comparison, Row
@@ -33,6 +33,9 @@ from loadstone.report.names import VERDICT_WORDS
 
 LEAST_REPEATS = 3
 """With fewer, chance alone too often makes a figure higher in each repeat."""
+
+_CHANCE = 0.05
+"""A figure that chance alone makes so much higher more often than this is not called higher."""
 
 NOT_SO = say("not so here")
 """It was measured, and is not as the field saw it."""
@@ -177,14 +180,14 @@ def _cell(cell: CellTable) -> Joined:
 def _columns(expected: Expectation, found: Found) -> Said:
     """A figure of one level compared with the factor's first."""
     assert expected.column is not None, "a test sees to it"
-    told: list[tuple[bool | None, Message]] = []
+    told: list[tuple[_Outcome, Message]] = []
     for cell in found.cells:
         rows = {row.variant: row for row in cell.rows}
         for each in cell.compared:
             if not _is_of(expected, each):
                 continue
             a, b = rows[each.contrast.a], rows[each.contrast.b]
-            is_so = _differs(expected, a, b, found.experiment.rules.margin)
+            outcome = _differs(expected, a, b, found.experiment.rules.margin)
             said = say(
                 "{where}: {first} with {a}, {second} with {b}",
                 where=_cell(cell) if _workloads(found) > 1 else _users(cell),
@@ -193,14 +196,14 @@ def _columns(expected: Expectation, found: Found) -> Said:
                 second=_figure(expected.column, b),
                 b=b.variant,
             )
-            told.append((is_so, said))
+            told.append((outcome, said))
     return _together(expected, found, told)
 
 
 def _ladder(expected: Expectation, found: Found) -> Said:
     """A figure at the fewest users compared with the most."""
     assert expected.column is not None, "a test sees to it"
-    told: list[tuple[bool | None, Message]] = []
+    told: list[tuple[_Outcome, Message]] = []
     for workload in dict.fromkeys(cell.cell[0] for cell in found.cells):
         cells = sorted(
             (cell for cell in found.cells if cell.cell[0] == workload),
@@ -212,7 +215,7 @@ def _ladder(expected: Expectation, found: Found) -> Said:
             if first is last or row.variant not in ends:
                 continue
             end = ends[row.variant]
-            is_so = _differs(expected, row, end, found.experiment.rules.margin)
+            outcome = _differs(expected, row, end, found.experiment.rules.margin)
             said = say(
                 "{first} with {few}, {second} with {many}",
                 first=_figure(expected.column, row),
@@ -220,7 +223,7 @@ def _ladder(expected: Expectation, found: Found) -> Said:
                 second=_figure(expected.column, end),
                 many=_users(last),
             )
-            told.append((is_so, _of_variant(row, said) if len(first.rows) > 1 else said))
+            told.append((outcome, _of_variant(row, said) if len(first.rows) > 1 else said))
     return _together(expected, found, told)
 
 
@@ -229,15 +232,19 @@ def _of_variant(row: Row, figures: Message) -> Message:
 
 
 def _together(
-    expected: Expectation, found: Found, told: Sequence[tuple[bool | None, Message]]
+    expected: Expectation, found: Found, told: Sequence[tuple[_Outcome, Message]]
 ) -> Said:
     if not told:
         return NOT_EVALUATED, [_NOTHING]
-    known = [is_so for is_so, _ in told if is_so is not None]
+    outcomes = [outcome for outcome, _ in told]
+    known = [outcome == "higher" for outcome in outcomes if outcome in ("higher", "not higher")]
     assert expected.column is not None, "a test sees to it"
     figure = named(expected.column)
     if known:
         head = say("{answer}: {figure}", answer=_shown(known), figure=figure)
+    elif "unsure" in outcomes:
+        why = say("the repeats differ too much")
+        head = say("{answer}: {figure} ({why})", answer=UNDECIDED, figure=figure, why=why)
     elif _is_measured(expected.column, found):
         few = say("fewer than {number} repeats that count", number=Count(LEAST_REPEATS))
         head = say("{answer}: {figure} ({why})", answer=UNDECIDED, figure=figure, why=few)
@@ -272,14 +279,28 @@ def _figure(column: Column, row: Row) -> Rate:
     return Rate(derived_figures.value(column, _good(row)))
 
 
-def _differs(expected: Expectation, a: Row, b: Row, margin: float) -> bool | None:
-    """Whether B exceeds A in each repeat and by the margin; `None` if there is too little data."""
+_Outcome = Literal["higher", "not higher", "unsure", "few"]
+"""`unsure`: higher, but that may be chance; `few`: there are too few repeats that count."""
+
+
+def _differs(expected: Expectation, a: Row, b: Row, margin: float) -> _Outcome:
+    """Whether B exceeds A by the margin, and not by chance (Mann and Whitney's test, one side).
+
+    H. B. Mann, D. R. Whitney, Annals of Mathematical Statistics 18(1), 1947.
+    """
     assert expected.column is not None, "a test sees to it"
     first, second = (_values(expected.column, row) for row in (a, b))
     if min(len(first), len(second)) < LEAST_REPEATS:
-        return None
+        return "few"
     low, high = (first, second) if expected.rises else (second, first)
-    return max(low) < min(high) and median(high) > (1 + margin) * median(low)
+    if median(high) <= (1 + margin) * median(low):
+        return "not higher"
+    # Importing scipy.stats takes a second.
+    from scipy.stats import mannwhitneyu
+
+    return (
+        "higher" if mannwhitneyu(high, low, alternative="greater").pvalue <= _CHANCE else "unsure"
+    )
 
 
 def _values(column: Column, row: Row) -> list[float]:
