@@ -14,7 +14,8 @@ from loadstone.sysbench.cmdline import parse
 from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
 from loadstone.sysbench.errors import Fatal, Refused
 from loadstone.sysbench.log import Log
-from loadstone.sysbench.oltp.tests import find_bundled
+from loadstone.sysbench.oltp import tests
+from loadstone.sysbench.oltp.tests import find_bundled, find_script
 from loadstone.sysbench.settings import Settings, settings_of, values_of
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
@@ -36,6 +37,24 @@ def test_options_stand_before_and_behind_the_test_and_the_command() -> None:
     assert (line.test, line.command) == ("oltp_read_write", "run")
     assert (line.text("threads"), line.text("time")) == ("4", "3")
     assert [(one.key, one.text) for one in line.of_test] == [("tables", "2")]
+
+
+@pytest.mark.parametrize(
+    ("words", "test", "command"),
+    [
+        (["--test=a", "run"], "a", "run"),
+        (["b", "--test=a", "run"], "a", "run"),
+        (["b", "run", "--test=a"], "a", "run"),
+        (["run", "--test=a"], "a", None),
+        (["b", "--test=", "run"], "run", None),
+        (["--test=", "b", "run"], "b", "run"),
+    ],
+)
+def test_the_option_test_counts_where_it_stands(
+    words: list[str], test: str, command: str | None
+) -> None:
+    line = parse(words)
+    assert (line.test, line.command) == (test, command)
 
 
 def test_dashes_and_underscores_are_the_same() -> None:
@@ -191,6 +210,7 @@ def test_values_out_of_range_are_fatal(words: list[str], message: str) -> None:
         (["--threads=abc"], "Invalid value for the 'threads' option: 'abc'"),
         (["--rand-seed=x"], "Invalid value for the 'rand_seed' option: 'x'"),
         (["oltp_read_write", "run", "extra"], "Unrecognized command line argument: extra"),
+        (["x", "--threads=abc", "run", "extra"], "Unrecognized command line argument: extra"),
         (["--threads", "4", "oltp_read_write", "run"], "Unrecognized command line argument: run"),
         (["--compat"], "--compat needs a value"),
     ],
@@ -303,6 +323,18 @@ def test_nothing_else_finds_one() -> None:
     assert find_bundled("tpcc.lua") is None
 
 
+def test_a_script_is_found_as_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "installed").mkdir()
+    (tmp_path / "shop" / "sale.lua").write_text("")
+    (tmp_path / "installed" / "visit.lua").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tests, "_INSTALLED", (str(tmp_path / "installed"),))
+    assert find_script("shop.sale") == "./shop/sale.lua"
+    assert find_script("visit") == str(tmp_path / "installed" / "visit.lua")
+    assert find_script("oltp_read_write") is None
+
+
 @pytest.mark.parametrize(
     ("options", "workload"),
     [
@@ -354,6 +386,39 @@ def test_what_is_refused_is_one_line_and_exit_code_1(
 ) -> None:
     assert program.main(words) == 1
     assert text in getattr(capsys.readouterr(), stream)
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("--tables=0", "tables: 0"),
+        ("--tables=-1", "tables: -1"),
+        ("--table-size=0", "table_size: 0"),
+        ("--table-size=x", "table_size: 0"),
+    ],
+)
+def test_without_rows_nothing_can_be_run(
+    word: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(["--mysql-dry-run", word, "oltp_read_write", "run"]) == 1
+    assert f"FATAL: Invalid value for {name} (" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["prepare", "cleanup", "prewarm"])
+def test_no_tables_are_made_if_none_are_asked_for(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(["--mysql-dry-run", "--tables=0", "oltp_read_write", command]) == 0
+    said = capsys.readouterr()
+    assert said.out.count("\n") == 2
+    assert not said.err
+
+
+def test_a_negative_number_of_statements_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--mysql-dry-run", "--events=2", "--point-selects=-1", "--skip-trx"]
+    words += ["--range-selects=off", "--delete-inserts=-3", "--non-index-updates=0"]
+    assert program.main([*words, "oltp_read_write", "run"]) == 0
+    assert "queries:                             2 " in capsys.readouterr().out
 
 
 def test_what_is_not_done_for_a_test_of_the_host_is_said(

@@ -143,6 +143,44 @@ SCRIPTS = {
         end
         function thread_done() print("after", Counter.n) end
     """,
+    "given.lua": """
+        local function show(name, ...) print(name, select("#", ...), sysbench.tid) end
+        function init(...) show("init", ...) end
+        function event() end
+        function thread_done(...) show("thread_done", ...) end
+        function done(...) show("done", ...) end
+    """,
+    "outcomes.lua": """
+        local function no() print("no") return false end
+        sysbench.cmdline.commands = {
+          no = {no}, yes = {function() return true end}, nothing = {function() end},
+          all = {no, sysbench.cmdline.PARALLEL_COMMAND}, number = {5},
+        }
+        function prepare() return false end
+    """,
+    "db.lua": """
+        function prepare()
+          local db = sysbench.db
+          print(db.DB_ERROR_NONE, db.DB_ERROR_RESTART_TRANSACTION, db.DB_ERROR_FAILED)
+        end
+    """,
+    "old_unreachable.lua": """
+        function prepare() db_connect() end
+        function cleanup() db_query("SELECT 1") end
+    """,
+    "results.lua": """
+        function prepare()
+          local con = sysbench.sql.driver():connect()
+          local none = con:query("SELECT 1 FROM DUAL WHERE 1 = 0")
+          print(none.nrows, none.nfields, none:fetch_row())
+          print(con:query_row("SELECT 1 FROM DUAL WHERE 1 = 0"))
+          local one = con:query("SELECT 1")
+          one:free()
+          print(one.nrows, one.nfields, one:fetch_row())
+          con:disconnect()
+          con:disconnect()
+        end
+    """,
     "plain.lua": "function event() end",
     "talking.lua": "print('loaded')\nfunction event() end\nfunction done() end",
     "caught.lua": """
@@ -169,6 +207,26 @@ WITHOUT_SERVER = [
     "declared.lua show --size=none --with-dash=x",
     "declared.lua --events=3 run",
     "unreachable.lua --mysql-socket=/nonexistent.sock --events=3 run",
+    "given.lua --events=3 run",
+    "outcomes.lua no",
+    "outcomes.lua yes",
+    "outcomes.lua nothing",
+    "outcomes.lua all",
+    "outcomes.lua --threads=2 all",
+    "outcomes.lua number",
+    "outcomes.lua prepare",
+    "plain.lua --threads=abc run extra",
+    "plain.lua --threads=abc --nosuch=1 run",
+    "db.lua prepare",
+    "old_unreachable.lua --mysql-socket=/nonexistent.sock prepare",
+    "old_unreachable.lua --mysql-socket=/nonexistent.sock cleanup",
+    "plain.lua --test=talking.lua --events=3 run",
+    "talking.lua run --test=plain.lua --events=3",
+    "run --test=plain.lua --events=3",
+    "plain.lua --test= --events=3 run",
+    "--test= plain.lua --events=3 run",
+    "plain.lua --verbosity=259 --events=3 run",
+    "plain.lua --verbosity=-1 --events=3 run",
     "plain.lua --events=3 --verbosity=4 --threads=1 run",
     "plain.lua --events=3 --verbosity=5 run",
 ]
@@ -181,6 +239,8 @@ AGAINST_A_SERVER = [
     "closed.lua prepare",
     "bulk.lua prepare",
     "coroutines.lua --events=20 run",
+    "results.lua prepare",
+    "results.lua --verbosity=0 prepare",
     "caught.lua prepare",
     "caught.lua --mysql-ignore-errors=1146 prepare",
 ]

@@ -133,5 +133,20 @@ def test_each_cleans_up_and_prepares_what_the_other_made(
         assert all(masked(one) == masked(other) for one, other in texts)
 
 
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_rows_are_inserted_in_bulk_into_tables_that_each_makes(
+    threads: str, ours_here: Program, theirs: Program, connection: tuple[str, ...]
+) -> None:
+    words = (*connection, f"--threads={threads}", "bulk_insert")
+    said = []
+    for each in (ours_here, theirs):
+        ours_here(*words, "cleanup")
+        lines = (("prepare",), ("--events=20", "run"), ("cleanup",))
+        parts = [each(*words, *line) for line in lines]
+        assert [part.returncode for part in parts] == [0, 0, 0], [part.stdout for part in parts]
+        said.append([masked(part.stdout) for part in parts])
+    assert said[0] == said[1]
+
+
 def test_the_program_is_the_same_as_a_process(ours: Program, theirs: Program) -> None:
     compare(ours, theirs, ("--mysql-dry-run", "--events=5", "oltp_read_write", "run"))

@@ -42,9 +42,6 @@ class CommandLine:
     only_in_file: list[str] = field(default_factory=list)
     """Keys of the options in a file that not all tests have: there they set nothing."""
 
-    test_option: bool = False
-    """The test was named with `--test`, as in 0.5."""
-
     def text(self, key: str) -> str | None:
         """The text after `=`; empty if there was none."""
         return (self.given[key].text or "") if key in self.given else None
@@ -58,19 +55,20 @@ def parse(words: Sequence[str]) -> CommandLine:
     """
     known = for_all_tests()
     line = CommandLine(tuple(words))
-    bare: list[str] = []
+    options: list[Given] = []
     for word in _joined(words):
         if not word.startswith("--"):
-            bare.append(word)
-            continue
-        given = _given(word)
-        if given.key == "test":
+            _take_word(line, word)
+        elif (given := _given(word)).key == "test":
             _take_test(line, given)
-        elif given.key == "config_file" and given.text:
+        else:
+            options.append(given)
+    # As in sysbench, a word too many is reported before a wrong value.
+    for given in options:
+        if given.key == "config_file" and given.text:
             _take_file(line, Path(given.text), known)
         else:
             _take(line, given, known)
-    _take_bare(line, bare)
     return line
 
 
@@ -93,9 +91,10 @@ def _given(word: str) -> Given:
 
 
 def _take_test(line: CommandLine, given: Given) -> None:
-    if not given.text:
+    """Take `--test=NAME` of 0.5: it counts where it stands, and replaces a test named before."""
+    if given.text is None:
         return
-    line.test, line.test_option = given.text, True
+    line.test = given.text or None
     print(
         "WARNING: the --test option is deprecated. You can pass a script name or path on the "
         "command line without any options.",
@@ -147,10 +146,10 @@ def _value_in_file(text: str) -> str:
     return next((part for part in found.groups() if part is not None), "") if found else ""
 
 
-def _take_bare(line: CommandLine, bare: list[str]) -> None:
-    if not line.test_option and bare:
-        line.test = bare.pop(0)
-    if bare:
-        line.command = bare.pop(0)
-    if bare:
-        raise Refused(f"Unrecognized command line argument: {bare[0]}")
+def _take_word(line: CommandLine, word: str) -> None:
+    if line.test is None:
+        line.test = word
+    elif line.command is None:
+        line.command = word
+    else:
+        raise Refused(f"Unrecognized command line argument: {word}")

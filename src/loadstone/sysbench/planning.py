@@ -44,6 +44,19 @@ _RANDOM_OPTIONS = {
     "h": "--rand-pareto-h",
     "exponent": "--rand-zipfian-exp",
 }
+# How many statements of a kind an event has: a negative number is none, as in sysbench.
+_COUNTS = frozenset(
+    {
+        "point_selects",
+        "simple_ranges",
+        "sum_ranges",
+        "order_ranges",
+        "distinct_ranges",
+        "index_updates",
+        "non_index_updates",
+        "delete_inserts",
+    }
+)
 _MOST_LOADING = 64
 _MOST_SHARDS = 1024
 
@@ -131,20 +144,29 @@ def _protocol(given: Values) -> Literal["prepared", "text"]:
 
 
 def workload_of(test: Bundled, settings: Settings, given: Values) -> WorkloadSpec:
-    """What a thread does; options that the workload does not use are ignored, as in sysbench."""
+    """What a thread does; options that the workload does not use are ignored, as in sysbench.
+
+    Raises:
+        Fatal: a value cannot be used.
+    """
     known = engine.workloads()[test.workload].options
     options: dict[str, Any] = {}
     for name in known:
         if name in test.known_options():
             is_switch = isinstance(known[name], bool)
             options[name] = given.switch(name) if is_switch else given.integer(name)
-    return WorkloadSpec(
-        name=test.workload,
-        tables=_tables(test, settings, given),
-        table_size=_table_size(test, given),
-        options=options,
-        distribution=distribution_of(given),
-    )
+        if name in _COUNTS:
+            options[name] = max(options[name], 0)
+    try:
+        return WorkloadSpec(
+            name=test.workload,
+            tables=tables_of(test, settings, given),
+            table_size=_table_size(test, given),
+            options=options,
+            distribution=distribution_of(given),
+        )
+    except ValidationError as error:
+        raise Fatal(_told(error)) from error
 
 
 def load_of(test: Bundled, settings: Settings, given: Values) -> LoadPlan:
@@ -156,7 +178,7 @@ def load_of(test: Bundled, settings: Settings, given: Values) -> LoadPlan:
     is_bulk = test.layout == "bulk"
     try:
         layout = Layout(
-            tables=_tables(test, settings, given),
+            tables=tables_of(test, settings, given),
             table_size=max(_table_size(test, given), 1),
             storage_engine="innodb" if is_bulk else given.text("mysql_storage_engine"),
             secondary_index=not is_bulk and given.switch("create_secondary"),
@@ -226,8 +248,8 @@ def _drain_s(settings: Settings) -> float:
     return settings.forced_shutdown_s - settings.time_s
 
 
-def _tables(test: Bundled, settings: Settings, given: Values) -> int:
-    """The number of tables; each thread of `bulk_insert` has its own."""
+def tables_of(test: Bundled, settings: Settings, given: Values) -> int:
+    """The number of tables, below 1 if there are none; each thread of `bulk_insert` has its own."""
     return settings.threads if test.layout == "bulk" else given.integer("tables")
 
 

@@ -107,8 +107,9 @@ def log_of(given: Values) -> Log:
     Raises:
         Refused: there is no such verbosity. It is the only complaint without `FATAL:`.
     """
-    verbosity = given.integer("verbosity")
-    if not 0 <= verbosity <= Level.DEBUG:
+    # sysbench keeps it in one byte without a sign.
+    verbosity = given.integer("verbosity") % 256
+    if verbosity > Level.DEBUG:
         raise BadVerbosity(f"Invalid value for verbosity: {verbosity}")
     is_debug = given.switch("debug") or given.switch("mysql_debug")
     return Log(Level.DEBUG if is_debug else verbosity)

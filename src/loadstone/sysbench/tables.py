@@ -53,7 +53,8 @@ class _Tables:
 
     @property
     def names(self) -> list[str]:
-        return [f"sbtest{number}" for number in range(1, self.load.layout.tables + 1)]
+        count = planning.tables_of(self.test, self.settings, self.given)
+        return [f"sbtest{number}" for number in range(1, count + 1)]
 
     @property
     def rows(self) -> int:
@@ -80,8 +81,10 @@ def prepare(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
         _Lines(tables).up_to(len(tables.names))
         return ExitCode.OK
     with _connected(tables, command) as connection:
+        if not tables.names:
+            return ExitCode.OK
         _refuse_tables_that_exist(tables, connection, command)
-        if tables.given.switch("secondary") and test.layout == "sbtest":
+        if test.layout == "sbtest" and tables.given.switch("secondary"):
             _make_tables_without_primary_key(tables, connection, command)
     code = _load(tables, command)
     if code == ExitCode.OK and not tables.rows and test.layout == "sbtest":

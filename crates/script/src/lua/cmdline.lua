@@ -98,12 +98,13 @@ function cmdline.commands(user)
   return type(commands) == "table" and commands or {}
 end
 
---- The function of a command, and whether it runs on all threads at once; nothing if there is none.
+--- The function of a command, whether it runs on all threads at once, and whether it is declared in
+--- sysbench.cmdline.commands; nothing if there is none.
 function cmdline.command(user, name)
   local env = user.env
   local entry = cmdline.commands(user)[name]
   if type(entry) == "table" then
-    return entry[1], entry[2] == true
+    return entry[1], entry[2] == true, true
   end
   local own = entry or rawget(env, name)
   if type(own) == "function" then

@@ -353,7 +353,7 @@ local function library(user)
     rand = random.face(),
     histogram = copy(histogram),
     cmdline = cmdline.face(),
-    db = copy(legacy.db),
+    db = legacy.face(),
     report_default = report.default,
     report_csv = report.csv,
     report_json = report.json,

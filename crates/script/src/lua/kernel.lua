@@ -84,7 +84,8 @@ local function call_apart(name)
       end
       local hook = rawget(user.env, name)
       if hook then
-        hook(user.tid)
+        -- As in sysbench, without the number of a thread: it runs in none of them.
+        hook()
       end
     end)
     user.master_connection = user.connection
@@ -121,8 +122,16 @@ function wishes.thread_run(user)
 end
 
 function wishes.command(user)
-  local call = cmdline.command(user, user.argument)
-  call()
+  local call, _, declared = cmdline.command(user, user.argument)
+  if type(call) ~= "function" then
+    error("attempt to call a " .. type(call) .. " value", 0)
+  end
+  local result = call()
+  -- A declared command that returns false has failed, without a word. With more threads than one
+  -- sysbench does not look at what they return.
+  if declared and result == false and user.env.sysbench.opt.threads == 1 then
+    user.env.os.exit(1)
+  end
 end
 
 --- One of the reporting hooks, with its figures.

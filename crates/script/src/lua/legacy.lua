@@ -12,18 +12,23 @@ local function kind_of(value)
   return TYPE.BIGINT
 end
 
+--- A new connection.
+local function connected(level)
+  local ok, opened = pcall(function()
+    return sql.face.driver():connect()
+  end)
+  if not ok then
+    error("Failed to connect to the database", level + 1)
+  end
+  return opened
+end
+
 --- The connection of this user. As with 1.0, the first call that needs one opens it: scripts of 0.5
 --- connect by hand in prepare() only.
 local function connection(level)
   local user = state.current
   if not user.connection then
-    local ok, opened = pcall(function()
-      return sql.face.driver():connect()
-    end)
-    if not ok then
-      error("Failed to connect to the database", level + 1)
-    end
-    user.connection = opened
+    user.connection = connected(level + 1)
   end
   return user.connection
 end
@@ -31,7 +36,7 @@ end
 local legacy = { constants = DB, db = {}, globals = {} }
 
 function legacy.db.connect()
-  state.current.connection = sql.face.driver():connect()
+  state.current.connection = connected(2)
 end
 
 function legacy.db.disconnect()
@@ -130,6 +135,18 @@ function legacy.globals.sb_rand_uniq(low, high)
     return random.unique()
   end
   return random.unique_within(tonumber(low), tonumber(high))
+end
+
+--- sysbench.db of one user.
+function legacy.face()
+  local face = {}
+  for name, value in pairs(legacy.db) do
+    face[name] = value
+  end
+  for name, value in pairs(DB) do
+    face[name] = value
+  end
+  return face
 end
 
 legacy.globals.mysql_table_engine = "innodb"

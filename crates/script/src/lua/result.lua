@@ -28,6 +28,11 @@ end
 --- The next row, a list of its values as text, nil for NULL; nil behind the last one.
 function Result:fetch_row()
   local record = connections[self.number]
+  if self.nrows == 0 then
+    local kind = self.nfields == 0 and "invalid" or "empty"
+    state.alert("attempt to fetch row from an " .. kind .. " result set")
+    return nil
+  end
   local rows = record and record.rows
   if not rows or record.position > #rows then
     return nil
@@ -52,6 +57,7 @@ function Result:free()
   if record then
     record.rows = nil
   end
+  self.nrows, self.nfields = 0, 0
   return true
 end
 

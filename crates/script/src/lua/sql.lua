@@ -56,11 +56,10 @@ function Connection:query_row(query)
     refuse(self, query, 2)
   end
   local result = take_result(record)
-  local row = result:fetch_row()
-  if not row then
+  if result.nrows == 0 then
     return nil
   end
-  return unpack(row, 1, result.nfields)
+  return unpack(result:fetch_row(), 1, result.nfields)
 end
 
 --- A statement that the server parses once.
@@ -152,6 +151,8 @@ function Connection:disconnect()
     record.open = false
     statement.forget(record)
     ask(ask_for.DISCONNECT, record.number)
+  else
+    state.alert("attempt to close an already closed connection")
   end
   return true
 end

@@ -19,7 +19,8 @@ _ERRNO = re.compile(r"SQL error, errno = (\d+)")
 _SQL_ERROR = re.compile(r"SQL error, errno = (\d+), .*", re.DOTALL)
 _EXIT = re.compile(r"the script called os\.exit\((-?\d+)\)$")
 _ROWS = re.compile(r"db_bulk_insert_\w+\(\) failed")
-_NOT_CONNECTED = "connection creation failed"
+# The second is of the functions of 0.5.
+_NOT_CONNECTED = ("connection creation failed", "Failed to connect to the database")
 _CANNOT_CONNECT = (2002, 2003)
 _UNKNOWN_HOST = 2005
 
@@ -88,7 +89,7 @@ def _of_driver(
         told = plan.workload.script.general
         problem = driver_problem(str(told["db_driver"]), str(told["db_ps_mode"]))
         return (problem,) if problem else ()
-    if _NOT_CONNECTED in failure.message:
+    if any(text in failure.message for text in _NOT_CONNECTED):
         refused = next((error for error in reversed(errors) if error.statement is None), None)
         return messages.connection_lines(_as_failure(refused), place) if refused else ()
     found = _ERRNO.search(failure.message)

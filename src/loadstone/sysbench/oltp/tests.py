@@ -12,6 +12,8 @@ from loadstone.workloads.scripts.options import BLOCKS, Option
 Layout = Literal["sbtest", "bulk"]
 
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+# Where sysbench's packages put its scripts, and people theirs.
+_INSTALLED = ("/usr/share/sysbench", "/usr/local/share/sysbench")
 _OLTP_COMMANDS = ("prepare", "prewarm", "run", "cleanup", "help")
 _SAME_COMMAND = {"warmup": "prewarm"}
 _BULK_COMMANDS = ("prepare", "run", "cleanup")
@@ -93,12 +95,13 @@ def find_script(word: str) -> str | None:
 
 
 def _module_path() -> list[str]:
-    """The module paths of LuaRocks and LUA_PATH, as templates with a question mark."""
+    """The module paths of LUA_PATH, LuaRocks and sysbench, as templates with a question mark."""
     given = os.environ.get("LUA_PATH_5_1") or os.environ.get("LUA_PATH") or ""
     rocks = Path.home() / ".luarocks/share/lua/5.1"
     folders = (str(rocks), "/usr/local/share/lua/5.1", "/usr/share/lua/5.1")
     own = [f"{folder}/{name}" for folder in folders for name in ("?.lua", "?/init.lua")]
-    return [each for each in given.split(";") if "?" in each] + own
+    installed = [f"{folder}/?.lua" for folder in _INSTALLED]
+    return [*(each for each in given.split(";") if "?" in each), "./?.lua", *own, *installed]
 
 
 def is_own_name(word: str) -> bool:
