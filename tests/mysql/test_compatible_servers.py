@@ -83,8 +83,8 @@ def described(greeting: str, refuses: int | None = None, **variables: str) -> An
 def test_a_server_is_known_by_what_it_says(
     greeting: str, comment: str, variables: dict[str, str], flavour: Flavour
 ) -> None:
-    found = described(greeting, None, version_comment=comment, **variables)
-    assert found.flavour == flavour
+    said: dict[str, Any] = {"version_comment": comment} | variables
+    assert described(greeting, **said).flavour == flavour
 
 
 def test_a_version_is_of_what_answers_not_of_what_is_behind_it() -> None:
