@@ -56,6 +56,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], None]]:
     phase("read_schema", SchemaState(schema_name="shop", exists=True))
     phase("decide_prepare", PrepareDecision(continues=(), creates_schema=False))
     phase("list_tables")
+    phase("takes_files", True)
     phase("_load", END)
     phase("mark_ready")
     return doing

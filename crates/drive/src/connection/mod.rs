@@ -181,7 +181,6 @@ impl Hasher for KeyHasher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadstone_wire::{Capabilities, Session};
     use std::collections::HashSet;
     use std::hash::BuildHasher;
     use std::os::unix::net::UnixStream;
@@ -189,18 +188,8 @@ mod tests {
 
     fn connection() -> Connection {
         let (socket, _) = UnixStream::pair().expect("a pair of sockets");
-        let conversation = loadstone_wire::Conversation::new(&Session {
-            server_version: "8.0.0".to_owned(),
-            connection_id: 1,
-            capabilities: Capabilities::PROTOCOL_41,
-            status: 2,
-            mariadb: false,
-            encrypted: false,
-            compression: None,
-            auth_plugin: "mysql_native_password",
-        });
         let stream = Stream::new(Transport::new(socket));
-        Connection::new(stream, Conversation::MySql(conversation), Interest::Arrival)
+        Connection::new(stream, Conversation::after_a_login(), Interest::Arrival)
     }
 
     #[test]

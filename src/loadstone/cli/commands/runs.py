@@ -211,6 +211,7 @@ class NamedFigure(Parsed[tuple[str, str]]):
     "named",
     type=NamedFigure(),
     multiple=True,
+    own=True,
     help=say("A metric of the file that is this figure of the host. May be repeated."),
 )
 @out_option

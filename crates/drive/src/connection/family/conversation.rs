@@ -10,6 +10,12 @@ pub(crate) enum Conversation {
 }
 
 impl Conversation {
+    /// One of a server's that is not there.
+    #[cfg(test)]
+    pub(crate) fn after_a_login() -> Self {
+        Self::MySql(mysql::conversation_after_a_login())
+    }
+
     /// The statement that rolls back an open transaction.
     pub(crate) fn rollback(&self) -> &'static [u8] {
         match self {

@@ -18,3 +18,17 @@ use loadstone_workload::dialect::MySql;
 
 /// How its SQL is written.
 pub(super) static DIALECT: MySql = MySql;
+
+#[cfg(test)]
+pub(super) fn conversation_after_a_login() -> Conversation {
+    Conversation::new(&loadstone_wire::Session {
+        server_version: "8.0.0".to_owned(),
+        connection_id: 1,
+        capabilities: loadstone_wire::Capabilities::PROTOCOL_41,
+        status: 2,
+        mariadb: false,
+        encrypted: false,
+        compression: None,
+        auth_plugin: "mysql_native_password",
+    })
+}
