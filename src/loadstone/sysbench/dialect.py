@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from loadstone.sysbench.oltp.tests import Bundled
+from loadstone.sysbench.oltp.tests import STATEMENT_COUNTS, Bundled
 from loadstone.workloads.scripts import values
 
 _RENAMED = {
@@ -25,14 +25,7 @@ _WITHOUT_PREFIX = (
     "create_secondary",
     "range_size",
     "range_selects",
-    "point_selects",
-    "simple_ranges",
-    "sum_ranges",
-    "order_ranges",
-    "distinct_ranges",
-    "index_updates",
-    "non_index_updates",
-    "delete_inserts",
+    *STATEMENT_COUNTS,
 )
 _NEW_NAMES = _RENAMED | {f"oltp_{name}": name for name in _WITHOUT_PREFIX}
 

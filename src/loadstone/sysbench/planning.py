@@ -28,7 +28,7 @@ from loadstone.model.plan import (
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.target import Target
 from loadstone.sysbench.errors import Fatal
-from loadstone.sysbench.oltp.tests import Bundled
+from loadstone.sysbench.oltp.tests import STATEMENT_COUNTS, Bundled
 from loadstone.sysbench.settings import HIGHEST_RATE, Settings, seed_of
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
@@ -44,19 +44,6 @@ _RANDOM_OPTIONS = {
     "h": "--rand-pareto-h",
     "exponent": "--rand-zipfian-exp",
 }
-# How many statements of a kind an event has: a negative number is none, as in sysbench.
-_COUNTS = frozenset(
-    {
-        "point_selects",
-        "simple_ranges",
-        "sum_ranges",
-        "order_ranges",
-        "distinct_ranges",
-        "index_updates",
-        "non_index_updates",
-        "delete_inserts",
-    }
-)
 _MOST_LOADING = 64
 _MOST_SHARDS = 1024
 
@@ -155,7 +142,8 @@ def workload_of(test: Bundled, settings: Settings, given: Values) -> WorkloadSpe
         if name in test.known_options():
             is_switch = isinstance(known[name], bool)
             options[name] = given.switch(name) if is_switch else given.integer(name)
-        if name in _COUNTS:
+        if name in STATEMENT_COUNTS:
+            # A negative number is none, as in sysbench.
             options[name] = max(options[name], 0)
     try:
         return WorkloadSpec(

@@ -9,6 +9,18 @@ from typing import Literal
 
 from loadstone.workloads.scripts.options import BLOCKS, Option
 
+STATEMENT_COUNTS = (
+    "point_selects",
+    "simple_ranges",
+    "sum_ranges",
+    "order_ranges",
+    "distinct_ranges",
+    "index_updates",
+    "non_index_updates",
+    "delete_inserts",
+)
+"""Options that say how many statements of a kind an event has."""
+
 Layout = Literal["sbtest", "bulk"]
 
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
