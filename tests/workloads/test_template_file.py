@@ -11,6 +11,7 @@ from loadstone.cli.options.workload_source import check_charset
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.template import (
     ChoiceValue,
+    CycleValue,
     DecimalValue,
     HotValue,
     IntegerValue,
@@ -60,7 +61,7 @@ def refused(text: str) -> TemplateRefused:
 def test_templates_that_come_along_are_good(name: str) -> None:
     template = parse_template(text_of_bundled(name), f"{name}.toml")
     assert template.name == name and template.about
-    assert template.writes == (name not in ("point_select", "read_only"))
+    assert template.writes == (name not in ("point_select", "read_only", "ycsb_c"))
 
 
 def test_a_file_is_read_with_all_that_it_says() -> None:
@@ -79,6 +80,7 @@ id = { type = "INT NOT NULL", sequence = true }
 price = { type = "DECIMAL(8,3)", decimal = ["-1.5", "20.125"] }
 state = { type = "ENUM('a','b')", choice = ["a", "b", "NULL", true] }
 day = { type = "DATE", date = [1970-01-02, "1970-01-04"] }
+parent = { type = "INT", cycle = [1, 2, 2], step = 2 }
 [transaction.look]
 weight = 3
 think = "20ms"
@@ -105,13 +107,15 @@ first = { integer = [10, 20], spread = "zipfian" }
     loaded = template.loaded("rocksdb")[1]
     assert loaded.create == (
         "CREATE TABLE `item2` (`shop` INT NOT NULL, `id` INT NOT NULL, `price` DECIMAL(8,3), "
-        "`state` ENUM('a','b'), `day` DATE, PRIMARY KEY (`shop`, `id`)) ENGINE = rocksdb"
+        "`state` ENUM('a','b'), `day` DATE, `parent` INT, PRIMARY KEY (`shop`, `id`)) "
+        "ENGINE = rocksdb"
     )
     assert loaded.indexes[1] == "CREATE INDEX `item2_2` ON `item2` (`shop`, `price`)"
-    _, _, price, state, day = (column.value for column in table.columns)
+    _, _, price, state, day, parent = (column.value for column in table.columns)
     assert price == DecimalValue(low=-1500, high=20125, places=3)
     assert state == ChoiceValue(values=("a", "b", None, 1))
     assert day == MomentValue(low=86_400, high=3 * 86_400, with_time=False)
+    assert parent == CycleValue(values=(1, 2, 2), step=2)
     look, buy = template.spec.transactions
     assert (look.weight, look.think_s, look.autocommit) == (3, 0.02, True)
     assert look.parameters[0].value == HotValue(low=1, high=2000, percent=5, hits=70)
@@ -132,7 +136,7 @@ first = { integer = [10, 20], spread = "zipfian" }
     assert isinstance(values["first"], IntegerValue) and values["price"] == ReadValue()
     assert buy.statements[0].reads == (places.index("price"),)
     assert buy.statements[1].same_copy and template.writes
-    assert template.lines == {"look": (20,), "buy": (28, 29)}
+    assert template.lines == {"look": (21,), "buy": (29, 30)}
 
 
 def test_the_name_is_the_files_where_it_says_none(tmp_path: Path) -> None:
@@ -154,6 +158,16 @@ BAD: tuple[tuple[str, str], ...] = (
         TABLE + 'columns.other = { type = "INT", row = "item" }\n' + SELL,
         "other.row: only parameters choose rows",
     ),
+    (
+        TABLE + 'columns.other = { type = "INT", cycle = [1, "a"], step = 1 }\n' + SELL,
+        "own.toml:5: table.item.columns.other.step: a step is added to whole numbers",
+    ),
+    (
+        TABLE + 'columns.other = { type = "INT", text = 4, step = 1 }\n' + SELL,
+        "own.toml:5: table.item.columns.other.step: there is no cycle",
+    ),
+    (TABLE + 'columns.other = { type = "INT", cycle = [] }\n' + SELL, "other.cycle: "),
+    (TABLE + SELL.replace('row = "item"', "cycle = [1]"), "id.cycle: there is no such key"),
     (TABLE, "own.toml:1: transaction: no transaction"),
     (
         TABLE + SELL.replace(":id", ":ids"),

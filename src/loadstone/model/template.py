@@ -74,6 +74,30 @@ class ChoiceValue(Frozen):
     values: tuple[Scalar, ...]
 
 
+class CycleValue(Frozen):
+    """A list that rows go through in order, again and again."""
+
+    kind: Literal["cycle"] = "cycle"
+    values: tuple[Scalar, ...]
+    """Of the first rows, at least one."""
+
+    step: int = 0
+    """What is added after each round; only for whole numbers."""
+
+    @property
+    def whole(self) -> list[int]:
+        """The values that are whole numbers."""
+        return [one for one in self.values if isinstance(one, int)]
+
+    def limits(self, rows: int) -> tuple[int, int] | None:
+        """The least and the greatest whole number of this many rows; `None` if there is none."""
+        numbers = self.whole
+        if not numbers:
+            return None
+        added = self.step * (max(rows - 1, 0) // len(self.values))
+        return min(numbers) + min(added, 0), max(numbers) + max(added, 0)
+
+
 class ConstantValue(Frozen):
     """Always the same value."""
 
@@ -123,6 +147,7 @@ ColumnValue = Annotated[
     | TextValue
     | PatternValue
     | ChoiceValue
+    | CycleValue
     | ConstantValue
     | DecimalValue
     | MomentValue,

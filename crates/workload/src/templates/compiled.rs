@@ -260,6 +260,9 @@ fn sources(parameters: &[ParameterSpec]) -> Result<Vec<Source>, SpecError> {
                     _ => Source::Offset { of: *of, add: *add },
                 }
             }
+            (ValueSpec::Cycle { .. }, _) => {
+                return refuse("template: a parameter", "no cycle: that is for columns");
+            }
             _ => Source::Read,
         });
     }

@@ -96,7 +96,10 @@ impl Draw {
                 let (low, high) = (low.div_euclid(unit), high.div_euclid(unit));
                 Self::Moment { low, span: span(low, high)?, unit }
             }
-            ValueSpec::Sequence { .. } | ValueSpec::Offset { .. } | ValueSpec::Read {} => {
+            ValueSpec::Sequence { .. }
+            | ValueSpec::Cycle { .. }
+            | ValueSpec::Offset { .. }
+            | ValueSpec::Read {} => {
                 return Ok(None);
             }
         }))

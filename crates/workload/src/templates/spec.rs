@@ -111,6 +111,14 @@ pub enum ValueSpec {
         /// At least one.
         values: Vec<Literal>,
     },
+    /// A list that rows go through in order, again and again; only for columns.
+    Cycle {
+        /// The values of the first rows: at least one.
+        values: Vec<Literal>,
+        /// What is added to them after each round; 0 unless all are whole numbers.
+        #[serde(default)]
+        step: i64,
+    },
     /// A constant.
     Constant {
         /// Its value.

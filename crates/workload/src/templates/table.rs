@@ -69,6 +69,9 @@ impl TableSpec {
         let cell = |one: &ColumnSpec| {
             Ok(match (&one.value, Draw::compile(&one.value)?) {
                 (ValueSpec::Choice { values }, _) => Cell::Choice(escaped(values, dialect)),
+                (ValueSpec::Cycle { values, step }, _) => {
+                    Cell::Cycle(Cycle::new(values, *step, self.rows, dialect)?)
+                }
                 (ValueSpec::Constant { value }, _) => {
                     Cell::Choice(escaped(std::slice::from_ref(value), dialect))
                 }
@@ -97,6 +100,14 @@ enum Cell {
     Number,
     Draw(Draw),
     Choice(Choice),
+    Cycle(Cycle),
+}
+
+/// Values that rows take in turn.
+#[derive(Clone, Debug)]
+struct Cycle {
+    values: Choice,
+    step: i64,
 }
 
 /// Values of which a row has one, escaped for either notation.
@@ -119,6 +130,7 @@ impl TableRows {
                 Cell::Number => Drawn::Int(id as i64),
                 Cell::Draw(draw) => draw.draw(&mut random, &mut text),
                 Cell::Choice(of) => choose(of.values(notation), &mut random, &mut text),
+                Cell::Cycle(cycle) => cycle.of_row(id, notation, &mut text),
             };
             match drawn {
                 Drawn::Null => row.null(),
@@ -133,6 +145,46 @@ impl TableRows {
     }
 }
 
+impl Cycle {
+    fn new(
+        values: &[Literal],
+        step: i64,
+        rows: u64,
+        dialect: &dyn Dialect,
+    ) -> Result<Self, SpecError> {
+        const WHAT: &str = "layout.template: a cycle";
+        if values.is_empty() {
+            return refuse(WHAT, "at least one value");
+        }
+        let rounds = i64::try_from(rows / values.len() as u64).unwrap_or(i64::MAX);
+        for value in values {
+            match value {
+                Literal::Int(value)
+                    if step
+                        .checked_mul(rounds)
+                        .is_none_or(|far| value.checked_add(far).is_none()) =>
+                {
+                    return refuse(WHAT, "numbers that stay within 64 bits for all rows");
+                }
+                Literal::Int(_) => (),
+                _ if step != 0 => return refuse(WHAT, "a step only for whole numbers"),
+                _ => (),
+            }
+        }
+        Ok(Self { values: escaped(values, dialect), step })
+    }
+
+    /// The value of the row with this number, of which the first has 1.
+    fn of_row(&self, id: u64, notation: Notation, text: &mut Vec<u8>) -> Drawn {
+        let values = self.values.values(notation);
+        let (round, place) = ((id - 1) / values.len() as u64, (id - 1) % values.len() as u64);
+        match written(&values[place as usize], text) {
+            Drawn::Int(value) => Drawn::Int(value + self.step * round as i64),
+            other => other,
+        }
+    }
+}
+
 impl Choice {
     fn values(&self, notation: Notation) -> &[Literal] {
         match notation {
@@ -144,12 +196,16 @@ impl Choice {
 
 fn choose(values: &[Literal], random: &mut Random, text: &mut Vec<u8>) -> Drawn {
     let place = if values.len() == 1 { 0 } else { random.below(values.len() as u64) };
-    match &values[place as usize] {
+    written(&values[place as usize], text)
+}
+
+fn written(value: &Literal, text: &mut Vec<u8>) -> Drawn {
+    match value {
         Literal::Null => Drawn::Null,
         Literal::Int(value) => Drawn::Int(*value),
         Literal::Double(value) => Drawn::Double(*value),
-        Literal::Text(written) => {
-            text.extend_from_slice(written.as_bytes());
+        Literal::Text(letters) => {
+            text.extend_from_slice(letters.as_bytes());
             Drawn::Text
         }
     }

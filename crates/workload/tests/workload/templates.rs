@@ -409,6 +409,32 @@ fn tables_of_a_template_have_its_names_and_its_rows() {
     assert!(sql.starts_with(b"(3,") && sql.ends_with(b"')"));
 }
 
+fn cycle(values: &str, step: i64) -> String {
+    let value = format!(r#"{{"kind": "cycle", "values": {values}, "step": {step}}}"#);
+    format!(r#"{NUMBER}, {{"name": "c", "value": {value}}}"#)
+}
+
+#[test]
+fn rows_go_through_a_cycle_in_order() {
+    let columns = format!(
+        r#"{NUMBER}, {{"name": "parent", "value": {{"kind": "cycle", "values": [1, 2, 2], "step": 2}}}},
+           {{"name": "day", "value": {{"kind": "cycle", "values": ["it's", null]}}}}"#
+    );
+    let rows = layout(&columns, 7).rows(42).unwrap();
+    let mut tsv = Vec::new();
+    for id in 1..=7 {
+        rows.write_row_tsv(1, id, &mut tsv);
+    }
+    let tsv = String::from_utf8(tsv).unwrap();
+    let expected = ["1\t1", "2\t2", "3\t2", "4\t3", "5\t4", "6\t4", "7\t5"];
+    for ((line, begin), day) in tsv.lines().zip(expected).zip([r"it\'s", r"\N"].iter().cycle()) {
+        assert_eq!(line, format!("{begin}\t{day}"));
+    }
+    let mut sql = Vec::new();
+    rows.write_row_sql(1, 6, &mut sql);
+    assert_eq!(String::from_utf8(sql).unwrap(), "(6,4,NULL)");
+}
+
 #[test]
 fn tables_that_cannot_be_loaded_are_refused() {
     let text = r#"{"name": "t", "value": {"kind": "text", "least": 1, "most": 2}}"#;
@@ -420,6 +446,9 @@ fn tables_that_cannot_be_loaded_are_refused() {
             format!(r#"{NUMBER}, {{"name": "t", "value": {{"kind": "pattern", "pattern": "'"}}}}"#),
             "without quotes",
         ),
+        (cycle(r#"[]"#, 0), "at least one value"),
+        (cycle(r#"[1, "a"]"#, 1), "a step only for whole numbers"),
+        (cycle("[9223372036854775807]", 1), "within 64 bits"),
     ] {
         let error = layout(&columns, 1).check().unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

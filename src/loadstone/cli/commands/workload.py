@@ -143,9 +143,10 @@ def _described(template: Template) -> Iterator[str]:
         yield f"  {in_words(_table(table))}"
     yield f"\n{in_words(say('Transactions'))}"
     total = sum(one.weight for one in template.spec.transactions)
+    longest = max(len(one.name) for one in template.spec.transactions)
     for one in template.spec.transactions:
         share = in_words(say_in("unit", "{number} %", number=f"{100 * one.weight / total:.1f}"))
-        yield f"  {one.name:<20} {share:>7}  {in_words(_transaction(one))}"
+        yield f"  {one.name:<{longest}}  {share:>7}  {in_words(_transaction(one))}"
 
 
 def _table(table: Table) -> Message:

@@ -17,6 +17,7 @@ from loadstone.model.template import (
     ChoiceValue,
     ColumnValue,
     ConstantValue,
+    CycleValue,
     DecimalValue,
     HotValue,
     IntegerValue,
@@ -186,13 +187,15 @@ def _limits(value: ColumnValue, rows: int) -> tuple[int, int] | None:
             return min(rows, 1), rows
         case UniqueValue():
             return 0, 2**63 - 1
+        case CycleValue():
+            return value.limits(rows)
     numbers = [int(one) for one in _scalars(value) if isinstance(one, int | float)]
     return (min(numbers), max(numbers)) if numbers else None
 
 
 def _scalars(value: ColumnValue) -> tuple[Scalar, ...]:
     match value:
-        case ChoiceValue(values=values):
+        case ChoiceValue(values=values) | CycleValue(values=values):
             return values
         case ConstantValue(value=constant):
             return (constant,)

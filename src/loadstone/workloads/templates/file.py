@@ -28,6 +28,7 @@ from loadstone.model.template import (
     Column,
     ColumnValue,
     ConstantValue,
+    CycleValue,
     DecimalValue,
     HotValue,
     IntegerValue,
@@ -39,6 +40,7 @@ from loadstone.model.template import (
     Per,
     Piece,
     ReadValue,
+    Scalar,
     SequenceValue,
     Statement,
     Table,
@@ -59,7 +61,7 @@ from loadstone.workloads.templates.sql import CopyOf, Named, Part, Text, as_sent
 _WHOLE = ("integer", "row", "sequence")
 _KINDS = (
     *_WHOLE,
-    "unique", "text", "pattern", "choice", "constant", "decimal", "date", "datetime",
+    "unique", "text", "pattern", "choice", "cycle", "constant", "decimal", "date", "datetime",
 )  # fmt: skip
 
 
@@ -203,6 +205,22 @@ class _Column(_Values):
     type: values.ColumnType = Field(examples=['type = "INT NOT NULL"'])
     sequence: Annotated[SequenceValue, PlainValidator(values.row_number)] | None = None
     row: Annotated[str, PlainValidator(_no_row)] | None = None
+    cycle: Annotated[tuple[Scalar, ...], PlainValidator(values.cycle)] | None = None
+    step: values.Whole = Field(0, examples=["step = 4"])
+
+    def unfit(self) -> Iterator[Fault]:
+        yield from super().unfit()
+        if self.cycle is None:
+            said = say("there is no cycle whose numbers it could be added to")
+            yield from self.misplaced(["step"], write("cycle = [1, 2, 3], step = 3"), said)
+        elif self.step and not all(isinstance(one, int) for one in self.cycle):
+            said = say("a step is added to whole numbers, and the cycle has others")
+            yield ("step",), said, say("leave it out")
+
+    def value(self, limits: tuple[int, int] | None) -> ColumnValue:
+        if self.cycle is not None:
+            return CycleValue(values=self.cycle, step=self.step)
+        return super().value(limits)
 
 
 class _Parameter(_Values):

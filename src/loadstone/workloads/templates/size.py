@@ -10,6 +10,7 @@ from loadstone.model.template import (
     ChoiceValue,
     ColumnValue,
     ConstantValue,
+    CycleValue,
     PatternValue,
     Scalar,
     Table,
@@ -44,7 +45,7 @@ def _width(value: ColumnValue) -> float:
             return (least + most) / 2
         case PatternValue(pattern=pattern):
             return len(pattern.encode())
-        case ChoiceValue(values=values):
+        case ChoiceValue(values=values) | CycleValue(values=values):
             return sum(map(_width_of, values)) / len(values)
         case ConstantValue(value=constant):
             return _width_of(constant)

@@ -199,6 +199,13 @@ def choice(value: object) -> ChoiceValue:
     return ChoiceValue(values=tuple(_scalar(each) for each in value))
 
 
+def cycle(value: object) -> tuple[Scalar, ...]:
+    """Parse a list of values that rows have in turn."""
+    if not isinstance(value, list) or not value:
+        raise InvalidValue(not_a_list(shown(value)), write("[1, 2, 2, 3]"))
+    return tuple(_scalar(each) for each in value)
+
+
 def constant(value: object) -> ConstantValue:
     """Parse a constant, or `"NULL"`."""
     return ConstantValue(value=_scalar(value))
