@@ -103,10 +103,10 @@ BAD = [
     ),
     (f"{RUN} -P --tables 4", 2, "option '-P' requires an argument", None),
     (
-        "report last --html",
+        "cleanup oltp_read_write --target mysql://u@127.0.0.1:1/x --tables 2",
         2,
-        "no such option '--html'",
-        "HTML is what it writes without any of these options: leave --html out",
+        "no such option '--tables'",
+        "cleanup drops what prepare made, however many and large: leave --tables out",
     ),
     ("cleanup tpc --target mysql://u@127.0.0.1:1/x", 2, "there is no workload 'tpc'", None),
     ("help nonsense", 2, "no such command 'nonsense'", "loadstone --help shows the commands"),

@@ -82,6 +82,11 @@ def test_json_is_all_that_the_report_stands_on(
     assert "ceilings" in found
 
 
+def test_html_may_be_asked_for_by_name(run: Path) -> None:
+    assert exit_code_of(["report", str(run), "--html"]) == 0
+    assert (run / "report.html").read_text().startswith("<!doctype html>")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

@@ -17,6 +17,7 @@ from loadstone.analyse.meaning import Weight
 from loadstone.model.finding import Group, ProofVerdict
 from loadstone.model.language import Language, translating
 from loadstone.model.message import say
+from loadstone.model.numbers import digits
 from loadstone.model.result import RunState, StepState
 from loadstone.report.figures.live import TIMELINES, ladder
 from loadstone.web.localize import translations
@@ -127,6 +128,11 @@ def test_the_script_fills_texts_and_names_in_the_chosen_language() -> None:
 def test_the_script_joins_as_the_language_does() -> None:
     assert run_by_node('listed(["a", null, "", "b"])') == "a、b"
     assert run_by_node('pair("a", bracketed("b", percent(0.05)))') == "a：b（5.0%）"
+
+
+def test_the_script_rounds_as_the_terminal_does() -> None:
+    values = [220.5, 102.5, 103.5, 17.25, 0.03125, 1234.5]
+    assert run_by_node(f"{values}.map(number)") == [digits(one) for one in values]
 
 
 def test_the_script_says_what_it_hears_in_the_chosen_language() -> None:

@@ -42,6 +42,7 @@ FILES: dict[Kind, str] = {"html": "report.html", "pdf": "report.pdf"}
     )
 )
 @option("--open", "open_it", is_flag=True, help=say("Open the page in a browser."))
+@option("--html", "kind", flag_value="html", help=say("Write the page as HTML: the default."))
 @option(
     "--pdf",
     "kind",
@@ -65,7 +66,7 @@ FILES: dict[Kind, str] = {"html": "report.html", "pdf": "report.pdf"}
 @out_option
 def report(run: str, output: Path | None, open_it: bool, kind: Kind | None, out: Path) -> int:
     """Write a run as a page or a document."""
-    if open_it and kind is not None:
+    if open_it and kind not in (None, "html"):
         raise click.UsageError(say("--open shows the page: leave --{kind} out", kind=kind))
     from loadstone.report.opened import Run
     from loadstone.runs import atomic, run_folder

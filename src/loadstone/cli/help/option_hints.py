@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from loadstone.cli.help.command import Explained
-from loadstone.cli.help.other_tools import called_here
+from loadstone.cli.help.other_tools import OF_TABLES, called_here
 from loadstone.model.message import Message, say
 from loadstone.model.nearest import closest
 
@@ -23,8 +23,10 @@ def option_hint(error: click.NoSuchOption, path: str) -> Message:
     known = _options_of(context.command)
     if found := called_here(word, known) or _place_of(word, context):
         return found
-    if word == "--html" and "--markdown" in known:
-        return say("HTML is what it writes without any of these options: leave --html out")
+    if context.command.name == "cleanup" and word in OF_TABLES:
+        return say(
+            "cleanup drops what prepare made, however many and large: leave {word} out", word=word
+        )
     # Compared without dashes, which would make all options similar to each other.
     bare = {each.lstrip("-"): each for each in known if each.startswith("--")}
     if near := closest(word.lstrip("-"), bare):

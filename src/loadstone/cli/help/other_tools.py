@@ -104,6 +104,10 @@ _NEEDS_NONE: dict[str, Message] = {
 """Options of other tools that need no counterpart in commands that apply load."""
 
 
+OF_TABLES = ("--tables", "--table-size", "--oltp-table-size", "--rows", "--scale", "--warehouses")
+"""Options of what is loaded, which sysbench's users also give when they drop it."""
+
+
 def called_here(word: str, known: Collection[str]) -> Message | None:
     """The hint for another tool's option, if a command with the options `known` has it."""
     word = word.replace("_", "-") if word.startswith("--") else word

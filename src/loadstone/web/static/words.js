@@ -87,13 +87,14 @@ export function applyWords() {
   for (const one of document.querySelectorAll("[data-text]")) one.textContent = t(one.dataset.text);
 }
 
-// Three significant digits with a thousands separator; an unknown value is not shown as zero.
+// Three significant digits with a thousands separator; an unknown value is not shown as zero. A half is rounded to
+// the even number, as in the terminal.
 export function number(value) {
   if (value === null || value === undefined) return "-";
   const size = Math.abs(value);
   const digits = size === 0 || size >= 99.95 || Number.isInteger(value) ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3;
   return value.toLocaleString(LOCALES[chosenLanguage()],
-    { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    { minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven" });
 }
 
 export function percent(share) {
