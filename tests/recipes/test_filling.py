@@ -66,6 +66,12 @@ def test_what_is_set_stands_in_the_file(given: str, line: str) -> None:
             "--set workload=Drop;: it is not a workload",
             "write oltp",
         ),
+        (
+            "group-commit",
+            "target=mysql://u:p@db1/x",
+            "--target mysql://u:p@db1/x: the URL has a password",
+            "leave it out",
+        ),
         ("group-commit", "target=db1", "--set target=db1: it names no server", "write a URL"),
         ("tls", "repeats=5", "--set repeats=5: variants are interleaved in both orders", "write 6"),
         ("thread-pool", "server=/x", "--set server=/x: it is not one of mariadb, mysql", "write"),

@@ -105,6 +105,23 @@ def test_answers_that_wait_and_users_that_are_served_are_not_on_the_way() -> Non
     }  # fmt: skip
 
 
+def test_what_generator_and_server_do_at_the_same_time_counts_once() -> None:
+    """A server that works on after its answer, and a generator that works on after sending."""
+    seen = [{"running": 1.0}, {"client": 1.0}] * 20
+    one = a_load(users=1, in_statements=0.6, served=0.7)
+    found = account(one, looks(*seen, core=0.5))
+    assert shares(found) == {"generator": 0.5, "on core": 0.5}
+    assert found.beyond == 0.0
+
+
+def test_a_paced_user_is_served_in_the_time_that_it_thinks() -> None:
+    found = account(
+        a_load(in_statements=4.0, is_paced=True, served=1.0),
+        looks(*[{"client": 8.0}] * 20, core=2.0),
+    )
+    assert shares(found) == {"idle": 0.6, "generator": 0.1, "way": 0.1, "on core": 0.2}
+
+
 def test_idle_connections_are_no_users() -> None:
     found = account(a_load(beside=90.0), looks(*[{"client": 95.0}] * 20, core=5.0))
     assert shares(found) == {"way": 0.5, "on core": 0.5}

@@ -36,11 +36,16 @@ def read(name: str, parameter: Parameter, text: str) -> dict[str, str]:
         return {name: READERS[parameter.kind](text)}
     except InvalidValue as unfit:
         said = (
-            say("--set {name}={text}: {wrong}", name=name, text=text, wrong=unfit.what)
+            say("{given}: {wrong}", given=_given(name, text), wrong=unfit.what)
             if text
             else say("{name} is not set: {wrong}", name=name, wrong=unfit.what)
         )
         raise RecipeRefused(said, unfit.write) from None
+
+
+def _given(name: str, text: str) -> str:
+    """The option as users write it: a server's URL mostly follows --target."""
+    return f"--{name} {text}" if name == "target" and is_target(text) else f"--set {name}={text}"
 
 
 def is_target(text: str) -> bool:

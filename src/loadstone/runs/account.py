@@ -254,11 +254,10 @@ def _share_running(load: Driven, looked: Sequence[SourceSums]) -> float:
 
 def _by_clocks(load: Driven, seats: _Seats) -> list[AccountEntry]:
     """What the generator's own clocks say, which miss nothing."""
-    between = _between_statements(load, seats)
+    outside = _outside(load, seats)
     return [
-        _entry(load, "idle", between if load.is_paced else 0.0),
-        # What it does between two statements is part of the time between them.
-        _entry(load, "generator", max(load.served, 0.0 if load.is_paced else between)),
+        _entry(load, "idle", outside.idle),
+        _entry(load, "generator", outside.generator),
         _entry(load, "connecting", load.connecting),
     ]
 
@@ -274,9 +273,7 @@ def _on_cores(load: Driven, looked: Sequence[SourceSums], is_whole: bool) -> lis
 
 def _sampled(load: Driven, seats: _Seats) -> list[AccountEntry]:
     """What was seen at random moments."""
-    # A session waits for its client while its answer is on the way, or the next statement is.
-    left = _waiting_for_clients(load, seats)
-    left = max(left - max(_between_statements(load, seats), load.served), 0.0)
+    left = _outside(load, seats).left
     # Of an answer that is still being sent the session is elsewhere.
     unread = min(seats.mean.get("unread", 0.0), left)
     way = left - unread
@@ -291,18 +288,31 @@ def _sampled(load: Driven, seats: _Seats) -> list[AccountEntry]:
     ]
 
 
-def _between_statements(load: Driven, seats: _Seats) -> float:
-    """Users that wait for no answer.
+class _Outside(NamedTuple):
+    """Mean numbers of users whose sessions wait for their clients, by what these wait for."""
 
-    Statements count when they end, so that one that lasts beyond the window is not in the sum: but
-    who is between two statements has a session that waits for its client.
+    generator: float
+    idle: float
+    left: float
+    """Their answer is on the way or has not been read, or their next statement is on the way."""
+
+
+def _outside(load: Driven, seats: _Seats) -> _Outside:
+    """Divides the time in which sessions wait for their clients.
+
+    A session is at work or waits for its client, never both: that is what makes the places exclude
+    each other. Generator and server may well work for a user at the same time, since who has sent
+    something works on until it sleeps. That time is the server's.
+
+    Statements count when they end, so that one that lasts beyond the window is not in their sum:
+    but who is between two statements has a session that waits for its client.
     """
-    counted = max(load.users - load.in_statements - load.connecting, 0.0)
-    return min(counted, _waiting_for_clients(load, seats))
-
-
-def _waiting_for_clients(load: Driven, seats: _Seats) -> float:
-    return max(seats.mean.get("client", 0.0) - load.beside, 0.0)
+    waiting = max(seats.mean.get("client", 0.0) - load.beside, 0.0)
+    between = min(max(load.users - load.in_statements - load.connecting, 0.0), waiting)
+    # What the generator does between two statements is part of the time between them.
+    works = min(max(load.served, 0.0 if load.is_paced else between), waiting)
+    idle = min(between, waiting - works) if load.is_paced else 0.0
+    return _Outside(works, idle, waiting - works - idle)
 
 
 def _entry(
