@@ -202,9 +202,9 @@ def sentences(found: Lateness) -> list[Message]:
         said.append(
             say(
                 "replay: {number} statements waited for the answer to their session's last one,"
-                " {most} ms at most: the server was late",
+                " {most} at most: the server was late",
                 number=Count(found.held),
-                most=f"{found.held_max_us / 1e3:.0f}",
+                most=Seconds(found.held_max_us / 1e6),
             )
         )
     if found.silent:
