@@ -67,6 +67,18 @@ SCRIPTS = {
           print(table.concat(names, " "))
         end
     """,
+    "several.lua": """
+        local function ask()
+          local one = con:query("SELECT 1; SET @a = 2; SELECT @a")
+          print(one:fetch_row()[1], con:more_results())
+          print(con:next_result():fetch_row()[1], con:more_results())
+          con:query("SELECT 3; SELECT 4")
+          print(con:query_row("SELECT 5"))
+        end
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event() ask() end
+        function prepare() thread_init() ask() end
+    """,
     "old.lua": """
         function thread_init(id) db_connect() end
         function event(id) db_query("SELECT " .. sb_rand(1, 9)) end
@@ -193,6 +205,16 @@ def test_a_line_against_a_server(
     connection: tuple[str, ...],
 ) -> None:
     compare(ours_here, theirs, (*connection, *line.split(" ")))
+
+
+@pytest.mark.parametrize("command", ["run", "prepare"])
+def test_several_statements_in_one_text_are_all_executed(
+    command: str, ours_here: Program, written: Path, connection: tuple[str, ...]
+) -> None:
+    """Debian's sends them as well, but then fails at the connection's next statement (2014)."""
+    done = ours_here(*connection, "several.lua", "--events=1", command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1\ttrue\n2\tfalse\n5\n" in done.stdout
 
 
 def test_what_one_prepares_the_other_cleans_up(

@@ -106,6 +106,7 @@ proptest! {
         attributes in proptest::collection::hash_map("[a-z]{1,40}", "[a-z]{0,200}", 0..5),
         at_mariadb in any::<bool>(),
         local_infile in any::<bool>(),
+        multi_statements in any::<bool>(),
     ) {
         let greeting = if at_mariadb { GREETING_MARIADB_10_11_19 } else { GREETING_MYSQL_9_7_4 };
         let options = LoginOptions {
@@ -114,6 +115,7 @@ proptest! {
             database: database.clone(),
             tls: TlsWish::Never,
             local_infile,
+            multi_statements,
             attributes: attributes.clone().into_iter().collect(),
             ..LoginOptions::default()
         };
@@ -137,7 +139,7 @@ proptest! {
         let flags = ours.capabilities();
         prop_assert_eq!(flags.contains(CapabilityFlags::CLIENT_LOCAL_FILES), local_infile);
         prop_assert!(flags.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF));
-        prop_assert!(!flags.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS));
+        prop_assert_eq!(flags.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS), multi_statements);
         prop_assert!(!flags.contains(CapabilityFlags::CLIENT_SESSION_TRACK));
         prop_assert!(!flags.contains(CapabilityFlags::CLIENT_SSL));
     }

@@ -54,9 +54,10 @@ impl Endpoint {
 
     pub(crate) fn of_plan(plan: &Plan) -> Result<Vec<Arc<Self>>, Failure> {
         let resolve = |(index, target)| {
-            Self::resolve(index, target, &plan.session)
-                .map(Arc::new)
-                .map_err(|failure| failure.at(index))
+            let endpoint =
+                Self::resolve(index, target, &plan.session).map_err(|failure| failure.at(index))?;
+            let is_script = plan.script.is_some();
+            Ok(Arc::new(if is_script { endpoint.for_a_script() } else { endpoint }))
         };
         plan.targets.iter().enumerate().map(resolve).collect()
     }
@@ -93,6 +94,13 @@ impl Endpoint {
             Err(error) => return Err(error),
         }
         Ok(socket)
+    }
+
+    /// The same endpoint for a script, which may send several statements in one text.
+    #[must_use]
+    pub(crate) fn for_a_script(mut self) -> Self {
+        self.login.allow_multi_statements();
+        self
     }
 
     /// The same endpoint for loading: the server may ask for the loader's rows, which no other connection allows.

@@ -158,7 +158,8 @@ impl Servers {
             return Err(self.failed(Fault::ConnectionGone, "the plan has no server"));
         };
         let endpoint = Endpoint::resolve(index, target, &self.plan.session)
-            .map_err(|failure| Halt::Failed(failure.at(index)))?;
+            .map_err(|failure| Halt::Failed(failure.at(index)))?
+            .for_a_script();
         let stop = &self.shared.stop;
         let mut client = Client::connect(&Arc::new(endpoint), &self.plan.connect, stop)?;
         client.keep_results(MOST_ROW_BYTES);

@@ -47,6 +47,9 @@ pub struct LoginOptions {
     pub server_proven: bool,
     /// Offer to send local files.
     pub local_infile: bool,
+    /// Send texts of several statements, separated by semicolons. A server refuses them otherwise,
+    /// which stops what an attacker appends to a statement.
+    pub multi_statements: bool,
     /// The server's RSA key as PEM, for passwords over an unencrypted connection.
     pub server_public_key: Option<String>,
     /// Ask the server for its RSA key. An attacker who can change the traffic can then learn the
@@ -75,6 +78,7 @@ impl Default for LoginOptions {
             transport_secure: false,
             server_proven: false,
             local_infile: false,
+            multi_statements: false,
             server_public_key: None,
             allow_public_key_retrieval: false,
             allow_clear_password: false,
@@ -94,6 +98,7 @@ impl fmt::Debug for LoginOptions {
             .field("transport_secure", &self.transport_secure)
             .field("server_proven", &self.server_proven)
             .field("local_infile", &self.local_infile)
+            .field("multi_statements", &self.multi_statements)
             .field("allow_public_key_retrieval", &self.allow_public_key_retrieval)
             .field("attributes", &self.attributes)
             .finish_non_exhaustive()

@@ -34,6 +34,9 @@ pub(super) fn capabilities(options: &LoginOptions, greeting: &Greeting) -> Capab
     if options.local_infile {
         wanted |= Capabilities::LOCAL_FILES;
     }
+    if options.multi_statements {
+        wanted |= Capabilities::MULTI_STATEMENTS;
+    }
     if let Some(compression) = agreed(&options.compression, greeting) {
         wanted |= compression.capability();
     }

@@ -32,6 +32,13 @@ impl LoginOptions {
         }
     }
 
+    /// Allows texts of several statements, which only scripts may send.
+    pub(crate) fn allow_multi_statements(&mut self) {
+        match self {
+            Self::MySql(own) => Arc::make_mut(own).multi_statements = true,
+        }
+    }
+
     /// Allows the server to ask for the rows of a load, as it asks for a file.
     pub(crate) fn allow_file(&mut self) {
         match self {
