@@ -80,7 +80,6 @@ id = { type = "INT NOT NULL", sequence = true }
 price = { type = "DECIMAL(8,3)", decimal = ["-1.5", "20.125"] }
 state = { type = "ENUM('a','b')", choice = ["a", "b", "NULL", true] }
 day = { type = "DATE", date = [1970-01-02, "1970-01-04"] }
-parent = { type = "INT", cycle = [1, 2, 2], step = 2 }
 [transaction.look]
 weight = 3
 think = "20ms"
@@ -107,15 +106,13 @@ first = { integer = [10, 20], spread = "zipfian" }
     loaded = template.loaded("rocksdb")[1]
     assert loaded.create == (
         "CREATE TABLE `item2` (`shop` INT NOT NULL, `id` INT NOT NULL, `price` DECIMAL(8,3), "
-        "`state` ENUM('a','b'), `day` DATE, `parent` INT, PRIMARY KEY (`shop`, `id`)) "
-        "ENGINE = rocksdb"
+        "`state` ENUM('a','b'), `day` DATE, PRIMARY KEY (`shop`, `id`)) ENGINE = rocksdb"
     )
     assert loaded.indexes[1] == "CREATE INDEX `item2_2` ON `item2` (`shop`, `price`)"
-    _, _, price, state, day, parent = (column.value for column in table.columns)
+    _, _, price, state, day = (column.value for column in table.columns)
     assert price == DecimalValue(low=-1500, high=20125, places=3)
     assert state == ChoiceValue(values=("a", "b", None, 1))
     assert day == MomentValue(low=86_400, high=3 * 86_400, with_time=False)
-    assert parent == CycleValue(values=(1, 2, 2), step=2)
     look, buy = template.spec.transactions
     assert (look.weight, look.think_s, look.autocommit) == (3, 0.02, True)
     assert look.parameters[0].value == HotValue(low=1, high=2000, percent=5, hits=70)
@@ -136,7 +133,13 @@ first = { integer = [10, 20], spread = "zipfian" }
     assert isinstance(values["first"], IntegerValue) and values["price"] == ReadValue()
     assert buy.statements[0].reads == (places.index("price"),)
     assert buy.statements[1].same_copy and template.writes
-    assert template.lines == {"look": (21,), "buy": (29, 30)}
+    assert template.lines == {"look": (20,), "buy": (28, 29)}
+
+
+def test_a_column_may_go_through_a_list() -> None:
+    column = 'columns.parent = { type = "INT", cycle = [1, 2, 2], step = 2 }\n'
+    (table,) = parse(TABLE + column + SELL).tables
+    assert table.columns[1].value == CycleValue(values=(1, 2, 2), step=2)
 
 
 def test_the_name_is_the_files_where_it_says_none(tmp_path: Path) -> None:
