@@ -183,6 +183,11 @@ class WarmupAuto(Frozen):
 Warmup = Annotated[WarmupSeconds | WarmupAuto, Field(discriminator="kind")]
 
 
+def is_empty(listed: tuple[str, ...]) -> bool:
+    """Whether nothing is listed."""
+    return not listed
+
+
 class ConnectPolicy(Frozen):
     """How connections are opened; a thousand at once would make servers fail."""
 
@@ -193,6 +198,9 @@ class ConnectPolicy(Frozen):
     """The first wait between two attempts; it doubles up to `longest_backoff_s`."""
 
     longest_backoff_s: Annotated[float, Field(ge=0, le=3600)] = 1.0
+    source_addresses: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    """Addresses of this machine that connections over TCP leave from, in turn; empty, and not
+    written: the kernel's choice."""
 
 
 READ_ONLY = "SET SESSION TRANSACTION READ ONLY"

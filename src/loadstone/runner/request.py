@@ -7,11 +7,13 @@ from pathlib import Path
 
 from loadstone import engine
 from loadstone.analyse import search
+from loadstone.lab.machine.outgoing import OutgoingError
 from loadstone.lab.step.order import InOrder, Searching, Steps, steps_of
 from loadstone.lab.tables.discover import Data
 from loadstone.lab.tables.inspect import check_descriptors
 from loadstone.model.engine_plan import step_document
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import (
     Distribution,
@@ -172,6 +174,7 @@ def check_request(request: Request, targets: int = 1) -> None:
         TargetError: so many users need more file descriptors than this process may have.
         StoreError: the run could not be stored.
         SourceError: a source of counters is invalid.
+        OutgoingError: other machines are to drive the load from this one's addresses.
     """
     check_places(request.observing, targets)
     data = [
@@ -188,6 +191,11 @@ def check_request(request: Request, targets: int = 1) -> None:
     engine.check_plan(step_document(plan, first, [Endpoint(target=Target())]))
     if request.cluster is None:
         check_descriptors(request.most_connections)
+    elif request.drive.connect.source_addresses:
+        raise OutgoingError(
+            say("--source-address names addresses of this machine, and others drive the load"),
+            say("leave it out: each of the cluster's machines has its own"),
+        )
     run_folder.check_writable(request.out)
 
 

@@ -10,6 +10,7 @@ from itertools import chain
 
 from loadstone.analyse.search import most_left
 from loadstone.analyse.steady import truncation
+from loadstone.lab.machine.outgoing import check_ports
 from loadstone.lab.protection.company import Company, beside_others
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.protector import Protector
@@ -109,6 +110,9 @@ def run(
             it. An error after the start is in the returned value.
     """
     targets = [endpoint.target for endpoint in endpoints]
+    if request.cluster is None:
+        sources = request.drive.connect.source_addresses
+        check_ports(request.most_connections, targets, sources)
     with step_backend(request.cluster, targets, request.most_users, view.announce) as backend:
         return _run(request, endpoints, view, notes, backend)
 

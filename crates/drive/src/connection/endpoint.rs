@@ -1,6 +1,7 @@
 //! A target as the connections see it: address, login, TLS and session, worked out once a step.
 
 use super::family::{LoginOptions, ServerFamily};
+use super::sources::Sources;
 use super::tls::TlsMaker;
 use crate::error::{Failure, FailureKind};
 use crate::plan::{Plan, SessionPlan, TargetPlan};
@@ -27,6 +28,7 @@ pub struct Endpoint {
     unread: Option<Duration>,
     /// All addresses of the host; a name may have several.
     addresses: Vec<SockAddr>,
+    sources: Sources,
 }
 
 impl Endpoint {
@@ -49,13 +51,15 @@ impl Endpoint {
             unix: target.socket.is_some(),
             unread: Some(LONGEST_UNREAD),
             addresses,
+            sources: Sources::default(),
         })
     }
 
     pub(crate) fn of_plan(plan: &Plan) -> Result<Vec<Arc<Self>>, Failure> {
         let resolve = |(index, target)| {
-            let endpoint =
+            let mut endpoint =
                 Self::resolve(index, target, &plan.session).map_err(|failure| failure.at(index))?;
+            endpoint.sources = Sources::new(&plan.connect.source_addresses);
             let is_script = plan.script.is_some();
             Ok(Arc::new(if is_script { endpoint.for_a_script() } else { endpoint }))
         };
@@ -122,6 +126,7 @@ impl Endpoint {
         socket.set_tcp_nodelay(true)?;
         notice_silence(&socket)?;
         socket.set_tcp_user_timeout(self.unread)?;
+        self.sources.bind(&socket, address)?;
         Ok(socket)
     }
 }

@@ -13,6 +13,7 @@ mod opening;
 mod outbox;
 mod poller;
 mod pulse;
+mod sources;
 mod stop;
 mod stream;
 mod tls;

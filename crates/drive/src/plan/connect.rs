@@ -2,6 +2,7 @@
 
 use crate::error::PlanError;
 use serde::Deserialize;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// How connections are opened: servers fail under a storm of a thousand connects.
@@ -19,6 +20,9 @@ pub struct ConnectPlan {
     /// The longest wait between two attempts; keep it short to measure how long a server was away.
     #[serde(default = "default_longest_backoff_s")]
     pub longest_backoff_s: f64,
+    /// Addresses of this machine that connections over TCP leave from, in turn; none: the kernel's choice.
+    #[serde(default)]
+    pub source_addresses: Vec<IpAddr>,
 }
 
 fn default_longest_backoff_s() -> f64 {

@@ -21,6 +21,7 @@ from loadstone.cli.options.protection import protection_options
 from loadstone.cli.options.prove import proving_options_of_a_run
 from loadstone.cli.options.tpcc import tpcc_options
 from loadstone.cli.options.types import (
+    ADDRESSES,
     BACKLOG,
     CONNECT_TIME,
     DURATION,
@@ -210,6 +211,16 @@ _connection = options_in(Section.CONNECTIONS)
     default=5,
     show_default=True,
     help=say("Attempts to connect after the first one fails."),
+)
+@_connection(
+    "--source-address",
+    type=ADDRESSES,
+    default=(),
+    metavar="ADDRESS[,...]",
+    help=say(
+        "Addresses of this machine that connections over TCP leave from, in turn: each has some"
+        " 28,000 ports for a server. [default: the system's choice]"
+    ),
 )
 @_connection(
     "--reconnect",

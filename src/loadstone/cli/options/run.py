@@ -65,6 +65,7 @@ class RunOptions:
     connect_timeout: float
     """Seconds."""
     connect_retries: int
+    source_address: tuple[str, ...]
     reconnect_after: int | None
     idle: int
     on_error: Literal["restart", "continue", "stop"] | None
@@ -383,6 +384,7 @@ def _drive(asked: RunOptions) -> Drive:
             timeout_s=asked.connect_timeout,
             retries=asked.connect_retries,
             longest_backoff_s=usual.connect.longest_backoff_s,
+            source_addresses=asked.source_address,
         ),
         session=Session(
             init_sql=tuple(asked.init_sql),

@@ -84,6 +84,25 @@ class CompressionList(Word):
         return text
 
 
+class Addresses(Parsed[tuple[str, ...]]):
+    """IP addresses of this machine between commas: `10.0.0.5,10.0.0.6`."""
+
+    name = "addresses"
+    takes_list = True
+
+    def read(self, text: str) -> tuple[str, ...]:
+        """The addresses, once a socket could be bound to each."""
+        from loadstone.lab.machine.outgoing import OutgoingError, check_address
+
+        found = tuple(one.strip() for one in text.split(","))
+        for one in found:
+            try:
+                check_address(one)
+            except OutgoingError as error:
+                raise ValueError(error.message) from error
+        return found
+
+
 class Charset(Word):
     """The name of a character set, as far as that can be checked without the server."""
 
@@ -270,6 +289,7 @@ DURATION = Duration()
 CONNECT_TIME = Duration(most_s=_HOUR_S)
 THINK_TIME = Duration(zero=True, most_s=_DAY_S)
 WORD = Word()
+ADDRESSES = Addresses()
 FILE = FilePath()
 SIZE = Size()
 BYTES = Bytes()
