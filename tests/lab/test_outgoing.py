@@ -1,4 +1,4 @@
-"""The addresses and ports that connections leave from: what cannot be is told in advance."""
+"""The addresses and ports that connections leave from: what cannot be is stated in advance."""
 
 from __future__ import annotations
 
