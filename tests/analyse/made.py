@@ -21,7 +21,8 @@ def a_step(
     """A finished step of ten seconds; in an open loop, as many events were due as the rate says."""
     events = round(tps * SECONDS)
     latency = LatencyMs.model_validate(
-        dict.fromkeys(LatencyMs.model_fields) | {"count": events, "above_range": 0, "p99": p99_ms}
+        dict.fromkeys(LatencyMs.model_fields)
+        | {"count": events, "above_range": 0, "at_least": (), "p99": p99_ms}
     ).model_copy(update={"mean": p99_ms / 4.605})
     counted = (
         "failed restarts reads writes other reconnects late skipped waiting bytes_in bytes_out"

@@ -11,7 +11,8 @@ from loadstone.model.result import HostFigures, LatencyMs, ServerFigures
 from loadstone.report.columns import HEADS
 
 READ = LatencyMs.model_validate(
-    dict.fromkeys(LatencyMs.model_fields) | {"count": 5, "above_range": 0, "mean": 2.5}
+    dict.fromkeys(LatencyMs.model_fields)
+    | {"count": 5, "above_range": 0, "at_least": (), "mean": 2.5}
 )
 STEP = a_step(
     users=20,

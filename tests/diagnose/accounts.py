@@ -44,7 +44,7 @@ def by_place(finding: Finding) -> dict[str, float]:
 
 def statements(**mean_ms_and_count: tuple[float, int]) -> dict[str, LatencyMs]:
     """By class: `write=(12.0, 300)`."""
-    nothing = dict.fromkeys(LatencyMs.model_fields) | {"above_range": 0}
+    nothing = dict.fromkeys(LatencyMs.model_fields) | {"above_range": 0, "at_least": ()}
     return {
         name: LatencyMs.model_validate(nothing | {"mean": mean, "count": count})
         for name, (mean, count) in mean_ms_and_count.items()

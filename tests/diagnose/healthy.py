@@ -223,7 +223,7 @@ class Made:
             **{**HOST, **self.host},
         )
         spread = LatencyMs.model_validate(
-            dict.fromkeys(LatencyMs.model_fields) | {"count": 100, "above_range": 0}
+            dict.fromkeys(LatencyMs.model_fields) | {"count": 100, "above_range": 0, "at_least": ()}
         )
         latency = spread.model_copy(update={"mean": self.mean_ms, "p99": 3 * self.mean_ms})
         fastest = spread.model_copy(update={"min": 0.06})

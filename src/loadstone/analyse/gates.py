@@ -9,8 +9,9 @@ Their rules for thin evidence are part of the contract, see docs/gates.md:
   95 % over all cells together (Bonferroni). If the interval leaves it open, that is reported and
   passes: a gate that fails on noise gets switched off. If each side has a single step there is no
   interval, and the figure itself decides.
-- What cannot be judged at all (a step that failed or never settled, a missing figure, a level that
-  the other side does not have) fails: a gate that sees nothing must not pass.
+- What cannot be judged at all (a step that failed or never settled, a missing figure, a percentile
+  below its limit of which only a lower bound is known, a level that the other side does not have)
+  fails: a gate that sees nothing must not pass.
 """
 
 from __future__ import annotations
@@ -241,6 +242,10 @@ def _judge(gate: Gate, level: Level) -> Check:
         why = say("the run has no {metric}", metric=gate.metric.name)
         return Check(gate.text, gate.metric, place, "no evidence", why=why)
     held = gate.is_so(value)
+    is_bound = any(map(gate.metric.is_lower_bound, fit))
+    if held and is_bound and gate.relation in ("<", "<="):
+        why = say("it is at least so high: events had not ended when the window did")
+        return Check(gate.text, gate.metric, place, "no evidence", value, why=why)
     bound = any(step.generator.client_bound for step in fit)
     why = say("the generator was the limit, so the server may be better")
     why = why if bound and not held else None

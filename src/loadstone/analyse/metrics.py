@@ -32,6 +32,10 @@ class Metric:
         value = self.read(step)
         return value if value is not None and 0 <= value < math.inf else None
 
+    def is_lower_bound(self, step: StepResult) -> bool:
+        """Whether the value depends on events that had not ended when the window did."""
+        return self.name in step.latency.response.at_least
+
 
 def _latency(figure: str) -> Callable[[StepResult], float | None]:
     def of(step: StepResult) -> float | None:

@@ -48,6 +48,10 @@ class Rate(Figure, write=numbers.digits):
     """`1,234`, `56.0`: as in a column, with trailing zeros."""
 
 
+class AtLeast(Figure, write=lambda value: f"≥{numbers.digits(value)}"):
+    """`≥56.0`: a `Rate` of which only a lower bound is known."""
+
+
 class Percent(Figure, write=numbers.pct):
     """`41 %`: a share, where 1 is 100 %."""
 

@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from loadstone.model.account import Account
 from loadstone.model.failover import LedgerVerdict, Timeline
+from loadstone.model.figure import AtLeast, Figure
+from loadstone.model.figure import Rate as RateFigure
 from loadstone.model.finding import Proof
 from loadstone.model.frozen import Frozen
 from loadstone.model.hot_spots import HotSpots
@@ -29,6 +31,9 @@ def _said(text: str) -> Any:
     return Field(description=text)
 
 
+_NO_TIMES = ("count", "above_range", "at_least")
+
+
 class LatencyMs(Frozen):
     """One distribution in milliseconds; all but `count` are null if there were no values."""
 
@@ -42,15 +47,28 @@ class LatencyMs(Frozen):
     p999: float | None = _said("99.9th percentile")
     max: float | None = _said("maximum")
     above_range: int = _said("values above the histogram's range of one hour")
+    at_least: tuple[str, ...] = Field(
+        default=(),
+        description="figures that depend on events which had not ended when the window did: they "
+        "are at least so high, as these events count with the time that they had taken so far",
+    )
+
+    def figure(self, name: str) -> Figure:
+        """One of the figures by its name, as it is written for people."""
+        value = getattr(self, name)
+        return AtLeast(value) if name in self.at_least else RateFigure(value)
+
+    def changed(self, figures: LatencyMs) -> LatencyMs:
+        """With other figures where they are known, and what is said of them."""
+        known = figures.model_dump(exclude={"count", "above_range"}, exclude_none=True)
+        return self.model_copy(update=known)
 
     @classmethod
     def from_ns(cls, latency: LatencyNs) -> LatencyMs:
         """Convert a latency from nanoseconds to milliseconds."""
         return cls.model_validate(
             {
-                name: value
-                if name in ("count", "above_range") or value is None
-                else value / _NS_PER_MS
+                name: value if name in _NO_TIMES or value is None else value / _NS_PER_MS
                 for name, value in latency.model_dump().items()
             }
         )
@@ -262,6 +280,11 @@ class Window(Frozen):
         if not self.from_s <= (from_s + to_s) / 2 < self.to_s:
             return False
         return not self.is_held(from_s, to_s)
+
+    @property
+    def counted_s(self) -> float:
+        """Its seconds without those in which the load was held back."""
+        return self.to_s - self.from_s - sum(end - begin for begin, end in self.held)
 
     def is_held(self, from_s: float, to_s: float) -> bool:
         """Whether the load was held back at some time in the interval."""

@@ -144,8 +144,8 @@ def _figures(of: MemberResult | PhaseResult, seconds: float) -> tuple[str, ...]:
 
 
 def _quantiles(latency: LatencyMs) -> tuple[str, ...]:
-    longest = rate(latency.max) + ("+" if latency.above_range else "")
-    return (rate(latency.p50), rate(latency.p95), rate(latency.p99), longest)
+    p50, p95, p99, longest = (str(latency.figure(name)) for name in ("p50", "p95", "p99", "max"))
+    return (p50, p95, p99, longest + ("+" if latency.above_range else ""))
 
 
 def _connects(steps: Sequence[StepResult], words: Language) -> Table:

@@ -197,8 +197,8 @@ def _cells(row: Row) -> list[str]:
         rate(half),
         pct(row.variation.within),
         pct(row.variation.between),
-        rate(response.p95 if response else None),
-        rate(response.p99 if response else None),
+        str(response.figure("p95")) if response else NOTHING,
+        str(response.figure("p99")) if response else NOTHING,
     ]
 
 

@@ -129,8 +129,8 @@ def _row(level: Level) -> list[str]:
         rate(tps.mean if tps else step.tps) + marked_level(level),
         NOTHING if half is None else digits(half),
         rate(level.qps),
-        rate(response.p95),
-        rate(response.p99),
+        str(response.figure("p95")),
+        str(response.figure("p99")),
         rate(sum(step.errors.values()) / step.seconds) if step.seconds else NOTHING,
     ]
 

@@ -62,6 +62,11 @@ def _unquoted(step: StepResult) -> Iterator[Message]:
 def marks(steps: Sequence[StepResult]) -> Iterator[Message]:
     """A line a mark, and how tables treat repeats."""
     yield from doubts(steps)
+    if any(step.latency.response.at_least for step in steps):
+        yield say(
+            "≥ at least: events that were due and had not ended when the window did count with the "
+            "time that they had taken so far"
+        )
     if any(step.repeat > 1 for step in steps):
         yield say(
             "TPS and QPS are means of the repeats, with Student's t interval of the TPS; all other "

@@ -38,9 +38,9 @@ INTERVAL = say("±\n95 %")
 
 FIGURES: tuple[Figure, ...] = (
     Figure(say("qps"), lambda step: rate(step.qps)),
-    Figure(say("p50\nms"), lambda step: rate(step.latency.response.p50)),
-    Figure(say("p95\nms"), lambda step: rate(step.latency.response.p95)),
-    Figure(say("p99\nms"), lambda step: rate(step.latency.response.p99)),
+    Figure(say("p50\nms"), lambda step: str(step.latency.response.figure("p50"))),
+    Figure(say("p95\nms"), lambda step: str(step.latency.response.figure("p95"))),
+    Figure(say("p99\nms"), lambda step: str(step.latency.response.figure("p99"))),
     Figure(say("max\nms"), lambda step: _longest(step)),
     Figure(say("errors\n/s"), _errors_a_second),
     Figure(say("recon-\nnects"), lambda step: count(step.reconnects)),
@@ -95,4 +95,4 @@ def level_rows(
 
 def _longest(step: StepResult) -> str:
     latency = step.latency.response
-    return rate(latency.max) + ("+" if latency.above_range else "")
+    return str(latency.figure("max")) + ("+" if latency.above_range else "")

@@ -16,6 +16,7 @@ from loadstone.model.result import (
     Window,
 )
 from loadstone.runs.aggregates import ExactLatency, MemberSums, Sums, add_up_each, by_number
+from loadstone.runs.hlog import UNFINISHED
 from loadstone.runs.steplog import StepLog
 
 _NOTHING = LatencyNs()
@@ -30,11 +31,15 @@ def latency_pair(
     """
     exact = {"response": response, "service": service}
     return LatencyPair.model_validate(
-        {
-            name: LatencyMs.from_ns(each.with_quantiles_of(merged.get(f"{name}{of}", _NOTHING)))
-            for name, each in exact.items()
-        }
+        {name: _latency(each, merged, f"{name}{of}") for name, each in exact.items()}
     )
+
+
+def _latency(exact: ExactLatency, merged: Mapping[str, LatencyNs], name: str) -> LatencyMs:
+    """With the figures that depend on events without an end."""
+    ended = LatencyMs.from_ns(exact.with_quantiles_of(merged.get(name, _NOTHING)))
+    changed = merged.get(f"{UNFINISHED}{name}")
+    return ended.changed(LatencyMs.from_ns(changed)) if changed else ended
 
 
 def members_of(

@@ -18,6 +18,12 @@ from loadstone.runs.errors import StoreError
 LONGEST_LINE = 4 * safe_open.MEGABYTE
 """Bytes: a histogram with three digits has at most half a megabyte before it is packed."""
 
+UNFINISHED = "unfinished-"
+"""Before the meaning of lines with the ages of events that had not ended when the window did."""
+
+_SAME_TIME_S = 1e-5
+"""Times have microseconds, and are the sum of two."""
+
 
 def restamp(line: str, load_began_s: float) -> str:
     """Convert the engine's line to the time base of the run's file.
@@ -103,9 +109,17 @@ def within(lines: Iterable[str], window: Window, load_began_s: float) -> Iterato
             yield line
 
 
+def after(lines: Iterable[str], window: Window, load_began_s: float) -> Iterator[str]:
+    """Lines of the drain that follows the window; none if the window ended before the load did."""
+    for line in lines:
+        begin, _ = interval_of(line)
+        if abs(begin - load_began_s - window.to_s) < _SAME_TIME_S:
+            yield line
+
+
 def tag_of(line: str) -> str:
-    """The tag: `step-1/response`."""
-    return line.partition(",")[0].removeprefix("Tag=")
+    """The tag: `step-1/response`, also of the values above the histogram's range."""
+    return line.partition(",")[0].removeprefix("Tag=").removesuffix("!above")
 
 
 def meaning_of(tag: str) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from loadstone import engine
 from loadstone.model.figure import Count
 from loadstone.model.message import Message, say
 from loadstone.model.observed import Observation
 from loadstone.model.records import LatencyNs, Sample
 from loadstone.model.result import Aborted, Result, RunInfo, RunState, StepResult, Window
-from loadstone.runs import hlog
 from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import (
     ENGINE,
@@ -28,6 +26,7 @@ from loadstone.runs.journal import (
     StepBegin,
     read_entries,
 )
+from loadstone.runs.latency_log import latencies
 from loadstone.runs.observations import fits, observation_of
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.summaries import summarise, utc
@@ -35,9 +34,6 @@ from loadstone.runs.wall_time import WallClock
 
 JOURNAL = "journal.jsonl"
 LATENCIES = "latency.hlog"
-
-MOST_TAGS = 500
-"""Limit for the tags of a step: the engine counts 64 errors, and has about twenty other tags."""
 
 MOST_STEPS = 20_000
 """Limit for the steps of a run: at ten seconds each, those of two days."""
@@ -181,43 +177,6 @@ def step_result(folder: Path, step: StepLog, run: RunBegin) -> StepResult:
             journal=folder / JOURNAL,
         )
         raise StoreError(said) from error
-
-
-def latencies(path: Path, step: StepLog, window: Window) -> dict[str, LatencyNs]:
-    """The merged latencies of a step's window, by `response`, `read`, `error-1213`, ….
-
-    Tags are merged one at a time, as a line has some kilobytes and a step may last many hours.
-    """
-    began = step.load_began_s
-
-    def inside() -> Iterator[str]:
-        lines = hlog.lines_of(path, step.begin.hlog_from, step.step.tag)
-        return hlog.within(lines, window, began)
-
-    merged: dict[str, LatencyNs] = {}
-    for tag in _tags(path, inside()):
-        try:
-            of_tag = engine.merge_hlog(line for line in inside() if hlog.tag_of(line) == tag)
-        except (engine.LogError, ValueError) as error:
-            raise StoreError(say("cannot read {path}: {why}", path=path, why=str(error))) from error
-        merged[hlog.meaning_of(tag)] = of_tag[tag]
-    return merged
-
-
-def _tags(path: Path, lines: Iterable[str]) -> list[str]:
-    tags: set[str] = set()
-    for line in lines:
-        tags.add(hlog.tag_of(line))
-        # The file is read once per tag.
-        if len(tags) > MOST_TAGS:
-            raise StoreError(
-                say(
-                    "{path} has more than {most} kinds of latencies of a step",
-                    path=path,
-                    most=MOST_TAGS,
-                )
-            )
-    return sorted(tags)
 
 
 def _run_info(folder_name: str, log: RunLog, *, running: bool) -> RunInfo:

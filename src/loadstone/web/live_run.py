@@ -338,6 +338,7 @@ def row(step: StepResult) -> Data:
         "p95_ms": response.p95,
         "p99_ms": response.p99,
         "max_ms": response.max,
+        "at_least": response.at_least,
         "errors": sum(step.errors.values()),
         "client_bound": step.generator.client_bound,
         "changed": bool(step.changes),

@@ -39,6 +39,11 @@ impl Boundaries {
         !self.draining && self.next() == self.end
     }
 
+    /// When the current interval started; in a drain, when the window ended.
+    pub(crate) fn from(&self) -> Nanos {
+        self.from
+    }
+
     /// When the current interval ends.
     pub(crate) fn next(&self) -> Nanos {
         if self.draining {

@@ -16,6 +16,40 @@ pub(crate) struct OfMember<T> {
     pub(crate) errors: BTreeMap<Code, u64>,
     pub(crate) response: T,
     pub(crate) service: T,
+    pub(crate) unfinished: Unfinished<T>,
+}
+
+/// How old events were at the window's end that were due and had not ended.
+#[derive(Debug, Default)]
+pub(crate) struct Unfinished<T> {
+    /// Since they were due. `None` until there is one: most intervals have none.
+    pub(crate) response: Option<T>,
+    /// Since they were sent, of those that were in flight.
+    pub(crate) service: Option<T>,
+}
+
+impl<T> Unfinished<T> {
+    /// Those that there are.
+    pub(crate) fn into_all(self) -> impl Iterator<Item = T> {
+        self.response.into_iter().chain(self.service)
+    }
+}
+
+impl Unfinished<LatencyRecorder> {
+    /// An event that was due since `response` and in flight since `service`, if it was.
+    pub(crate) fn record(&mut self, response: Nanos, service: Option<Nanos>, spares: &Spares) {
+        self.response.get_or_insert_with(|| spares.recorder()).record(response);
+        if let Some(service) = service {
+            self.service.get_or_insert_with(|| spares.recorder()).record(service);
+        }
+    }
+
+    fn take(&mut self) -> Unfinished<Latency> {
+        Unfinished {
+            response: self.response.take().map(LatencyRecorder::finish),
+            service: self.service.take().map(LatencyRecorder::finish),
+        }
+    }
 }
 
 impl OfMember<LatencyRecorder> {
@@ -27,7 +61,15 @@ impl OfMember<LatencyRecorder> {
             errors: std::mem::take(&mut self.errors),
             response: spares.swap(&mut self.response),
             service: spares.swap(&mut self.service),
+            unfinished: self.unfinished.take(),
         }
+    }
+}
+
+impl<T> OfMember<T> {
+    /// All its recorders, in no order that means anything.
+    pub(crate) fn into_all(self) -> impl Iterator<Item = T> {
+        [self.response, self.service].into_iter().chain(self.unfinished.into_all())
     }
 }
 
@@ -49,6 +91,7 @@ pub(crate) struct Latencies<T> {
     pub(crate) errors: BTreeMap<Code, T>,
     /// Response times by kind of event, where a workload has several.
     pub(crate) kinds: BTreeMap<&'static str, T>,
+    pub(crate) unfinished: Unfinished<T>,
 }
 
 impl Latencies<LatencyRecorder> {
@@ -73,6 +116,7 @@ impl Latencies<LatencyRecorder> {
                 .iter_mut()
                 .map(|(kind, recorder)| (*kind, spares.swap(recorder)))
                 .collect(),
+            unfinished: self.unfinished.take(),
         }
     }
 }
@@ -86,6 +130,7 @@ impl<T> Latencies<T> {
             .into_iter()
             .chain(self.errors.into_values())
             .chain(self.kinds.into_values())
+            .chain(self.unfinished.into_all())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Merges the intervals of all shards into one sample.
 
-use super::interval::{Connectivity, Interval, Latencies, OfMember};
+use super::interval::{Connectivity, Interval, Latencies, OfMember, Unfinished};
 use super::pauses::Pause;
 use super::spares::Spares;
 use crate::plan::Part;
@@ -193,7 +193,8 @@ impl Sum {
             add_counts(&mut sum.errors, &member.errors);
             sum.response.merge(&member.response);
             sum.service.merge(&member.service);
-            theirs.give_back([member.response, member.service]);
+            sum.unfinished.merge(&member.unfinished, &self.spares);
+            theirs.give_back(member.into_all());
         }
     }
 
@@ -219,7 +220,7 @@ impl Sum {
         };
         self.spares.give_back(self.latencies.into_all());
         for member in self.members {
-            self.spares.give_back([member.response, member.service]);
+            self.spares.give_back(member.into_all());
         }
         Sample {
             phase: self.phase.unwrap_or(PhaseName::Drain),
@@ -255,6 +256,7 @@ impl Sum {
         for (sum, (name, _)) in self.members.iter().zip(&whole.members) {
             write(&format!("response-of-{name}"), &sum.response);
             write(&format!("service-of-{name}"), &sum.service);
+            sum.unfinished.write(&format!("-of-{name}"), &mut write);
         }
         lines
     }
@@ -288,6 +290,28 @@ impl OfMember<Latency> {
             errors: BTreeMap::new(),
             response: spares.take(),
             service: spares.take(),
+            unfinished: Unfinished::default(),
+        }
+    }
+}
+
+impl Unfinished<Latency> {
+    fn merge(&mut self, other: &Self, spares: &Spares) {
+        for (sum, part) in
+            [(&mut self.response, &other.response), (&mut self.service, &other.service)]
+        {
+            if let Some(part) = part {
+                sum.get_or_insert_with(|| spares.take()).merge(part);
+            }
+        }
+    }
+
+    /// `of` is the end of their tags.
+    fn write(&self, of: &str, write: &mut impl FnMut(&str, &Latency)) {
+        for (name, latency) in [("response", &self.response), ("service", &self.service)] {
+            if let Some(latency) = latency {
+                write(&format!("unfinished-{name}{of}"), latency);
+            }
         }
     }
 }
@@ -306,6 +330,7 @@ impl Latencies<Latency> {
             connect: spares.take(),
             errors: BTreeMap::new(),
             kinds: BTreeMap::new(),
+            unfinished: Unfinished::default(),
         }
     }
 
@@ -325,6 +350,7 @@ impl Latencies<Latency> {
         for (kind, latency) in &other.kinds {
             self.kinds.entry(kind).or_insert_with(|| spares.take()).merge(latency);
         }
+        self.unfinished.merge(&other.unfinished, spares);
     }
 
     fn write(&self, mut write: impl FnMut(&str, &Latency)) {
@@ -343,5 +369,6 @@ impl Latencies<Latency> {
         for (kind, latency) in &self.kinds {
             write(&format!("kind-{kind}"), latency);
         }
+        self.unfinished.write("", &mut write);
     }
 }

@@ -333,6 +333,18 @@ impl Meter {
         });
     }
 
+    /// An event was due and had not ended when the window did. Its times are since the load
+    /// started: `due`, and `began` if it was in flight.
+    pub(crate) fn event_unfinished(&mut self, member: u16, due: Nanos, began: Option<Nanos>) {
+        let end = self.boundaries.from();
+        // An event that was restarted since then was in flight, but not in this attempt.
+        let service = began.filter(|began| *began <= end).map(|began| end - began);
+        self.latencies.unfinished.record(end - due, service, &self.spares);
+        if let Some(of) = self.members.get_mut(usize::from(member)) {
+            of.unfinished.record(end - due, service, &self.spares);
+        }
+    }
+
     /// An attempt at an event failed, `latency` after it started.
     pub(crate) fn error(&mut self, code: ErrorCode, labels: Labels, latency: Nanos) {
         // Each code needs a histogram: a server that makes up codes must not exhaust our memory.

@@ -87,6 +87,7 @@ impl Scripted {
             shard.meter.event_failed(ALONE);
             shard.meter.user_failed(self.index);
         } else {
+            shard.count_unfinished(ALONE, due, Some(began));
             shard.meter.event_succeeded(
                 Labels::of_target(self.endpoint.index),
                 now - due,
@@ -97,6 +98,13 @@ impl Scripted {
         shard.user_is_free();
         self.activity = Activity::Resting;
         asked
+    }
+
+    /// The step ends, and nobody waits for the end of the event in flight any more.
+    pub(crate) fn cut_off(&self, shard: &mut ShardContext) {
+        if let Activity::Busy { due, began, .. } = self.activity {
+            shard.count_unfinished(ALONE, due, Some(began));
+        }
     }
 
     fn waits_for_event(&self) -> bool {

@@ -206,6 +206,16 @@ impl ShardContext {
         self.meter.held(now - self.arrived_after.max(sent));
     }
 
+    /// Counts an event that ends in the drain, or never: what it had taken when the window ended is
+    /// known to be less than it took. Does nothing before the drain. It was due at `due`, and is in
+    /// flight since `began`.
+    pub(crate) fn count_unfinished(&mut self, member: u16, due: Nanos, began: Option<Nanos>) {
+        if matches!(self.stage, Stage::Draining { .. }) {
+            let since = |at: Nanos| at.since(self.began);
+            self.meter.event_unfinished(member, since(due), began.map(since));
+        }
+    }
+
     /// A user that counted as busy no longer does.
     pub(crate) fn user_is_free(&mut self) {
         // A number below zero would be a huge one, and no drain would ever end.
@@ -278,6 +288,7 @@ impl ShardContext {
     /// No more events start: those that wait are skipped.
     fn give_up_waiting(&mut self) {
         while let Some(due) = self.open.as_mut().and_then(OpenLoop::take_waiting) {
+            self.count_unfinished(due.member, due.at, None);
             self.meter.event_skipped(due.member);
         }
     }

@@ -77,8 +77,7 @@ impl AnyUser {
     pub(crate) fn give_up_waiting(&mut self, shard: &mut ShardContext) {
         match self {
             Self::Native(user) => user.give_up_waiting(shard),
-            // Its events start whatever happened to its connections.
-            Self::Scripted(_) => {}
+            Self::Scripted(user) => user.cut_off(shard),
         }
     }
 

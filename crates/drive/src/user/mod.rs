@@ -102,6 +102,13 @@ enum Pending {
     Rollback { restart: bool },
 }
 
+impl Event {
+    /// It is counted as failed, and only has to be rolled back.
+    fn has_failed(&self) -> bool {
+        matches!(self.pending, Pending::Rollback { restart: false })
+    }
+}
+
 const NO_STATEMENT: StatementRef = StatementRef { kind: 0, table: 0 };
 
 impl User {
@@ -428,6 +435,7 @@ impl User {
     fn event_done(&mut self, shard: &mut ShardContext, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         let empty = event.statements == 0;
+        shard.count_unfinished(self.member, event.due, Some(event.began));
         shard.meter.event_succeeded(self.labels(), now - event.due, now - event.began);
         let response = now - event.due;
         shard.meter.of_user(self.index, shard.since_begin(now), response);
@@ -456,11 +464,13 @@ impl User {
 
     /// The step ends with an event in flight, and nobody waits for its answer any more.
     pub(crate) fn cut_off(&mut self, shard: &mut ShardContext) {
-        if matches!(self.activity, Activity::Busy(_)) {
-            self.machine.abandon();
-            self.tell_entries(shard);
-            shard.meter.user_cut_off(self.index);
+        let Activity::Busy(event) = &self.activity else { return };
+        if !event.has_failed() {
+            shard.count_unfinished(self.member, event.due, Some(event.began));
         }
+        self.machine.abandon();
+        self.tell_entries(shard);
+        shard.meter.user_cut_off(self.index);
     }
 
     pub(crate) fn begin_attempt(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos) {
@@ -494,7 +504,7 @@ impl User {
             preparing: false,
         });
         // It was rolling back an event that had failed already: that is counted.
-        if !matches!(event.pending, Pending::Rollback { restart: false }) {
+        if !event.has_failed() {
             shard.meter.event_failed(self.member);
         }
         shard.user_is_free();

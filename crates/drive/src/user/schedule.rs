@@ -126,7 +126,8 @@ impl User {
     /// flight gets no answer.
     pub(crate) fn give_up_waiting(&mut self, shard: &mut ShardContext) {
         self.cut_off(shard);
-        if matches!(self.activity, Activity::Waiting { .. }) {
+        if let Activity::Waiting { due } = self.activity {
+            shard.count_unfinished(self.member, due, None);
             self.activity = Activity::Resting;
             shard.meter.event_skipped(self.member);
         }

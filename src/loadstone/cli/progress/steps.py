@@ -119,8 +119,8 @@ class PlainLines(Silence):
             state=by_text(result.state),
             tps=Rate(result.tps),
             qps=Rate(result.qps),
-            p95=Rate(response.p95),
-            p99=Rate(response.p99),
+            p95=response.figure("p95"),
+            p99=response.figure("p99"),
             errors=_errors(sum(result.errors.values())),
         )
         parts = [said, *self._searching.told(result)]

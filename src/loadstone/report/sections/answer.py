@@ -99,9 +99,9 @@ def _tiles(context: ReportContext, level: Level) -> Markup:
     rates = [(rate(tps.mean), say("TPS")), (rate(level.qps), say("QPS"))] if tps else []
     shown = [
         *((value, words(name)) for value, name in rates),
-        (rate(response.p50), words(say("p50, ms"))),
-        (rate(response.p95), words(say("p95, ms"))),
-        (rate(response.p99), words(say("p99, ms"))),
+        (str(response.figure("p50")), words(say("p50, ms"))),
+        (str(response.figure("p95")), words(say("p95, ms"))),
+        (str(response.figure("p99")), words(say("p99, ms"))),
     ]
     if half is not None:
         shown.insert(1, (f"± {digits(half)}", words(say("95 % interval"))))

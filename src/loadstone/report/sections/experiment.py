@@ -163,8 +163,8 @@ def _row(row: Row) -> list[str]:
         NOTHING if interval is None else f"{rate(interval.low)} … {rate(interval.high)}",
         pct(row.variation.within),
         pct(row.variation.between),
-        rate(response.p95 if response else None),
-        rate(response.p99 if response else None),
+        str(response.figure("p95")) if response else NOTHING,
+        str(response.figure("p99")) if response else NOTHING,
     ]
 
 

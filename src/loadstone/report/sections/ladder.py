@@ -153,7 +153,7 @@ def _qps(level: Level) -> str:
 
 
 def _latency(name: str, level: Level) -> str:
-    return rate(getattr(middle_step(level.steps).latency.response, name))
+    return str(middle_step(level.steps).latency.response.figure(name))
 
 
 def _errors(level: Level) -> str:

@@ -9,7 +9,7 @@ from loadstone.analyse.ladder import middle_step, shape
 from loadstone.model.figure import Count, Rate
 from loadstone.model.language import Language
 from loadstone.model.message import say
-from loadstone.model.numbers import NOTHING, count, digits, rate
+from loadstone.model.numbers import NOTHING, count, digits
 from loadstone.model.result import StepResult
 from loadstone.report.figures.account_course import course_figure
 from loadstone.report.figures.latency import heat_figure, percentile_figure
@@ -226,14 +226,12 @@ def _percentiles(step: StepResult, words: Language) -> Markup:
             name,
             count(each.count),
             *(
-                rate(value)
-                for value in (
-                    each.min, each.mean, each.p50, each.p90, each.p95, each.p99, each.p999, each.max
-                )
+                str(each.figure(figure))
+                for figure in ("min", "mean", "p50", "p90", "p95", "p99", "p999", "max")
             ),
         )
         for name, each in named
-    ]  # fmt: skip
+    ]
     return table_of(heads, rows).html()
 
 

@@ -372,18 +372,25 @@ function fill(input, value) {
   if (document.activeElement !== input) input.value = value;
 }
 
+// Events that had not ended when the window did: the percentile is at least so high.
+function percentile(row, name) {
+  const value = number(row?.[`${name}_ms`]);
+  return row?.at_least.includes(name) ? `≥${value}` : value;
+}
+
 function showNumbers() {
   const second = state.second;
   const last = state.rows[state.rows.length - 1];
   const isLive = second.at_s !== undefined;
-  const of = isLive ? second : { tps: last?.tps, qps: last?.qps, p95: last?.p95_ms, p99: last?.p99_ms };
+  const of = isLive ? second : { tps: last?.tps, qps: last?.qps };
   const active = isLive ? `${number(second.in_flight)} / ${number(second.users)}` : null;
   // What stands still is of a step that has ended.
   const level = last && (last.rate ? `${last.rate}/s` : users(last.users));
   const shownNumbers = [
     [t("level"), isLive || !last ? null : level],
     [t("TPS"), number(of.tps)], [t("QPS"), number(of.qps)],
-    [t("p95, ms"), number(of.p95)], [t("p99, ms"), number(of.p99)],
+    [t("p95, ms"), isLive ? number(of.p95) : percentile(last, "p95")],
+    [t("p99, ms"), isLive ? number(of.p99) : percentile(last, "p99")],
     [t("active / all connections"), active],
     [t("waiting"), isLive && state.step?.rate ? number(second.waiting) : null],
     [t("errors"), isLive ? number(second.errors) : null],
@@ -404,8 +411,8 @@ function showRows() {
     ...(rated ? [[t("rate/s"), true, (row) => row.rate ?? "-"]] : []),
     [t("TPS"), true, (row) => number(row.tps)],
     [t("QPS"), true, (row) => number(row.qps)],
-    [t("p95, ms"), true, (row) => number(row.p95_ms)],
-    [t("p99, ms"), true, (row) => number(row.p99_ms)],
+    [t("p95, ms"), true, (row) => percentile(row, "p95")],
+    [t("p99, ms"), true, (row) => percentile(row, "p99")],
     [t("errors"), true, (row) => number(row.errors)],
     [t("state"), false, (row) => listed([
       named("states", row.state),
