@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loadstone.diagnosis.context import Series, Source
+from loadstone.model.observed import COARSE_S
 from loadstone.runs import run_folder
 from loadstone.runs.parquet import read
 
@@ -32,7 +33,10 @@ class RunSeconds:
         table = self._frame(source)
         if column not in table.columns:
             return None
-        rows = table.filter(table["step"] == step).select("second", column).drop_nulls()
+        rows = table.filter(table["step"] == step)
+        if "interval_s" in rows.columns:  # a mean of many seconds passes for none
+            rows = rows.filter(rows["interval_s"] <= COARSE_S)
+        rows = rows.select("second", column).drop_nulls()
         return tuple((float(at), float(value)) for at, value in rows.iter_rows()) or None
 
     def _frame(self, source: Source) -> polars.DataFrame:

@@ -173,9 +173,9 @@ def _unseen(case: Case) -> Finding:
         share=None,
         confidence=1.0,
         remedy=say(
-            "Run without --no-observe; for a host that is not this machine give --host-ssh or "
-            "--node-exporter, or add its console's export with loadstone runs attach "
-            "(docs/observing.md)."
+            "Run without --no-observe; for a host that is not this machine give --host-ssh, "
+            "--node-exporter or --prometheus, or add its console's export with loadstone runs "
+            "attach (docs/observing.md)."
         ),
     )
 

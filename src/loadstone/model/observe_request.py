@@ -18,6 +18,8 @@ class Observing(Frozen):
     """The servers' hosts for ssh: `user@host` or `user@host:port`."""
     node_exporter: tuple[str, ...] = ()
     """Addresses of Prometheus node exporters on the servers' hosts."""
+    prometheus: tuple[str, ...] = ()
+    """Prometheus servers that scrape the servers' hosts: `http://prometheus:9090?instance=db1:9100`."""
     server_exporter: tuple[str, ...] = ()
     """Addresses of exporters that are queried in place of the servers themselves."""
     limits: Limits = Limits()

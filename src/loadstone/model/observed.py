@@ -66,6 +66,14 @@ def read_of(source: SourceName) -> Message:
     return say("{what} (target {number})", what=what, number=source.target + 1)
 
 
+COARSE_S = 3.0
+"""[P] Readings further apart than that are means, and pass for no second. A source is read every
+second; a Prometheus server scrapes every 15 or 60."""
+
+LEAST_COVERED = 0.5
+"""The part of a window that means must cover to stand for it."""
+
+
 class Observation(Frozen):
     """The change at one source between two readings, about a second apart.
 
@@ -87,6 +95,11 @@ class Observation(Frozen):
     def seconds(self) -> float:
         """The length of the interval."""
         return self.to_s - self.from_s
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether it is a mean of more than what happens in a second."""
+        return self.seconds > COARSE_S
 
 
 class SourceState(WithMessages):

@@ -70,9 +70,11 @@ _SPEED = "node_network_speed_bytes"
 _PAGING = {f"node_vmstat_{name}": name for name in ("pswpin", "pswpout", "pgfault", "pgmajfault")}
 _SWAP = ("node_memory_SwapTotal_bytes", "node_memory_SwapFree_bytes")
 _FREE, _SIZE = "node_filesystem_avail_bytes", "node_filesystem_size_bytes"
-_GROWING = frozenset((_CPU, *_COUNTERS, *_DISK, *_NIC, *_PAGING)) - {_NOW}
+GROWING = frozenset((_CPU, *_COUNTERS, *_DISK, *_NIC, *_PAGING)) - {_NOW}
 """Names of totals; a node exporter declares each as a counter, or without a type."""
 _NODE = frozenset((_CPU, _SPEED, *_SWAP, *_COUNTERS, *_GAUGES, *_DISK, *_NIC, *_PAGING))
+SERIES = _NODE | {_FREE, _SIZE}
+"""All names that are used."""
 _NODE_COLLECTORS = (
     "cpu",
     "diskstats",
@@ -125,17 +127,10 @@ class NodeExporter:
         scraped = self._choosing.get()
         if not self._grows:
             self._check_types(scraped.text)
-        into = node_figures(scraped.text)
+        into = host_of(scraped.text, self._data_disk, self._datadir)
         if not into.counters:
             raise SourceError(say("{place}: this is no node exporter", place=self._choosing.place))
-        disk = self._data_disk or _only(into, "disk.", ".writes")
-        if disk is not None:
-            into.facts["data_disk"] = disk
-        nic = _only(into, "nic.", ".bytes_out")
-        if nic is not None:
-            into.facts["traffic_nic"] = nic
-        gauges = into.gauges | data_space(scraped.text, self._datadir)
-        return Reading(scraped.at_s, into.counters, gauges, into.facts)
+        return Reading(scraped.at_s, into.counters, into.gauges, into.facts)
 
     def _check_types(self, text: str) -> None:
         """Refuse an exporter that has rates or amounts under the names of totals, as some have.
@@ -145,22 +140,39 @@ class NodeExporter:
         Raises:
             SourceError: a name of a total is a gauge there.
         """
-        gauge = next(gauges_among(text, _GROWING.__contains__), None)
+        gauge = next(gauges_among(text, GROWING.__contains__), None)
         if gauge is not None:
-            raise SourceError(
-                say(
-                    "{place}: {name} is a gauge there, a rate or an amount (as in rds_exporter), "
-                    "where a node exporter has a total: it is not used; loadstone runs attach adds "
-                    "such figures",
-                    place=self._choosing.place,
-                    name=gauge,
-                )
-            )
+            raise no_total(self._choosing.place, gauge)
         self._grows = True
 
     def close(self) -> None:
         """Close the connection."""
         self._choosing.close()
+
+
+def no_total(place: str, name: str) -> SourceError:
+    """The growth of such a series is no figure."""
+    return SourceError(
+        say(
+            "{place}: {name} is a gauge there, a rate or an amount (as in rds_exporter), where a "
+            "node exporter has a total: it is not used; loadstone runs attach adds such figures",
+            place=place,
+            name=name,
+        )
+    )
+
+
+def host_of(text: str, data_disk: str | None, datadir: str | None) -> Figures:
+    """All figures of a host, with its disk and interface where there is only one."""
+    into = node_figures(text)
+    disk = data_disk or _only(into, "disk.", ".writes")
+    if disk is not None:
+        into.facts["data_disk"] = disk
+    nic = _only(into, "nic.", ".bytes_out")
+    if nic is not None:
+        into.facts["traffic_nic"] = nic
+    into.gauges |= data_space(text, datadir)
+    return into
 
 
 def _only(figures: Figures, kind: str, figure: str) -> str | None:

@@ -16,6 +16,7 @@ from loadstone.observe.exporters import NodeExporter
 from loadstone.observe.local import LocalHost, data_device
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.looking import LookingSource
+from loadstone.observe.prometheus import PrometheusHost
 from loadstone.observe.sampler import Watched
 from loadstone.observe.samplers import SAMPLERS, samplers_of
 from loadstone.observe.source_spec import PlaceError
@@ -50,14 +51,15 @@ def check_places(asked: Observing, targets: int) -> None:
         SourceError: names the word that is no exporter's URL or no ssh destination, or of which
             there are more than targets.
     """
-    if asked.host_ssh and asked.node_exporter:
+    if sum(map(bool, (asked.host_ssh, asked.node_exporter, asked.prometheus))) > 1:
         raise PlaceError(
-            say("a host is read over ssh or from an exporter, not both"),
-            say("give --host-ssh or --node-exporter"),
+            say("a host is read in one way: over ssh, from an exporter or from Prometheus"),
+            say("give --host-ssh, --node-exporter or --prometheus"),
         )
     for option, places in (
         ("--host-ssh", asked.host_ssh),
         ("--node-exporter", asked.node_exporter),
+        ("--prometheus", asked.prometheus),
         (_exporter_options(), asked.server_exporter),
     ):
         if len(places) > targets:
@@ -73,6 +75,8 @@ def check_places(asked: Observing, targets: int) -> None:
         SshHost(host, destination)
     for url in asked.node_exporter:
         NodeExporter(host, url)
+    for url in asked.prometheus:
+        PrometheusHost(host, url)
     for url in asked.server_exporter:
         for family in SAMPLERS.values():
             family.exporter_source(server, url)
@@ -106,7 +110,7 @@ def sources_for(targets: Sequence[Observable], asked: Observing, *, drives: bool
             notes.append(
                 say(
                     "the host of {place} is not evaluated: the server's process is not on this "
-                    "machine; --host-ssh or --node-exporter reads another",
+                    "machine; --host-ssh, --node-exporter or --prometheus reads another",
                     place=target.endpoint.target.place,
                 )
             )
@@ -131,15 +135,16 @@ def _server(number: int, target: Observable, asked: Observing) -> Watched:
 def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     name = SourceName(role="server-host", target=number)
     peer = _own_address(target.endpoint.target)
+    datadir = target.variables.get("datadir") or None
     if number < len(asked.host_ssh):
         return Watched(SshHost(name, asked.host_ssh[number], target.variables, peer))
     if number < len(asked.node_exporter):
-        url, datadir = asked.node_exporter[number], target.variables.get("datadir") or None
-        return Watched(NodeExporter(name, url, datadir=datadir))
+        return Watched(NodeExporter(name, asked.node_exporter[number], datadir=datadir))
+    if number < len(asked.prometheus):
+        return Watched(PrometheusHost(name, asked.prometheus[number], datadir))
     found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
     if found is None:
         return None
-    datadir = target.variables.get("datadir") or None
     return Watched(LocalHost(name, found.pid, datadir, peer, _found_again(target)), _shared)
 
 

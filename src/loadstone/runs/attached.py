@@ -13,14 +13,12 @@ from pydantic import ValidationError
 from loadstone.model.attached import Attached, AttachedFile, AttachedMetric
 from loadstone.model.figure import Percent, Seconds
 from loadstone.model.message import Message, say
+from loadstone.model.observed import LEAST_COVERED
 from loadstone.model.result import AttachedFigure, HostFigures, Result, StepResult, Window
 from loadstone.runs import atomic, safe_open
 from loadstone.runs.errors import StoreError
 
 ATTACHED = "attached.json"
-
-LEAST_COVERED = 0.5
-"""The part of a window that whole values must cover to stand for it."""
 
 
 def read_attached(run: Path) -> Attached | None:

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from loadstone.model.observed import Observation, SourceName
+from loadstone.model.figure import Percent, Seconds
+from loadstone.model.message import Message, say
+from loadstone.model.observed import COARSE_S, LEAST_COVERED, Observation, SourceName
 from loadstone.model.result import HostFigures, ObservingCost, ServerFigures, Window
 
 _REFUSED = "not_evaluated."
@@ -16,7 +18,8 @@ _REFUSED = "not_evaluated."
 class SourceSums:
     """Sums of one source's observations; those partly in the window count with that part.
 
-    An observation that overlaps a time in which the load was held back is left out as a whole.
+    Left out as a whole is one that overlaps a time in which the load was held back, and a mean of
+    many seconds (`Observation.is_coarse`) of which some are outside.
     """
 
     seconds: float = 0.0
@@ -25,6 +28,8 @@ class SourceSums:
     gauges: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     gauge_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     highest: dict[str, float] = field(default_factory=dict)
+    longest_s: float = 0.0
+    """The longest observation that overlaps the window, also of those left out."""
     cost_s: float = 0.0
     asked_s: float = 0.0
     totals: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -36,6 +41,9 @@ class SourceSums:
             self.totals[name] += delta
         overlap = min(seen.to_s, window.to_s) - max(seen.from_s, window.from_s)
         if overlap <= 0 or seen.seconds <= 0 or window.is_held(seen.from_s, seen.to_s):
+            return
+        self.longest_s = max(self.longest_s, seen.seconds)
+        if seen.is_coarse and overlap < seen.seconds:
             return
         share = overlap / seen.seconds
         self.seconds += overlap
@@ -79,6 +87,18 @@ class SourceSums:
 
     def _seconds_of(self, name: str) -> float:
         return self.seconds if name.startswith("state.") else self.gauge_s[name]
+
+
+def too_coarse(sums: SourceSums, window: Window) -> Message | None:
+    """Why a source that is read seldom says nothing about the window; `None` if it does."""
+    length = window.to_s - window.from_s
+    if sums.longest_s <= COARSE_S or sums.seconds >= LEAST_COVERED * length:
+        return None
+    return say(
+        "whole means of {granularity} cover only {share} of the window",
+        granularity=Seconds(sums.longest_s),
+        share=Percent(sums.seconds / length),
+    )
 
 
 def sums_of(

@@ -41,6 +41,7 @@ from loadstone.runs.source_figures import (
     observing_cost,
     server_figures,
     sums_of,
+    too_coarse,
 )
 from loadstone.runs.steplog import StepLog
 from loadstone.runs.timeline import timeline_of
@@ -56,6 +57,7 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
     merged = quantiles(window) if window else {}
     counts, seconds = sums.total, sums.seconds
     settled = log.end.settled if log.end else None
+    observed, silent = _observed(log, run, sums, window, merged)
     return StepResult(
         step=log.step.number,
         variant=log.step.variant,
@@ -101,11 +103,11 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         targets=_shares(run, sums),
         generator=_generator(log, run, sums, merged),
         generators=generator_shares(log.generators, sums.generators, sums.seconds),
-        **_observed(log, run, sums, window, merged),
+        **observed,
         hot_spots=log.hot_spots,
         changes=tuple(log.changes),
         held=tuple(log.held),
-        notes=_notes(log, sums, merged),
+        notes=(*_notes(log, sums, merged), *silent),
     )
 
 
@@ -132,14 +134,21 @@ def _observed(
     sums: Sums,
     window: Window | None,
     merged: Mapping[str, LatencyNs],
-) -> dict[str, Any]:
-    """The fields computed from servers and hosts."""
+) -> tuple[dict[str, Any], list[Message]]:
+    """The fields computed from servers and hosts, and why some of these say nothing."""
     course = _course(log, run, sums, window) if window else None
     sources = (
         sums_of(log.observations(), log.load_began_s, window, course.add if course else None)
         if window
         else {}
     )
+    reasons = {name: too_coarse(found, window) for name, found in sources.items()} if window else {}
+    notes = [
+        say("{what} not evaluated: {why}", what=read_of(name), why=why)
+        for name, why in reasons.items()
+        if why
+    ]
+    sources = {name: found for name, found in sources.items() if not reasons[name]}
     rate = sums.total.events / sums.seconds if sums.seconds else None
     facts = log.source_facts
 
@@ -164,7 +173,7 @@ def _observed(
         for number, url in enumerate(run.targets)
         if number
     )
-    return {
+    fields = {
         "server": server(0),
         "host": host("server-host"),
         "generator_host": host(_generators_host(facts)),
@@ -172,6 +181,7 @@ def _observed(
         "observing": observing_cost(sources),
         "account": account,
     }
+    return fields, notes
 
 
 def _account(

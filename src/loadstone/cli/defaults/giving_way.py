@@ -33,7 +33,7 @@ _EITHER_OR: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("prove",), ("cluster", "phases")),
     (("foreign_keys",), ("partition",)),
     (("partition",), ("foreign_keys",)),
-    (("no_observe",), ("host_ssh", "node_exporter", "mysqld_exporter", "prove")),
+    (("no_observe",), ("host_ssh", "node_exporter", "prometheus", "mysqld_exporter", "prove")),
     (("open",), ("markdown", "csv", "json")),
 )
 """If one of the first options is typed, the others' defaults do not hold."""

@@ -57,6 +57,17 @@ _OPTIONS = (
         ),
     ),
     _option(
+        "--prometheus",
+        type=WORD,
+        multiple=True,
+        metavar="URL",
+        help=say(
+            "Read the counters of the server's host from this Prometheus server, which scrapes its"
+            " node exporter; the query has the host's labels:"
+            " http://prometheus:9090?instance=db1:9100. Give one per target, in the same order."
+        ),
+    ),
+    _option(
         "--mysqld-exporter",
         type=WORD,
         multiple=True,
@@ -85,23 +96,25 @@ def _observing(
     observe: bool,
     host_ssh: tuple[str, ...],
     node_exporter: tuple[str, ...],
+    prometheus: tuple[str, ...],
     mysqld_exporter: tuple[str, ...],
     limits: tuple[Given, ...],
 ) -> Observing:
     from loadstone.model.limits import stated
     from loadstone.model.observe_request import Observing
 
-    if not observe and (host_ssh or node_exporter or mysqld_exporter):
+    if not observe and (host_ssh or node_exporter or prometheus or mysqld_exporter):
         raise click.UsageError(
             say(
-                "--no-observe reads no counters: leave --host-ssh, --node-exporter and"
-                " --mysqld-exporter out"
+                "--no-observe reads no counters: leave --host-ssh, --node-exporter, --prometheus"
+                " and --mysqld-exporter out"
             )
         )
     return Observing(
         on=observe,
         host_ssh=host_ssh,
         node_exporter=node_exporter,
+        prometheus=prometheus,
         server_exporter=mysqld_exporter,
         limits=stated(limits),
     )

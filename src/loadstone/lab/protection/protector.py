@@ -323,7 +323,10 @@ class Protector:
                         condition=judges[0][0].condition.text,
                         place=endpoint.target.place,
                     ),
-                    say("read it with --host-ssh or --node-exporter; --no-observe reads nothing"),
+                    say(
+                        "read it with --host-ssh, --node-exporter or --prometheus; --no-observe "
+                        "reads nothing"
+                    ),
                 )
             ground = self._grounds.get(endpoint.target.url)
             if size is not None and ground and self._watches_unasked(ground):

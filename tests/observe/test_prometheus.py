@@ -1,0 +1,108 @@
+"""Debian's Prometheus, which scrapes a real node exporter."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from loadstone.observe.exporters import NodeExporter
+from loadstone.observe.prometheus import PrometheusHost
+from loadstone.observe.source import SourceError
+from loadstone.observe.source_spec import PlaceError
+from observe.other_tools import SERVER_HOST, ended, environment, program, wait_for_port
+from observe.test_exporters import exporter
+from ports import free_port
+
+EVERY_S = 2
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The URLs of Prometheus with the host's label, and of the node exporter that it scrapes."""
+    folder: Path = tmp_path_factory.mktemp("prometheus")
+    with exporter("prometheus-node-exporter") as node:
+        instance, port = node.split("/")[2], free_port()
+        config = folder / "prometheus.yml"
+        config.write_text(
+            f"global: {{scrape_interval: {EVERY_S}s, scrape_timeout: {EVERY_S}s}}\n"
+            f"scrape_configs: [{{job_name: node, static_configs: [{{targets: ['{instance}']}}]}}]\n"
+        )
+        command = [
+            program("prometheus"),
+            f"--config.file={config}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ]
+        with ended(
+            subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)
+        ) as process:
+            wait_for_port(port, process)
+            url = f"http://127.0.0.1:{port}?instance={instance}"
+            with closing(PrometheusHost(SERVER_HOST, url)) as source:
+                _wait(source)
+            yield url, node
+
+
+def _wait(source: PrometheusHost) -> None:
+    """Until it has scraped for the first time."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            source.read()
+        except SourceError:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        else:
+            return
+
+
+def test_a_reading_is_of_a_scrape_and_has_its_time(stored: tuple[str, str]) -> None:
+    url, node = stored
+    with closing(PrometheusHost(SERVER_HOST, url)) as source:
+        first = again = source.read()
+        deadline = time.monotonic() + 30
+        while again.at_s == first.at_s:
+            assert again is first, "nothing was scraped since"
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+            again = source.read()
+    # Whole scrapes lie between them, which Prometheus times to the millisecond.
+    gone = (again.at_s - first.at_s) / EVERY_S
+    assert round(gone) >= 1
+    assert again.at_s <= time.monotonic()
+    with closing(NodeExporter(SERVER_HOST, node)) as direct:
+        now = direct.read()
+    assert again.counters.keys() == now.counters.keys()
+    assert again.facts == now.facts
+    total = "cpu.user_s"
+    assert first.counters[total] <= again.counters[total] <= now.counters[total]
+
+
+def test_an_unknown_host_is_answered_with_those_there_are(stored: tuple[str, str]) -> None:
+    url, node = stored
+    place = url.partition("?")[0]
+    with closing(PrometheusHost(SERVER_HOST, f"{place}?instance=db9:9100")) as source:
+        with pytest.raises(SourceError, match=rf"db9:9100.*instance={node.split('/')[2]}"):
+            source.read()
+
+
+def test_another_server_is_no_prometheus(stored: tuple[str, str]) -> None:
+    _, node = stored
+    place = node.removesuffix("/metrics")
+    with closing(PrometheusHost(SERVER_HOST, f"{place}?instance=a")) as source:
+        with pytest.raises(SourceError, match=place):
+            source.read()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["nonsense", "http://prometheus:9090", "http://prometheus:9090?up{}=1", "ftp://x?instance=a"],
+)
+def test_a_url_without_a_host_is_refused(url: str) -> None:
+    with pytest.raises(PlaceError):
+        PrometheusHost(SERVER_HOST, url)
