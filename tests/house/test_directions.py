@@ -204,5 +204,5 @@ def test_the_map_has_the_packages_in_the_order_that_is_enforced(repository: Repo
         r"^src/loadstone/ .*\n((?:  .*\n)+)", repository.text("ARCHITECTURE.md"), re.MULTILINE
     )
     assert block
-    mapped = re.findall(r"^  ([a-z]+)(?:/|\.py) ", block[1], re.MULTILINE)
+    mapped = re.findall(r"^  ([a-z_]+)(?:/|\.py) ", block[1], re.MULTILINE)
     assert mapped == [layer.strip("()") for layer in reversed(layers)]

@@ -1,31 +1,11 @@
-//! The process's allocator: glibc's, with fixed limits for large blocks, and blocks that move when they shrink.
+//! The engine's allocator: the C library's, with blocks that move when they shrink.
 
-#![expect(unsafe_code, reason = "mallopt(3) and an allocator")]
+#![expect(unsafe_code, reason = "an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::ffi::c_int;
 
-/// Bytes. glibc starts with this limit.
-const LARGE: c_int = 128 * 1024;
-
-/// Bytes that a thread's arena keeps free at its end. TLS buffers come and go there, and each page
-/// given back costs a page fault later.
-const KEPT: c_int = 1024 * 1024;
-
-/// From now on, for the whole process: blocks of 128 KiB and more go back to the system when they
-/// are freed, and so does the free end of a thread's arena once it exceeds a megabyte.
-///
-/// glibc starts with these limits but raises both when a larger block is freed. From then on the
-/// histograms of each second (270 KB) are allocated among the users' sessions, which take pieces of
-/// the holes left behind: memory grew with each storm of reconnects although no more of it was in
-/// use. See docs/decisions/0024.
-pub fn keep_large_blocks_apart() {
-    for (limit, bytes) in [(libc::M_MMAP_THRESHOLD, LARGE), (libc::M_TRIM_THRESHOLD, KEPT)] {
-        // SAFETY: mallopt(3) stores a number under the allocator's lock; it moves no block.
-        let taken = unsafe { libc::mallopt(limit, bytes) };
-        debug_assert_eq!(taken, 1, "glibc takes these limits");
-    }
-}
+/// Bytes. glibc's limit of blocks that are mapped apart, which `own_process.py` keeps.
+const LARGE: usize = 128 * 1024;
 
 /// The C library's allocator with one difference: a block that shrinks a lot moves.
 ///
@@ -59,7 +39,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let before = layout.size();
         // A block apart from all others leaves no hole: the system takes its end back.
-        if size > before / 2 || !(MOVES..LARGE as usize).contains(&before) {
+        if size > before / 2 || !(MOVES..LARGE).contains(&before) {
             // SAFETY: as above.
             return unsafe { System.realloc(block, layout, size) };
         }

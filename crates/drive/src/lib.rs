@@ -21,7 +21,7 @@ mod shard;
 mod step;
 mod user;
 
-pub use allocator::{Allocator, keep_large_blocks_apart};
+pub use allocator::Allocator;
 pub use clock::{Clock, thread_cpu};
 pub use connection::{ServerFamily, client};
 pub use error::{Failure, FailureKind, PlanError};

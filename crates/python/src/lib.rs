@@ -152,7 +152,6 @@ fn hlog_header(start_unix_s: f64) -> String {
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    loadstone_drive::keep_large_blocks_apart();
     module.add("PlanError", module.py().get_type::<PlanError>())?;
     module.add("ScriptError", module.py().get_type::<ScriptError>())?;
     module.add_class::<Drive>()?;

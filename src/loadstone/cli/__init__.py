@@ -11,6 +11,8 @@ import signal
 import sys
 from types import FrameType
 
+from loadstone import own_process
+
 _INTERRUPTED = 130
 
 
@@ -42,7 +44,7 @@ def _begin() -> None:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
     _open_what_is_closed()
-    _leave_no_core()
+    own_process.prepare()
     if any(sign in argument for argument in sys.argv[1:] for sign in ("://", "password", "token")):
         from loadstone.servers.redact import hide_secrets
 
@@ -51,17 +53,6 @@ def _begin() -> None:
         from loadstone.servers.redact import take_secrets
 
         take_secrets()
-
-
-def _leave_no_core() -> None:
-    """Disable core dumps, which would write passwords to the disk.
-
-    A server of a sandbox with `core_file` set raises its own limit again.
-    """
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 def _end(arguments: list[str]) -> None:

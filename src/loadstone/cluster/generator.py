@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from threading import Lock
 
-from loadstone import __version__, engine
+from loadstone import __version__, engine, own_process
 from loadstone.cluster.messages import Changed, HostUse, NumberedRecord
 from loadstone.cluster.passwords import put_back
 from loadstone.cluster.scripts import unpacked
@@ -55,8 +55,7 @@ class Generator:
 
     def __init__(self, node: str, peer: str | None = None) -> None:
         """Create it; `peer`: the first target's host, whose network interface is counted."""
-        # A crash must not write memory to the node's disk, because it holds passwords.
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        own_process.prepare()
         self._node = node
         self._peer = peer
         self._host = _HostWatch(peer)
