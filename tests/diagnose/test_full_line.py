@@ -13,7 +13,8 @@ from loadstone.analyse.ceilings import ceilings
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.rules import line_full
 from loadstone.model.ceilings import Limits
-from loadstone.model.result import TargetShare
+from loadstone.model.records import LatencyNs
+from loadstone.model.result import LatencyMs, TargetShare
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,21 @@ def test_a_full_line_to_the_server_does_not_bound_what_its_remedy_brings() -> No
     full = named(diagnosis_of(replace(case, ceilings=found)), "line-full")
     assert full.trial is not None and full.trial.settings[0].name == "connect"
     assert full.foretold is not None and full.foretold.tps > 1100
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_queue_on_the_line_is_seen_by_whatever_statements_there_are(kind: str) -> None:
+    """A line that nobody knows the speed of, and a load that only writes."""
+    spread = LatencyMs.from_ns(LatencyNs(count=2672, min=140_000, p50=3_400_000, p99=6_900_000))
+    figures = {"net_bytes_in_per_s": 375e3, "net_bytes_out_per_s": 252e3}
+    made = Made(
+        host=IDLE | figures,
+        facts={"nic.eth0.virtual": "yes"},
+        means={"threads_running": 1.0},
+        step={"statements": {kind: spread}, "account": an_account(way=0.94, on_core=0.03)},
+    )
+    finding = line_full.RULE.judge(a_case(made))
+    assert finding is not None and finding.cause == "line-full"
+    unhurried = LatencyMs.from_ns(LatencyNs(count=9, min=3_000_000, p50=3_400_000, p99=6_900_000))
+    both = made.but(step={**made.step, "statements": {kind: spread, "other": unhurried}})
+    assert line_full.RULE.judge(a_case(both)) is None

@@ -36,7 +36,7 @@ LEAST = 0.1
 """[P] Share from which a cause comes before its symptoms, and before the rest of its station."""
 
 SMALL = 0.03
-"""[P] Weight below which a setting is a note: nobody would notice the difference."""
+"""[P] Weight below which a setting or a wait is a note: nobody would notice the difference."""
 
 FIRM = 0.85
 """[P] Use of a ceiling that leaves little for others to explain."""
@@ -130,7 +130,7 @@ def _causes_first(ordered: list[Held]) -> list[Held]:
 
 
 def noted(found: Sequence[Held]) -> list[Held]:
-    """Turn small settings into notes, and what holds less than a resource that is used up.
+    """Turn small settings and waits into notes, and what is less than a resource that is used up.
 
     Users that wait for a core are seen in the middle of any activity.
     """
@@ -154,7 +154,7 @@ def _is_lesser(one: Held, totals: dict[int | None, float]) -> bool:
     if one.finding.group not in ("wait", "setting"):
         return False
     known = one.finding.share is not None
-    if one.finding.group == "setting" and known and one.weight < SMALL * one.busy:
+    if known and one.weight < SMALL * one.busy:
         return True
     if not totals:
         return False

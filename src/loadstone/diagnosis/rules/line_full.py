@@ -185,15 +185,17 @@ def _flat_since(case: Case, bytes_now: float) -> int | None:
 def _queued(case: Case, waiting: float, busy: float) -> float | None:
     """A statement's median divided by its shortest time, if no other queue than the line's is left.
 
-    Neither the server nor the generator has work for these users.
+    Neither the server nor the generator has work for these users. A full line delays statements of
+    each kind: the least delayed decides.
     """
-    reads = case.step.statements.get("read")
-    if reads is None or not reads.min or not reads.p50 or waiting < MOSTLY:
+    spreads = [one for one in case.step.statements.values() if one.min and one.p50]
+    least = min(spreads, key=lambda one: (one.p50 or 0.0) / (one.min or math.inf), default=None)
+    if least is None or not least.min or not least.p50 or waiting < MOSTLY:
         return None
-    times = reads.p50 / reads.min
+    times = least.p50 / least.min
     client = max(_loops(case), held_share(case) or 0.0)
     alone = client < 0.5 and busy < 0.5
-    return times if alone and times >= QUEUED and reads.p50 >= SLOW_MS else None
+    return times if alone and times >= QUEUED and least.p50 >= SLOW_MS else None
 
 
 def _bytes(case: Case) -> float | None:
