@@ -13,6 +13,7 @@ from loadstone.analyse.usl import Refused, Usl
 from loadstone.analyse.verdict import REASONS
 from loadstone.diagnosis.diagnose import is_cause
 from loadstone.diagnosis.order import GENERATOR
+from loadstone.diagnosis.unexplained import NOT_OBSERVED
 from loadstone.model.asked_rate import asked
 from loadstone.model.ceilings import Ceiling, StepCeilings
 from loadstone.model.experiment import Variant
@@ -299,7 +300,9 @@ def _held_back(
     cause, beyond = (found.at_peak, found.beyond) if found else (None, None)
     if cause is None and found is not None:
         cause = next(filter(is_cause, found.findings), None)
-    if cause:
+    if cause and cause.cause == NOT_OBSERVED:
+        yield say("What holds it back is not known: {cause}.", cause=cause_name(cause.cause))
+    elif cause:
         yield say("What holds it back: {cause} ({confidence} sure).", **_cause_fields(cause))
     if ceiling:
         yield say("The lowest ceiling is {ceiling}.", ceiling=_reached(ceiling))

@@ -372,6 +372,11 @@ function fill(input, value) {
   if (document.activeElement !== input) input.value = value;
 }
 
+// A rate or a ramp, as it was asked for, with its thousands apart.
+function asked(rate) {
+  return rate.replace(/\d{4,}/g, (digits) => number(Number(digits)));
+}
+
 // Events that had not ended when the window did: the percentile is at least so high.
 function percentile(row, name) {
   const value = number(row?.[`${name}_ms`]);
@@ -385,7 +390,7 @@ function showNumbers() {
   const of = isLive ? second : { tps: last?.tps, qps: last?.qps };
   const active = isLive ? `${number(second.in_flight)} / ${number(second.users)}` : null;
   // What stands still is of a step that has ended.
-  const level = last && (last.rate ? `${last.rate}/s` : users(last.users));
+  const level = last && (last.rate ? `${asked(last.rate)}/s` : users(last.users));
   const shownNumbers = [
     [t("level"), isLive || !last ? null : level],
     [t("TPS"), number(of.tps)], [t("QPS"), number(of.qps)],
@@ -408,7 +413,7 @@ function showRows() {
     [t("step"), true, (row) => row.step],
     ...(several ? [[t("variant"), false, (row) => listed([row.variant, row.workload])]] : []),
     [t("users"), true, (row) => number(row.users)],
-    ...(rated ? [[t("rate/s"), true, (row) => row.rate ?? "-"]] : []),
+    ...(rated ? [[t("rate/s"), true, (row) => row.rate === null ? "-" : asked(row.rate)]] : []),
     [t("TPS"), true, (row) => number(row.tps)],
     [t("QPS"), true, (row) => number(row.qps)],
     [t("p95, ms"), true, (row) => percentile(row, "p95")],
