@@ -83,6 +83,7 @@ def test_a_table_is_read_and_knows_what_was_given() -> None:
         ),
         (f'{GOOD}[named]\n" " = {{}}', '3: named. : " " is not a text', "between quotes"),
         (f"{GOOD}named.a = 3", "2: named.a: 3 is not a table", "keys with their values"),
+        (f"{GOOD}[[named.a]]\nn = 3", "2: named.a: a list is not a table", "[[name]] makes a list"),
         (f"{GOOD}length.cuont = 3", "2: length.cuont: there is no such key", "count?"),
         ("a = ", "1: it is not TOML: ", "write key = value"),
     ],

@@ -129,8 +129,7 @@ class Written(BaseModel):
             case "too_short" if isinstance(given, dict):
                 return path, say("it is empty"), cls._example(path)
             case "model_type" | "dict_type":
-                said = say("{value} is not a table", value=shown(given))
-                return path, said, say("write a table: keys with their values")
+                return path, *_no_table(given)
             case "literal_error":
                 words = re.findall(r"'([^']*)'", context["expected"])
                 return path, *_not_one_of(given, words)
@@ -147,6 +146,14 @@ class Written(BaseModel):
             if path[:1] == (cls._key(name),) and field.examples:
                 return write(field.examples[0])
         return say("docs/experiments.md and docs/templates.md say what may be there")
+
+
+def _no_table(given: object) -> tuple[Message, Message]:
+    """Why something is not a table, and what to write."""
+    if isinstance(given, list):
+        return say("a list is not a table"), say("write [name] where [[name]] makes a list")
+    said = say("{value} is not a table", value=shown(given))
+    return said, say("write a table: keys with their values")
 
 
 def _not_one_of(given: object, words: list[str]) -> tuple[Message, Message]:
