@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding, Proof
-from loadstone.model.message import Message, listed, say, sentences
+from loadstone.model.message import Message, say, sentences
 from loadstone.model.predicted import Foretold
 
 
@@ -13,7 +13,7 @@ def predicted_rate(foretold: Foretold) -> Message:
     predicted = say("{rate} events a second predicted (80 %)", rate=_interval(foretold))
     if foretold.now is None:
         return predicted
-    return listed(predicted, say("{now} now", now=Number(foretold.now)))
+    return say("{predicted}, {now} now", predicted=predicted, now=Number(foretold.now))
 
 
 def _interval(foretold: Foretold) -> Message:
