@@ -201,6 +201,12 @@ BAD = [
     (f"{RUN} --target mysql://u:geheim@db1/x?tsl=on", 2, "not a target's URL: it has no", None),
     (f"{RUN} --target mysql://u:geheim@127.0.0.1:1/x", 3, "nothing listens on 127.0.0.1:1", None),
     (f"{RUN} mysql://u:geheim@h/db", 2, "got unexpected extra argument (mysql://u:***@h/db)", None),
+    (
+        "report last --html page.html",
+        2,
+        "got unexpected extra argument (page.html)",
+        "-o page.html",
+    ),
     ("run mysql://u:geheim@h/db", 2, "there is no workload 'mysql://u:***@h/db'", None),
     (f"{RUN} --target mysql://u@nobody.invalid/x", 3, "unknown host 'nobody.invalid'", None),
     (f"{RUN} --socket /nowhere/my.sock", 3, "there is no socket /nowhere/my.sock", None),

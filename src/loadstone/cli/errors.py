@@ -229,7 +229,16 @@ def _usage_hint(error: click.UsageError) -> str:
         known = error.possibilities or _commands_of(error.ctx)
         near = nearest(error.command_name, known)
         return near or say("{command} shows the commands", command=f"{path} --help")
+    if file := _file_without_option(error):
+        return say("{option} writes to that file", option=f"-o {file}")
     return say("{command} shows how it is used", command=f"{path} --help")
+
+
+def _file_without_option(error: click.UsageError) -> str | None:
+    """A surplus word that looks like a file, of a command that writes one: `--html page.html`."""
+    writes = error.ctx and any(one.name == "output" for one in error.ctx.command.params)
+    surplus = re.search(r"\((\S+\.\w+)\)$", error.message) if writes else None
+    return surplus[1] if surplus else None
 
 
 def _is_of_workloads(error: click.MissingParameter) -> bool:

@@ -17,6 +17,7 @@ from loadstone.cli.help.command import group, option
 from loadstone.cli.help.sections import Section
 from loadstone.cli.language import in_words
 from loadstone.cli.options.types import DURATION, json_option
+from loadstone.cli.screen import width
 from loadstone.model.figure import Seconds
 from loadstone.model.message import Message, counted, plain, say, say_in
 
@@ -378,9 +379,17 @@ def _as_dict(each: Sandbox) -> dict[str, object]:
     }
 
 
+def _settings_of(each: Sandbox) -> list[str]:
+    """A text of all its settings, folded to the width of the terminal."""
+    from loadstone.report.wrapping import wrapped
+
+    settings = ", ".join(f"{name}={value}" for name, value in each.settings.items())
+    said = in_words(say("  settings {settings}", settings=settings))
+    return wrapped(said.lstrip(), width(), first="  ", later=" " * 11)
+
+
 def _as_text(each: Sandbox) -> str:
     """A text with what the user needs next; the password is in the named option file."""
-    settings = ", ".join(f"{name}={value}" for name, value in each.settings.items())
     lines = [
         f"{each.name}: {each.flavour} {each.version}, pid {each.pid}",
         *map(
@@ -390,9 +399,9 @@ def _as_text(each: Sandbox) -> str:
                 say("  socket   {url}", url=each.local.target.url),
                 say("  login    {option}", option=f"--defaults-file={each.client_file}"),
                 say("  disk     {disk}", disk=each.disk.description),
-                say("  settings {settings}", settings=settings),
             ),
         ),
+        *_settings_of(each),
     ]
     lines += [
         in_words(
