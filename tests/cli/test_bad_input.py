@@ -205,7 +205,7 @@ BAD = [
         "report last --html page.html",
         2,
         "got unexpected extra argument (page.html)",
-        "-o page.html",
+        "-o page.html writes to that file",
     ),
     ("run mysql://u:geheim@h/db", 2, "there is no workload 'mysql://u:***@h/db'", None),
     (f"{RUN} --target mysql://u@nobody.invalid/x", 3, "unknown host 'nobody.invalid'", None),
