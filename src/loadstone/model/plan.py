@@ -51,6 +51,9 @@ class ScriptSpec(Frozen):
     ignore_errors: tuple[Code, ...] | None = RESTART_ON[MYSQL]
     """Errors after which an event is restarted; `None`: all."""
 
+    several_statements: bool = True
+    """Whether one text may hold several statements; the server refuses it otherwise."""
+
     distribution: Distribution = Special()
     version: str = "1.0.20"
 

@@ -105,6 +105,8 @@ def plan_of(
         # After these the engine opens the connection again. What the server refuses is not sent
         # again, so it is no restart: replay.lua lets the event fail.
         ignore_errors=LOST[targets[0].family],
+        # A text with a second statement was none that the server took when it was logged.
+        several_statements=False,
     )
     drive = Drive(
         protocol="text",

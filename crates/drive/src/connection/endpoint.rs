@@ -60,8 +60,8 @@ impl Endpoint {
             let mut endpoint =
                 Self::resolve(index, target, &plan.session).map_err(|failure| failure.at(index))?;
             endpoint.sources = Sources::new(&plan.connect.source_addresses);
-            let is_script = plan.script.is_some();
-            Ok(Arc::new(if is_script { endpoint.for_a_script() } else { endpoint }))
+            let may_send_several = plan.script.as_ref().is_some_and(|one| one.several_statements);
+            Ok(Arc::new(if may_send_several { endpoint.for_a_script() } else { endpoint }))
         };
         plan.targets.iter().enumerate().map(resolve).collect()
     }

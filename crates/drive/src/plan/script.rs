@@ -32,6 +32,9 @@ pub struct ScriptSpec {
     /// Codes of errors after which an event is restarted; null: all. Absent: those usual for the servers' family.
     #[serde(default, deserialize_with = "given")]
     pub ignore_errors: Option<IgnoreErrors>,
+    /// Whether one text may hold several statements. Without, the server refuses such a text.
+    #[serde(default = "yes")]
+    pub several_statements: bool,
     /// The distribution that `sysbench.rand.default` draws from.
     #[serde(default)]
     pub distribution: Distribution,
@@ -64,6 +67,10 @@ pub type IgnoreErrors = Option<BTreeSet<Code>>;
 /// Reads a key that is present, even where its value is null.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<IgnoreErrors>, D::Error> {
     IgnoreErrors::deserialize(deserializer).map(Some)
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn default_version() -> String {
