@@ -18,6 +18,9 @@ from observe.other_tools import SERVER_HOST, ended, environment, program, wait_f
 from observe.test_exporters import exporter
 from ports import free_port
 
+# A scrape is waited for, and the first one takes Prometheus some seconds.
+pytestmark = pytest.mark.server
+
 EVERY_S = 2
 
 
