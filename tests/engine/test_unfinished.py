@@ -32,13 +32,13 @@ def unfinished(outcome: Outcome) -> tuple[int, int]:
     ids=lambda arrival: str(arrival["kind"]),
 )
 def test_all_that_were_due_have_an_age(arrival: dict[str, Any]) -> None:
-    outcome = stalled('{"at_s": 0.2, "for_s": 2}', users=4, arrival=arrival)
+    outcome = stalled('{"at_s": 0.2, "for_s": 1.2}', users=4, arrival=arrival)
     found = outcome.latency()
     counts = (found["unfinished-response"].count, found["unfinished-service"].count)
     assert counts == unfinished(outcome)
     assert counts[1] == 4
     # Those in flight have ended since, and took longer than they had then.
-    assert found["unfinished-service"].max < 1.1e9 < 2e9
+    assert found["unfinished-service"].max < 1.1e9
 
 
 def test_a_load_without_a_stall_has_its_last_event_only() -> None:
