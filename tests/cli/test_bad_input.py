@@ -200,7 +200,18 @@ BAD = [
     (f"{RUN} --target mysql://u:geheim@db1:port/x", 2, "not a target's URL: the port", None),
     (f"{RUN} --target mysql://u:geheim@db1/x?tsl=on", 2, "not a target's URL: it has no", None),
     (f"{RUN} --target mysql://u:geheim@127.0.0.1:1/x", 3, "nothing listens on 127.0.0.1:1", None),
-    (f"{RUN} mysql://u:geheim@h/db", 2, "got unexpected extra argument (mysql://u:***@h/db)", None),
+    (
+        f"{RUN} mysql://u:geheim@h/db",
+        2,
+        "got unexpected extra argument (mysql://u:***@h/db)",
+        "--target mysql://u:***@h/db names a server",
+    ),
+    (
+        "sandbox start mysql-8.0",
+        2,
+        "got unexpected extra argument (mysql-8.0)",
+        "--server mysql-8.0 chooses the server that is started",
+    ),
     (
         "report last --html page.html",
         2,

@@ -9,8 +9,8 @@ from loadstone.cli.commands.sandbox import sandbox
 pytestmark = pytest.mark.server
 
 
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(sandbox, arguments)
+def run(*arguments: str, given: str | None = None) -> Result:
+    result = CliRunner().invoke(sandbox, arguments, input=given)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, result.output
@@ -45,6 +45,8 @@ def test_a_sandbox_is_started_listed_asked_and_stopped_by_command(
         assert [word in answer for word in ("answer", "42", "NULL")] == [True] * 3
         answer = run("shell", "it", "-e", "SET @a = 20; SELECT @a + 3 AS several").stdout
         assert "23" in answer
+        piped = run("shell", "it", given="SELECT 6*8 AS answer;\nSELECT 7*8 AS answer\n")
+        assert ["48" in piped.stdout, "56" in piped.stdout, piped.stderr] == [True, True, ""]
     finally:
         stopped = run("stop", "it")
     assert stopped.stdout == "stopped it\n"

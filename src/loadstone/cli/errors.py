@@ -229,16 +229,23 @@ def _usage_hint(error: click.UsageError) -> str:
         known = error.possibilities or _commands_of(error.ctx)
         near = nearest(error.command_name, known)
         return near or say("{command} shows the commands", command=f"{path} --help")
-    if file := _file_without_option(error):
-        return say("{option} writes to that file", option=f"-o {file}")
-    return say("{command} shows how it is used", command=f"{path} --help")
+    shows = say("{command} shows how it is used", command=f"{path} --help")
+    return _of_surplus_word(error) or shows
 
 
-def _file_without_option(error: click.UsageError) -> str | None:
-    """A surplus word that looks like a file, of a command that writes one: `--html page.html`."""
-    writes = error.ctx and any(one.name == "output" for one in error.ctx.command.params)
-    surplus = re.search(r"\((\S+\.\w+)\)$", error.message) if writes else None
-    return surplus[1] if surplus else None
+def _of_surplus_word(error: click.UsageError) -> Message | None:
+    """Which option a surplus word was meant for: it is a server's URL, a kind of server, a file."""
+    surplus = re.search(r"\((\S+)\)$", error.message)
+    if surplus is None or error.ctx is None:
+        return None
+    word, known = surplus[1], {name for one in error.ctx.command.params for name in one.opts}
+    if "--target" in known and "://" in word:
+        return say("{option} names a server", option=f"--target {word}")
+    if "--server" in known and re.fullmatch(r"(mysql|mariadb|percona)[-.\w]*", word):
+        return say("{option} chooses the server that is started", option=f"--server {word}")
+    if "--output" in known and re.fullmatch(r"\S+\.\w+", word):
+        return say("{option} writes to that file", option=f"-o {word}")
+    return None
 
 
 def _is_of_workloads(error: click.MissingParameter) -> bool:

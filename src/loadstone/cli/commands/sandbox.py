@@ -297,6 +297,8 @@ def shell(name: str | None, statement: str | None) -> None:
     with chosen.connect() as connection:
         if statement is not None:
             _execute(connection, chosen, statement)
+        elif not sys.stdin.isatty():
+            _execute(connection, chosen, sys.stdin.read())
         else:
             _prompt(connection, chosen)
 
