@@ -45,7 +45,7 @@ def test_means_that_cover_less_than_half_of_the_window_say_nothing() -> None:
     minutes = sums(60.0, window)
     assert minutes.rate("n") is None
     said = str(too_coarse(minutes, window))
-    assert said == "whole means of 60 s cover only 0 % of the window"
+    assert said == "readings cover only 0 % of the window, and one is a mean of 60 s"
 
 
 def test_a_reading_of_about_a_second_counts_by_its_part() -> None:

@@ -59,7 +59,8 @@ def _sentences(run: Run, words: Language) -> Iterator[str]:
     else:
         for ladder in ladders_of(run.result.steps):
             yield from answer_of(run, ladder, words)
-    yield from (words.ended(words(said)) for said in doubts(run.result.steps))
+    if run.comparison is None:  # which leaves out the steps that count in no mean, or says so
+        yield from (words.ended(words(said)) for said in doubts(run.result.steps))
 
 
 def _verdicts(found: Comparison, words: Language) -> Iterator[str]:

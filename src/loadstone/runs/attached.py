@@ -147,9 +147,9 @@ def _why_not(
         )
     if seconds < LEAST_COVERED * length:
         return say(
-            "whole means of {granularity} cover only {share} of the window",
-            granularity=Seconds(metric.granularity_s),
+            "readings cover only {share} of the window, and one is a mean of {granularity}",
             share=Percent(seconds / length),
+            granularity=Seconds(metric.granularity_s),
         )
     return None
 

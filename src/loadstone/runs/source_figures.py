@@ -95,9 +95,9 @@ def too_coarse(sums: SourceSums, window: Window) -> Message | None:
     if sums.longest_s <= COARSE_S or sums.seconds >= LEAST_COVERED * length:
         return None
     return say(
-        "whole means of {granularity} cover only {share} of the window",
-        granularity=Seconds(sums.longest_s),
+        "readings cover only {share} of the window, and one is a mean of {granularity}",
         share=Percent(sums.seconds / length),
+        granularity=Seconds(sums.longest_s),
     )
 
 

@@ -18,7 +18,7 @@ from loadstone.lab.step.loop import Measured
 from loadstone.lab.step.order import steps_of
 from loadstone.lab.step.runner import Lab, drive_step
 from loadstone.model.error_codes import LOST
-from loadstone.model.figure import Count, Seconds
+from loadstone.model.figure import Count, Rate, Seconds
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import REPLAY, Drive, Plan, ScriptSpec, Step, WarmupSeconds, WorkloadSpec
@@ -204,9 +204,9 @@ def sentences(found: Lateness) -> list[Message]:
         said.append(
             say(
                 "replay: {number} statements waited for the answer to their session's last one,"
-                " {most} at most: the server was late",
+                " {most} ms at most: the server was late",
                 number=Count(found.held),
-                most=Seconds(found.held_max_us / 1e6),
+                most=Rate(found.held_max_us / 1e3),
             )
         )
     if found.silent:

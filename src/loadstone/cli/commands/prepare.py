@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -238,11 +239,13 @@ def cleanup(
         said = say(
             "left alone, made by `sysbench prepare`: {tables} (`sysbench ... cleanup` or"
             " --sysbench-tables drops them)",
-            tables=Joined(theirs),
+            tables=_in_order(theirs),
         )
         click.echo(in_words(said), err=True)
     if decision.leaves:
-        click.echo(in_words(say("left alone: {tables}", tables=Joined(decision.leaves))), err=True)
+        click.echo(
+            in_words(say("left alone: {tables}", tables=_in_order(decision.leaves))), err=True
+        )
     if refused:
         why = Joined([one for one in (refused.message, refused.hint) if one], "clauses")
         click.echo(in_words(say("cleanup would refuse this now: {why}", why=why)), err=True)
@@ -262,8 +265,15 @@ def _dropped(target: Target, tables: Sequence[str], *, dry_run: bool) -> Message
     place = {"schema": target.database, "server": target.place}
     if not tables:
         return say("nothing to drop in {schema} at {server}", **place)
+    names = _in_order(tables)
     if dry_run:
-        return say(
-            "would be dropped from {schema} at {server}: {tables}", tables=Joined(tables), **place
-        )
-    return say("dropped from {schema} at {server}: {tables}", tables=Joined(tables), **place)
+        return say("would be dropped from {schema} at {server}: {tables}", tables=names, **place)
+    return say("dropped from {schema} at {server}: {tables}", tables=names, **place)
+
+
+def _in_order(tables: Sequence[str]) -> Joined:
+    """Names in the order of people, who count: `sbtest2` before `sbtest10`."""
+    parts = {name: re.split(r"(\d+)", name) for name in tables}
+    return Joined(
+        sorted(tables, key=lambda name: [int(one) if one.isdigit() else one for one in parts[name]])
+    )

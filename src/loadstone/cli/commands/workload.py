@@ -75,7 +75,11 @@ def check(file: str, connection: Connection, seed: int) -> None:
     template = template_of(file)
     if template is None:
         raise click.UsageError(
-            say("{file} is not a template: the name of a template ends with .toml", file=file)
+            say(
+                "{file} is not a template, whose name ends with .toml; {command} has some to copy",
+                file=file,
+                command="`loadstone workload list`",
+            )
         )
     shown = samples(template, _SAMPLES, seed)
     show_lines(line for text in _described(template) for line in printable(text).split("\n"))

@@ -18,7 +18,8 @@ from loadstone.lab.step.listener import LoadObserver
 from loadstone.lab.tables.discover import BESIDE, table_name
 from loadstone.lab.tables.waiting import Waits
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document
-from loadstone.model.message import say
+from loadstone.model.figure import Count
+from loadstone.model.message import Message, say
 from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadStalled
 from loadstone.model.target import Endpoint
 from loadstone.model.template import Template
@@ -414,9 +415,9 @@ def _refuse_another_load(state: SchemaState, continues: Sequence[str], plan: Loa
 def _complete(line: ListedTable) -> GuardError:
     """The error for a complete table: a load would reset some of the rows that runs changed."""
     size = (
-        say("warehouses: {number}", number=line.rows)
+        say("warehouses: {number}", number=Count(line.rows))
         if line.layout == "tpcc"
-        else say("rows: {number}", number=line.rows)
+        else say("rows: {number}", number=Count(line.rows))
     )
     return GuardError(
         "table_in_the_way",
@@ -425,10 +426,18 @@ def _complete(line: ListedTable) -> GuardError:
             table=line.name,
             size=size,
         ),
-        say(
-            "`loadstone run {workload}` uses it as it is; `loadstone cleanup {workload}` drops it",
-            workload=_workload_of(line.layout),
-        ),
+        _used_or_dropped(line.layout),
+    )
+
+
+def _used_or_dropped(layout: str) -> Message:
+    if layout == "template":
+        return say(
+            "`loadstone run` with the same file uses it as it is; `loadstone cleanup` drops it"
+        )
+    return say(
+        "`loadstone run {workload}` uses it as it is; `loadstone cleanup {workload}` drops it",
+        workload=_workload_of(layout),
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 Option = dict[str, Any]
 
 Renderer = Literal["svg", "canvas"]
+
+_TICKS = 6
+"""At most so many of them on an axis whose end is set here."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,21 @@ def whiskers(ends: Iterator[tuple[float, float, float]]) -> Option:
         "lineStyle": {"type": "solid", "width": 1.5},
         "data": bars,
     }
+
+
+def room_for_whiskers(series: Sequence[Option]) -> Option:
+    """The end of a linear axis, from 0, at which the whiskers of `series` are all inside.
+
+    ECharts fits an axis to the points alone, and leaves out a bar that ends beyond it.
+    """
+    bars = (one.get("markLine", {}).get("data", ()) for one in series)
+    highest = max((high["coord"][1] for one in bars for _, high in one), default=0.0)
+    points = (y for one in series for _, y in one["data"] if y is not None)
+    if highest <= max(points, default=0.0):
+        return {}
+    magnitude = 10.0 ** math.floor(math.log10(highest / _TICKS))
+    tick = next(one for one in (1, 2, 5, 10) if one * magnitude * _TICKS >= highest) * magnitude
+    return {"max": math.ceil(highest / tick) * tick}
 
 
 def short(value: float | None) -> float | None:

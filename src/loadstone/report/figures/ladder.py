@@ -10,7 +10,15 @@ from loadstone.analyse.usl import Usl
 from loadstone.model.language import Language
 from loadstone.model.message import Message, say
 from loadstone.model.result import StepResult
-from loadstone.report.figures.figure import Figure, Option, axis, short, users_axis, whiskers
+from loadstone.report.figures.figure import (
+    Figure,
+    Option,
+    axis,
+    room_for_whiskers,
+    short,
+    users_axis,
+    whiskers,
+)
 
 _GRIDS = ((44, 190), (288, 120), (462, 190))
 """Top and height of the three pictures, in pixels."""
@@ -78,6 +86,7 @@ def variants_figure(ladders: Sequence[Sequence[Level]], words: Language) -> Figu
 
 def _option(series: list[Option], name: str, words: Language, *, open_loop: bool) -> Option:
     heads = (words(say("events/s")), words(say("statements/s")), words(say("latency, ms")))
+    rates = [one for one in series if one["yAxisIndex"] == 0]
     return {
         "legend": {"top": 0, "type": "scroll"},
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "line"}},
@@ -89,6 +98,7 @@ def _option(series: list[Option], name: str, words: Language, *, open_loop: bool
         ],
         "yAxis": [
             axis("log" if at == 2 else "value", head, gridIndex=at, nameGap=60)
+            | (room_for_whiskers(rates) if at == 0 else {})
             for at, head in enumerate(heads)
         ],
         "series": series,
@@ -113,7 +123,7 @@ def _intervals(ladder: Sequence[Level]) -> Iterator[tuple[float, float, float]]:
     for level in ladder:
         if level.tps and level.tps.of_a_rate is not None:
             mean, half = level.tps.mean, level.tps.of_a_rate
-            yield _place(level), mean - half, mean + half
+            yield _place(level), max(mean - half, 0.0), mean + half
 
 
 def _curve(ladder: Sequence[Level], law: Usl, words: Language) -> Option:
