@@ -8,7 +8,7 @@ from loadstone.analyse.comparison import Comparison
 from loadstone.analyse.ladder import ladders_of
 from loadstone.model.language import Lang, Language, in_language
 from loadstone.model.message import Joined, say
-from loadstone.model.numbers import NOTHING, signed
+from loadstone.model.numbers import signed
 from loadstone.report.experiment import cell_name
 from loadstone.report.ladder_answer import answer_of
 from loadstone.report.marks import doubts
@@ -66,14 +66,14 @@ def _sentences(run: Run, words: Language) -> Iterator[str]:
 def _verdicts(found: Comparison, words: Language) -> Iterator[str]:
     compared = [(table, one) for table in found.cells for one in table.compared]
     for table, one in compared[:_VERDICTS]:
-        effect = one.verdict.effect
-        yield words(
-            say(
-                "{cell}, {b} against {a}: {verdict} ({difference}).",
-                cell=cell_name(table.cell, table.search, words),
-                a=one.contrast.a,
-                b=one.contrast.b,
-                verdict=VERDICT_WORDS[one.verdict.word],
-                difference=signed(effect.relative) if effect else NOTHING,
-            )
-        )
+        which = {
+            "cell": cell_name(table.cell, table.search, words),
+            "a": one.contrast.a,
+            "b": one.contrast.b,
+            "verdict": VERDICT_WORDS[one.verdict.word],
+        }
+        if (effect := one.verdict.effect) is None:
+            yield words(say("{cell}, {b} against {a}: {verdict}.", **which))
+        else:
+            which["difference"] = signed(effect.relative)
+            yield words(say("{cell}, {b} against {a}: {verdict} ({difference}).", **which))
