@@ -172,5 +172,5 @@ def test_what_users_have_told_is_put_together(tmp_path: Path) -> None:
     assert found.quantile_us(1.0) is not None and found.quantile_us(1.0) <= 900  # type: ignore[operator]
     first, second, third, fourth = sentences(found)
     assert first == "replay: 100 statements were sent, and 1 were refused"
-    assert "0.90 ms at most" in second and "0.005 s at most" in third
+    assert "0.90 ms at most" in second and "5.00 ms at most" in third
     assert fourth == "replay: 1 session was ended before it had sent everything"
