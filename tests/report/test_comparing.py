@@ -139,6 +139,15 @@ def test_the_last_lines_answer_which_side_is_faster() -> None:
     assert text.splitlines()[-1] == "The sides are not equal: read the warning at the top first."
 
 
+def test_runs_without_a_common_level_are_told_so() -> None:
+    sides = compared(a_run("few", repeats(100, 101)), a_run("many", repeats(150, users=16)))
+    assert (
+        as_text(sections(*sides))
+        .splitlines()[-1]
+        .startswith("many against few: no level was measured on both sides")
+    )
+
+
 def test_many_differences_do_not_push_the_rates_off_the_screen() -> None:
     slow = [name for name in sorted(MEANINGS) if MEANINGS[name].weight == "slow"][:20]
     own = [f"aria_setting_{number:02}" for number in range(20)]

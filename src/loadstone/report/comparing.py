@@ -101,6 +101,7 @@ def _answer(found: Matrix, differing: Differences, names: Names, words: Language
             if any(each.verdict.word == word for each in contests)
         ]
         against = words(say("{b} against {a}", b=names[side.name], a=names[found.sides[0].name]))
+        told = told or [say("no level was measured on both sides")]
         yield words.pair(against, words.value(Joined(told, "clauses")))
     if differing.durability or differing.other_work:
         yield words(say("The sides are not equal: read the warning at the top first."))

@@ -84,6 +84,8 @@ _CALLED_HERE: dict[str, tuple[str, ...]] = {
     "--thresholds": ("--threshold",),
     "--summary-export": ("--json",),
     "--output": ("--out",),
+    "--port": ("--address",),
+    "--listen": ("--address",),
 }
 """Options of other tools, and what they may be called here: the first that a command has."""
 
