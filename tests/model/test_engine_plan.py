@@ -47,7 +47,7 @@ def test_a_step_has_every_key_of_the_contract() -> None:
     assert document["targets"][0]["password"] == SECRET
     assert (document["targets"][0]["family"], document["restart_on"]) == (
         "mysql",
-        ["1213", "1205", "1020"],
+        ["1213", "1205", "1020", "1412", "1615"],
     )
 
 

@@ -62,7 +62,7 @@ def test_plans_of_earlier_versions_list_numbers() -> None:
         "40001",
     )
     assert Drive.model_validate({"restart_on": "all"}).restart_on == "all"
-    assert Drive().restart_on == ("1213", "1205", "1020")
+    assert Drive().restart_on == ("1213", "1205", "1020", "1412", "1615")
     script = ScriptSpec.model_validate_json('{"path": "a.lua", "ignore_errors": [2013]}')
     assert script.ignore_errors == ("2013",)
     assert ScriptSpec(path="a.lua").ignore_errors == ("1213", "1205", "1020")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.person import Person
+from loadstone.families import connect
 from loadstone.model.account import Account, Place
 from loadstone.model.observed import SourceName
 from loadstone.model.result import StepResult
@@ -17,6 +20,7 @@ from loadstone.observe.looking import LookingSource
 from loadstone.observe.mysql.sessions import MysqlSessions
 from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox
+from loadstone.servers.connection import Connection, Timeouts
 from pooled import KINDS, Pool
 
 pytestmark = pytest.mark.server
@@ -36,6 +40,17 @@ statements = ["UPDATE one SET n = n + 1 WHERE id = 1", "SELECT SLEEP(0.02)"]
 """Each user holds the row for 20 ms; all others wait for it."""
 
 
+SELECTS = """
+[table.one]
+rows = 10
+[table.one.columns]
+id = { type = "INT NOT NULL", sequence = true }
+
+[transaction.look]
+statements = ["SELECT id FROM one WHERE id = 5"]
+"""
+
+
 @pytest.fixture(params=KINDS)
 def sandbox(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
     with pool.schema(request.param) as running:
@@ -53,6 +68,29 @@ def driven(sandbox: Sandbox, template: str, folder: Path, users: int = 4) -> Ste
     (run,) = (folder / "runs").iterdir()
     (step,) = run_folder.load(run).steps
     return step
+
+
+def other(sandbox: Sandbox) -> Connection:
+    """A session of the load's account, in its schema."""
+    return connect(sandbox.endpoint(), Timeouts(statement_s=120))
+
+
+def sleeps(session: Connection) -> None:
+    with session.cursor() as cursor:
+        cursor.execute("SELECT SLEEP(100)")  # killed, it answers 1
+
+
+def sleeping(sandbox: Sandbox) -> list[int]:
+    with sandbox.connect() as session, session.cursor() as cursor:
+        cursor.execute(
+            "SELECT ID FROM information_schema.PROCESSLIST WHERE INFO = 'SELECT SLEEP(100)'"
+        )
+        return [number for (number,) in cursor.fetchall()]
+
+
+def ended(sandbox: Sandbox, number: int) -> None:
+    with sandbox.connect() as session, session.cursor() as cursor:
+        cursor.execute(f"KILL QUERY {number}")
 
 
 def holds(place: Place, account: Account, truth: float) -> None:
@@ -77,6 +115,23 @@ def test_a_row_that_is_held_and_a_sleep_are_where_their_statements_say(
     assert found.share_of("row lock") > 0.5
     assert found.unnamed < 0.1
     assert found.beyond < 0.02
+
+
+def test_sessions_of_the_same_account_are_not_users_of_the_load(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """An application that logs in as the load does: its users sleep, and none of ours."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(8):
+            thread = threading.Thread(target=sleeps, args=(stack.enter_context(other(sandbox)),))
+            stack.callback(thread.join)
+            thread.start()
+        step = driven(sandbox, SELECTS, tmp_path)
+        for number in sleeping(sandbox):
+            ended(sandbox, number)
+    assert step.account is not None
+    assert step.account.share_of("paused") == 0
+    assert step.account.beyond < 0.02
 
 
 def test_by_sql_alone_states_tell_what_they_can(sandbox: Sandbox) -> None:

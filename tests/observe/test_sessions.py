@@ -73,6 +73,28 @@ def test_where_a_session_is(
     assert seat_of(doing, says, waits_for_row=row, file_kind=kind) == seat
 
 
+@pytest.mark.parametrize(
+    ("row", "ours", "whose"),
+    [
+        ((7, "app", "shop"), {7}, "ours"),
+        ((2**32 + 7, "app", "shop"), {7}, "ours"),  # the greeting has 32 bits
+        ((8, "app", "shop"), {7}, "other"),
+        ((8, "app", ""), {7}, "administration"),
+        ((8, "app", "SHOP"), set(), "ours"),  # another machine drives: by account and schema
+        ((8, "app", "crm"), set(), "other"),
+        ((8, "crm", "shop"), set(), "other"),
+    ],
+)
+def test_whose_a_session_is(
+    row: tuple[int, str, str], ours: set[int], whose: str, a_session_list: MysqlSessions
+) -> None:
+    number, user, schema = row
+    shown = [str(number), "4711", user, schema, "Query", "", "SELECT 1"]
+    found = a_session_list.session(shown, ours)
+    assert found is not None
+    assert found.whose == whose
+
+
 def test_what_a_server_keeps_in_a_file(a_session_list: MysqlSessions) -> None:
     names = ("ib_logfile0", "#ib_redo17", "bin.000042", "bin.index", "sbtest1.ibd", "ibdata1")
     kinds = [a_session_list.file_kind(name) for name in names]
@@ -84,4 +106,5 @@ def test_what_a_server_keeps_in_a_file(a_session_list: MysqlSessions) -> None:
 def a_session_list() -> MysqlSessions:
     from loadstone.model.target import Endpoint, Target
 
-    return MysqlSessions(Endpoint(target=Target(host="h")), _binlog="bin")
+    target = Target(host="h", database="shop")
+    return MysqlSessions(Endpoint(target=target), _binlog="bin", _user="app")

@@ -85,6 +85,13 @@ fn host_test(plan: &str) -> PyResult<HostTest> {
     loadstone_hosttests::HostTest::start(plan).map(HostTest::new).map_err(errors::os)
 }
 
+/// The numbers that the server at `place` gave to this process's connections: the path of a unix
+/// socket, or `HOST:PORT` as in the plan.
+#[pyfunction]
+fn connections_to(py: Python<'_>, place: &str) -> Vec<u32> {
+    py.detach(|| loadstone_drive::connections_to(place))
+}
+
 /// Loads a script for inspection; returns at once.
 #[pyfunction]
 #[pyo3(name = "script")]
@@ -167,6 +174,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(start, module)?)?;
     module.add_function(wrap_pyfunction!(load, module)?)?;
     module.add_function(wrap_pyfunction!(host_test, module)?)?;
+    module.add_function(wrap_pyfunction!(connections_to, module)?)?;
     module.add_function(wrap_pyfunction!(open_script, module)?)?;
     module.add_function(wrap_pyfunction!(start_null_server, module)?)?;
     module.add_function(wrap_pyfunction!(merge_hlog, module)?)?;

@@ -11,6 +11,7 @@ from loadstone.engine.native import EngineError, native, starting
 from loadstone.model.host_test import HOST_RECORD, HostBegun, HostEnd, HostSample, HostTestPlan
 from loadstone.model.message import say
 from loadstone.model.records import LOAD_RECORD, STEP_RECORD, AnyLoadRecord, AnyStepRecord
+from loadstone.model.target import Target
 
 if TYPE_CHECKING:
     from loadstone import _engine
@@ -223,3 +224,13 @@ def host_test(plan: HostTestPlan) -> HostTestJob:
     """
     with starting():
         return Job(native().host_test(plan.model_dump_json()), HOST_RECORD)
+
+
+def connections_to(target: Target) -> frozenset[int]:
+    """The server's numbers of this process's connections to it, while they are open and 1 s more.
+
+    The lower 32 bits, as the protocol has them. A proxy's numbers are its own.
+    """
+    tcp = f"{target.host}:{target.tcp_port}"
+    place = tcp if target.socket is None else str(target.socket)
+    return frozenset(native().connections_to(place))

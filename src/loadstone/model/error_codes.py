@@ -35,7 +35,12 @@ DEADLOCKS = frozenset({"1213"})
 
 
 # Deadlock, lock wait timeout, record has changed since it was last read.
-RESTART_ON: Mapping[str, tuple[str, ...]] = {MYSQL: ("1213", "1205", "1020")}
+IGNORED_BY_SCRIPTS: Mapping[str, tuple[str, ...]] = {MYSQL: ("1213", "1205", "1020")}
+"""By family, the errors after which sysbench restarts a script's event if it is told no others."""
+
+# Besides, where others change tables under the load: ask for a retry after ALTER TABLE, and of a
+# prepared statement whose table's definition the server had to read again too often.
+RESTART_ON: Mapping[str, tuple[str, ...]] = {MYSQL: (*IGNORED_BY_SCRIPTS[MYSQL], "1412", "1615")}
 """By family, the errors after which an event is restarted by default."""
 
 # CR_SERVER_GONE_ERROR, CR_SERVER_LOST, CR_MALFORMED_PACKET.
@@ -111,7 +116,9 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
         "1243": "ER_UNKNOWN_STMT_HANDLER",
         "1290": "ER_OPTION_PREVENTS_STATEMENT",
         "1317": "ER_QUERY_INTERRUPTED",
+        "1412": "ER_TABLE_DEF_CHANGED",
         "1461": "ER_MAX_PREPARED_STMT_COUNT_REACHED",
+        "1615": "ER_NEED_REPREPARE",
         "1792": "ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION",
         "1836": "ER_READ_ONLY_MODE",
         "1927": "ER_CONNECTION_KILLED",

@@ -15,7 +15,7 @@ from loadstone.model.distribution import Pareto as Pareto
 from loadstone.model.distribution import Special as Special
 from loadstone.model.distribution import Uniform as Uniform
 from loadstone.model.distribution import Zipfian as Zipfian
-from loadstone.model.error_codes import MYSQL, RESTART_ON, Code
+from loadstone.model.error_codes import IGNORED_BY_SCRIPTS, MYSQL, RESTART_ON, Code
 from loadstone.model.frozen import Frozen
 from loadstone.model.protection import Protection
 from loadstone.model.search import SearchPlan
@@ -48,7 +48,7 @@ class ScriptSpec(Frozen):
     arguments: tuple[str, ...] = ()
     """The command line, starting with the program, with passwords blanked."""
 
-    ignore_errors: tuple[Code, ...] | None = RESTART_ON[MYSQL]
+    ignore_errors: tuple[Code, ...] | None = IGNORED_BY_SCRIPTS[MYSQL]
     """Errors after which an event is restarted; `None`: all."""
 
     several_statements: bool = True

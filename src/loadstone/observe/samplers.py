@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from loadstone.model.hot_spots import HotSpots
@@ -35,8 +35,13 @@ class Samplers(Protocol):
     def programs(self) -> Collection[str]:
         """The file names of its server programs."""
 
-    def session_list(self, endpoint: Endpoint) -> SessionList:
-        """The server's sessions, over a connection of its own that is opened at the first look."""
+    def session_list(
+        self, endpoint: Endpoint, of_the_load: Callable[[], Collection[int]]
+    ) -> SessionList:
+        """The server's sessions, over a connection of its own that is opened at the first look.
+
+        `of_the_load`: the server's numbers of the load's connections, as far as they are known.
+        """
 
     def canonical(self, reading: Reading) -> Reading:
         """Translate a reading of these counters to our names."""

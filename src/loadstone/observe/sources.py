@@ -5,7 +5,9 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from loadstone.engine import connections_to
 from loadstone.model.limits import Limits
 from loadstone.model.message import Message, counted, say
 from loadstone.model.observe_request import Observing
@@ -151,8 +153,9 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
 def _sessions(number: int, target: Observable) -> Watched:
     name = SourceName(role="sessions", target=number)
     found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
-    sessions = samplers_of(target.endpoint.target).session_list(target.endpoint)
-    answers = Answers(target.endpoint.target)
+    at = target.endpoint.target
+    sessions = samplers_of(at).session_list(target.endpoint, partial(connections_to, at))
+    answers = Answers(at)
     pid = found.pid if found else None
     return Watched(LookingSource(name, sessions, answers, pid, _found_again(target)))
 

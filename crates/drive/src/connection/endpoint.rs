@@ -1,6 +1,7 @@
 //! A target as the connections see it: address, login, TLS and session, worked out once a step.
 
 use super::family::{LoginOptions, ServerFamily};
+use super::numbers::Place;
 use super::sources::Sources;
 use super::tls::TlsMaker;
 use crate::error::{Failure, FailureKind};
@@ -17,6 +18,7 @@ use std::time::Duration;
 pub struct Endpoint {
     /// The target's index in the plan.
     pub(crate) index: usize,
+    pub(crate) place: Place,
     /// The server's family, which decides its protocol.
     pub(crate) family: ServerFamily,
     pub(crate) login: LoginOptions,
@@ -44,6 +46,7 @@ impl Endpoint {
         let addresses = addresses(family, target)?;
         Ok(Self {
             index,
+            place: place(target),
             family,
             login: LoginOptions::of_plan(family, target, session)?,
             tls: TlsMaker::for_target(target)?,
@@ -153,6 +156,11 @@ fn family(target: &TargetPlan) -> Result<ServerFamily, Failure> {
     let unknown =
         || format!("targets: this program speaks to no server of the family '{}'", target.family);
     ServerFamily::of(target.family).ok_or_else(|| Failure::new(FailureKind::Plan, None, unknown()))
+}
+
+fn place(target: &TargetPlan) -> Place {
+    let socket = target.socket.as_ref().map(|path| path.display().to_string());
+    socket.unwrap_or_else(|| format!("{}:{}", target.host, target.port)).into()
 }
 
 fn addresses(family: ServerFamily, target: &TargetPlan) -> Result<Vec<SockAddr>, Failure> {

@@ -9,6 +9,7 @@ mod endpoint;
 mod failures;
 mod family;
 mod loss;
+mod numbers;
 mod opening;
 mod outbox;
 mod poller;
@@ -23,12 +24,14 @@ pub(crate) use endpoint::Endpoint;
 pub use family::ServerFamily;
 pub(crate) use family::{Conversation, ProtocolError, verdict};
 pub(crate) use loss::{Loss, ends_connection};
+pub use numbers::connections_to;
 pub(crate) use opening::{Advance, Opened, Opening};
 pub(crate) use poller::{Interest, Poller, Ready};
 pub(crate) use transport::Received;
 
 use loadstone_protocol::{Expect, Reply};
 use loadstone_workload::StatementRef;
+use numbers::Numbered;
 use rustix::fd::BorrowedFd;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -49,6 +52,7 @@ pub(crate) struct Connection {
     /// Its turn was over before all was read: another one is due.
     is_queued: bool,
     handles: HashMap<u64, Handle, BuildHasherDefault<KeyHasher>>,
+    _number: Option<Numbered>,
 }
 
 /// How a statement is sent on this connection.
@@ -61,9 +65,21 @@ pub(crate) enum Handle {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: Stream, conversation: Conversation, interest: Interest) -> Self {
-        let handles = HashMap::default();
-        Self { stream, conversation, interest, has_ended: false, is_queued: false, handles }
+    fn new(
+        stream: Stream,
+        conversation: Conversation,
+        interest: Interest,
+        number: Option<Numbered>,
+    ) -> Self {
+        Self {
+            stream,
+            conversation,
+            interest,
+            has_ended: false,
+            is_queued: false,
+            handles: HashMap::default(),
+            _number: number,
+        }
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -190,7 +206,7 @@ mod tests {
     fn connection() -> Connection {
         let (socket, _) = UnixStream::pair().expect("a pair of sockets");
         let stream = Stream::new(Transport::new(socket));
-        Connection::new(stream, Conversation::after_a_login(), Interest::Arrival)
+        Connection::new(stream, Conversation::after_a_login(), Interest::Arrival, None)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::Connection;
 use super::endpoint::Endpoint;
 use super::family::{LoggedIn, Login, LoginProgress, ServerFamily, Session};
+use super::numbers::Numbered;
 use super::poller::Interest;
 use super::stream::{Stream, protocol_error};
 use super::transport::{Received, Transport};
@@ -21,6 +22,8 @@ pub(crate) struct Opening {
     pub(crate) deadline: Nanos,
     /// What the poller watches for.
     pub(crate) interest: Interest,
+    /// Since the login, while the session statements are sent.
+    number: Option<Numbered>,
     bytes_in: u64,
     bytes_out: u64,
 }
@@ -65,6 +68,7 @@ impl Opening {
             stage: Stage::Connecting,
             deadline,
             interest: Interest::ReadAndWrite,
+            number: None,
             bytes_in: 0,
             bytes_out: 0,
         })
@@ -128,7 +132,12 @@ impl Opening {
         let bytes_out = self.bytes_out;
         match self.stage {
             Stage::Session { logged_in, .. } => Advance::Open(Box::new(Opened {
-                connection: Connection::new(self.stream, logged_in.conversation, self.interest),
+                connection: Connection::new(
+                    self.stream,
+                    logged_in.conversation,
+                    self.interest,
+                    self.number,
+                ),
                 session: logged_in.session,
                 cipher,
                 bytes_in,
@@ -204,6 +213,8 @@ impl Opening {
                 if let Some(layer) = logged_in.compression.take() {
                     self.stream.compress(layer);
                 }
+                let number = logged_in.session.connection_id;
+                self.number = Some(Numbered::new(self.endpoint.place.clone(), number));
                 self.stage = Stage::Session { logged_in, next: 0 };
             }
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -75,6 +75,9 @@ _ROWS_KEPT_S = 0.12
 
 _FIELDS = 7
 
+_GREETED = 0xFFFF_FFFF
+"""The bits of a session's number that a server's greeting has room for."""
+
 _LOG_FILE = re.compile(r"^(ib_logfile\d+|#ib_redo\d+(_tmp)?)$")
 
 _MISSING = say("the user lacks the right (GRANT PROCESS, SELECT ON performance_schema.*)")
@@ -89,6 +92,8 @@ class MysqlSessions:
     """Reads the process list; implements `observe.sessions.SessionList`."""
 
     endpoint: Endpoint
+    of_the_load: Callable[[], Collection[int]] = tuple
+    """The server's numbers of the load's connections; none, if others drive it."""
     thread: int | None = None
     why_no_threads: str | None = None
     _connection: Connection | None = None
@@ -98,6 +103,8 @@ class MysqlSessions:
     _rows_s: float = -_ROWS_KEPT_S
     """When the waiting transactions were read, on the monotonic clock."""
     _user: str = ""
+    _is_direct: bool = False
+    """The server itself answers: the numbers in its greetings are those in its lists."""
     _threads: dict[str, str] = field(default_factory=dict)
     """The threads of the sessions of the latest list, both by their numbers."""
     _own: OwnTables = field(default_factory=OwnTables)
@@ -108,9 +115,12 @@ class MysqlSessions:
         Raises:
             SourceError: the server does not answer.
         """
+        before = self.of_the_load()
         rows = [row for row in self._shown() or self._listed() if len(row) == _FIELDS]
         self._threads = {row[0]: row[1] for row in rows}
-        return tuple(found for row in rows if (found := self._session(row)))
+        # Users may come and go while the server makes its list.
+        ours = {*before, *self.of_the_load()} if self._is_direct else set()
+        return tuple(found for row in rows if (found := self.session(row, ours)))
 
     def _listed(self) -> list[list[str]]:
         """A row for each session, with its thread."""
@@ -225,7 +235,10 @@ class MysqlSessions:
         self._connection = connection = connect(self.endpoint, _TIMEOUTS, database=None)
         known = {str(name).lower(): str(value) for name, value in self._ask(connection, _VARIABLES)}
         _asked(connection, _LONG_LISTS)
-        self._user = str(_asked(connection, "SELECT USER()")[0][0]).rpartition("@")[0]
+        ((user, number),) = _asked(connection, "SELECT USER(), CONNECTION_ID()")
+        self._user = str(user).rpartition("@")[0]
+        greeted = getattr(connection, "thread_id", lambda: None)()
+        self._is_direct = greeted == int(number) & _GREETED
         version = known.get("version", "")
         self._binlog = known.get("log_bin_basename", "").rpartition("/")[2] or None
         pooled = known.get("thread_handling", "") not in ("one-thread-per-connection", "")
@@ -249,23 +262,34 @@ class MysqlSessions:
         self.thread = int(self._ask(connection, own)[0][0]) if own and not pooled else None
         return connection
 
-    def _session(self, row: Sequence[str]) -> Session | None:
+    def session(self, row: Sequence[str], ours: Collection[int]) -> Session | None:
+        """The session of a row with `_FIELDS` texts; `None`: it is a thread of the server's own.
+
+        `ours`: numbers of the load's sessions; empty where they are not known.
+        """
         number, thread, user, schema, command, state, begins = row
         if command in _OF_THE_SERVER or user in _SERVER_USERS or not user:
             return None
         return Session(
             number=int(number),
             thread=int(thread) or None if not self.why_no_threads else None,
-            whose=self._whose(user, schema),
+            whose=self._whose(int(number), ours, user, schema),
             says=said_by(command, state, begins),
         )
 
-    def _whose(self, user: str, schema: str) -> Whose:
-        """Our administration logs in without a schema, our users with that of the target."""
+    def _whose(self, number: int, ours: Collection[int], user: str, schema: str) -> Whose:
+        """Our users are known by their sessions' numbers, else by their account and schema.
+
+        Our administration logs in without a schema.
+        """
+        if number & _GREETED in ours:
+            return "ours"
         if user != self._user:
             return "other"
         if not schema:
             return "administration"
+        if ours:
+            return "other"
         wanted = self.endpoint.target.database
         # Names of schemas are in lower case where the file system does not tell them apart.
         return "ours" if not wanted or schema.lower() == wanted.lower() else "other"
