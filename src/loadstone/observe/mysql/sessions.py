@@ -14,6 +14,7 @@ import pymysql
 from loadstone.families import connect
 from loadstone.model.message import plain, say
 from loadstone.model.target import Endpoint
+from loadstone.mysql.processlist import number_of
 from loadstone.observe.mysql.own_tables import OwnTables
 from loadstone.observe.mysql.server import NO_RIGHT, NOT_THERE, reason, release
 from loadstone.observe.sessions import Says, Session, Whose
@@ -237,8 +238,7 @@ class MysqlSessions:
         _asked(connection, _LONG_LISTS)
         ((user, number),) = _asked(connection, "SELECT USER(), CONNECTION_ID()")
         self._user = str(user).rpartition("@")[0]
-        greeted = getattr(connection, "thread_id", lambda: None)()
-        self._is_direct = greeted == int(number) & _GREETED
+        self._is_direct = number_of(connection) == int(number) & _GREETED
         version = known.get("version", "")
         self._binlog = known.get("log_bin_basename", "").rpartition("/")[2] or None
         pooled = known.get("thread_handling", "") not in ("one-thread-per-connection", "")
