@@ -119,7 +119,7 @@ def test_a_template_is_loaded_explained_and_driven(bench: Bench, protocol: str) 
     )
     assert bench.rows(wrong) == [(0,)]
     said = bench.loadstone("prepare", "shop.toml", code=7).stderr
-    assert "is complete (rows: " in said and "`loadstone cleanup FILE` drops it" in said
+    assert "is complete (rows: " in said and "`loadstone cleanup` drops it" in said
     assert "customer" in bench.loadstone("cleanup", "shop.toml").stdout
     assert bench.rows("SHOW TABLES") == []
 

@@ -36,7 +36,7 @@ DEADLOCKS = frozenset({"1213"})
 
 # Deadlock, lock wait timeout, record has changed since it was last read.
 IGNORED_BY_SCRIPTS: Mapping[str, tuple[str, ...]] = {MYSQL: ("1213", "1205", "1020")}
-"""By family, the errors after which sysbench restarts a script's event if it is told no others."""
+"""By family, the errors after which sysbench restarts a script's event if no others are given."""
 
 # Besides, where others change tables under the load: ask for a retry after ALTER TABLE, and of a
 # prepared statement whose table's definition the server had to read again too often.

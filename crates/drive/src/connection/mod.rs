@@ -52,7 +52,7 @@ pub(crate) struct Connection {
     /// Its turn was over before all was read: another one is due.
     is_queued: bool,
     handles: HashMap<u64, Handle, BuildHasherDefault<KeyHasher>>,
-    _number: Option<Numbered>,
+    _number: Option<Box<Numbered>>,
 }
 
 /// How a statement is sent on this connection.
@@ -69,7 +69,7 @@ impl Connection {
         stream: Stream,
         conversation: Conversation,
         interest: Interest,
-        number: Option<Numbered>,
+        number: Option<Box<Numbered>>,
     ) -> Self {
         Self {
             stream,

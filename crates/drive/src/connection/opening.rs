@@ -23,7 +23,7 @@ pub(crate) struct Opening {
     /// What the poller watches for.
     pub(crate) interest: Interest,
     /// Since the login, while the session statements are sent.
-    number: Option<Numbered>,
+    number: Option<Box<Numbered>>,
     bytes_in: u64,
     bytes_out: u64,
 }
@@ -214,7 +214,7 @@ impl Opening {
                     self.stream.compress(layer);
                 }
                 let number = logged_in.session.connection_id;
-                self.number = Some(Numbered::new(self.endpoint.place.clone(), number));
+                self.number = Some(Box::new(Numbered::new(self.endpoint.place.clone(), number)));
                 self.stage = Stage::Session { logged_in, next: 0 };
             }
         }
