@@ -1,5 +1,5 @@
-//! The servers' own numbers of this process's connections: whoever reads a server's list of sessions finds out by them
-//! which are ours, whatever other clients log in with the same account.
+//! The servers' own numbers of this process's connections: they tell ours in a server's list of sessions, whatever other
+//! clients log in with the same account.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -60,6 +60,7 @@ pub(crate) struct User {
     pub(crate) is_idle: bool,
 }
 
+#[expect(clippy::large_enum_variant, reason = "nearly all users are connected, nearly always")]
 pub(crate) enum Link {
     /// No socket. Next: `Opening` when its turn to connect has come.
     Down,
