@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// A server lists a session for a moment after its client has left.
 const LISTED_STILL: Duration = Duration::from_secs(1);
 
-/// The place of a server, as its connections were told it: the path of a unix socket, or `HOST:PORT`.
+/// The place of a server as in the plan: the path of a unix socket, or `HOST:PORT`.
 pub(crate) type Place = Arc<str>;
 
 static NUMBERS: Mutex<Option<Numbers>> = Mutex::new(None);
@@ -96,7 +96,7 @@ mod tests {
         numbers.close(&one, now);
         numbers.close(&one, now);
         assert_eq!(numbers.of("db1:3306", now), [7, 7], "the server may list it still");
-        assert_eq!(numbers.of("db1:3306", now + 2 * LISTED_STILL), []);
+        assert_eq!(numbers.of("db1:3306", now + 2 * LISTED_STILL), [0_u32; 0]);
         assert_eq!(numbers.of("db2:3306", now + 2 * LISTED_STILL), [8]);
     }
 
@@ -107,6 +107,6 @@ mod tests {
         assert_eq!(connections_to(place), [5]);
         drop(number);
         assert_eq!(connections_to(place), [5], "for a moment");
-        assert_eq!(connections_to("numbers-test:2"), []);
+        assert_eq!(connections_to("numbers-test:2"), [0_u32; 0]);
     }
 }
