@@ -22,7 +22,8 @@ class LoadCores:
     used: float
     """Cores that it used."""
     others: float
-    """Cores that other processes used, if these were separated from the load's."""
+    """Cores that other processes used, if these were separated from the load's, and other clients'
+    sessions in the server."""
     total: float
     """Cores that it could use if nobody else did: the limit, or all of the host."""
     is_limited: bool
@@ -42,8 +43,11 @@ def load_cores(step: StepResult, limit: float | None = None) -> LoadCores | None
     if host is None:
         return None
     process, limit = process_cores(host), cores_allowed(host) if limit is None else limit
+    clients = client_cores(step)
     if limit is not None and process:
-        return LoadCores(limit, process, 0.0, limit, is_limited=True, is_shared=False)
+        used = max(process - clients, 0.0)
+        allowed = max(limit - clients, used)
+        return LoadCores(allowed, used, clients, limit, is_limited=True, is_shared=False)
     busy = busy_cores(host)
     if busy is None or host.cores is None:
         return None
@@ -51,6 +55,7 @@ def load_cores(step: StepResult, limit: float | None = None) -> LoadCores | None
     others = _others_of(step, host, busy, shared=shared)
     if others <= NEIGHBOURS * host.cores:
         others = 0.0
+    others = min(others + clients, busy)
     capacity = host.cores * (1 - (host.cpu_steal or 0.0))
     allowed = max(capacity - others, 0.0)
     return LoadCores(
@@ -70,6 +75,15 @@ def process_cores(host: HostFigures) -> float | None:
     if host.process_cpu_user is None or host.process_cpu_sys is None:
         return None
     return host.process_cpu_user + host.process_cpu_sys
+
+
+def client_cores(step: StepResult) -> float:
+    """Cores that other clients' sessions used in the server, as the kernel counts their threads.
+
+    0 where nobody looked at the threads.
+    """
+    known = step.account.cores if step.account else None
+    return known.others if known else 0.0
 
 
 def busy_cores(host: HostFigures) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadstone.analyse.cores import busy_cores
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.holds import part_of_waits
@@ -37,12 +38,54 @@ BYTES = 0.3
 FEWEST_BYTES = 1e6
 """[P] Bytes a second: our reading of the counters takes some ten thousand."""
 
+CPU = 0.1
+"""[P] Share of the cores that the server uses."""
+
+RESTING = 0.005
+"""The largest share of the busy cores that is written as 0 %: what sleeps is no load."""
+
+COMING = 1.0
+"""[P] New connections a second: of sessions that end between two looks no CPU is known."""
+
 
 def judge(case: Case) -> Finding | None:
-    """Statements or bytes, or the length of a statement, that cannot come from our users."""
+    """Statements or bytes, the length of a statement, or CPU that cannot come from our users."""
     if case.seen_share < SEEN:
         return _by_length(case)
-    return _by_number(case) or _by_length(case) or _by_bytes(case)
+    return _by_number(case) or _by_length(case) or _by_bytes(case) or _by_cpu(case)
+
+
+def _by_cpu(case: Case) -> Finding | None:
+    """What the kernel counts of the threads of sessions that are none of the load's."""
+    account = case.step.account
+    cores = account.cores if account else None
+    if cores is None:
+        return None
+    used = cores.users + cores.others + (cores.own or 0.0)
+    if not used or cores.others < CPU * used:
+        return None
+    return _finding(
+        say(
+            "Others use the server: other clients' sessions take {others} of the {used} cores that "
+            "it uses. Do not compare these figures.",
+            used=Number(used),
+            others=Number(cores.others),
+        ),
+        (case.seen(say("CPU for other clients"), cores.others / used, say("of all"), CPU),),
+        _part_of_the_cores(case),
+    )
+
+
+def _part_of_the_cores(case: Case) -> float | None:
+    """The part of the busy cores that work for other clients: who waits for a core waits for them.
+
+    `None`: nobody counted it.
+    """
+    account, host = case.step.account, case.step.host
+    busy = busy_cores(host) if host else None
+    if account is None or account.cores is None or not busy:
+        return None
+    return min(account.cores.others / busy, 1.0)
 
 
 def _by_number(case: Case) -> Finding | None:
@@ -69,14 +112,15 @@ def _by_number(case: Case) -> Finding | None:
             case.seen(plain("questions"), received, say_in("unit", "/s")),
             case.seen(say("statements of others"), part, say("of all"), SHARE),
         ),
-        part,
+        _counted_or(case, part),
     )
 
 
 def _by_length(case: Case) -> Finding | None:
     """A report, a backup or a change of a table's schema is one long statement."""
     longest = long_statement_s(case)
-    if longest is None:
+    counted = _part_of_the_cores(case)
+    if longest is None or (counted is not None and counted < RESTING):
         return None
     cores = case.host("cores")
     return _finding(
@@ -86,7 +130,7 @@ def _by_length(case: Case) -> Finding | None:
             seconds=Number(longest),
         ),
         (case.seen(plain("longest_statement_s"), longest, say_in("unit", "s"), LONG_S),),
-        1 / cores if cores else None,
+        _counted_or(case, 1 / cores if cores else None),
     )
 
 
@@ -122,8 +166,17 @@ def _by_bytes(case: Case) -> Finding | None:
             case.seen(plain("bytes_sent"), sent, say_in("unit", "B/s")),
             case.seen(say("bytes to others"), part, say("of all"), BYTES),
         ),
-        part,
+        _counted_or(case, part),
     )
+
+
+def _counted_or(case: Case, guessed: float | None) -> float | None:
+    """Statements and bytes cost different amounts. Sessions that come and go are hardly counted."""
+    counted = _part_of_the_cores(case)
+    if counted is None:
+        return guessed
+    stays = (case.rate("connections") or 0.0) < COMING
+    return counted if stays else max(counted, guessed or 0.0)
 
 
 def _finding(sentence: Message, evidence: tuple[Evidence, ...], share: float | None) -> Finding:
