@@ -318,7 +318,7 @@ def test_a_limit_that_is_known_later_counts_like_one_of_the_run(run: Path) -> No
     attach(run, AttachRequest(export(run, 60, {"disk_iops": 1500.0})))
     words = ("runs", "attach", "last")
     nothing = called(*words, folder=home, environment={"HOME": str(home)}, code=2)
-    assert "name a FILE or a --limit to attach" in nothing.stderr
+    assert "name a file, a URL or a --limit to attach" in nothing.stderr
     more = ("--limit", "disk_iops=3000", "--limit", "cores=2")
     called(*words, *more, folder=home, environment={"HOME": str(home)}, code=0)
     (step, _) = Run(run).ceilings

@@ -1,23 +1,19 @@
 """A host as a Prometheus server stored it: raw samples, at the times of its own scrapes.
 
-https://prometheus.io/docs/prometheus/latest/querying/api/ describes the requests. The stored values
-are taken as they are, where `rate()` would extrapolate them. A reading has the time of its scrape,
-so that the growth between two readings belongs to the scrape interval and never to a second.
+The stored values are taken as they are, where `rate()` would extrapolate them. A reading has the
+time of its scrape, so that the growth between two readings belongs to the scrape interval and never
+to a second.
 """
 
 from __future__ import annotations
 
-import json
 import time
-from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.exporters import GROWING, SERIES, host_of, no_total
-from loadstone.observe.scrape import Exporter, RefusedQuery
+from loadstone.observe.prometheus_api import PrometheusApi, quoted
 from loadstone.observe.source import SourceError
-from loadstone.observe.source_spec import PlaceError
 
 _CLOCK = "node_load1"
 """A series that each host has once."""
@@ -41,12 +37,9 @@ class PrometheusHost:
         Raises:
             PlaceError: `url` is not a URL of http or https, or has no labels.
         """
-        base, labels = _split(url)
         self.name = name
         self._datadir = datadir
-        self._query = Exporter(f"{base}/api/v1/query")
-        self._types = Exporter(f"{base}/api/v1/metadata")
-        self._labels = ",".join(f"{label}={_quoted(value)}" for label, value in labels)
+        self._api = PrometheusApi(url)
         self._grows = False
         """Whether its totals are known to be totals."""
         self._scraped: float | None = None
@@ -65,7 +58,7 @@ class PrometheusHost:
         scraped = self._newest_scrape()
         if self._newest is None or scraped != self._scraped:
             names = "|".join(sorted(SERIES))
-            series = self._ask(f'{{{self._labels},__name__=~"{names}"}}', at=scraped)
+            series = self._api.ask(f'{{{self._api.labels},__name__=~"{names}"}}', at=scraped)
             text = "\n".join(_line(one["metric"], one["value"][1]) for one in series)
             into = host_of(text, None, self._datadir)
             at_s = scraped - self._ahead_s()
@@ -75,21 +68,22 @@ class PrometheusHost:
 
     def close(self) -> None:
         """Close the connections."""
-        self._query.close()
-        self._types.close()
+        self._api.close()
 
     def _newest_scrape(self) -> float:
         """Its Unix time."""
-        found = self._ask(f"{_CLOCK}{{{self._labels}}}[{_BACK}]")
+        found = self._api.ask(f"{_CLOCK}{{{self._api.labels}}}[{_BACK}]")
         if len(found) == 1:
             return float(found[0]["values"][-1][0])
-        hosts = sorted({one["metric"].get("instance", "") for one in found or self._ask(_CLOCK)})
+        hosts = sorted(
+            {one["metric"].get("instance", "") for one in found or self._api.ask(_CLOCK)}
+        )
         raise SourceError(
             say(
                 "{place}: {labels} is not one host's: node exporters are scraped there as "
                 "instance={known}",
-                place=self._query.place,
-                labels=self._labels,
+                place=self._api.place,
+                labels=self._api.labels,
                 known=", ".join(hosts) or "-",
             )
         )
@@ -97,47 +91,18 @@ class PrometheusHost:
     def _ahead_s(self) -> float:
         """How far the server's clock is ahead of our monotonic one."""
         began = time.monotonic()
-        theirs = float(self._ask("time()")[1])
+        theirs = float(self._api.ask("time()")[1])
         return theirs - (began + time.monotonic()) / 2
 
     def _check_types(self) -> None:
-        for name, kinds in self._get(self._types, {}).items():
+        for name, kinds in self._api.types().items():
             if name in GROWING and any(one["type"] == "gauge" for one in kinds):
-                raise no_total(self._types.place, name)
+                raise no_total(self._api.place, name)
         self._grows = True
-
-    def _ask(self, query: str, at: float | None = None) -> Any:
-        when = {} if at is None else {"time": f"{at:.3f}"}
-        return self._get(self._query, {"query": query, **when})["result"]
-
-    def _get(self, place: Exporter, parameters: dict[str, str]) -> Any:
-        try:
-            return json.loads(place.get(urlencode(parameters)).text)["data"]
-        except (RefusedQuery, ValueError, KeyError, TypeError):
-            raise SourceError(
-                say("{place}: this is no Prometheus server's API", place=place.place)
-            ) from None
-
-
-def _split(url: str) -> tuple[str, list[tuple[str, str]]]:
-    """The server's URL, and the labels that choose the host."""
-    Exporter(url)  # refuses what is no URL
-    parts = urlsplit(url)
-    labels = parse_qsl(parts.query)
-    if not labels or not all(label.isidentifier() for label, _ in labels):
-        raise PlaceError(
-            say("the URL does not say which host's series to read"),
-            say("write http://prometheus:9090?instance=db1:9100"),
-        )
-    return urlunsplit(parts._replace(path=parts.path.rstrip("/"), query="", fragment="")), labels
 
 
 def _line(labels: dict[str, str], value: str) -> str:
     inner = ",".join(
-        f"{name}={_quoted(text)}" for name, text in labels.items() if name != "__name__"
+        f"{name}={quoted(text)}" for name, text in labels.items() if name != "__name__"
     )
     return f"{labels['__name__']}{{{inner}}} {value}"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -1,9 +1,12 @@
-"""Attaches the export of a console to a run that has ended."""
+"""Attaches figures of a managed database's host to a run that has ended.
+
+They come from a console's export, or from a Prometheus server that scrapes a cloud's exporter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from statistics import median
@@ -20,6 +23,7 @@ from loadstone.model.limits import Limits, values_of
 from loadstone.model.message import Message, say
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.result import Result
+from loadstone.observe.cloud_series import known_series, read_series
 from loadstone.observe.export_file import (
     MOST_BYTES,
     Chosen,
@@ -29,6 +33,7 @@ from loadstone.observe.export_file import (
     chosen,
     parse,
 )
+from loadstone.observe.prometheus_api import shown
 from loadstone.runs import run_folder
 from loadstone.runs.attached import read_attached
 from loadstone.runs.errors import StoreError
@@ -44,7 +49,13 @@ class AttachRequest:
     """What to attach, and how to read it."""
 
     file: Path | None = None
-    """The export; `None`: only limits are stated."""
+    """The export; `None`: none is attached."""
+    url: str | None = None
+    """A Prometheus server's, with the labels of the database's series."""
+    series: Path | None = None
+    """Names of more series of exporters in that server."""
+    late_s: float | None = None
+    """By how much later than its time a value was scraped, where it has the time of a scrape."""
     local: tzinfo | None = None
     """The zone of times that name none."""
     granularity_s: float | None = None
@@ -82,7 +93,7 @@ def attach(run: Path, asked: AttachRequest) -> tuple[Result, AttachedFile | None
         )
     log = read_log(run)
     clock = _clock(log, run)
-    file = _file(asked.file, asked, clock) if asked.file else None
+    file = _file(asked, clock)
     before = read_attached(run) or Attached(steps=(), files=())
     others = [one for one in before.files if file is None or one.file != file.file]
     attached = Attached(
@@ -93,14 +104,44 @@ def attach(run: Path, asked: AttachRequest) -> tuple[Result, AttachedFile | None
     return run_folder.keep_attached(run, attached), file
 
 
-def _file(path: Path, asked: AttachRequest, clock: _Clock) -> AttachedFile:
-    """What a file has of the time of the run."""
-    series = parse(_content(path), path.name, asked.local)
+def _file(asked: AttachRequest, clock: _Clock) -> AttachedFile | None:
+    """What the export or the server has of the time of the run."""
+    if asked.url is not None:
+        return _from_prometheus(asked.url, asked, clock)
+    if asked.file is None:
+        return None
+    name = asked.file.name
+    series = parse(_content(asked.file), name, asked.local)
     named = dict(asked.named)
-    _check_named(named, series, path.name)
-    metrics = list(_metrics(series, path.name, asked, (clock, chosen(named))))
-    _check_metrics(metrics, series, clock, path.name)
-    return AttachedFile(file=path.name, metrics=tuple(metrics))
+    _check_named(named, series, name)
+    return _attached(
+        name, series, clock, list(_metrics(series, name, asked, (clock, chosen(named))))
+    )
+
+
+def _from_prometheus(url: str, asked: AttachRequest, clock: _Clock) -> AttachedFile:
+    known = known_series(asked.series)
+    between = (clock.began_unix_s, clock.ended_unix_s)
+    series = read_series(url, known, between, asked.late_s)
+    name = shown(url)
+    metrics = [
+        metric
+        for one in series
+        for metric in _metrics(
+            [one],
+            name,
+            replace(asked, granularity_s=known[one.name].seconds, ends=False),
+            (clock, lambda of: (known[of].figure, known[of].factor)),
+        )
+    ]
+    return _attached(name, series, clock, metrics)
+
+
+def _attached(
+    name: str, series: Sequence[Series], clock: _Clock, metrics: Sequence[AttachedMetric]
+) -> AttachedFile:
+    _check_metrics(metrics, series, clock, name)
+    return AttachedFile(file=name, metrics=tuple(metrics))
 
 
 def _content(path: Path) -> bytes:

@@ -158,14 +158,20 @@ class NamedFigure(Parsed[tuple[str, str]]):
     help=say(
         "Add a console's export to a run that has ended: figures of the server's host that nobody"
         " could read during the run.\n\n"
-        "FILE is CSV, with the columns time, metric and value, or time and a column for each"
-        " metric. Its values are drawn on the run's clock; those that are figures of the host"
-        " (docs/observing.md) are used by ceilings and findings, where the window holds whole"
-        " means of them. A file of the same name replaces the one attached before.\n\n"
+        "SOURCE is a CSV file, with the columns time, metric and value, or time and a column for"
+        " each metric; or the URL of a Prometheus server that scrapes a cloud's exporter, with the"
+        " labels of the database's series. The values are drawn on the run's clock; those that are"
+        " figures of the host (docs/observing.md) are used by ceilings and findings, where the"
+        " window holds whole means of them. What comes from a source replaces what came from it"
+        " before.\n\n"
         "RUN is a run folder, the start of its name, or last."
     ),
     examples=(
         (say("times with an offset, or in UTC"), "loadstone runs attach last iops.csv"),
+        (
+            say("what Prometheus has of a database on RDS"),
+            "loadstone runs attach last 'http://prometheus:9090?dbinstance_identifier=db1'",
+        ),
         (
             say("a limit that was not known during the run"),
             "loadstone runs attach last --limit disk_iops=3000",
@@ -178,14 +184,14 @@ class NamedFigure(Parsed[tuple[str, str]]):
     ),
 )
 @click.argument("run")
-@click.argument("file", type=FILE, required=False)
+@click.argument("source", required=False)
 @option(
     "--limit",
     "limits",
     type=LimitSpec(),
     multiple=True,
     help=say(
-        "A limit of the server's host, as run --limit; FILE may be left out. May be repeated."
+        "A limit of the server's host, as run --limit; SOURCE may be left out. May be repeated."
     ),
 )
 @option(
@@ -214,16 +220,26 @@ class NamedFigure(Parsed[tuple[str, str]]):
     own=True,
     help=say("A metric of the file that is this figure of the host. May be repeated."),
 )
+@option(
+    "--series",
+    type=FILE,
+    own=True,
+    help=say("TOML file with more series of exporters in Prometheus (docs/observing.md)."),
+)
+@option(
+    "--late",
+    "late_s",
+    type=DURATION,
+    help=say(
+        "How much later than its time a value is scraped, where Prometheus has the times of"
+        " scrapes."
+    ),
+)
 @out_option
-def attach(
-    run: str,
-    file: Path | None,
-    out: Path,
-    **how: Any,
-) -> None:
-    """Add a console's export to a run."""
-    if file is None and not how["limits"]:
-        raise click.UsageError(say("name a FILE or a --limit to attach"))
+def attach(run: str, source: str | None, out: Path, **how: Any) -> None:
+    """Add figures of a managed database's host to a run."""
+    if source is None and not how["limits"]:
+        raise click.UsageError(say("name a file, a URL or a --limit to attach"))
     from loadstone.cli.screen import show_lines
     from loadstone.model.limits import stated
     from loadstone.report.observed import attached_notes
@@ -232,8 +248,12 @@ def attach(
     from loadstone.runs import run_folder
 
     path = run_folder.find(out, run)
+    is_url = source is not None and "://" in source
     asked = AttachRequest(
-        file=file,
+        file=Path(source) if source and not is_url else None,
+        url=source if is_url else None,
+        series=how["series"],
+        late_s=how["late_s"],
         local=how["local"],
         granularity_s=how["granularity"],
         ends=how["stamp"] == "end",

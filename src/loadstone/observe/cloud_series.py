@@ -1,0 +1,170 @@
+"""Figures of a managed database's host, from a Prometheus server that scrapes its cloud's exporter.
+
+Such exporters have means of minutes, as gauges. What counts is the time of a mean, not that of the
+scrape which fetched it: an exporter that keeps the cloud's times gives whole periods, another one
+the times of its scrapes, which come later by as much as only its operator knows.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, PositiveFloat, ValidationError
+
+from loadstone.model.attached import FIGURES
+from loadstone.model.figure import Seconds
+from loadstone.model.frozen import Frozen
+from loadstone.model.message import say
+from loadstone.model.nearest import nearest
+from loadstone.observe.export_file import ExportError, Series
+from loadstone.observe.prometheus_api import PrometheusApi
+
+_BUNDLED = "cloud_series.toml"
+
+_SAME_S = 0.001
+"""Prometheus keeps milliseconds."""
+
+_MOST_DELAY_S = 900.0
+"""How much later than its time a value may have been scraped, at most: clouds hold minutes back."""
+
+
+def _known(figure: str) -> str:
+    if figure not in FIGURES:
+        near = nearest(figure, FIGURES) or say("docs/observing.md lists them")
+        raise ValueError(say("there is no figure '{name}': {near}", name=figure, near=near))
+    return figure
+
+
+class CloudSeries(Frozen):
+    """What a series of an exporter is."""
+
+    figure: Annotated[str, AfterValidator(_known)]
+    factor: PositiveFloat = 1.0
+    """Its unit in the unit of the figure."""
+    seconds: PositiveFloat
+    """The time that a value is the mean of."""
+
+
+def known_series(more: Path | None = None) -> Mapping[str, CloudSeries]:
+    """The series that are known by name: those that come with Loadstone, and those of a file.
+
+    Raises:
+        ExportError: the file cannot be read, or an entry of it is none.
+    """
+    bundled = _read(files(__package__).joinpath(_BUNDLED).read_text(), _BUNDLED)
+    if more is None:
+        return bundled
+    try:
+        return bundled | _read(more.read_text(), more.name)
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise ExportError(
+            say("cannot read {path}: {why}", path=more, why=why or "UTF-8")
+        ) from error
+
+
+def _read(text: str, file: str) -> dict[str, CloudSeries]:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ExportError(say("{file}: {why}", file=file, why=str(error))) from None
+    return {name: _entry(name, entry, file) for name, entry in document.items()}
+
+
+def _entry(name: str, entry: Any, file: str) -> CloudSeries:
+    try:
+        return CloudSeries.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join([name, *map(str, first["loc"])])
+        cause = first.get("ctx", {}).get("error")
+        raise ExportError(
+            say(
+                "{file}: {key}: {why}",
+                file=file,
+                key=key,
+                why=cause.args[0] if isinstance(cause, ValueError) else first["msg"],
+            ),
+            say('an entry is [NAME_OF_A_SERIES] with figure = "cpu_percent" and seconds = 60'),
+        ) from None
+
+
+def read_series(
+    url: str,
+    known: Mapping[str, CloudSeries],
+    between: tuple[float, float],
+    late_s: float | None = None,
+) -> list[Series]:
+    """The known series that the URL's labels choose, at the times that their values begin.
+
+    Args:
+        url: as of `PrometheusApi`.
+        known: which series are read.
+        between: the first and the last Unix time of interest.
+        late_s: by how much later than its time a value is scraped, where the exporter does not
+            keep the cloud's times.
+
+    Raises:
+        PlaceError: the URL is none, or has no labels.
+        SourceError: the server does not answer, or is no Prometheus server.
+        ExportError: it has none of these series, or the times of its values are not known.
+    """
+    longest_s = max(one.seconds for one in known.values())
+    since, until = between[0] - longest_s, between[1] + longest_s + _MOST_DELAY_S + (late_s or 0.0)
+    with closing(PrometheusApi(url)) as api:
+        names = "|".join(sorted(known))
+        query = f'{{{api.labels},__name__=~"{names}"}}[{round((until - since) * 1000)}ms]'
+        found = api.ask(query, at=until)
+        if not found:
+            raise ExportError(
+                say(
+                    "{place} has no series of a cloud's exporter with {labels} from the time of "
+                    "the run",
+                    place=api.place,
+                    labels=api.labels,
+                ),
+                say("--series FILE names the series of other exporters (docs/observing.md)"),
+            )
+        return list(_each(found, known, late_s, api.place))
+
+
+def _each(
+    found: list[dict[str, Any]],
+    known: Mapping[str, CloudSeries],
+    late_s: float | None,
+    place: str,
+) -> Iterator[Series]:
+    names = [one["metric"]["__name__"] for one in found]
+    for name, one in zip(names, found, strict=True):
+        if names.count(name) > 1:
+            raise ExportError(
+                say("{place} has several series {name}: add a label", place=place, name=name)
+            )
+        points = {float(at): float(value) for at, value in one["values"]}
+        seconds = known[name].seconds
+        if late_s is None and not all(_begins_a_period(at, seconds) for at in points):
+            raise ExportError(
+                say(
+                    "{place}: the values of {name} have the times of scrapes, not those of the "
+                    "means of {time}: nobody knows how much earlier these are",
+                    place=place,
+                    name=name,
+                    time=Seconds(seconds),
+                ),
+                say("have the exporter keep the cloud's times, or say by how much with --late"),
+            )
+        yield Series(name, _by_period(points, seconds, late_s or 0.0))
+
+
+def _begins_a_period(at: float, seconds: float) -> bool:
+    return min(at % seconds, seconds - at % seconds) <= _SAME_S
+
+
+def _by_period(points: Mapping[float, float], seconds: float, late_s: float) -> dict[float, float]:
+    """A value for each period; scrapes repeat the latest one until there is another."""
+    return {(at - late_s + _SAME_S) // seconds * seconds: points[at] for at in sorted(points)}

@@ -1,0 +1,93 @@
+"""Asks a Prometheus server for the series of one host or database.
+
+https://prometheus.io/docs/prometheus/latest/querying/api/ describes the requests.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from loadstone.model.message import say
+from loadstone.observe.scrape import Exporter, RefusedQuery
+from loadstone.observe.source import SourceError
+from loadstone.observe.source_spec import PlaceError
+
+
+class PrometheusApi:
+    """A Prometheus server, and the labels that choose what is read there."""
+
+    def __init__(self, url: str) -> None:
+        """Store the place; nothing is requested yet.
+
+        Args:
+            url: the server's, with the labels of the series, such as
+                `http://prometheus:9090?instance=db1:9100`. A login in it is never displayed.
+
+        Raises:
+            PlaceError: `url` is not a URL of http or https, or has no labels.
+        """
+        base, labels = _split(url)
+        self._query = Exporter(f"{base}/api/v1/query")
+        self._metadata = Exporter(f"{base}/api/v1/metadata")
+        self.place = self._query.place
+        """The server's address, without a login."""
+        self.labels = ",".join(f"{label}={quoted(value)}" for label, value in labels)
+        """As a query has them between braces."""
+
+    def ask(self, query: str, at: float | None = None) -> Any:
+        """The result of an instant query, at this Unix time or now.
+
+        Raises:
+            SourceError: the server does not answer, or is no Prometheus server.
+        """
+        when = {} if at is None else {"time": f"{at:.3f}"}
+        return self._get(self._query, {"query": query, **when})["result"]
+
+    def types(self) -> dict[str, list[dict[str, str]]]:
+        """The metadata of all metrics by name.
+
+        Raises:
+            SourceError: as `ask`.
+        """
+        found: dict[str, list[dict[str, str]]] = self._get(self._metadata, {})
+        return found
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._query.close()
+        self._metadata.close()
+
+    def _get(self, place: Exporter, parameters: dict[str, str]) -> Any:
+        try:
+            return json.loads(place.get(urlencode(parameters)).text)["data"]
+        except (RefusedQuery, ValueError, KeyError, TypeError):
+            raise SourceError(
+                say("{place}: this is no Prometheus server's API", place=place.place)
+            ) from None
+
+
+def _split(url: str) -> tuple[str, list[tuple[str, str]]]:
+    """The server's URL, and the labels that choose the host."""
+    Exporter(url)  # refuses what is no URL
+    parts = urlsplit(url)
+    labels = parse_qsl(parts.query)
+    if not labels or not all(label.isidentifier() for label, _ in labels):
+        raise PlaceError(
+            say("the URL does not say which host's series to read"),
+            say("write http://prometheus:9090?instance=db1:9100"),
+        )
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/"), query="", fragment="")), labels
+
+
+def quoted(text: str) -> str:
+    """A label's value as a query has it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def shown(url: str) -> str:
+    """The URL without a login, as a name for what was read there."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=host, fragment=""))
