@@ -178,8 +178,9 @@ def at_work(tree: ast.AST) -> Iterator[str]:
             yield from at_work(node)
 
 
-def test_no_modules_import_each_other_in_a_circle(repository: Repository) -> None:
-    """An import inside a function does not hide it."""
+@pytest.fixture(scope="module")
+def imports(repository: Repository) -> dict[str, set[str]]:
+    """By module of the program, those that it imports, inside of functions as well."""
     names = repository.named(".py", under="src/loadstone/")
     modules = {
         re.sub(r"(/__init__)?\.py$", "", name).removeprefix("src/").replace("/", "."): name
@@ -190,8 +191,12 @@ def test_no_modules_import_each_other_in_a_circle(repository: Repository) -> Non
         used = at_work(ast.parse(repository.text(name)))
         found = (one if one in modules else one.rpartition(".")[0] for one in used)
         graph[module] = {one for one in found if one in modules and one != module}
+    return graph
+
+
+def test_no_modules_import_each_other_in_a_circle(imports: dict[str, set[str]]) -> None:
     try:
-        graphlib.TopologicalSorter(graph).prepare()
+        graphlib.TopologicalSorter(imports).prepare()
     except graphlib.CycleError as circle:
         pytest.fail(" imports ".join(reversed(circle.args[1])), pytrace=False)
 

@@ -149,6 +149,7 @@ def test_a_server_that_is_only_watched_has_no_users_and_no_rates(
         recorder.close()
 
 
+@pytest.mark.slow  # the page waits for seconds
 def test_the_page_comes_back_after_its_server_was_started_anew(
     page: Page, tmp_path: Path, script: Script
 ) -> None:
@@ -344,6 +345,7 @@ def test_the_link_works_from_a_page_of_another_site(
         assert page.url == server.url
 
 
+@pytest.mark.slow  # the page waits for seconds
 def test_the_first_seconds_say_what_comes_in_place_of_an_empty_ladder(
     page: Page, tmp_path: Path, script: Script
 ) -> None:
