@@ -16,6 +16,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from cli.person import Person
 from engine.servers import one
 from loadstone.model.exit_codes import ExitCode
+from loadstone.runs import run_folder
 from loadstone.sandbox import Sandbox
 from trust.experiments import AS_TEXT, CHANGED, experiment
 from trust.test_before_a_load import SHORT, SMALL, application
@@ -79,6 +80,19 @@ def test_others_on_the_server_are_seen(person: Person, server: Sandbox, url: str
         said = person.loadstone(*run, code=ExitCode.GUARD).stderr
     assert "has connections of app@localhost (2)" in said
     assert "app" not in person.loadstone(*run).stderr
+
+
+def test_a_run_says_what_stands_between_and_knows_its_users(person: Person, url: str) -> None:
+    """The proxy's numbers are not those in the server's list: users are known by their account."""
+    person.loadstone("prepare", *person.target, *SMALL)
+    person.loadstone("run", "oltp_read_only", "--target", url, "--duration", "3s", "--warmup", "0s")
+    (run,) = (person.folder / "runs").iterdir()
+    result = run_folder.load(run)
+    (step,) = result.steps
+    assert any("as a proxy does: its own work" in str(note) for note in result.run.notes)
+    assert step.account is not None
+    assert step.account.unnamed < 0.2
+    assert step.account.share_of("on core", "waiting for a core") > 0.1
 
 
 def test_an_experiment_is_not_in_its_own_way(person: Person, url: str) -> None:

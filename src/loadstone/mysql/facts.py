@@ -12,6 +12,7 @@ import pymysql
 from loadstone.model.compatible import Flavour
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
+from loadstone.mysql.processlist import is_passed_on
 from loadstone.servers.connection import Connection
 from loadstone.servers.facts import RowCount, ServerFacts, TableFacts, mark_in
 from loadstone.servers.sanitize import plain
@@ -50,9 +51,10 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
         )
         cipher = _shown(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")
     own: Any = connection
-    return facts_of(
+    facts = facts_of(
         variables, status, cipher.get("Ssl_cipher", ""), greeting=_text(own.get_server_info())
     )
+    return facts.model_copy(update={"is_passed_on": is_passed_on(connection, target)})
 
 
 def facts_of(

@@ -12,6 +12,9 @@ from loadstone.servers.processes import Process
 
 _NAMES = ("id", "user", "host", "command", "time", "info")
 
+GREETED = 0xFFFF_FFFF
+"""The bits of a connection's number for which a greeting has room."""
+
 SEE_OTHERS = "PROCESS"
 """The privilege to see connections of other accounts."""
 
@@ -50,12 +53,12 @@ def is_passed_on(connection: Connection, target: Target) -> bool:
         TargetError: as `processes`.
     """
     greeted = number_of(connection)
-    own = [one.number for one in processes(connection, target) if one.asks]
+    own = [one.number & GREETED for one in processes(connection, target) if one.asks]
     return bool(own) and own != [greeted]
 
 
 def number_of(connection: Connection) -> int:
-    """The server's number for a connection."""
+    """The number of a connection, as the greeting said it."""
     own: Any = connection
     number: int = own.thread_id()
     return number

@@ -66,6 +66,8 @@ class ServerFacts(Frozen):
     """Whether it refuses writes, as a replica does."""
     thread_pool: str | None = None
     """The kind of the active thread pool, if there is one."""
+    is_passed_on: bool = False
+    """Whether something else answers its clients, as a proxy does."""
 
     @property
     def encrypted(self) -> bool:

@@ -170,6 +170,7 @@ def check(
             try_session(one.endpoint, plan.drive.session, one.connect_s)
         notes += prepared_statements_note(plan, one, share)
         notes += compatible_note(one)
+        notes += proxy_note(one)
     return notes
 
 
@@ -184,6 +185,19 @@ def compatible_note(looked: InspectedTarget) -> list[Message]:
             " evaluated",
             place=looked.endpoint.target.place,
             server=server.name,
+        )
+    ]
+
+
+def proxy_note(looked: InspectedTarget) -> list[Message]:
+    """A note on what stands between the users and the server whose figures are read."""
+    if not looked.facts.is_passed_on:
+        return []
+    return [
+        say(
+            "{place} passes statements on to a server, as a proxy does: its own work is part of all"
+            " latencies, and what is observed is whichever server answers",
+            place=looked.endpoint.target.place,
         )
     ]
 

@@ -14,7 +14,7 @@ import pymysql
 from loadstone.families import connect
 from loadstone.model.message import plain, say
 from loadstone.model.target import Endpoint
-from loadstone.mysql.processlist import number_of
+from loadstone.mysql.processlist import GREETED, number_of
 from loadstone.observe.mysql.own_tables import OwnTables
 from loadstone.observe.mysql.server import NO_RIGHT, NOT_THERE, reason, release
 from loadstone.observe.sessions import Says, Session, Whose
@@ -75,9 +75,6 @@ _ROWS_KEPT_S = 0.12
 """InnoDB keeps its list of transactions for 0.1 s after the last question."""
 
 _FIELDS = 7
-
-_GREETED = 0xFFFF_FFFF
-"""The bits of a session's number that a server's greeting has room for."""
 
 _LOG_FILE = re.compile(r"^(ib_logfile\d+|#ib_redo\d+(_tmp)?)$")
 
@@ -238,7 +235,7 @@ class MysqlSessions:
         _asked(connection, _LONG_LISTS)
         ((user, number),) = _asked(connection, "SELECT USER(), CONNECTION_ID()")
         self._user = str(user).rpartition("@")[0]
-        self._is_direct = number_of(connection) == int(number) & _GREETED
+        self._is_direct = number_of(connection) == int(number) & GREETED
         version = known.get("version", "")
         self._binlog = known.get("log_bin_basename", "").rpartition("/")[2] or None
         pooled = known.get("thread_handling", "") not in ("one-thread-per-connection", "")
@@ -282,7 +279,7 @@ class MysqlSessions:
 
         Our administration logs in without a schema.
         """
-        if number & _GREETED in ours:
+        if number & GREETED in ours:
             return "ours"
         if user != self._user:
             return "other"
