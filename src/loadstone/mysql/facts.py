@@ -14,6 +14,7 @@ from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.processlist import is_passed_on
 from loadstone.servers.connection import Connection
+from loadstone.servers.errors import TargetError
 from loadstone.servers.facts import RowCount, ServerFacts, TableFacts, mark_in
 from loadstone.servers.sanitize import plain
 
@@ -54,7 +55,14 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
     facts = facts_of(
         variables, status, cipher.get("Ssl_cipher", ""), greeting=_text(own.get_server_info())
     )
-    return facts.model_copy(update={"is_passed_on": is_passed_on(connection, target)})
+    return facts.model_copy(update={"is_passed_on": _is_passed_on(connection, target)})
+
+
+def _is_passed_on(connection: Connection, target: Target) -> bool:
+    try:
+        return is_passed_on(connection, target)
+    except TargetError:  # it shows no list of its connections
+        return False
 
 
 def facts_of(
