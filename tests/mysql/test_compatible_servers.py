@@ -46,12 +46,17 @@ SAID: list[tuple[str, str, dict[str, str], Flavour]] = [
 class Answering:
     """A connection to a server that answers SHOW from what it was given, or refuses it."""
 
+    description = ()
+
     def __init__(self, greeting: str, variables: dict[str, str], refuses: int | None) -> None:
         self._greeting, self._variables, self._refuses = greeting, variables, refuses
         self._rows: list[tuple[str, str]] = []
 
     def get_server_info(self) -> str:
         return self._greeting
+
+    def thread_id(self) -> int:
+        return 1
 
     def cursor(self) -> Answering:
         return self
@@ -67,6 +72,8 @@ class Answering:
             self._rows = list(self._variables.items())
         elif self._refuses is not None:
             raise pymysql.err.ProgrammingError(self._refuses, "not here")
+        elif "PROCESSLIST" in statement:
+            self._rows = []
         else:
             self._rows = [("Threads_connected", "4"), ("Uptime", "9")]
 
