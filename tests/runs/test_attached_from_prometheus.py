@@ -91,7 +91,7 @@ def test_means_with_the_clouds_times_are_figures_of_the_host(run: Path, stored: 
     result, file = attach(run, AttachRequest(url=url))
     for step in result.steps:
         assert step.host is not None
-        assert step.host.disk_write_iops == 2900
+        assert step.host.disk_write_iops == pytest.approx(2900)
         assert step.host.cpu_idle == pytest.approx(0.75)
         assert step.host.disk_write_await_ms == pytest.approx(4)
         assert set(step.host.coarse.values()) == {60.0}
@@ -108,7 +108,8 @@ def test_times_of_scrapes_are_no_times_of_means(run: Path, stored: Stored) -> No
         attach(run, AttachRequest(url=url))
     result, _ = attach(run, AttachRequest(url=url, late_s=77.0))
     (found,) = result.steps[0].attached
-    assert (found.mean, found.granularity_s, found.values) == (2900, 60.0, 4)
+    assert (found.granularity_s, found.values) == (60.0, 4)
+    assert found.mean == pytest.approx(2900)
 
 
 def test_what_is_not_one_databases_is_refused(run: Path, stored: Stored, tmp_path: Path) -> None:
