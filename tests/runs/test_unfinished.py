@@ -7,6 +7,8 @@ import random
 from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loadstone.model.records import LatencyNs
 from loadstone.model.result import LatencyMs
@@ -107,6 +109,26 @@ def test_where_the_backlog_grows_all_percentiles_are_bounds() -> None:
 def test_a_few_events_that_wait_when_the_window_ends_are_within_chance() -> None:
     ended = [0.01 + i * 1e-6 for i in range(100_000)]
     assert _found(ended, [0.2] * 20 + [0.001] * 200)[1] <= {"p999", "max"}
+
+
+_TIMES = st.lists(st.sampled_from([0.001, 0.02, 0.1, 1.0, 9.0]), max_size=400)
+
+
+@given(ended=_TIMES, ages=_TIMES)
+def test_whatever_has_ended_and_has_not_has_its_figures(
+    ended: list[float], ages: list[float]
+) -> None:
+    """Young events without an end lower the upper percentiles."""
+    figures, bounds = _found(ended, ages)
+    assert bounds <= figures.keys()
+
+
+def test_young_events_without_an_end_may_lower_a_percentile() -> None:
+    """The 95th percentile of those that ended is 9 s, that of all 6 s or more: no law has a root of
+    what is less than nothing."""
+    ended = [3.0, 3.0, 4.0, 4.0, 6.0, 6.0, 6.0, 9.0, 9.0]
+    figures, bounds = _found(ended, [0.5, 1.0, 1.0, 3.0, 4.0, 4.0, 6.0, 9.0, 9.0, 9.0, 9.0])
+    assert bounds <= figures.keys()
 
 
 def test_a_bound_is_written_as_one() -> None:

@@ -100,8 +100,9 @@ def _may_rise(ended: int, together: int, counts: Counts, window_ns: float, ages:
 
     def are_more(above: int) -> bool:
         younger = sum(times for age, times in ages if above < age <= together)
+        # Young events without an end may have lowered the figure: then it is below `above`.
         explained = sum(
-            (min(took, together) - above) * times for took, times in counts if took > above
+            max(min(took, together) - above, 0) * times for took, times in counts if took > above
         )
         return _is_more(younger, explained / window_ns)
 
