@@ -14,35 +14,35 @@ from loadstone.model.account import Cores
 LONG: dict[str, float] = {"longest_statement_s": 9.0}
 
 
-def made(others: float, **more: object) -> Made:
+def made(others: float) -> Made:
     """A server that uses 3.6 of 4 cores, so many of them for other clients."""
     account = an_account(on_core=0.2, waiting_for_a_core=0.7)
     cores = Cores(users=3.4 - others, others=others, own=0.2)
     step = {"account": account.model_copy(update={"cores": cores})}
-    return Made(host=FULL_OF_SERVER, step=step, **more)  # type: ignore[arg-type]
+    return Made(host=FULL_OF_SERVER, step=step)
 
 
 def test_sessions_that_take_the_cores_are_found_by_them_alone() -> None:
     found = other_clients.judge(a_case(made(1.0)))
     assert found
     assert found.sentence == (
-        "Others use the server: other clients' sessions take 1 of the 3.6 cores that it uses. Do "
-        "not compare these figures."
+        "Others use the server: other clients' sessions take 1 of its host's 4 cores. Do not "
+        "compare these figures."
     )
     assert found.share == pytest.approx(1.0 / 3.88)
-    assert other_clients.judge(a_case(made(0.1))) is None
+    assert other_clients.judge(a_case(made(0.3))) is None, "a fourteenth of the cores"
 
 
 def test_a_long_statement_holds_what_it_was_counted_to_use() -> None:
-    found = other_clients.judge(a_case(made(0.3, highest=LONG)))
+    found = other_clients.judge(a_case(made(0.3).but(highest=LONG)))
     assert found
     assert found.share == pytest.approx(0.3 / 3.88)
-    assert other_clients.judge(a_case(made(0.0, highest=LONG))) is None, "it sleeps"
+    assert other_clients.judge(a_case(made(0.0).but(highest=LONG))) is None, "it sleeps"
 
 
 def test_sessions_that_come_and_go_are_judged_by_their_statements() -> None:
     rates: dict[str, float | None] = {"questions": 40_000.0, "connections": 100.0}
-    found = other_clients.judge(a_case(made(0.0, rates=rates)))
+    found = other_clients.judge(a_case(made(0.0).but(rates=rates)))
     assert found
     assert found.share is not None
     assert found.share > 0.4

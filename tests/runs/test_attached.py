@@ -319,6 +319,12 @@ def test_a_limit_that_is_known_later_counts_like_one_of_the_run(run: Path) -> No
     words = ("runs", "attach", "last")
     nothing = called(*words, folder=home, environment={"HOME": str(home)}, code=2)
     assert "name a file, a URL or a --limit to attach" in nothing.stderr
+    for wrong, why in (
+        (("http://prometheus:9090?a=b", "--metric", "a=disk_iops"), "--metric is for files only"),
+        (("iops.csv", "--late", "5m"), "--late is for URLs only"),
+    ):
+        said = called(*words, *wrong, folder=home, environment={"HOME": str(home)}, code=2)
+        assert why in said.stderr
     more = ("--limit", "disk_iops=3000", "--limit", "cores=2")
     called(*words, *more, folder=home, environment={"HOME": str(home)}, code=0)
     (step, _) = Run(run).ceilings

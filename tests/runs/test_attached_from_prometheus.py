@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -125,6 +126,16 @@ def test_what_is_not_one_databases_is_refused(run: Path, stored: Stored, tmp_pat
     assert result.steps[0].host.cpu_idle == pytest.approx(0.75)
 
 
+def test_a_cloud_without_a_value_has_none(run: Path, stored: Stored) -> None:
+    """YACE has NaN then."""
+    url = stored({"aws_rds_write_iops_average": math.nan, "aws_rds_read_iops_average": 7.0})
+    result, file = attach(run, AttachRequest(url=url))
+    assert file is not None
+    assert [one.name for one in file.metrics] == ["aws_rds_read_iops_average"]
+    assert result.steps[0].host is not None
+    assert result.steps[0].host.disk_write_iops is None
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -133,6 +144,7 @@ def test_what_is_not_one_databases_is_refused(run: Path, stored: Stored, tmp_pat
         ('[cpu]\nfigure = "cpu_percent"\nseconds = 0\n', "more.toml: cpu.seconds: "),
         ("[cpu\n", "more.toml: "),
         ("cpu = 1\n", "more.toml: cpu: "),
+        ('["a.b"]\nfigure = "cpu_percent"\nseconds = 60\n', "'a.b' is no name of a series"),
     ],
 )
 def test_what_is_no_entry_is_named(text: str, why: str, tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ the times of its scrapes, which come later by as much as only its operator knows
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +27,8 @@ from loadstone.observe.export_file import ExportError, Series
 from loadstone.observe.prometheus_api import PrometheusApi
 
 _BUNDLED = "cloud_series.toml"
+
+_SERIES = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 
 _SAME_S = 0.001
 """Prometheus keeps milliseconds."""
@@ -61,11 +65,11 @@ def known_series(more: Path | None = None) -> Mapping[str, CloudSeries]:
         return bundled
     try:
         return bundled | _read(more.read_text(), more.name)
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else None
-        raise ExportError(
-            say("cannot read {path}: {why}", path=more, why=why or "UTF-8")
-        ) from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ExportError(say("cannot read {path}: {why}", path=more, why=why)) from error
+    except UnicodeDecodeError as error:
+        raise ExportError(say("{file}: it is not text in UTF-8", file=more.name)) from error
 
 
 def _read(text: str, file: str) -> dict[str, CloudSeries]:
@@ -77,6 +81,8 @@ def _read(text: str, file: str) -> dict[str, CloudSeries]:
 
 
 def _entry(name: str, entry: Any, file: str) -> CloudSeries:
+    if not _SERIES.fullmatch(name):
+        raise ExportError(say("{file}: '{name}' is no name of a series", file=file, name=name))
     try:
         return CloudSeries.model_validate(entry)
     except ValidationError as error:
@@ -119,8 +125,8 @@ def read_series(
     with closing(PrometheusApi(url)) as api:
         names = "|".join(sorted(known))
         query = f'{{{api.labels},__name__=~"{names}"}}[{round((until - since) * 1000)}ms]'
-        found = api.ask(query, at=until)
-        if not found:
+        series = list(_each(api.ask(query, at=until), known, late_s, api.place))
+        if not series:
             raise ExportError(
                 say(
                     "{place} has no series of a cloud's exporter with {labels} from the time of "
@@ -130,7 +136,7 @@ def read_series(
                 ),
                 say("--series FILE names the series of other exporters (docs/observing.md)"),
             )
-        return list(_each(found, known, late_s, api.place))
+        return series
 
 
 def _each(
@@ -145,7 +151,10 @@ def _each(
             raise ExportError(
                 say("{place} has several series {name}: add a label", place=place, name=name)
             )
-        points = {float(at): float(value) for at, value in one["values"]}
+        # Some exporters say NaN where the cloud has no value.
+        points = {float(at): float(text) for at, text in one["values"] if isfinite(float(text))}
+        if not points:
+            continue
         seconds = known[name].seconds
         if late_s is None and not all(_begins_a_period(at, seconds) for at in points):
             raise ExportError(

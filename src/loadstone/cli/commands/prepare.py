@@ -275,5 +275,7 @@ def _in_order(tables: Sequence[str]) -> Joined:
     """Names in the order of people, who count: `sbtest2` before `sbtest10`."""
     parts = {name: re.split(r"(\d+)", name) for name in tables}
     return Joined(
-        sorted(tables, key=lambda name: [int(one) if one.isdigit() else one for one in parts[name]])
+        sorted(
+            tables, key=lambda name: [int(one) if one.isdecimal() else one for one in parts[name]]
+        )
     )

@@ -154,6 +154,16 @@ class NamedFigure(Parsed[tuple[str, str]]):
         return named_figure(text)
 
 
+_OF_FILES = {
+    "local": "--timezone",
+    "granularity": "--granularity",
+    "stamp": "--stamp",
+    "named": "--metric",
+}
+_OF_URLS = {"series": "--series", "late_s": "--late"}
+"""The options that say how a source of that kind is read."""
+
+
 @runs.command(
     help=say(
         "Add a console's export to a run that has ended: figures of the server's host that nobody"
@@ -238,8 +248,16 @@ class NamedFigure(Parsed[tuple[str, str]]):
 @out_option
 def attach(run: str, source: str | None, out: Path, **how: Any) -> None:
     """Add figures of a managed database's host to a run."""
-    if source is None and not how["limits"]:
+    if not source and not how["limits"]:
         raise click.UsageError(say("name a file, a URL or a --limit to attach"))
+    is_url = bool(source) and "://" in str(source)
+    for name, word in (_OF_FILES if is_url else _OF_URLS).items():
+        if how[name] and how[name] != "start":
+            raise click.UsageError(
+                say("{option} is for files only", option=word)
+                if is_url
+                else say("{option} is for URLs only", option=word)
+            )
     from loadstone.cli.screen import show_lines
     from loadstone.model.limits import stated
     from loadstone.report.observed import attached_notes
@@ -248,7 +266,6 @@ def attach(run: str, source: str | None, out: Path, **how: Any) -> None:
     from loadstone.runs import run_folder
 
     path = run_folder.find(out, run)
-    is_url = source is not None and "://" in source
     asked = AttachRequest(
         file=Path(source) if source and not is_url else None,
         url=source if is_url else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadstone.analyse.cores import busy_cores
+from loadstone.analyse.cores import NEIGHBOURS, busy_cores, client_cores
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.holds import part_of_waits
@@ -38,9 +38,6 @@ BYTES = 0.3
 FEWEST_BYTES = 1e6
 """[P] Bytes a second: our reading of the counters takes some ten thousand."""
 
-CPU = 0.1
-"""[P] Share of the cores that the server uses."""
-
 RESTING = 0.005
 """The largest share of the busy cores that is written as 0 %: what sleeps is no load."""
 
@@ -57,21 +54,18 @@ def judge(case: Case) -> Finding | None:
 
 def _by_cpu(case: Case) -> Finding | None:
     """What the kernel counts of the threads of sessions that are none of the load's."""
-    account = case.step.account
-    cores = account.cores if account else None
-    if cores is None:
+    others, cores = client_cores(case.step), case.host("cores")
+    if not cores or others < NEIGHBOURS * cores:
         return None
-    used = cores.users + cores.others + (cores.own or 0.0)
-    if not used or cores.others < CPU * used:
-        return None
+    part = others / cores
     return _finding(
         say(
-            "Others use the server: other clients' sessions take {others} of the {used} cores that "
-            "it uses. Do not compare these figures.",
-            used=Number(used),
-            others=Number(cores.others),
+            "Others use the server: other clients' sessions take {others} of its host's {cores} "
+            "cores. Do not compare these figures.",
+            others=Number(others),
+            cores=Number(cores),
         ),
-        (case.seen(say("CPU for other clients"), cores.others / used, say("of all"), CPU),),
+        (case.seen(say("CPU for other clients"), part, say("of the cores"), NEIGHBOURS),),
         _part_of_the_cores(case),
     )
 
