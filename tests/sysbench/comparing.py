@@ -41,10 +41,19 @@ def masked(text: str) -> list[str]:
     # sysbench's has the statement as it was sent; ours has question marks for drawn values.
     text = re.sub(r" for query '.*?'(?=\n|$)", " for query", text, flags=re.DOTALL)
     # Lua's print writes a line and its end apart, so lines of two threads can run together.
-    text = re.sub(rf"(?<=[^\n])(?={'|'.join(BY_THREAD)})", "\n", text)
+    text = _reports_apart(re.sub(rf"(?<=[^\n])(?={'|'.join(BY_THREAD)})", "\n", text))
     lines = [_masked(line) for line in text.splitlines()]
     # A histogram has a line for each latency; threads end in any order.
     return [line for line, _ in groupby(_intervals_once(_sorted_threads(lines)))]
+
+
+def _reports_apart(text: str) -> str:
+    """A report that began on the line of another's `print`, on a line of its own.
+
+    The end of the line that `print` owes comes later, and leaves an empty line there.
+    """
+    first, *others = re.split(r"(?<=[^\n])(?=\[ \d+s \] )", text)
+    return "\n".join([first, *(other.replace("\n\n", "\n", 1) for other in others)])
 
 
 def _masked(line: str) -> str:
