@@ -117,6 +117,10 @@ def test_a_row_that_is_held_and_a_sleep_are_where_their_statements_say(
     assert found.share_of("row lock") > 0.5
     assert found.unnamed < 0.1
     assert found.beyond < 0.02
+    assert found.disks is not None
+    assert found.disks.own is not None
+    # The users' commits write the redo log, unless the server's files are in memory.
+    assert found.disks.users.written > 0 or not found.disks.own.both
 
 
 def test_sessions_of_the_same_account_are_not_users_of_the_load(

@@ -19,8 +19,8 @@ from loadstone.observe.answers import Answers
 from loadstone.observe.locks import Locks
 from loadstone.observe.looker import ELSEWHERE, Looker
 from loadstone.observe.looking import LookingSource
-from loadstone.observe.running import Running
 from loadstone.observe.sessions import Says, Session
+from loadstone.observe.thread_counts import ThreadCounts
 from loadstone.observe.threads import Scheduled, Threads
 from observe.test_threads import pytestmark as pytestmark
 from observe.test_threads import settled, thread_in
@@ -204,18 +204,17 @@ class Counted(Threads):
 
 
 def test_the_times_of_a_sample_stand_for_all_and_it_is_another_one_each_time() -> None:
-    threads, running = Counted(), Running()
+    threads, times = Counted(), ThreadCounts(Counted.scheduled)
     kind = range(1000, 5000)
-    assert running.since(threads, kind, 1.0).seconds == 0.0
-    first = {*running.read}
-    ran = running.since(threads, kind, 2.0)
-    assert (ran.on_core_s, ran.seconds) == (4000.0, 1.0)
+    assert times.since(threads, kind, 1.0).seconds == 0.0
+    first = {*times.read}
+    assert times.since(threads, kind, 2.0) == ((4000.0, 0.0), 1.0)
     assert len(threads.asked) <= 2 * THREADS_SEEN
-    assert {*running.read} != first
+    assert {*times.read} != first
 
 
 def test_of_threads_that_are_all_new_nothing_is_counted() -> None:
-    threads, running = Counted(), Running()
-    running.since(threads, [1, 2], 1.0)
-    assert running.since(threads, [3, 4], 2.0) == (0.0, 0.0, 0.0)
-    assert running.since(threads, [], 3.0) == (0.0, 0.0, 1.0)
+    threads, times = Counted(), ThreadCounts(Counted.scheduled)
+    times.since(threads, [1, 2], 1.0)
+    assert times.since(threads, [3, 4], 2.0) == ((), 0.0)
+    assert times.since(threads, [], 3.0) == ((), 1.0)

@@ -132,13 +132,26 @@ def test_times_on_a_core_grow_and_a_thread_that_has_ended_has_none() -> None:
     threads.close()
 
 
+def test_bytes_from_and_to_disks_are_the_kernel_s_of_each_thread(tmp_path: Path) -> None:
+    threads = Threads(os.getpid())
+    own = threading.get_native_id()
+    before = threads.transferred([own])[own]
+    (tmp_path / "written").write_bytes(b"x" * 2**20)
+    after = threads.transferred([own])[own]
+    told = Path(f"/proc/self/task/{own}/io").read_text().split()
+    assert after.written_bytes == float(told[told.index("write_bytes:") + 1])
+    # A file in memory is on no disk.
+    assert after.written_bytes - before.written_bytes in (0.0, float(2**20))
+    threads.close()
+
+
 def test_files_are_closed_of_threads_that_are_not_kept() -> None:
     threads = Threads(os.getpid())
     own = threading.get_native_id()
     threads.doing([own])
     files = len(os.listdir("/proc/self/fd"))
     threads.keep([])
-    assert len(os.listdir("/proc/self/fd")) == files - 2
+    assert len(os.listdir("/proc/self/fd")) == files - 1
 
 
 def test_why_threads_cannot_be_read() -> None:

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from loadstone.analyse.ladder import Level, ladders_of
-from loadstone.model.account import Account, AccountEntry, Cores, Known, Place
+from loadstone.model.account import (
+    Account,
+    AccountEntry,
+    Cores,
+    DiskBytes,
+    Disks,
+    Known,
+    Place,
+)
 from loadstone.model.language import ENGLISH, in_language
 from loadstone.report.account import account_notes, account_table
 from loadstone.report.figures.account import COLOURS, account_figure
@@ -60,24 +68,34 @@ def test_how_it_is_known_is_said(ladder: list[Level]) -> None:
     assert "0.8 % of a core" in said
 
 
+def notes_of(ladder: list[Level], **changes: object) -> list[str]:
+    """What is said of a step whose account has these values."""
+    account = AN_ACCOUNT.model_copy(update=changes)
+    step = ladder[1].steps[0].model_copy(update={"account": account})
+    return [*map(ENGLISH, account_notes(next(ladders_of([step]))))]
+
+
 def test_other_clients_that_use_its_cores_are_named(ladder: list[Level]) -> None:
-    cores = Cores(users=1.1, others=0.4, own=0.2)
-    step = (
-        ladder[1]
-        .steps[0]
-        .model_copy(update={"account": AN_ACCOUNT.model_copy(update={"cores": cores})})
-    )
-    said = [*map(ENGLISH, account_notes(next(ladders_of([step]))))]
+    said = notes_of(ladder, cores=Cores(users=1.1, others=0.4, own=0.2))
     assert said[1] == (
         "With 8 users the server used 1.1 cores for them, 0.4 for other clients' sessions and 0.2 "
         "in its own threads."
     )
 
 
+def test_other_clients_whose_sessions_read_or_write_are_named(ladder: list[Level]) -> None:
+    mine, own = DiskBytes(read=0.0, written=2e6), DiskBytes(read=0.0, written=6e6)
+    others = DiskBytes(read=40e6, written=0.0)
+    said = notes_of(ladder, disks=Disks(users=mine, others=others, own=own))
+    assert said[1] == (
+        "With 8 users the server read 0 B and wrote 1.91 MiB a second for them, 38.1 MiB and 0 B "
+        "for other clients' sessions, and 0 B and 5.72 MiB in its own threads."
+    )
+    assert len(notes_of(ladder, disks=Disks(users=mine, others=mine, own=None))) == 1
+
+
 def test_without_threads_it_is_said_why(ladder: list[Level]) -> None:
-    coarse = AN_ACCOUNT.model_copy(update={"view": "sessions", "why": "it is far", "beyond": 0.03})
-    step = ladder[1].steps[0].model_copy(update={"account": coarse})
-    said = [*map(ENGLISH, account_notes(next(ladders_of([step]))))]
+    said = notes_of(ladder, view="sessions", why="it is far", beyond=0.03)
     assert said[1:] == [
         "The places were measured apart, and come to 3 % more than all time.",
         "The server's time is divided by its list of sessions only: it is far.",

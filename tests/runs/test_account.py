@@ -6,9 +6,10 @@ from collections import defaultdict
 
 import pytest
 
-from loadstone.model.account import Account
-from loadstone.runs.account import Driven, _is_paced, account_of, process_cores
+from loadstone.model.account import Account, DiskBytes, Disks
+from loadstone.runs.account import Driven, _is_paced, account_of
 from loadstone.runs.source_figures import SourceSums
+from loadstone.runs.whose import cores_of, disks_of
 
 THREADS = {"view": "threads"}
 
@@ -180,20 +181,43 @@ def test_two_servers_are_added_and_the_coarser_view_counts() -> None:
     assert found.cores is None
 
 
+def a_host(**rates: float) -> SourceSums:
+    """Sums of a host whose server's process had these rates."""
+    host = SourceSums(seconds=10.0)
+    for name, rate in rates.items():
+        host.deltas[f"process.{name}"], host.delta_s[f"process.{name}"] = 10 * rate, 10.0
+    return host
+
+
 def test_whose_sessions_used_the_cores() -> None:
     seen = looks(*[{"running": 3.0, "client": 7.0}] * 20, core=0.5)
     seen.deltas["others_core_s"], seen.deltas["others_counted_s"] = 2.0, 10.0
-    found = account_of(a_load(), [seen], [THREADS], process_cores=1.0)
+    host = a_host(cpu_user_s=0.6, cpu_sys_s=0.4)
+    found = account_of(a_load(), [seen], [THREADS], [host])
     assert found is not None
     assert found.cores is not None
     assert found.cores.own == pytest.approx(0.3)
     assert (found.cores.users, found.cores.others) == (0.5, 0.2)
-    host = SourceSums(seconds=10.0)
-    for mode in ("user", "sys"):
-        host.deltas[f"process.cpu_{mode}_s"] = 5.0
-        host.delta_s[f"process.cpu_{mode}_s"] = 10.0
-    assert process_cores([host, host]) == pytest.approx(2.0)
-    assert process_cores([host, None]) is None
+    assert cores_of([seen, seen], [host, host]).own == pytest.approx(0.6)
+    assert cores_of([seen, seen], [host, None]).own is None
+    assert found.disks is None  # nobody counted bytes
+
+
+def test_whose_sessions_moved_bytes_from_and_to_disks() -> None:
+    seen = looks(*[{"running": 3.0, "client": 7.0}] * 20)
+    # Bytes are counted less often than times, and over other seconds.
+    seen.deltas |= {"read_bytes": 80.0, "written_bytes": 16.0, "bytes_counted_s": 8.0}
+    seen.deltas |= {"others_written_bytes": 500.0, "others_bytes_counted_s": 5.0}
+    found = account_of(a_load(), [seen], [THREADS], [a_host(read_bytes=11.0, written_bytes=150.0)])
+    assert found is not None
+    assert found.disks == Disks(
+        users=DiskBytes(read=10.0, written=2.0),
+        others=DiskBytes(read=0.0, written=100.0),
+        own=DiskBytes(read=1.0, written=48.0),
+    )
+    unknown = disks_of([seen], [a_host(cpu_user_s=1.0)])
+    assert unknown is not None
+    assert unknown.own is None
 
 
 def test_without_looks_there_is_no_account() -> None:

@@ -111,6 +111,28 @@ class Cores(Frozen):
     )
 
 
+class DiskBytes(Frozen):
+    """Bytes a second from and to disks; what is left in the page cache counts as written."""
+
+    read: float = _said("bytes a second read")
+    written: float = _said("bytes a second written")
+
+    @property
+    def both(self) -> float:
+        """Bytes a second read and written."""
+        return self.read + self.written
+
+
+class Disks(Frozen):
+    """What the servers moved from and to disks, by whom they worked for."""
+
+    users: DiskBytes = _said("for the users' sessions")
+    others: DiskBytes = _said("for other clients' sessions")
+    own: DiskBytes | None = _said(
+        "in the servers' own threads and for what watches them; null: the process was not observed"
+    )
+
+
 class PlaceGain(Frozen):
     """How much more of the users' time a place holds in the slow seconds."""
 
@@ -206,6 +228,10 @@ class Account(Frozen):
     )
     cores: Cores | None = Field(
         default=None, description="whose sessions used the servers' cores; null: not counted"
+    )
+    disks: Disks | None = Field(
+        default=None,
+        description="whose sessions moved bytes from and to disks; null: not counted",
     )
     seen_running: float | None = Field(
         default=None,

@@ -15,8 +15,8 @@ from loadstone.model.account import THREADS_SEEN, VIEW, WHY
 from loadstone.model.message import say
 from loadstone.observe.answers import Answers
 from loadstone.observe.locks import Locks
-from loadstone.observe.running import Running, sample_of
 from loadstone.observe.sessions import Seat, Session, SessionList, base_name, seat_of
+from loadstone.observe.thread_counts import Grown, ThreadCounts, sample_of
 from loadstone.observe.threads import Doing, Kind, Scheduled, Threads, hurry
 
 MOST_OF_A_CORE = 0.01
@@ -39,6 +39,41 @@ _NAMED_BY_THE_LIST: frozenset[Kind] = frozenset({"futex", "sleeping", "other"})
 ELSEWHERE = say("the server's process is not on this machine")
 
 
+_BYTES_EVERY_S = 1.0
+"""How often the bytes that threads moved are read: they divide nobody's time."""
+
+
+class _Kind:
+    """What the kernel counts of the threads of one kind of sessions."""
+
+    def __init__(self, prefix: str) -> None:
+        """`prefix`: that of the counters' names."""
+        self._prefix = prefix
+        self._times = ThreadCounts(Threads.scheduled)
+        self._bytes = ThreadCounts(Threads.transferred)
+        self._bytes_s = -_BYTES_EVERY_S
+
+    @property
+    def read(self) -> Collection[int]:
+        """The threads that are read again."""
+        return {*self._times.read, *self._bytes.read}
+
+    def counted(self, threads: Threads, kind: Sequence[int], now_s: float) -> dict[str, float]:
+        """Times on a core and waiting for one since the last look; bytes, once a second."""
+        ran = self._times.since(threads, kind, now_s)
+        found = self._named(ran, ("core_s", "delay_s"), "counted_s")
+        if now_s - self._bytes_s >= _BYTES_EVERY_S:
+            self._bytes_s = now_s
+            moved = self._bytes.since(threads, kind, now_s)
+            found |= self._named(moved, ("read_bytes", "written_bytes"), "bytes_counted_s")
+        return found
+
+    def _named(self, grown: Grown, names: tuple[str, ...], seconds: str) -> dict[str, float]:
+        by = grown.by or (0.0,) * len(names)
+        found = dict(zip(names, by, strict=True)) | {seconds: grown.seconds}
+        return {self._prefix + name: value for name, value in found.items()}
+
+
 @dataclass
 class Looker:
     """Looks at one connection's server until it is lost."""
@@ -52,8 +87,8 @@ class Looker:
     _users: int = 0
     """Sessions of our users at the last look."""
     _sampled: Sequence[int] = ()
-    _users_run: Running = field(default_factory=Running)
-    _others_run: Running = field(default_factory=Running)
+    _users_kind: _Kind = field(default_factory=lambda: _Kind(""))
+    _others_kind: _Kind = field(default_factory=lambda: _Kind("others_"))
     _listed: tuple[Session, ...] = ()
     """The latest list of sessions, and when it was read on the monotonic clock."""
     _listed_s: float = -_LISTED_FOR_S
@@ -98,7 +133,7 @@ class Looker:
                 found["others"] = sum(
                     one.whose == "other" and one.says != "waits for the client" for one in sessions
                 )
-        found |= self._cores(sessions) | self._made_since()
+        found |= self._counted_by_threads(sessions) | self._made_since()
         cost_s = time.thread_time() - began_cpu_s + self._asked_s(time.monotonic() - began_s)
         found["looking_s"] = cost_s
         before_s = cost_s if self._cost_s is None else self._cost_s
@@ -171,24 +206,20 @@ class Looker:
                 return self.sessions.row_waiters()
         return ()
 
-    def _cores(self, sessions: Sequence[Session]) -> dict[str, float]:
-        """Seconds on a core and waiting for one since the last look, of all sessions of a kind."""
+    def _counted_by_threads(self, sessions: Sequence[Session]) -> dict[str, float]:
+        """What the kernel has counted since the last look, of all sessions of a kind."""
         if self.threads is None:
             return {}
         self._ours = [one.thread for one in sessions if one.thread and one.whose == "ours"]
         others = [one.thread for one in sessions if one.thread and one.whose == "other"]
         now_s = time.monotonic()
-        ran = self._users_run.since(self.threads, self._ours, now_s)
-        others_ran = self._others_run.since(self.threads, others, now_s)
-        used = (*self._sampled, *self._users_run.read, *self._others_run.read)
-        self.threads.keep([*used, self.sessions.thread or 0])
-        return {
-            "core_s": ran.on_core_s,
-            "delay_s": ran.delay_s,
-            "counted_s": ran.seconds,
-            "others_core_s": others_ran.on_core_s,
-            "others_counted_s": others_ran.seconds,
+        found = {
+            **self._users_kind.counted(self.threads, self._ours, now_s),
+            **self._others_kind.counted(self.threads, others, now_s),
         }
+        used = (*self._sampled, *self._users_kind.read, *self._others_kind.read)
+        self.threads.keep([*used, self.sessions.thread or 0])
+        return found
 
     def _made_since(self) -> dict[str, float]:
         """What the questions since the last look made the server do."""

@@ -35,9 +35,10 @@ class LookingSource:
     `looks`: their number. `at.SEAT`: users' sessions at a seat; `sq.SEAT`: the sum of its squares,
     and `xr.SEAT` of its products with the number that run, for the intervals. `others`: other
     clients' sessions at work. `core_s`, `delay_s`: seconds that all users' sessions ran, and waited
-    for a core, within `counted_s`; `others_core_s`: that other clients' sessions ran, within
-    `others_counted_s`. `looking_s`: seconds of a core that the looks took. `own_COUNTER`: what
-    their questions made the server do.
+    for a core, within `counted_s`; `read_bytes`, `written_bytes`: what they moved from and to
+    disks, within `bytes_counted_s`. `others_` before these names: the same of other clients' sessions.
+    `looking_s`: seconds of a core that the looks took. `own_COUNTER`: what their questions made the
+    server do.
     """
 
     def __init__(

@@ -12,11 +12,12 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from loadstone.model.message import Message, say
+from loadstone.observe import process
+from loadstone.observe.latest import Figures
 
 Kind = Literal[
     "running", "reading", "writing", "syncing", "receiving", "polling", "sending", "sleeping",
@@ -24,6 +25,9 @@ Kind = Literal[
 ]  # fmt: skip
 """What a thread is blocked in. `running`: in no wait, so it runs or is ready to; `futex`: a lock or
 a condition in memory; `polling`: until a socket is ready to be read or written."""
+
+_File = Literal["syscall", "schedstat", "io"]
+"""What is read of a thread, in /proc/PID/task/TID."""
 
 _CALLS: Mapping[Kind, tuple[str, ...]] = {
     "reading": ("read", "readv", "pread64", "preadv"),
@@ -57,11 +61,13 @@ _HAS_FILE: frozenset[Kind] = frozenset({"reading", "writing", "syncing"})
 _CONDITION = 8
 """Bytes of the two words at one of which a condition variable of glibc waits."""
 
+_TRANSFERRED = ("process.read_bytes", "process.written_bytes")
+
 _SCANNED_FOR_S = 1.0
 """How long the numbers of a container's threads hold: reading them takes a file for each."""
 
-_LONGEST = 256
-"""Bytes of a line of /proc/PID/task/TID/syscall: nine numbers in hexadecimal."""
+_LONGEST = 512
+"""Bytes of a file of a thread: `syscall` has nine numbers in hexadecimal, `io` seven in decimal."""
 
 
 class Doing(NamedTuple):
@@ -82,12 +88,14 @@ class Scheduled(NamedTuple):
     """Ready to run, while others had the cores."""
 
 
-@dataclass(frozen=True)
-class _Files:
-    """The files of a thread, kept open."""
+class Transferred(NamedTuple):
+    """Bytes that a thread has moved since it started, from and to disks (proc_pid_io(5)).
 
-    syscall: int
-    schedstat: int
+    What it leaves in the page cache counts as written, whoever brings it to the disk later.
+    """
+
+    read_bytes: float
+    written_bytes: float
 
 
 class Threads:
@@ -97,7 +105,7 @@ class Threads:
         """Store the process; no file is opened yet."""
         self._folder = f"/proc/{pid}"
         self._calls = _calls_here()
-        self._open: dict[int, _Files] = {}
+        self._open: dict[int, dict[_File, int]] = {}
         self._names: dict[int, str] = {}
         self._selects = _selects_here()
         self._outer: dict[int, int] | None = None
@@ -135,6 +143,17 @@ class Threads:
                 found[thread] = Scheduled(int(words[0]) / 1e9, int(words[1]) / 1e9)
         return found
 
+    def transferred(self, threads: Iterable[int]) -> dict[int, Transferred]:
+        """What each thread has moved from and to disks; threads that have ended are left out."""
+        found = {}
+        for thread in threads:
+            figures = Figures()
+            process.io(self._read(thread, "io") or "", figures)
+            counters = figures.counters
+            if counters.keys() >= {*_TRANSFERRED}:
+                found[thread] = Transferred(*(counters[name] for name in _TRANSFERRED))
+        return found
+
     def keep(self, threads: Iterable[int]) -> None:
         """Close the files of all other threads."""
         for gone in self._open.keys() - set(threads):
@@ -144,35 +163,23 @@ class Threads:
         """Close all files."""
         self.keep(())
 
-    def _read(self, thread: int, name: Literal["syscall", "schedstat"]) -> str | None:
-        files = self._open.get(thread) or self._opened(thread)
-        if files is None:
-            return None
+    def _read(self, thread: int, name: _File) -> str | None:
         try:
-            return os.pread(getattr(files, name), _LONGEST, 0).decode("ascii", "replace")
+            number = self._open.get(thread, {}).get(name) or self._opened(thread, name)
+            return os.pread(number, _LONGEST, 0).decode("ascii", "replace")
         except OSError:  # the thread has ended
             self._shut(thread)
             return None
 
-    def _opened(self, thread: int) -> _Files | None:
-        folder = f"{self._folder}/task/{self._own(thread)}"
-        flags = os.O_RDONLY | os.O_CLOEXEC
-        try:
-            syscall = os.open(f"{folder}/syscall", flags)
-        except OSError:
-            return None
-        try:
-            files = _Files(syscall, os.open(f"{folder}/schedstat", flags))
-        except OSError:
-            os.close(syscall)
-            return None
-        self._open[thread] = files
-        return files
+    def _opened(self, thread: int, name: _File) -> int:
+        path = f"{self._folder}/task/{self._own(thread)}/{name}"
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._open.setdefault(thread, {})[name] = number
+        return number
 
     def _shut(self, thread: int) -> None:
-        files = self._open.pop(thread)
-        os.close(files.syscall)
-        os.close(files.schedstat)
+        for number in self._open.pop(thread, {}).values():
+            os.close(number)
 
     def _own(self, thread: int) -> int:
         """The thread's number here: a server in a container knows it by another one."""

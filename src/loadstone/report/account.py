@@ -8,7 +8,7 @@ from typing import NamedTuple
 from loadstone.analyse.ladder import Level, middle_step
 from loadstone.model.account import PLACE_NAMES, PLACES, Account, AccountEntry, Place
 from loadstone.model.asked_rate import asked_per_second
-from loadstone.model.figure import Number, Percent
+from loadstone.model.figure import Bytes, Number, Percent
 from loadstone.model.language import Language
 from loadstone.model.message import Message, say, user_count
 from loadstone.model.result import StepResult
@@ -91,6 +91,7 @@ def account_notes(ladder: Sequence[Level]) -> Iterator[Message]:
             looking=looking,
         )
     yield from _whose_cores(accounts)
+    yield from _whose_disks(accounts)
     beyond = max(each.beyond for each in accounts)
     if beyond >= SMALLEST:
         yield say(
@@ -123,6 +124,31 @@ def _whose_cores(accounts: Sequence[Account]) -> Iterator[Message]:
         mine=Number(cores.users),
         others=Number(cores.others),
         own=Number(cores.own),
+    )
+
+
+def _whose_disks(accounts: Sequence[Account]) -> Iterator[Message]:
+    """Whom the servers read and wrote for, at the level where others had most of it."""
+    known = [(each.disks, each.users) for each in accounts if each.disks]
+    if not known:
+        return
+    disks, users = max(known, key=lambda one: one[0].others.both)
+    own = disks.own
+    if own is None or not disks.others.both:
+        return
+    if disks.others.both < SMALLEST * (disks.users.both + disks.others.both + own.both):
+        return
+    yield say(
+        "With {users} the server read {user_read} and wrote {user_written} a second for them, "
+        "{other_read} and {other_written} for other clients' sessions, and {own_read} and "
+        "{own_written} in its own threads.",
+        users=user_count(users),
+        user_read=Bytes(disks.users.read),
+        user_written=Bytes(disks.users.written),
+        other_read=Bytes(disks.others.read),
+        other_written=Bytes(disks.others.written),
+        own_read=Bytes(own.read),
+        own_written=Bytes(own.written),
     )
 
 

@@ -18,7 +18,6 @@ from loadstone.model.account import (
     WHY,
     Account,
     AccountEntry,
-    Cores,
     Known,
     Place,
     View,
@@ -26,6 +25,7 @@ from loadstone.model.account import (
 from loadstone.model.plan import Step
 from loadstone.model.records import LatencyNs
 from loadstone.runs.source_figures import SourceSums
+from loadstone.runs.whose import cores_of, disks_of, ran, ran_in
 
 _NORMAL_95 = 1.96
 ENOUGH_LOOKS = 10.0
@@ -100,7 +100,7 @@ def account_of(
     load: Driven,
     looked: Sequence[SourceSums],
     facts: Sequence[Mapping[str, str]],
-    process_cores: float | None = None,
+    hosts: Sequence[SourceSums | None] = (None,),
 ) -> Account | None:
     """The account of a window; `None` if the servers' sessions were not looked at.
 
@@ -108,7 +108,7 @@ def account_of(
         load: the generator's side.
         looked: the sums of the looks at each server.
         facts: those of the same sources.
-        process_cores: cores that the servers' processes used; `None`: not observed.
+        hosts: the sums of each server's host; `None`: not observed.
     """
     looks = sum(sums.deltas["looks"] for sums in looked)
     if not looks or not load.users:
@@ -128,7 +128,8 @@ def account_of(
         unnamed=max(1.0 - total, 0.0),
         beyond=max(total - 1.0, 0.0),
         others=seats.mean.get("others"),
-        cores=_cores(looked, process_cores) if view == "threads" else None,
+        cores=cores_of(looked, hosts) if view == "threads" else None,
+        disks=disks_of(looked, hosts) if view == "threads" else None,
         seen_running=_share_running(load, looked) if view == "threads" else None,
         looking=_rate(looked, "looking_s"),
         why=next((fact[WHY] for fact in facts if WHY in fact), None),
@@ -154,18 +155,6 @@ def _entries(
 def _is_whole(load: Driven) -> bool:
     """Whether each look reads the threads of all users."""
     return load.users + load.beside <= THREADS_SEEN
-
-
-def process_cores(hosts: Sequence[SourceSums | None]) -> float | None:
-    """Cores that the servers' processes used; `None` unless all of them were observed."""
-    total = 0.0
-    for host in hosts:
-        user = host.rate("process.cpu_user_s") if host else None
-        system = host.rate("process.cpu_sys_s") if host else None
-        if user is None or system is None:
-            return None
-        total += user + system
-    return total
 
 
 @dataclass(frozen=True)
@@ -226,24 +215,8 @@ def _mean_at(seat: str, sums: SourceSums, *, is_whole: bool) -> _Mean:
 
 def _counted_running(sums: SourceSums) -> float | None:
     """How many sessions run or are ready to, by the kernel's count."""
-    on_core, delayed = _ran(sums, "core_s"), _ran(sums, "delay_s")
+    on_core, delayed = ran(sums, "core_s"), ran(sums, "delay_s")
     return None if on_core is None or delayed is None else on_core + delayed
-
-
-def _ran(sums: SourceSums, counter: str) -> float | None:
-    """The mean number of threads that ran or waited, over the seconds in which that was counted.
-
-    That is not while the server was away, nor while all its sessions were new.
-    """
-    of = "others_counted_s" if counter.startswith("others_") else "counted_s"
-    seconds = sums.deltas[of] if of in sums.deltas else 0.0
-    return sums.deltas[counter] / seconds if seconds else None
-
-
-def _cores(looked: Sequence[SourceSums], process_cores: float | None) -> Cores:
-    users, others = _ran_in(looked, "core_s"), _ran_in(looked, "others_core_s")
-    own = None if process_cores is None else max(process_cores - users - others, 0.0)
-    return Cores(users=users, others=others, own=own)
 
 
 def _share_running(load: Driven, looked: Sequence[SourceSums]) -> float:
@@ -266,8 +239,8 @@ def _on_cores(load: Driven, looked: Sequence[SourceSums], is_whole: bool) -> lis
     """What the kernel counts of each thread, or of a sample of the threads."""
     known: Known = "counted" if is_whole else "sampled"
     return [
-        _entry(load, "on core", _ran_in(looked, "core_s"), known=known),
-        _entry(load, "waiting for a core", _ran_in(looked, "delay_s"), known=known),
+        _entry(load, "on core", ran_in(looked, "core_s"), known=known),
+        _entry(load, "waiting for a core", ran_in(looked, "delay_s"), known=known),
     ]
 
 
@@ -334,10 +307,6 @@ def _entry(
         low=max(share - half, 0.0) if has_interval else None,
         high=min(share + half, 1.0) if has_interval else None,
     )
-
-
-def _ran_in(looked: Sequence[SourceSums], counter: str) -> float:
-    return sum(_ran(sums, counter) or 0.0 for sums in looked)
 
 
 def _rate(looked: Sequence[SourceSums], counter: str) -> float | None:

@@ -28,7 +28,7 @@ from loadstone.model.result import (
     TargetShare,
     Window,
 )
-from loadstone.runs.account import Driven, account_of, driven, process_cores
+from loadstone.runs.account import Driven, account_of, driven
 from loadstone.runs.account_course import CourseSums, RatedSeconds
 from loadstone.runs.aggregates import Sums, add_up, by_number
 from loadstone.runs.breakdowns import connect_of, idle_of, latency_pair, members_of, phases_of
@@ -199,7 +199,7 @@ def _account(
     facts = [log.source_facts.get(str(name), {}) for name in names]
     load = _driven(log, run, sums, merged)
     hosts = [sources.get(SourceName(role="server-host", target=name.target)) for name in names]
-    return account_of(load, looked, facts, process_cores(hosts))
+    return account_of(load, looked, facts, hosts)
 
 
 def _driven(log: StepLog, run: RunBegin, sums: Sums, merged: Mapping[str, LatencyNs]) -> Driven:
