@@ -29,10 +29,14 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25 $(if $(COVERAGE),--cov=load
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 export VIRTUAL_ENV := $(CURDIR)/.venv
+# OpenSSL, for what old servers speak, comes from the system where it is there to link with; building it takes minutes.
+ifeq ($(shell pkg-config --exists 'openssl >= 1.1.1' 2>/dev/null && echo here),here)
+export OPENSSL_NO_VENDOR := 1
+endif
 # Tests, benchmarks and pages must not depend on the defaults of whoever runs them.
 export LOADSTONE_CONFIG :=
 
-.PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes trust soak nightly docs dist lock clean
+.PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes servers trust soak nightly docs dist lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -123,6 +127,11 @@ faults: build test-servers ## inject faults into real servers and check which on
 	$(if $(DRAWN),@tools/setup old-servers)
 	$(BIN)/python -m faults $(if $(DRAWN),--drawn $(DRAWN) $(if $(KEEP),--keep))
 
+servers: build test-servers ## try every release of MySQL and MariaDB that there is, and write the table of docs/servers.md: 15 minutes
+	@tools/setup old-servers
+	@tools/setup packages sysbench
+	$(BIN)/pytest -m servers --write-table tests/servers
+
 trust: build test-servers ## test the promises of docs/reliability.md, and print them with their figures (JSON=1: for programs)
 	@tools/setup cluster || echo "without Ray what it keeps and shows is not evaluated" >&2
 	@$(BIN)/python -m tools.trust $(if $(JSON),--json)
@@ -133,7 +142,7 @@ soak: build ## run an hour at 2,000 users with a fault every minute (or MINUTES=
 
 nightly: build test-servers $(NULL_SERVER) ## run the long forms of the tests of make test-all, and a soak of ten minutes: three quarters of an hour
 	@tools/setup old-servers
-	$(PYTEST) -m nightly
+	$(PYTEST) -m "nightly and not servers"
 	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py \
 		tests/null_server/test_ten_thousand.py
 	$(BIN)/python -m benches observing

@@ -13,7 +13,8 @@ from typing import Any
 
 PROJECT = Path(__file__).resolve().parent.parent
 ENGINE = "loadstone-python"
-MAKES_LUAJIT = "luajit-src"  # needed by a build script alone, but what it builds is linked
+MAKERS = frozenset(("luajit-src", "openssl-src"))
+"""Crates that build scripts alone need, but what they build is linked."""
 
 
 @dataclass(frozen=True)
@@ -103,15 +104,15 @@ def reached(root: str, nodes: Mapping[str, Any], packages: Mapping[str, Any]) ->
 def linked_with(node: Mapping[str, Any], packages: Mapping[str, Any]) -> Iterator[str]:
     """What a package is linked with. What only builds or tests it stays out, and procedural macros.
 
-    LuaJIT's crate is one of those that only build, but brings what is linked; its own needs do not.
+    Those of LuaJIT and OpenSSL only build, but bring what is linked; their own needs do not.
     """
-    if packages[node["id"]]["name"] == MAKES_LUAJIT:
+    if packages[node["id"]]["name"] in MAKERS:
         return
     for needed in node["deps"]:
         package = packages[needed["pkg"]]
         is_macro = any("proc-macro" in target["kind"] for target in package["targets"])
         is_normal = any(kind["kind"] is None for kind in needed["dep_kinds"])
-        if (is_normal and not is_macro) or package["name"] == MAKES_LUAJIT:
+        if (is_normal and not is_macro) or package["name"] in MAKERS:
             yield needed["pkg"]
 
 
@@ -129,6 +130,10 @@ def libraries_of(crates: Iterable[Crate]) -> Iterator[Library]:
                 assert said is not None, "AWS-LC no longer says its version where it did"
                 text = crate.folder / "aws-lc" / "LICENSE"
                 yield Library("AWS-LC", said[1], crate.licence, text, crate.key)
+            case "openssl-src":
+                _, _, version = crate.version.partition("+")
+                text = crate.folder / "openssl" / "LICENSE.txt"
+                yield Library("OpenSSL", version, "Apache-2.0", text, crate.key)
             case "zstd-sys":
                 _, _, version = crate.version.partition("+zstd.")
                 text = crate.folder / "zstd" / "LICENSE"

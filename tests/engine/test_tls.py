@@ -12,9 +12,12 @@ from engine.driving import (
     Document,
     Driving,
     Outcome,
+    a_load,
     a_plan,
     described,
     drive,
+    events,
+    load,
     local,
     once,
     seconds,
@@ -22,10 +25,12 @@ from engine.driving import (
 )
 from engine.servers import account, execute, loaders, one, rows
 from engine.truth import null_target
+from loadstone.families import connect
 from loadstone.model.records import Connected
 from loadstone.model.target import Tls
 from loadstone.sandbox import Sandbox
-from loadstone.sandbox.certificates import make_certificates
+from loadstone.sandbox.certificates import fingerprint_of, make_certificates
+from loadstone.servers.errors import TargetError
 
 pytestmark = pytest.mark.server
 
@@ -232,3 +237,84 @@ def test_tls_12_alone_is_enough(shared: Sandbox) -> None:
         assert (knock(tcp(shared, "required")).tls or "").startswith("TLSv1.2 TLS_ECDHE_")
     finally:
         execute(shared, f"SET GLOBAL tls_version = '{before}'", "ALTER INSTANCE RELOAD TLS")
+
+
+class TestOldServers:
+    """A server that speaks what MySQL's of before 2019 do: rustls has nothing in common with it."""
+
+    OLD_CIPHER = {"tls_version": "TLSv1.2", "ssl_cipher": "ECDHE-ECDSA-AES128-SHA256"}
+    SPOKEN = "TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"
+    OLD_VERSION = {"tls_version": "TLSv1.1", "ssl_cipher": "DEFAULT:@SECLEVEL=0"}
+
+    @on_mariadb
+    def test_their_ciphers_are_spoken_by_both_of_our_clients(self, start: Start) -> None:
+        sandbox = start(self.OLD_CIPHER)
+        for mode in ("preferred", "required"):
+            connected = knock(tls(sandbox, mode))
+            assert (connected.encrypted_users, connected.tls) == (1, self.SPOKEN)
+            assert (connected.connect_failures, connected.why_in_clear) == ({}, None)
+        assert cipher_of(sandbox, Tls(mode="required")) == "ECDHE-ECDSA-AES128-SHA256"
+
+    @on_mariadb
+    def test_load_and_tables_go_over_them(self, start: Start) -> None:
+        """Answers of several records, statements of several, and many connections at once."""
+        sandbox = start(self.OLD_CIPHER)
+        target = tls(sandbox, "required")
+        load(a_load(target)).finished()
+        outcome = drive(a_plan(target, users=16, stop=events(800))).finished()
+        assert outcome.connected is not None
+        assert outcome.connected.encrypted_users == 16
+        assert outcome.last.tally.succeeded == 800
+
+    @on_mariadb
+    def test_what_a_server_must_prove_is_the_same(self, start: Start, tmp_path: Path) -> None:
+        sandbox = start(self.OLD_CIPHER)
+        own, strangers = sandbox.certificates.ca, make_certificates(tmp_path / "strangers")
+        for mode in ("verify-ca", "verify-identity"):
+            assert knock(tls(sandbox, mode, ca=own)).tls == self.SPOKEN
+            refused = drive(a_plan(tls(sandbox, mode, ca=strangers.ca), connect=once()))
+            assert refused.failure == ("tls_failed", 2026)
+            assert "cannot be verified" in message(refused)
+        way = tls(sandbox, "required")
+        pinned = {"fingerprint": fingerprint_of(sandbox.certificates.cert("server"))}
+        assert knock(way | {"tls": way["tls"] | pinned}).tls == self.SPOKEN
+        other = {"fingerprint": fingerprint_of(strangers.cert("server"))}
+        refused = drive(a_plan(way | {"tls": way["tls"] | other}, connect=once()))
+        assert refused.failure == ("tls_failed", 2026)
+        assert "another fingerprint" in message(refused)
+
+    @on_mariadb
+    def test_their_versions_are_spoken_where_they_are_named(self, start: Start) -> None:
+        sandbox = start(self.OLD_VERSION)
+        preferred = knock(tls(sandbox, "preferred"))
+        assert preferred.encrypted_users == 0
+        assert "TLS failed" in (preferred.why_in_clear or "")
+        assert cipher_of(sandbox, Tls(mode="preferred")) == ""
+        refused = drive(a_plan(tls(sandbox, "required"), connect=once()))
+        assert refused.failure == ("tls_failed", 2026)
+        named = Tls(mode="required", versions=("TLSv1.1",))
+        spoken = knock(described(sandbox.endpoint(tls=named)) | {"host": "127.0.0.1"})
+        assert (spoken.tls or "").startswith("TLSv1.1 TLS_ECDHE_ECDSA_")
+        assert cipher_of(sandbox, named).startswith("ECDHE-ECDSA-")
+        with pytest.raises(TargetError, match="TLS failed"):
+            cipher_of(sandbox, Tls(mode="required"))
+
+    @on_mariadb
+    def test_a_cipher_that_only_openssl_has_may_be_named(self, shared: Sandbox) -> None:
+        named = Tls(mode="required", ciphers=("ECDHE-ECDSA-AES256-SHA384",))
+        spoken = knock(described(shared.endpoint(tls=named)) | {"host": "127.0.0.1"})
+        assert spoken.tls == "TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384"
+        unknown = Tls(mode="required", ciphers=("NULL-MD5",))
+        refused = drive(a_plan(described(shared.endpoint(tls=unknown))))
+        assert refused.failure == ("plan", None)
+        assert message(refused) == "tls.ciphers: none of NULL-MD5 is known"
+
+
+def cipher_of(sandbox: Sandbox, tls: Tls) -> str:
+    """The cipher of a connection for administration, as the server says it."""
+    endpoint = sandbox.endpoint(tls=tls)
+    target = endpoint.target.model_copy(update={"host": "127.0.0.1"})
+    connection = connect(endpoint.model_copy(update={"target": target}))
+    with connection, connection.cursor() as cursor:
+        cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+        return str(cursor.fetchone()[1])  # type: ignore[index]

@@ -63,6 +63,9 @@ pub enum FailureKind {
     TlsRefused,
     /// The TLS handshake failed.
     TlsFailed,
+    /// The server has no version or cipher of TLS that was spoken, and others are tried. Transient, so
+    /// never in a record.
+    OtherTls,
     /// Compression was asked for and the server does not offer it.
     CompressionRefused,
     /// A script cannot be loaded, or raised an error.

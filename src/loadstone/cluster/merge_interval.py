@@ -102,6 +102,7 @@ def merge_connected(parts: Sequence[Connected]) -> Connected:
     """Merge the records of all generators; the last one connected determines the time."""
     first = parts[0]
     encrypted = next((part.tls for part in parts if part.tls), None)
+    why_in_clear = next((part.why_in_clear for part in parts if part.why_in_clear), None)
     compressed = next((part.compression for part in parts if part.compression), None)
     return Connected(
         seconds=max(part.seconds for part in parts),
@@ -109,6 +110,7 @@ def merge_connected(parts: Sequence[Connected]) -> Connected:
         idle=sum(part.idle for part in parts),
         encrypted_users=sum(part.encrypted_users for part in parts),
         tls=encrypted,
+        why_in_clear=why_in_clear,
         compressed_users=sum(part.compressed_users for part in parts),
         compression=compressed,
         server_version=first.server_version,

@@ -217,6 +217,8 @@ class Connected(Frozen):
     """Idle connections in addition to theirs."""
     encrypted_users: Count
     tls: str | None = None
+    why_in_clear: str | None = None
+    """Why connections are not encrypted although that is preferred and the server offers it."""
     compressed_users: Count = 0
     compression: str | None = None
     server_version: str | None = None

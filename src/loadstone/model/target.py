@@ -30,6 +30,9 @@ from loadstone.model.message import Joined, Message, say
 
 TlsMode = Literal["disabled", "preferred", "required", "verify-ca", "verify-identity"]
 
+TlsVersion = Literal["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
+"""The versions of TLS, by the servers' names for them."""
+
 Compression = Literal["off", "zlib", "zstd"]
 
 SCHEMES = {"mysql": "mysql", "mariadb": "mysql"}
@@ -44,6 +47,7 @@ _URL_OPTIONS = (
     "tls-cert",
     "tls-key",
     "tls-fingerprint",
+    "tls-version",
     "compression",
     "socket",
     "server-public-key",
@@ -71,6 +75,8 @@ class Tls(Frozen):
     """SHA-256 of the only accepted certificate, as 64 lower-case hexadecimal digits."""
     ciphers: tuple[str, ...] = ()
     """Allowed ciphers, by OpenSSL's names; empty: client and server negotiate one."""
+    versions: tuple[TlsVersion, ...] = ()
+    """Allowed versions; empty: 1.2 and 1.3. Older ones are only used where they are named."""
 
     @property
     def must(self) -> bool:
@@ -157,6 +163,7 @@ class Target(Frozen):
             ("tls-cert", self.tls.cert),
             ("tls-key", self.tls.key),
             ("tls-fingerprint", self.tls.fingerprint),
+            ("tls-version", ",".join(self.tls.versions) or None),
             ("compression", ",".join(self.compression) or None),
             ("socket", self.socket),
             ("server-public-key", self.server_public_key),
@@ -208,6 +215,7 @@ class Endpoint(Frozen):
                 "key": _text(target.tls.key),
                 "fingerprint": target.tls.fingerprint,
                 "ciphers": list(target.tls.ciphers),
+                "versions": list(target.tls.versions),
             },
             "compression": list(target.compression),
             "server_public_key": _text(target.server_public_key),
@@ -381,6 +389,7 @@ def _tls_of(options: dict[str, str]) -> Tls | None:
         "cert": _path(options, "tls-cert"),
         "key": _path(options, "tls-key"),
         "fingerprint": fingerprint(pin) if (pin := options.get("tls-fingerprint")) else None,
+        "versions": tls_versions(named) if (named := options.get("tls-version")) else None,
     }
     given = {key: value for key, value in given.items() if value is not None}
     return Tls.model_validate(given).with_mode if given else None
@@ -397,6 +406,26 @@ def tls_mode(text: str) -> TlsMode:
             return mode  # type: ignore[no-any-return]
     known = Joined(get_args(TlsMode))
     raise _bad(say("tls is {value}, not one of {known}", value=repr(text), known=known))
+
+
+def tls_versions(text: str) -> tuple[TlsVersion, ...]:
+    """The TLS versions in a list such as `TLSv1.1,TLSv1.2`, each once.
+
+    Raises:
+        TargetUrlError: one of them does not exist.
+    """
+    known = {name.lower(): name for name in get_args(TlsVersion)}
+    named = [word.strip() for word in text.split(",")]
+    for word in named:
+        if word.lower() not in known:
+            raise _bad(
+                say(
+                    "tls-version is {value}, not one of {known}",
+                    value=repr(word),
+                    known=Joined(get_args(TlsVersion)),
+                )
+            )
+    return tuple(dict.fromkeys(known[word.lower()] for word in named))
 
 
 def fingerprint(text: str) -> str:

@@ -7,13 +7,14 @@ import errno
 import hashlib
 import socket
 import ssl
-from collections.abc import Iterator
-from typing import Any, ClassVar
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import pymysql
 
 from loadstone.model.message import Joined, Message, say
-from loadstone.model.target import Endpoint, Target, Tls
+from loadstone.model.target import Endpoint, Target, Tls, TlsVersion
 from loadstone.mysql.administration import Administration, PasswordWithheld, Trust
 from loadstone.mysql.errors import target_error
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
@@ -38,8 +39,21 @@ def connect(
     Raises:
         TargetError: names what refused, where, and what to do.
     """
+    schema = endpoint.target.database if database == "" else database
+    ways = _ways(endpoint.target)
+    while True:
+        way = next(ways)
+        try:
+            return _logged_in(endpoint, timeouts, schema, way.context)
+        except pymysql.MySQLError as error:
+            if way.is_last or not _has_nothing_in_common(error):
+                raise _login_error(error, endpoint, schema) from error
+
+
+def _logged_in(
+    endpoint: Endpoint, timeouts: Timeouts, schema: str | None, tls: ssl.SSLContext | None
+) -> Connection:
     target = endpoint.target
-    schema = target.database if database == "" else database
     try:
         connection = Administration(
             host=target.host,
@@ -52,7 +66,7 @@ def connect(
             longest_login_s=_LONGEST_LOGIN * timeouts.connect_s,
             longest_statement_s=timeouts.statement_s,
             server_public_key=_public_key(target),
-            tls=_tls_of(target),
+            tls=tls,
             tls_required=target.tls.must,
             trust=_trust_in(endpoint),
             autocommit=True,
@@ -65,8 +79,6 @@ def connect(
         connection._secure = target.socket is not None  # type: ignore[attr-defined]
         connection.connect(_unix_socket(target, timeouts))
         return connection
-    except pymysql.MySQLError as error:
-        raise _login_error(error, endpoint, schema) from error
     except (RuntimeError, ValueError) as error:  # a login method whose package is missing
         said = say("cannot log in to {place}: {reason}", place=target.place, reason=str(error))
         raise TargetError("not_supported", said, None) from error
@@ -145,16 +157,59 @@ _STATEMENT_HINTS = {
 }
 
 
-def _tls_of(target: Target) -> ssl.SSLContext | None:
-    """The TLS context for a target; `None` if TLS is not used.
+class _Way(NamedTuple):
+    """One way to encrypt a connection, or not to."""
+
+    context: ssl.SSLContext | None
+    is_last: bool
+
+
+def _ways(target: Target) -> Iterator[_Way]:
+    """The ways to try one after the other, as the engine does (docs/decisions/0032).
 
     With `preferred` on a unix socket nothing leaves the machine, and MySQL's clients do not encrypt
     there by default.
     """
     tls = target.tls
     if tls.mode == "disabled" or (tls.mode == "preferred" and target.socket is not None):
-        return None
-    return tls_context(tls)
+        yield _Way(None, is_last=True)
+        return
+    yield _Way(tls_context(tls), is_last=False)
+    is_preferred = tls.mode == "preferred"
+    yield _Way(_of_old_servers(tls), is_last=not is_preferred)
+    yield _Way(None, is_last=True)
+
+
+def _of_old_servers(tls: Tls) -> ssl.SSLContext:
+    """Ciphers that Python leaves out, and the versions that were named.
+
+    OpenSSL's level 0 is what TLS 1.0 and 1.1 need (SSL_CTX_set_security_level(3)).
+    """
+    context = tls_context(tls)
+    named = tls.versions or ("TLSv1.2",)
+    versions = sorted(_VERSIONS[name] for name in named)
+    with warnings.catch_warnings():
+        # They are deprecated, and asked for.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version, context.maximum_version = versions[0], versions[-1]
+    level = 0 if versions[0] < ssl.TLSVersion.TLSv1_2 else 1
+    context.set_ciphers(f"DEFAULT:@SECLEVEL={level}")
+    return context
+
+
+_VERSIONS: Mapping[TlsVersion, ssl.TLSVersion] = {
+    "TLSv1": ssl.TLSVersion.TLSv1,
+    "TLSv1.1": ssl.TLSVersion.TLSv1_1,
+    "TLSv1.2": ssl.TLSVersion.TLSv1_2,
+    "TLSv1.3": ssl.TLSVersion.TLSv1_3,
+}
+
+
+def _has_nothing_in_common(error: pymysql.MySQLError) -> bool:
+    """Whether both sides of TLS have no version or cipher that the other one speaks."""
+    cause = getattr(error, "original_exception", None)
+    is_about_tls = isinstance(cause, ssl.SSLError)
+    return is_about_tls and not isinstance(cause, (ssl.SSLCertVerificationError, ssl.SSLEOFError))
 
 
 class _Pinned(ssl.SSLSocket):
@@ -387,8 +442,8 @@ def _tls_error(cause: ssl.SSLError, target: Target) -> TargetError:
             reason=cause.reason or str(cause),
         ),
         say(
-            "TLS 1.2 or later is needed; old 5.7 servers have only 1.0 and 1.1: use --tls disabled"
-            " there"
+            "old 5.7 servers have only TLS 1.0 and 1.1, which --tls-version TLSv1.1 allows; or use"
+            " --tls disabled"
         ),
         2026,
     )

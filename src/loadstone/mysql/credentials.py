@@ -25,6 +25,7 @@ from loadstone.model.target import (
     Tls,
     compression,
     fingerprint,
+    tls_versions,
     parse_target_url,
     tls_mode,
 )
@@ -131,6 +132,7 @@ def _with_request(target: Target, request: EndpointRequest) -> Target:
         "cert": request.tls_cert,
         "key": request.tls_key,
         "fingerprint": fingerprint(request.tls_fingerprint) if request.tls_fingerprint else None,
+        "versions": tls_versions(request.tls_version) if request.tls_version else None,
     }
     given = {name: value for name, value in tls.items() if value is not None}
     if given:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -367,8 +367,19 @@ def _source_note(state: SourceState, load_began_s: float) -> Message:
     return say("{what} could be read again from {at} s of the load on", **told)
 
 
+def _in_clear(log: StepLog) -> Iterator[Message]:
+    """Connections that were to be encrypted if that were possible, and are not."""
+    if log.connected and log.connected.why_in_clear:
+        yield say(
+            "not encrypted, although the server offers TLS: {why}. `--tls-version TLSv1.1` allows "
+            "what the oldest servers speak",
+            why=log.connected.why_in_clear,
+        )
+
+
 def _notes(log: StepLog, sums: Sums, merged: Mapping[str, LatencyNs]) -> tuple[Message, ...]:
     notes = [
+        *_in_clear(log),
         *map(_change_note, log.changes),
         *_held_notes(log),
         *log.notes,

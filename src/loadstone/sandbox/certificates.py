@@ -9,12 +9,19 @@ import os
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from cryptography import x509
-    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+    Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+    PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
+
+KeyKind = Literal["ec", "rsa"]
+"""The kinds of keys: today's, and what the TLS libraries of before 2019 read."""
+
+_RSA_BITS = 2048
 _VALID_FOR = datetime.timedelta(days=3650)
 
 
@@ -41,16 +48,17 @@ class Certificates:
 @dataclass(frozen=True)
 class _Authority:
     name: x509.Name
-    key: ec.EllipticCurvePrivateKey
+    key: Key
+    kind: KeyKind
 
 
-def make_certificates(folder: Path) -> Certificates:
+def make_certificates(folder: Path, kind: KeyKind = "ec") -> Certificates:
     """Write a new set. The server's certificate is valid for localhost, 127.0.0.1 and ::1."""
     from cryptography import x509
 
     folder.mkdir(mode=0o700)
     files = Certificates(folder)
-    authority = _make_authority(files.ca)
+    authority = _make_authority(files.ca, kind)
     names = x509.SubjectAlternativeName(
         [
             x509.DNSName("localhost"),
@@ -69,12 +77,19 @@ def fingerprint_of(certificate: Path) -> str:
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate.read_text())).hexdigest()
 
 
-def _make_authority(place: Path) -> _Authority:
+def _new_key(kind: KeyKind) -> Key:
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    if kind == "rsa":
+        return rsa.generate_private_key(public_exponent=65537, key_size=_RSA_BITS)
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def _make_authority(place: Path, kind: KeyKind) -> _Authority:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
 
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = _new_key(kind)
     name = _name("Loadstone sandbox CA")
     usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
     certificate = (
@@ -85,7 +100,7 @@ def _make_authority(place: Path) -> _Authority:
         .sign(key, hashes.SHA256())
     )
     place.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    return _Authority(name, key)
+    return _Authority(name, key, kind)
 
 
 def _make_leaf(
@@ -93,10 +108,9 @@ def _make_leaf(
 ) -> None:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.x509.oid import ExtendedKeyUsageOID
 
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = _new_key(authority.kind)
     role = ExtendedKeyUsageOID.SERVER_AUTH if end == "server" else ExtendedKeyUsageOID.CLIENT_AUTH
     issuer_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
     certificate = (
@@ -108,9 +122,11 @@ def _make_leaf(
         .sign(authority.key, hashes.SHA256())
     )
     files.cert(end).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    formats = serialization.PrivateFormat
     secret = key.private_bytes(
         serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
+        # PKCS #8 is unknown to yaSSL, which MySQL 5.7 was built with.
+        formats.TraditionalOpenSSL if authority.kind == "rsa" else formats.PKCS8,
         serialization.NoEncryption(),
     )
     descriptor = os.open(files.key(end), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -126,7 +142,7 @@ def _name(text: str) -> x509.Name:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+    subject: x509.Name, issuer: x509.Name, key: PublicKey
 ) -> x509.CertificateBuilder:
     from cryptography import x509
 

@@ -10,6 +10,7 @@ from loadstone.model.error_codes import MYSQL
 from loadstone.model.target import Endpoint
 from loadstone.sandbox.account import Account
 from loadstone.sandbox.binary import ServerBinary
+from loadstone.sandbox.certificates import KeyKind
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.mysql import programs as mysql
 from loadstone.sandbox.place import Place
@@ -120,6 +121,9 @@ class ServerPrograms(Protocol):
         self, binary: ServerBinary, place: Place, spec: SandboxSpec, role: str
     ) -> tuple[str, ...]:
         """The whole command line of each start."""
+
+    def keys_of(self, binary: ServerBinary) -> KeyKind:
+        """The kind of keys that its TLS library reads."""
 
     def datadir_option(self, datadir: Path) -> str:
         """The option on a command line that identifies a server by its data folder."""

@@ -73,7 +73,7 @@ def _start_one(
         copy_template(binary, folder / "data")
         (folder / "tmp").mkdir(mode=0o700)
         if spec.tls:
-            make_certificates(folder / "tls")
+            make_certificates(folder / "tls", PROGRAMS[binary.family].keys_of(binary))
         return _start_on_a_free_port(spec, binary, folder, state)
     except OSError as error:
         remove(folder, state)

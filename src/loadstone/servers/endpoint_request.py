@@ -21,6 +21,7 @@ class EndpointRequest(Frozen):
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_fingerprint: str | None = None
+    tls_version: str | None = None
     compression: str | None = None
     server_public_key: Path | None = None
     defaults_file: Path | None = None

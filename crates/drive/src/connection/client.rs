@@ -93,6 +93,7 @@ impl Client {
         let (mut attempt, mut address, mut refused) = (0, 0, 0);
         loop {
             match Self::connect_once(endpoint, address, (plan, stop), pulse) {
+                Err(Halt::Failed(failure)) if failure.is_tried_another_way() => continue,
                 Err(Halt::Failed(failure))
                     if failure.is_refused() && refused + 1 < endpoint.address_count() =>
                 {

@@ -1,6 +1,7 @@
 //! Failures while connecting, and what errors of the server mean for a step.
 
 use super::family::{ServerFamily, verdict};
+use super::tls::Refused;
 use crate::error::{Failure, FailureKind, os_text};
 use loadstone_protocol::{Fault, ServerError, Verdict};
 
@@ -50,24 +51,19 @@ impl Failure {
 
     /// A TLS handshake that failed.
     pub(crate) fn from_handshake(family: ServerFamily, error: &std::io::Error) -> Self {
-        use rustls::{AlertDescription, Error};
-        let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-        let text = match reason {
-            Some(
-                Error::PeerIncompatible(_)
-                | Error::AlertReceived(AlertDescription::ProtocolVersion),
-            ) => {
-                format!("the server speaks neither TLS 1.2 nor 1.3 ({error})")
-            }
-            Some(Error::General(ours)) => ours.clone(),
-            Some(_) => os_text(error),
+        let Some(refused) = error.get_ref().and_then(|inner| inner.downcast_ref::<Refused>())
+        else {
             // The connection broke, which says nothing about TLS: the next attempt may succeed.
-            None => {
-                let text = format!("the connection broke in the TLS handshake: {}", os_text(error));
-                return family.failure(FailureKind::TlsFailed, Fault::ConnectionLost, text);
-            }
+            let text = format!("the connection broke in the TLS handshake: {}", os_text(error));
+            return family.failure(FailureKind::TlsFailed, Fault::ConnectionLost, text);
         };
+        let text = refused.text.clone();
         family.failure(FailureKind::TlsFailed, Fault::Tls, text)
+    }
+
+    /// Whether the same is to be tried at once another way, which counts as no failed attempt.
+    pub(crate) fn is_tried_another_way(&self) -> bool {
+        self.kind == FailureKind::OtherTls
     }
 
     /// The meaning of its error code.
@@ -114,7 +110,7 @@ mod tests {
         let broke = Failure::from_handshake(FAMILY, &Error::from(ErrorKind::UnexpectedEof));
         assert_eq!(told(&broke), (FailureKind::TlsFailed, Some(2013)));
         assert!(broke.may_pass());
-        let judged = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let judged = Refused { text: "who signed it?".to_owned(), nothing_in_common: false };
         let judged = Failure::from_handshake(FAMILY, &Error::new(ErrorKind::InvalidData, judged));
         assert_eq!(told(&judged), (FailureKind::TlsFailed, Some(2026)));
         assert!(!judged.may_pass());

@@ -3,7 +3,6 @@
 //! [`Connection`] is an open one: its stream to the server, the answers that are owed, and the statements
 //! that the server has prepared on it.
 
-mod ciphers;
 pub mod client;
 mod endpoint;
 mod failures;

@@ -6,6 +6,7 @@ use super::family::{LoggedIn, Login, LoginProgress, ServerFamily, Session};
 use super::numbers::Numbered;
 use super::poller::Interest;
 use super::stream::{Stream, protocol_error};
+use super::tls::{Refused, TlsMaker};
 use super::transport::{Received, Transport};
 use crate::error::{Failure, FailureKind, os_text};
 use loadstone_measure::Nanos;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 /// One attempt.
 pub(crate) struct Opening {
     endpoint: Arc<Endpoint>,
+    /// The way of the endpoint's TLS that it takes.
+    tls_way: usize,
     stream: Stream,
     stage: Stage,
     /// When the attempt has taken too long.
@@ -45,6 +48,8 @@ pub(crate) struct Opened {
     /// What the login has found out.
     pub(crate) session: Session,
     pub(crate) cipher: Option<String>,
+    /// Why it goes without TLS although that is preferred and offered.
+    pub(crate) why_in_clear: Option<String>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
 }
@@ -63,6 +68,7 @@ impl Opening {
     ) -> Result<Self, Failure> {
         let socket = endpoint.connect(address).map_err(|error| endpoint.connect_failure(&error))?;
         Ok(Self {
+            tls_way: endpoint.tls.as_ref().map(TlsMaker::way).unwrap_or_default(),
             endpoint,
             stream: Stream::new(Transport::new(socket)),
             stage: Stage::Connecting,
@@ -128,6 +134,8 @@ impl Opening {
 
     fn finish(self: Box<Self>) -> Advance {
         let cipher = self.stream.cipher();
+        let why_in_clear =
+            self.endpoint.tls.as_ref().and_then(|tls| tls.why_in_clear(self.tls_way));
         let bytes_in = self.bytes_in;
         let bytes_out = self.bytes_out;
         match self.stage {
@@ -140,6 +148,7 @@ impl Opening {
                 ),
                 session: logged_in.session,
                 cipher,
+                why_in_clear,
                 bytes_in,
                 bytes_out,
             })),
@@ -159,18 +168,20 @@ impl Opening {
             return Ok(false);
         }
         let mut out = Vec::new();
-        let login =
-            Login::begin(&self.endpoint.login, &mut out).map_err(|error| error.failure())?;
+        let tls = self.endpoint.tls.as_ref();
+        let in_clear = tls.is_some_and(|tls| tls.is_in_clear(self.tls_way));
+        let begun = Login::begin(&self.endpoint.login, in_clear, &mut out);
+        let login = begun.map_err(|error| error.failure())?;
         self.stage = Stage::LoggingIn(Box::new(login));
         self.send(&out)?;
         Ok(true)
     }
 
     fn shake_hands(&mut self) -> Result<bool, Failure> {
-        let family = self.endpoint.family;
-        let failed = |error: std::io::Error| Failure::from_handshake(family, &error);
-        if !self.stream.handshake().map_err(failed)? {
-            return Ok(false);
+        match self.stream.handshake() {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => return Err(self.handshake_failed(&error)),
         }
         let stage = std::mem::replace(&mut self.stage, Stage::Connecting);
         if let Stage::Encrypting(mut login) = stage {
@@ -180,6 +191,17 @@ impl Opening {
             self.send(&out)?;
         }
         Ok(true)
+    }
+
+    fn handshake_failed(&self, error: &std::io::Error) -> Failure {
+        let failure = Failure::from_handshake(self.endpoint.family, error);
+        let refused = error.get_ref().and_then(|inner| inner.downcast_ref::<Refused>());
+        let nothing_in_common = refused.is_some_and(|refused| refused.nothing_in_common);
+        let goes_on = |tls: &TlsMaker| tls.goes_on(self.tls_way, &failure.message);
+        if nothing_in_common && self.endpoint.tls.as_ref().is_some_and(goes_on) {
+            return Failure { kind: FailureKind::OtherTls, ..failure };
+        }
+        failure
     }
 
     fn take_bytes(&mut self, mut bytes: &[u8]) -> Result<bool, Failure> {
@@ -231,10 +253,10 @@ impl Opening {
             return Err(self.unexpected_bytes());
         }
         let family = self.endpoint.family;
-        let connection = maker.connection().map_err(|error| {
-            family.failure(FailureKind::TlsFailed, Fault::Tls, error.to_string())
-        })?;
-        self.stream.encrypt(connection);
+        let session = maker
+            .session(self.tls_way)
+            .map_err(|error| family.failure(FailureKind::TlsFailed, Fault::Tls, error))?;
+        self.stream.encrypt(session);
         self.stage = Stage::Encrypting(login);
         Ok(())
     }

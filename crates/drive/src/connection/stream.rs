@@ -2,9 +2,9 @@
 
 use super::family::{CompressionLayer, ProtocolError};
 use super::outbox::Outbox;
+use super::tls::TlsSession;
 use super::transport::{Received, Transport};
 use rustix::fd::BorrowedFd;
-use rustls::ClientConnection;
 use std::io;
 
 pub(crate) struct Stream {
@@ -33,7 +33,7 @@ impl Stream {
     }
 
     /// Puts TLS on the socket; [`Self::handshake`] runs the handshake.
-    pub(crate) fn encrypt(&mut self, tls: ClientConnection) {
+    pub(crate) fn encrypt(&mut self, tls: TlsSession) {
         self.transport.encrypt(tls);
     }
 

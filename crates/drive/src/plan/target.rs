@@ -92,6 +92,26 @@ pub struct TlsPlan {
     /// The ciphers that may be used, by OpenSSL's names; empty: the two sides' own preference.
     #[serde(default)]
     pub ciphers: Vec<String>,
+    /// The versions that may be used; empty: 1.2 and 1.3.
+    #[serde(default)]
+    pub versions: Vec<TlsVersion>,
+}
+
+/// A version of TLS, by the name that the servers have for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub enum TlsVersion {
+    /// 1.0, which RFC 8996 deprecates.
+    #[serde(rename = "TLSv1")]
+    Tls10,
+    /// 1.1, which RFC 8996 deprecates.
+    #[serde(rename = "TLSv1.1")]
+    Tls11,
+    /// 1.2.
+    #[serde(rename = "TLSv1.2")]
+    Tls12,
+    /// 1.3.
+    #[serde(rename = "TLSv1.3")]
+    Tls13,
 }
 
 impl TlsPlan {

@@ -49,6 +49,8 @@ pub struct Connected {
     pub encrypted_users: u64,
     /// Protocol version and cipher of the first encrypted connection.
     pub tls: Option<String>,
+    /// Why connections are not encrypted although that is preferred and the server offers it.
+    pub why_in_clear: Option<String>,
     /// How many users have a compressed connection.
     pub compressed_users: u64,
     /// The first compressed connection's method: `zlib` or `zstd`.

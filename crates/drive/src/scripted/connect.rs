@@ -74,6 +74,8 @@ impl Scripted {
         if shard.stage == Stage::Connecting {
             shard.connected.encrypted_users += u64::from(opened.cipher.is_some());
             shard.connected.tls = shard.connected.tls.take().or(opened.cipher);
+            shard.connected.why_in_clear =
+                shard.connected.why_in_clear.take().or(opened.why_in_clear);
             let version = Some(opened.session.server_version);
             shard.connected.server_version = shard.connected.server_version.take().or(version);
         }
@@ -98,6 +100,10 @@ impl Scripted {
     /// load, a lost connection is retried for as long as the load lasts.
     fn connect_failed(&mut self, shard: &mut ShardContext, wanted: Wanted, failure: Failure) {
         self.give_turn_back(shard);
+        if failure.is_tried_another_way() {
+            self.pending = Pending::Turn(wanted);
+            return shard.connect_queue.enqueue_first(self.index);
+        }
         self.address += 1;
         self.blamed = wanted.endpoint.index;
         shard.meter.connect_failed(failure.code_alone(), wanted.endpoint.index);

@@ -274,6 +274,7 @@ impl Coordinator {
         self.connected.idle += connected.idle;
         self.connected.encrypted_users += connected.encrypted_users;
         self.connected.tls = self.connected.tls.take().or(connected.tls);
+        self.connected.why_in_clear = self.connected.why_in_clear.take().or(connected.why_in_clear);
         self.connected.compressed_users += connected.compressed_users;
         self.connected.compression = self.connected.compression.or(connected.compression);
         let version = connected.server_version;

@@ -71,6 +71,9 @@ impl User {
         self.link = Link::Down;
         self.queued_since = None;
         shard.connect_queue.finished();
+        if failure.is_tried_another_way() {
+            return shard.connect_queue.enqueue_first(self.index);
+        }
         if failure.is_refused() && self.refused + 1 < self.endpoint.address_count() {
             // A name with several addresses is refused when all of them are.
             self.refused += 1;
@@ -251,6 +254,8 @@ impl User {
         connected.users += 1;
         connected.encrypted_users += u64::from(opened.cipher.is_some());
         connected.tls = connected.tls.take().or_else(|| opened.cipher.clone());
+        connected.why_in_clear =
+            connected.why_in_clear.take().or_else(|| opened.why_in_clear.clone());
         connected.compressed_users += u64::from(opened.session.compression.is_some());
         connected.compression = connected.compression.or(opened.session.compression);
         let version = || Some(opened.session.server_version.clone());

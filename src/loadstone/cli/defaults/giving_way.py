@@ -59,7 +59,10 @@ _NEEDS = (
     _Need(("semi_sync",), ("replica",)),
     _Need(("log_records",), ("log",)),
     _Need(
-        ("tls_ca", "tls_cert", "tls_key", "tls_fingerprint", "server_public_key"),
+        (
+            *("tls_ca", "tls_cert", "tls_key", "tls_fingerprint", "tls_version"),
+            "server_public_key",
+        ),
         _A_SERVER,
     ),
 )

@@ -101,6 +101,14 @@ _OPTIONS = (
         help=say("Accept only the server certificate with this fingerprint."),
     ),
     _login(
+        "--tls-version",
+        type=WORD,
+        metavar="VERSION,...",
+        help=say(
+            "Allowed TLS versions: TLSv1, TLSv1.1, TLSv1.2, TLSv1.3. [default: TLSv1.2,TLSv1.3]"
+        ),
+    ),
+    _login(
         "--compression",
         type=CompressionList(),
         metavar="off|zlib|zstd,...",
@@ -133,6 +141,7 @@ _NAMES = (
     "tls_cert",
     "tls_key",
     "tls_fingerprint",
+    "tls_version",
     "compression",
     "server_public_key",
     "enable_cleartext_plugin",
@@ -161,7 +170,10 @@ class Connection:
     @property
     def files_without_target(self) -> tuple[str, ...]:
         """Login options that were given without a target to log in to."""
-        names = ("tls_ca", "tls_cert", "tls_key", "tls_fingerprint", "server_public_key")
+        names = (
+            *("tls_ca", "tls_cert", "tls_key", "tls_fingerprint", "tls_version"),
+            "server_public_key",
+        )
         given = tuple(
             f"--{name.replace('_', '-')}" for name in names if getattr(self._options, name)
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from loadstone.sandbox.binary import ServerBinary
-from loadstone.sandbox.certificates import Certificates
+from loadstone.sandbox.certificates import Certificates, KeyKind
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.mysql.accounts import auth_options
 from loadstone.sandbox.mysql.binaries import command_of, is_mariadb, mariadb_plugins
@@ -21,6 +21,9 @@ _WANTED_FILES = 65_536
 # Both servers keep at least this many descriptors for themselves and their table cache, and lower
 # max_connections by the number that is missing.
 _FILES_FOR_ITSELF = 810
+
+# 8.0.16 is the first that MySQL built with OpenSSL 1.1.1.
+_HAS_CURVES = (8, 0, 16)
 
 DURABLE = {
     "log_bin": "binlog",
@@ -92,6 +95,11 @@ def command_line(
     # Options are written with dashes; `loose_name` and `--loose-name` are the same to the server.
     options += [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
     return (*command_of(binary), *options)
+
+
+def keys_of(binary: ServerBinary) -> KeyKind:
+    """Elliptic curves, but for MySQL's releases that came with TLS libraries without them."""
+    return "rsa" if not is_mariadb(binary) and binary.release < _HAS_CURVES else "ec"
 
 
 def datadir_option(datadir: Path) -> str:

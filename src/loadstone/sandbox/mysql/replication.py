@@ -54,8 +54,8 @@ class _Words:
         text += f", {word}_USER=%s, {word}_PASSWORD=%s, {word}_CONNECT_RETRY=1"
         if is_mariadb(self._binary):
             return f"{text}, MASTER_USE_GTID=slave_pos, MASTER_SSL=0"
-        # caching_sha2_password sends a password only through TLS; the link stays on loopback. A
-        # server without that method may have no TLS here: 5.7 cannot read the sandbox's keys.
+        # caching_sha2_password sends a password only through TLS; the link stays on loopback, so
+        # servers without that method need none.
         ssl = int(self._binary.release >= (8, 0, 4))
         return f"{text}, {word}_SSL={ssl}, {word}_LOG_FILE='binlog.000001', {word}_LOG_POS=4"
 

@@ -84,8 +84,17 @@ pub(crate) struct Session {
 impl Login {
     /// Starts a login on a connected socket. In protocols where the client speaks first, its first message is
     /// appended to `out`; MySQL's clients wait for the server's greeting.
-    pub(crate) fn begin(options: &LoginOptions, _out: &mut Vec<u8>) -> Result<Self, ProtocolError> {
+    /// `in_clear`: without TLS, whatever the options prefer.
+    pub(crate) fn begin(
+        options: &LoginOptions,
+        in_clear: bool,
+        _out: &mut Vec<u8>,
+    ) -> Result<Self, ProtocolError> {
         match options {
+            LoginOptions::MySql(own) if in_clear => {
+                let without = mysql::LoginOptions { tls: mysql::TlsWish::Never, ..(**own).clone() };
+                Ok(Self::MySql(mysql::Login::new(Arc::new(without))))
+            }
             LoginOptions::MySql(own) => Ok(Self::MySql(mysql::Login::new(own.clone()))),
         }
     }
@@ -156,7 +165,7 @@ mod tests {
     /// The result of a login in which the server sends these messages; the last one must end it.
     fn logged_in(options: &LoginOptions, said: &[&[u8]]) -> Result<Box<LoggedIn>, Failure> {
         let mut out = Vec::new();
-        let mut login = Login::begin(options, &mut out).expect("a login");
+        let mut login = Login::begin(options, false, &mut out).expect("a login");
         assert!(out.is_empty(), "the server speaks first");
         for bytes in said {
             let (used, progress) = login.feed(bytes, &mut out).map_err(|error| error.failure())?;

@@ -8,8 +8,8 @@ mod session;
 pub(super) use compression::CompressionLayer;
 pub(super) use failure_kind::failure_kind;
 pub(super) use loadstone_wire::{
-    Conversation, FAMILY, Login, LoginOptions, LoginProgress, USUAL, WireError, code_of_fault,
-    error_code, verdict,
+    Conversation, FAMILY, Login, LoginOptions, LoginProgress, TlsWish, USUAL, WireError,
+    code_of_fault, error_code, verdict,
 };
 pub(super) use login_options::login_options;
 pub(super) use session::session_statements;

@@ -1,0 +1,214 @@
+//! TLS for the connections of a target, by the field's five modes from `disabled` to `verify-identity`.
+//!
+//! rustls speaks TLS 1.2 and 1.3 with the ciphers of today. Servers of before have others: for them there is OpenSSL
+//! (docs/decisions/0032). An attempt that shows that both sides have nothing in common is repeated at once, the next
+//! way; with `preferred` the last way is without TLS, as with the field's clients where a server offers none.
+
+mod ciphers;
+mod modern;
+mod old;
+mod socket;
+
+use crate::error::{Failure, FailureKind};
+use crate::plan::{TargetPlan, TlsMode};
+use modern::{Modern, ModernSession};
+use old::{Old, OldSession};
+use rustix::fd::BorrowedFd;
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::transport::Received;
+
+/// Makes the TLS side of each new connection to one target.
+#[derive(Debug)]
+pub(crate) struct TlsMaker {
+    ways: Vec<Way>,
+    /// The place in `ways` that new attempts take; it only grows.
+    current: AtomicUsize,
+    /// Why the latest way before the current one was given up.
+    refused: Mutex<String>,
+}
+
+#[derive(Debug)]
+enum Way {
+    Modern(Modern),
+    Old(Box<Old>),
+    InClear,
+}
+
+impl TlsMaker {
+    /// `None` when the target's connections are never encrypted.
+    pub(crate) fn for_target(target: &TargetPlan) -> Result<Option<Self>, Failure> {
+        let plan = &target.tls;
+        if plan.mode == TlsMode::Disabled {
+            return Ok(None);
+        }
+        let mut ways = Vec::new();
+        ways.extend(Modern::of(target)?.map(Way::Modern));
+        if let Some(old) = Old::of(target)? {
+            if ways.is_empty() {
+                old.check()?;
+            }
+            ways.push(Way::Old(Box::new(old)));
+        }
+        if plan.mode == TlsMode::Preferred {
+            ways.push(Way::InClear);
+        }
+        Ok(Some(Self { ways, current: AtomicUsize::new(0), refused: Mutex::default() }))
+    }
+
+    /// The way that an attempt takes which begins now.
+    pub(crate) fn way(&self) -> usize {
+        self.current.load(Ordering::Relaxed)
+    }
+
+    /// Whether that way is without TLS, although the server may offer it.
+    pub(crate) fn is_in_clear(&self, way: usize) -> bool {
+        matches!(self.ways.get(way), Some(Way::InClear))
+    }
+
+    /// The TLS side of a connection.
+    pub(crate) fn session(&self, way: usize) -> Result<TlsSession, String> {
+        match self.ways.get(way) {
+            Some(Way::Modern(modern)) => {
+                modern.session().map(|one| TlsSession::Modern(Box::new(one)))
+            }
+            Some(Way::Old(old)) => old.session().map(|one| TlsSession::Old(Box::new(one))),
+            Some(Way::InClear) | None => Err("this connection goes without TLS".to_owned()),
+        }
+    }
+
+    /// Both sides had nothing in common: whether there is another way, which new attempts then take.
+    pub(crate) fn goes_on(&self, after: usize, why: &str) -> bool {
+        let next = after + 1;
+        if next >= self.ways.len() {
+            return false;
+        }
+        if self.current.fetch_max(next, Ordering::Relaxed) < next
+            && let Ok(mut refused) = self.refused.lock()
+        {
+            why.clone_into(&mut refused);
+        }
+        true
+    }
+
+    /// Why connections of that way go without TLS; `None`: they do not.
+    pub(crate) fn why_in_clear(&self, way: usize) -> Option<String> {
+        let refused = || self.refused.lock().map(|text| text.clone()).unwrap_or_default();
+        self.is_in_clear(way).then(refused)
+    }
+}
+
+/// The TLS of one connection, above a socket that never blocks.
+pub(crate) enum TlsSession {
+    Modern(Box<ModernSession>),
+    Old(Box<OldSession>),
+}
+
+impl TlsSession {
+    /// Goes on with the handshake. `true` when it is finished.
+    ///
+    /// # Errors
+    /// With a [`Refused`] inside where TLS failed, else the connection's.
+    pub(crate) fn handshake(&mut self, socket: BorrowedFd<'_>) -> io::Result<bool> {
+        match self {
+            Self::Modern(own) => own.handshake(socket),
+            Self::Old(own) => own.handshake(socket),
+        }
+    }
+
+    pub(crate) fn receive(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        buffer: &mut [u8],
+    ) -> io::Result<Received> {
+        match self {
+            Self::Modern(own) => own.receive(socket, buffer),
+            Self::Old(own) => own.receive(socket, buffer),
+        }
+    }
+
+    /// Sends what the socket accepts now. Returns how many of `bytes` need not be kept; some of them may still be held
+    /// as records, as `wants_write` shows.
+    pub(crate) fn send(&mut self, socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Modern(own) => own.send(socket, bytes),
+            Self::Old(own) => own.send(socket, bytes),
+        }
+    }
+
+    /// Sends records that are still kept.
+    pub(crate) fn flush(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        match self {
+            Self::Modern(own) => own.flush(socket),
+            Self::Old(own) => own.flush(socket),
+        }
+    }
+
+    pub(crate) fn wants_write(&self) -> bool {
+        match self {
+            Self::Modern(own) => own.wants_write(),
+            Self::Old(own) => own.wants_write(),
+        }
+    }
+
+    /// Protocol version and cipher, once the handshake is finished.
+    pub(crate) fn cipher(&self) -> Option<String> {
+        match self {
+            Self::Modern(own) => own.cipher(),
+            Self::Old(own) => own.cipher(),
+        }
+    }
+}
+
+/// A handshake that failed by what the two sides say to each other.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub(crate) struct Refused {
+    pub(crate) text: String,
+    /// They have no version or cipher that both speak: other versions and ciphers may help.
+    pub(crate) nothing_in_common: bool,
+}
+
+impl Refused {
+    fn into_io(self) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, self)
+    }
+}
+
+/// The host that the certificate must be issued for.
+fn host(target: &TargetPlan) -> &str {
+    if target.socket.is_some() { "localhost" } else { &target.host }
+}
+
+/// SHA-256 of a certificate.
+type Fingerprint = [u8; 32];
+
+fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
+    let bad = || plan_failure("tls.fingerprint: 64 hexadecimal digits are needed".to_owned());
+    let mut bytes = Fingerprint::default();
+    if text.len() != 2 * bytes.len() || !text.is_ascii() {
+        return Err(bad());
+    }
+    for (place, byte) in bytes.iter_mut().enumerate() {
+        let digits = &text[2 * place..2 * place + 2];
+        *byte = u8::from_str_radix(digits, 16).map_err(|_| bad())?;
+    }
+    Ok(bytes)
+}
+
+/// What is said of a certificate with another fingerprint.
+fn another_fingerprint(shown: &[u8]) -> String {
+    let shown: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("its certificate has another fingerprint than the one that was given: {shown}")
+}
+
+fn plan_failure(text: String) -> Failure {
+    Failure::new(FailureKind::Plan, None, text)
+}
+
+fn file_failure(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    plan_failure(format!("{what} {}: {error}", path.display()))
+}

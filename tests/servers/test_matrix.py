@@ -1,0 +1,144 @@
+"""What works on each release of MySQL and MariaDB that people run: a test is a row of docs/servers.md."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
+
+from called import called
+from engine.driving import a_plan, described, drive
+from loadstone.families import connect
+from loadstone.lab.tables.tpcc_consistency import CONDITIONS, verdicts
+from servers.conftest import Release
+from sysbench.comparing import masked
+from sysbench.conftest import carried_out
+
+pytestmark = [
+    pytest.mark.server, pytest.mark.slow, pytest.mark.nightly, pytest.mark.servers,
+    pytest.mark.timeout(600),
+]  # fmt: skip
+
+Cell = Callable[[str], None]
+
+TABLES = ("--tables", "2", "--table-size", "5000")
+SHORT = ("--concurrency", "4", "--duration", "2s", "--warmup", "500ms")
+WORKLOADS = (
+    "oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_insert",
+    "oltp_delete", "oltp_update_index", "oltp_update_non_index", "select_random_points",
+    "select_random_ranges",
+)  # fmt: skip
+
+
+def test_logs_in(release: Release, cell: Cell) -> None:
+    """An account of each method, over TCP and TLS, without and with the server's cache."""
+    methods = [account.method for account in release.sandbox.accounts[1:]]
+    for method in methods:
+        for tls in (None, release.tls):
+            endpoint = release.sandbox.endpoint(method, tls=tls) if tls else None
+            endpoint = endpoint or release.sandbox.endpoint(method)
+            for _ in ("the password itself", "its hash where the server keeps a cache"):
+                drive(a_plan(described(endpoint))).finished()
+            connect(endpoint).close()
+    cell(", ".join(methods))
+
+
+def test_TLS(release: Release, cell: Cell) -> None:
+    outcome = drive(a_plan(described(release.sandbox.endpoint(tls=release.tls)))).finished()
+    assert outcome.connected is not None
+    assert outcome.connected.tls is not None
+    named = f" (`--tls-version {','.join(release.tls.versions)}`)" if release.tls.versions else ""
+    cell(outcome.connected.tls.replace("TLS_", "").replace("_WITH_", " ") + named)
+
+
+def test_preferred_TLS(release: Release, cell: Cell) -> None:
+    """What a user gets who says nothing about TLS."""
+    tls = release.tls.model_copy(update={"mode": "preferred", "versions": ()})
+    connected = drive(a_plan(described(release.sandbox.endpoint(tls=tls)))).finished().connected
+    assert connected is not None
+    assert (connected.why_in_clear is None) == bool(connected.encrypted_users)
+    cell("encrypted" if connected.encrypted_users else "in clear, and told why")
+
+
+def test_prepare(release: Release, cell: Cell) -> None:
+    release.loadstone("prepare", *TABLES)
+    with release.sandbox.connect() as connection, connection.cursor() as cursor:
+        for number in (1, 2):
+            cursor.execute(f"SELECT COUNT(*), MAX(id) FROM sbtest{number}")
+            assert cursor.fetchone() == (5000, 5000)
+    cell("yes")
+
+
+def test_workloads(release: Release, cell: Cell) -> None:
+    for workload in WORKLOADS:
+        (step,) = release.driven(workload, *TABLES, *SHORT).steps
+        assert step.state == "finished", (workload, step.error)
+        assert step.tally_balances, workload
+        assert not step.errors.keys() - {"1213", "1205", "1020"}, (workload, step.errors)
+    cell(f"all {len(WORKLOADS)}")
+
+
+def test_TPC_C(release: Release, cell: Cell) -> None:
+    release.loadstone("tpcc", "prepare", "--warehouses", "1")
+    release.loadstone("tpcc", "run", "--warehouses", "1", *SHORT)
+    numbers = [condition.number for condition in CONDITIONS]
+    assert all(one.holds for one in verdicts(release.sandbox.tcp, numbers))
+    cell(f"consistent by all {len(numbers)} conditions")
+
+
+def test_beside_sysbench(release: Release, cell: Cell) -> None:
+    """The same command lines, tables and statements as with Debian's program."""
+    if not shutil.which("sysbench"):
+        pytest.skip("Debian's sysbench is not installed")
+    target = release.sandbox.tcp.target
+    words = (
+        f"--mysql-host={target.host}", f"--mysql-port={target.port}",
+        f"--mysql-user={target.user}", f"--mysql-db={target.database}",
+        f"--mysql-password={release.sandbox.tcp.credentials.reveal()}",
+        "--tables=1", "--table-size=100", "--threads=1", "oltp_read_write",
+    )  # fmt: skip
+    said, tables = [], []
+    ours = ("loadstone-sysbench",)
+    for program in (["sysbench"], [*ours]):
+        carried_out([*ours], (*words, "cleanup"), release.folder)
+        parts = [
+            carried_out(program, (*words, *line), release.folder)
+            for line in (("prepare",), ("--events=20", "run"))
+        ]
+        assert [part.returncode for part in parts] == [0, 0], [part.stdout for part in parts]
+        said.append([masked(part.stdout) for part in parts])
+        with release.sandbox.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW CREATE TABLE sbtest1")
+            tables.append(cursor.fetchone())
+    assert said[0] == said[1]
+    assert tables[0] == tables[1]
+    cell("same output, same tables")
+
+
+def test_account(release: Release, cell: Cell) -> None:
+    (step,) = release.driven("oltp_read_write", *TABLES, "--concurrency", "4", "--time", "5").steps
+    assert step.server is not None
+    assert step.server.questions_per_s
+    assert step.account is not None
+    assert step.account.beyond <= 0.02
+    assert step.account.unnamed < 0.1
+    cell(f"by {step.account.view}, {100 * step.account.unnamed:.1f} % unnamed")
+
+
+def test_diagnosed_and_proven(release: Release, cell: Cell) -> None:
+    """A general log, which the diagnosis names and an experiment takes away and puts back."""
+    with release.sandbox.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SET GLOBAL general_log = ON")
+    release.driven("oltp_point_select", *TABLES, "--concurrency", "8", "--time", "3", name="log")
+    proof = ("--prove", "--prove-only", "general-log", "--prove-time", "40s")
+    said = called("diagnose", "runs/log", *proof, folder=release.folder, code=None).stdout
+    assert "general-log" in said
+    with release.sandbox.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT @@GLOBAL.general_log")
+        assert cursor.fetchone() == (1,)
+        cursor.execute("SET GLOBAL general_log = OFF")
+    cell(next(word for word in ("proven", "refuted", "not enough evidence") if word in said))
+
