@@ -24,6 +24,9 @@ from lanes import Watch, count_syncs, lane_of, lines_are_counted, places_of
 from loadstone.sandbox import Sandbox
 from pooled import Pool
 
+# It compares the output of two programs, and shows what differs.
+pytest.register_assert_rewrite("sysbench.comparing")
+
 # How long an example takes to run or to generate depends on the machine.
 settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ours")

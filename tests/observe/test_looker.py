@@ -204,7 +204,7 @@ class Counted(Threads):
 
 
 def test_the_times_of_a_sample_stand_for_all_and_it_is_another_one_each_time() -> None:
-    threads, times = Counted(), ThreadCounts(Counted.scheduled)
+    threads, times = Counted(), ThreadCounts(lambda threads, kind: threads.scheduled(kind))
     kind = range(1000, 5000)
     assert times.since(threads, kind, 1.0).seconds == 0.0
     first = {*times.read}
@@ -214,7 +214,7 @@ def test_the_times_of_a_sample_stand_for_all_and_it_is_another_one_each_time() -
 
 
 def test_of_threads_that_are_all_new_nothing_is_counted() -> None:
-    threads, times = Counted(), ThreadCounts(Counted.scheduled)
+    threads, times = Counted(), ThreadCounts(lambda threads, kind: threads.scheduled(kind))
     times.since(threads, [1, 2], 1.0)
     assert times.since(threads, [3, 4], 2.0) == ((), 0.0)
     assert times.since(threads, [], 3.0) == ((), 1.0)

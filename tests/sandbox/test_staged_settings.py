@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 
 from called import called
+from loadstone.lab.variables import stage
 from loadstone.lab.variables.journal import LeftBehind, left_behind, read_journal
 from loadstone.lab.variables.stage import SettingsReport, put_back, staged, take_over
-from loadstone.model.target import Endpoint
+from loadstone.model.target import Endpoint, Target
+from loadstone.mysql import family
 from loadstone.mysql.facts import describe_server
 from loadstone.mysql.variables import is_being_set, is_restless
 from loadstone.sandbox import Sandbox
+from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError
 from pooled import Pool
 
@@ -176,6 +179,25 @@ def test_the_buffer_pool_is_as_large_as_it_was(shared: Sandbox, tmp_path: Path) 
     assert int(value(shared, "innodb_buffer_pool_size")) == before
     with shared.connect() as connection:
         assert not is_being_set(connection, shared.tcp.target, "innodb_buffer_pool_size")
+
+
+def test_what_a_server_took_and_gave_up_is_set_again(
+    shared: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MySQL takes a smaller buffer pool, and stays as it is if the resize fails later."""
+    before, set_variable = value(shared, "sync_binlog"), family.set_variable
+    forgotten: list[str] = []
+
+    def forgetful(connection: Connection, target: Target, name: str, text: str) -> None:
+        if len(forgotten) < stage._ROUNDS:
+            return forgotten.append(name)
+        return set_variable(connection, target, name, text)
+
+    monkeypatch.setattr(stage, "_SLOW_S", 0.1)
+    with staged(shared.endpoint(), {"sync_binlog": "7"}, tmp_path):
+        monkeypatch.setattr(family, "set_variable", forgetful)
+    assert forgotten == ["sync_binlog"] * stage._ROUNDS
+    assert value(shared, "sync_binlog") == before
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -71,7 +71,12 @@ class Release:
         """The result of a short run, which is kept in `runs` by its name."""
         name = name or f"{workload}-{len(list(self.folder.glob('runs/*')))}"
         self.loadstone("run", workload, "--name", name, *words)
-        return run_folder.load(self.folder / "runs" / name)
+        return run_folder.load(self.folder_of(name))
+
+    def folder_of(self, name: str) -> Path:
+        """The folder of a run by its name."""
+        (found,) = self.folder.glob(f"runs/{name}*")
+        return found
 
 
 @pytest.fixture(scope="module", params=list(RELEASES))
@@ -114,9 +119,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
-) -> Iterator[pytest.TestReport]:
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put what a test says of itself into the table."""
-    report: pytest.TestReport = yield
+    report = yield
     found = re.fullmatch(r"test_(\w+)\[(.+)\]", item.name)
     if found and (report.when == "call" or report.outcome != "passed"):
         row = item.config.stash[_TABLE].cells.setdefault(found[1].replace("_", " "), {})

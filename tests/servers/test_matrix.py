@@ -1,4 +1,4 @@
-"""What works on each release of MySQL and MariaDB that people run: a test is a row of docs/servers.md."""
+"""What works on each release that people run: a test is a row of docs/servers.md."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from called import called
 from engine.driving import a_plan, described, drive
 from loadstone.families import connect
 from loadstone.lab.tables.tpcc_consistency import CONDITIONS, verdicts
+from loadstone.model.records import Connected
+from loadstone.model.target import Endpoint
 from servers.conftest import Release
 from sysbench.comparing import masked
 from sysbench.conftest import carried_out
@@ -33,6 +35,13 @@ WORKLOADS = (
 )  # fmt: skip
 
 
+def connected_at(endpoint: Endpoint) -> Connected:
+    """What the engine says of its login; there are no tables yet."""
+    connected = drive(a_plan(described(endpoint))).connected
+    assert connected is not None
+    return connected
+
+
 def test_logs_in(release: Release, cell: Cell) -> None:
     """An account of each method, over TCP and TLS, without and with the server's cache."""
     methods = [account.method for account in release.sandbox.accounts[1:]]
@@ -41,26 +50,24 @@ def test_logs_in(release: Release, cell: Cell) -> None:
             endpoint = release.sandbox.endpoint(method, tls=tls) if tls else None
             endpoint = endpoint or release.sandbox.endpoint(method)
             for _ in ("the password itself", "its hash where the server keeps a cache"):
-                drive(a_plan(described(endpoint))).finished()
+                connected_at(endpoint)
             connect(endpoint).close()
     cell(", ".join(methods))
 
 
 def test_TLS(release: Release, cell: Cell) -> None:
-    outcome = drive(a_plan(described(release.sandbox.endpoint(tls=release.tls)))).finished()
-    assert outcome.connected is not None
-    assert outcome.connected.tls is not None
+    connected = connected_at(release.sandbox.endpoint(tls=release.tls))
+    assert connected.tls is not None
     named = f" (`--tls-version {','.join(release.tls.versions)}`)" if release.tls.versions else ""
-    cell(outcome.connected.tls.replace("TLS_", "").replace("_WITH_", " ") + named)
+    cell(connected.tls.replace("TLS_", "").replace("_WITH_", " ") + named)
 
 
 def test_preferred_TLS(release: Release, cell: Cell) -> None:
     """What a user gets who says nothing about TLS."""
     tls = release.tls.model_copy(update={"mode": "preferred", "versions": ()})
-    connected = drive(a_plan(described(release.sandbox.endpoint(tls=tls)))).finished().connected
-    assert connected is not None
+    connected = connected_at(release.sandbox.endpoint(tls=tls))
     assert (connected.why_in_clear is None) == bool(connected.encrypted_users)
-    cell("encrypted" if connected.encrypted_users else "in clear, and told why")
+    cell("encrypted" if connected.encrypted_users else "in clear, and why")
 
 
 def test_prepare(release: Release, cell: Cell) -> None:
@@ -82,24 +89,26 @@ def test_workloads(release: Release, cell: Cell) -> None:
 
 
 def test_TPC_C(release: Release, cell: Cell) -> None:
-    release.loadstone("tpcc", "prepare", "--warehouses", "1")
-    release.loadstone("tpcc", "run", "--warehouses", "1", *SHORT)
+    release.loadstone("prepare", "tpcc", "--warehouses", "1")
+    release.driven("tpcc", "--warehouses", "1", *SHORT)
     numbers = [condition.number for condition in CONDITIONS]
     assert all(one.holds for one in verdicts(release.sandbox.tcp, numbers))
     cell(f"consistent by all {len(numbers)} conditions")
 
 
-def test_beside_sysbench(release: Release, cell: Cell) -> None:
+def test_same_as_sysbench(release: Release, cell: Cell) -> None:
     """The same command lines, tables and statements as with Debian's program."""
     if not shutil.which("sysbench"):
         pytest.skip("Debian's sysbench is not installed")
     target = release.sandbox.tcp.target
     words = (
         f"--mysql-host={target.host}", f"--mysql-port={target.port}",
-        f"--mysql-user={target.user}", f"--mysql-db={target.database}",
+        f"--mysql-user={target.user}", "--mysql-db=dropin",
         f"--mysql-password={release.sandbox.tcp.credentials.reveal()}",
         "--tables=1", "--table-size=100", "--threads=1", "oltp_read_write",
     )  # fmt: skip
+    with release.sandbox.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE DATABASE dropin")
     said, tables = [], []
     ours = ("loadstone-sysbench",)
     for program in (["sysbench"], [*ours]):
@@ -111,7 +120,7 @@ def test_beside_sysbench(release: Release, cell: Cell) -> None:
         assert [part.returncode for part in parts] == [0, 0], [part.stdout for part in parts]
         said.append([masked(part.stdout) for part in parts])
         with release.sandbox.connect() as connection, connection.cursor() as cursor:
-            cursor.execute("SHOW CREATE TABLE sbtest1")
+            cursor.execute("SHOW CREATE TABLE dropin.sbtest1")
             tables.append(cursor.fetchone())
     assert said[0] == said[1]
     assert tables[0] == tables[1]
@@ -119,7 +128,9 @@ def test_beside_sysbench(release: Release, cell: Cell) -> None:
 
 
 def test_account(release: Release, cell: Cell) -> None:
-    (step,) = release.driven("oltp_read_write", *TABLES, "--concurrency", "4", "--time", "5").steps
+    (step,) = release.driven(
+        "oltp_read_write", *TABLES, "--concurrency", "4", "--duration", "5s"
+    ).steps
     assert step.server is not None
     assert step.server.questions_per_s
     assert step.account is not None
@@ -132,13 +143,16 @@ def test_diagnosed_and_proven(release: Release, cell: Cell) -> None:
     """A general log, which the diagnosis names and an experiment takes away and puts back."""
     with release.sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SET GLOBAL general_log = ON")
-    release.driven("oltp_point_select", *TABLES, "--concurrency", "8", "--time", "3", name="log")
+    release.driven(
+        "oltp_point_select", *TABLES, "--concurrency", "8", "--duration", "3s", name="log"
+    )
     proof = ("--prove", "--prove-only", "general-log", "--prove-time", "40s")
-    said = called("diagnose", "runs/log", *proof, folder=release.folder, code=None).stdout
+    said = called(
+        "diagnose", str(release.folder_of("log")), *proof, folder=release.folder, code=None
+    ).stdout
     assert "general-log" in said
     with release.sandbox.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT @@GLOBAL.general_log")
         assert cursor.fetchone() == (1,)
         cursor.execute("SET GLOBAL general_log = OFF")
     cell(next(word for word in ("proven", "refuted", "not enough evidence") if word in said))
-

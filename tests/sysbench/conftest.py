@@ -14,8 +14,6 @@ from loadstone.sandbox import Sandbox
 from loadstone.sysbench import program
 from pooled import Pool
 
-pytest.register_assert_rewrite("sysbench.comparing")
-
 Done = subprocess.CompletedProcess[str]
 Program = Callable[..., Done]
 

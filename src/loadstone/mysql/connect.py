@@ -194,8 +194,13 @@ def _of_old_servers(tls: Tls) -> ssl.SSLContext:
         context.minimum_version, context.maximum_version = versions[0], versions[-1]
     level = 0 if versions[0] < ssl.TLSVersion.TLSv1_2 else 1
     context.set_ciphers(f"DEFAULT:@SECLEVEL={level}")
+    context.options |= _LEGACY_SERVER_CONNECT
     return context
 
+
+_LEGACY_SERVER_CONNECT = 0x4
+"""SSL_OP_LEGACY_SERVER_CONNECT: servers without RFC 5746, as yaSSL in MySQL 5.7, are spoken to
+(SSL_CTX_set_options(3)). Nothing is ever renegotiated here."""
 
 _VERSIONS: Mapping[TlsVersion, ssl.TLSVersion] = {
     "TLSv1": ssl.TLSVersion.TLSv1,

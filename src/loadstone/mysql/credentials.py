@@ -25,9 +25,9 @@ from loadstone.model.target import (
     Tls,
     compression,
     fingerprint,
-    tls_versions,
     parse_target_url,
     tls_mode,
+    tls_versions,
 )
 from loadstone.mysql.errors import target_error
 from loadstone.mysql.optionfile import read_option_file

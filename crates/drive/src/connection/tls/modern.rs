@@ -170,7 +170,10 @@ fn judged(error: io::Error) -> io::Error {
 
 fn refusal(error: &Error) -> Refused {
     let (text, nothing_in_common) = match error {
-        Error::PeerIncompatible(_) | Error::AlertReceived(AlertDescription::ProtocolVersion) => {
+        // Versions of before answer with records that are none to rustls.
+        Error::PeerIncompatible(_)
+        | Error::InvalidMessage(_)
+        | Error::AlertReceived(AlertDescription::ProtocolVersion) => {
             (format!("the server speaks neither TLS 1.2 nor 1.3 ({error})"), true)
         }
         Error::AlertReceived(

@@ -10,7 +10,8 @@ use crate::plan::{TargetPlan, TlsMode, TlsPlan, TlsVersion};
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::ssl::{
-    Error, ErrorCode, Ssl, SslContext, SslFiletype, SslMethod, SslStream, SslVerifyMode, SslVersion,
+    Error, ErrorCode, Ssl, SslContext, SslFiletype, SslMethod, SslOptions, SslStream,
+    SslVerifyMode, SslVersion,
 };
 use rustix::fd::BorrowedFd;
 use std::collections::VecDeque;
@@ -20,6 +21,13 @@ use std::sync::OnceLock;
 /// What `preferred` and `required` allow where no version is named: old ciphers, but no version that
 /// RFC 8996 deprecates.
 const WITHOUT_A_NAME: [TlsVersion; 1] = [TlsVersion::Tls12];
+
+/// `SSL_OP_LEGACY_SERVER_CONNECT` of `SSL_CTX_set_options`(3): servers without RFC 5746, as yaSSL in MySQL 5.7, are spoken
+/// to. Nothing is ever renegotiated here.
+const LEGACY_SERVER_CONNECT: SslOptions = SslOptions::from_bits_retain(0x4);
+
+/// What OpenSSL says of a version that it was not to speak.
+const UNSUPPORTED: &str = "unsupported protocol";
 
 /// Bytes that one read takes from the socket, and one write gives to OpenSSL: a record's most.
 const PIECE: usize = 16 * 1024;
@@ -90,6 +98,7 @@ fn context(plan: &TlsPlan, span: (TlsVersion, TlsVersion)) -> Result<SslContext,
     let mut builder = SslContext::builder(SslMethod::tls_client()).map_err(wrong)?;
     builder.set_min_proto_version(Some(known(span.0))).map_err(wrong)?;
     builder.set_max_proto_version(Some(known(span.1))).map_err(wrong)?;
+    builder.set_options(LEGACY_SERVER_CONNECT);
     let ciphers = cipher_list(plan, span.0);
     builder.set_cipher_list(&ciphers).map_err(|_| {
         plan_failure(format!("tls.ciphers: none of {} is known", plan.ciphers.join(", ")))
@@ -293,7 +302,11 @@ impl OldSession {
         }
         let Some(stack) = error.ssl_error() else { return into_io(error) };
         let reasons: Vec<&str> = stack.errors().iter().filter_map(|one| one.reason()).collect();
-        let text = format!("TLS failed: {}", reasons.join(", "));
+        let text = if reasons.contains(&UNSUPPORTED) {
+            "the server speaks only versions of TLS that were not allowed".to_owned()
+        } else {
+            format!("TLS failed: {}", reasons.join(", "))
+        };
         Refused { text, nothing_in_common: true }.into_io()
     }
 }
