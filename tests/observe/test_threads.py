@@ -140,8 +140,9 @@ def test_bytes_from_and_to_disks_are_the_kernel_s_of_each_thread(tmp_path: Path)
     after = threads.transferred([own])[own]
     told = Path(f"/proc/self/task/{own}/io").read_text().split()
     assert after.written_bytes == float(told[told.index("write_bytes:") + 1])
-    # A file in memory is on no disk.
-    assert after.written_bytes - before.written_bytes in (0.0, float(2**20))
+    # A file in memory is on no disk; on a disk there is the folder as well.
+    written = after.written_bytes - before.written_bytes
+    assert written == 0.0 or written >= 2**20
     threads.close()
 
 

@@ -91,7 +91,7 @@ class Scheduled(NamedTuple):
 class Transferred(NamedTuple):
     """Bytes that a thread has moved since it started, from and to disks (proc_pid_io(5)).
 
-    What it leaves in the page cache counts as written, although the kernel writes it to the disk later.
+    What it leaves in the page cache counts as written, although the kernel writes it later.
     """
 
     read_bytes: float

@@ -13,6 +13,7 @@ mod opening;
 mod outbox;
 mod poller;
 mod pulse;
+mod received;
 mod sources;
 mod stop;
 mod stream;
@@ -26,7 +27,7 @@ pub(crate) use loss::{Loss, ends_connection};
 pub use numbers::connections_to;
 pub(crate) use opening::{Advance, Opened, Opening};
 pub(crate) use poller::{Interest, Poller, Ready};
-pub(crate) use transport::Received;
+pub(crate) use received::Received;
 
 use loadstone_protocol::{Expect, Reply};
 use loadstone_workload::StatementRef;

@@ -2,8 +2,9 @@
 
 use super::family::{CompressionLayer, ProtocolError};
 use super::outbox::Outbox;
+use super::received::Received;
 use super::tls::TlsSession;
-use super::transport::{Received, Transport};
+use super::transport::Transport;
 use rustix::fd::BorrowedFd;
 use std::io;
 

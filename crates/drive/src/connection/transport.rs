@@ -1,21 +1,11 @@
 //! A socket that never blocks, encrypted or not.
 
+use super::received::Received;
 use super::tls::TlsSession;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
-
-/// What a read brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Received {
-    /// `count` bytes, from `wire` bytes off the socket; `more` when others may be waiting already.
-    Bytes { count: usize, wire: usize, more: bool },
-    /// Nothing for now.
-    Nothing,
-    /// The server has closed the connection.
-    End,
-}
 
 /// The connection's socket, with TLS where it is encrypted.
 pub(crate) struct Transport {

@@ -5,21 +5,23 @@
 //! way; with `preferred` the last way is without TLS, as with the field's clients where a server offers none.
 
 mod ciphers;
+mod identity;
 mod modern;
 mod old;
+mod refusals;
 mod socket;
 
-use crate::error::{Failure, FailureKind};
+pub(crate) use refusals::Refused;
+
+use super::received::Received;
+use crate::error::Failure;
 use crate::plan::{TargetPlan, TlsMode};
 use modern::{Modern, ModernSession};
 use old::{Old, OldSession};
 use rustix::fd::BorrowedFd;
 use std::io;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-use super::transport::Received;
 
 /// Makes the TLS side of each new connection to one target.
 #[derive(Debug)]
@@ -161,54 +163,4 @@ impl TlsSession {
             Self::Old(own) => own.cipher(),
         }
     }
-}
-
-/// A handshake that failed by what the two sides say to each other.
-#[derive(Debug, thiserror::Error)]
-#[error("{text}")]
-pub(crate) struct Refused {
-    pub(crate) text: String,
-    /// They have no version or cipher that both speak: other versions and ciphers may help.
-    pub(crate) nothing_in_common: bool,
-}
-
-impl Refused {
-    fn into_io(self) -> io::Error {
-        io::Error::new(io::ErrorKind::InvalidData, self)
-    }
-}
-
-/// The host that the certificate must be issued for.
-fn host(target: &TargetPlan) -> &str {
-    if target.socket.is_some() { "localhost" } else { &target.host }
-}
-
-/// SHA-256 of a certificate.
-type Fingerprint = [u8; 32];
-
-fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
-    let bad = || plan_failure("tls.fingerprint: 64 hexadecimal digits are needed".to_owned());
-    let mut bytes = Fingerprint::default();
-    if text.len() != 2 * bytes.len() || !text.is_ascii() {
-        return Err(bad());
-    }
-    for (place, byte) in bytes.iter_mut().enumerate() {
-        let digits = &text[2 * place..2 * place + 2];
-        *byte = u8::from_str_radix(digits, 16).map_err(|_| bad())?;
-    }
-    Ok(bytes)
-}
-
-/// What is said of a certificate with another fingerprint.
-fn another_fingerprint(shown: &[u8]) -> String {
-    let shown: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("its certificate has another fingerprint than the one that was given: {shown}")
-}
-
-fn plan_failure(text: String) -> Failure {
-    Failure::new(FailureKind::Plan, None, text)
-}
-
-fn file_failure(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    plan_failure(format!("{what} {}: {error}", path.display()))
 }

@@ -1,11 +1,10 @@
 //! TLS 1.2 and 1.3 with the ciphers of today, by rustls.
 
+use super::ciphers;
+use super::identity::{Fingerprint, another_fingerprint, fingerprint, host};
+use super::refusals::{Refused, file_failure, plan_failure};
 use super::socket::Socket;
-use super::{
-    Fingerprint, Refused, another_fingerprint, ciphers, file_failure, fingerprint, host,
-    plan_failure,
-};
-use crate::connection::transport::Received;
+use crate::connection::received::Received;
 use crate::error::Failure;
 use crate::plan::{TargetPlan, TlsMode, TlsPlan, TlsVersion};
 use rustix::fd::BorrowedFd;

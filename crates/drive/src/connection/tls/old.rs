@@ -1,10 +1,9 @@
 //! TLS as old servers have it, by OpenSSL: key exchange by DHE and RSA, and where they are named TLS 1.0 and 1.1.
 
+use super::identity::{Fingerprint, another_fingerprint, fingerprint, host};
+use super::refusals::{Refused, file_failure, plan_failure};
 use super::socket::Socket;
-use super::{
-    Fingerprint, Refused, another_fingerprint, file_failure, fingerprint, host, plan_failure,
-};
-use crate::connection::transport::Received;
+use crate::connection::received::Received;
 use crate::error::Failure;
 use crate::plan::{TargetPlan, TlsMode, TlsPlan, TlsVersion};
 use openssl::error::ErrorStack;
