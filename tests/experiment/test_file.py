@@ -14,10 +14,12 @@ from loadstone.config.problems import ExperimentRefused
 from loadstone.engine import WorkloadInfo
 from loadstone.experiments.checks import Machine, check_variables, check_workloads
 from loadstone.experiments.file import ExperimentFile, parse_experiment, read_experiment
+from loadstone.experiments.variants import spoken_to
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, SandboxChoice, Until
 from loadstone.model.plan import Rate, Uniform, WarmupAuto, WarmupSeconds
+from loadstone.model.target import Credentials, Endpoint, Target, Tls
 
 MACHINE = Machine(is_root=True, cores=8, memory_bytes=16 * 1024**3)
 DOCUMENT = Path(__file__).parents[2] / "docs" / "experiments.md"
@@ -157,6 +159,28 @@ target.url = "mysql://u@a/x"
 target.url = "mysql://u@b/x"
 """
     assert [variant.name for variant in good(text).variants] == ["cloud=a", "cloud=b"]
+
+
+def test_a_client_may_name_versions_and_ciphers_of_tls() -> None:
+    suites = "AES256-SHA:DHE-RSA-AES256-SHA, AES128-SHA"
+    old = f'tls = "required", tls_version = "tlsv1.1,TLSv1", tls_cipher = "{suites}"'
+    base = GOOD.replace('tls = "disabled", ', "")
+    client = good(base + f"[factor.suite.today]\n[factor.suite.old]\nclient = {{ {old} }}\n")
+    found = client.factors[2].levels[1].client
+    assert found is not None
+    assert found.tls_version == ("TLSv1.1", "TLSv1")
+    assert found.tls_cipher == ("AES256-SHA", "DHE-RSA-AES256-SHA", "AES128-SHA")
+    endpoint = Endpoint(target=Target(host="db1"), credentials=Credentials())
+    (spoken,) = spoken_to(endpoint, found)
+    assert spoken.target.tls == Tls(
+        mode="required", versions=found.tls_version, ciphers=found.tls_cipher
+    )
+    for wrong, said in (
+        ('tls_version = "SSLv3"', "tls-version is 'SSLv3', not one of TLSv1"),
+        ('tls_cipher = ":"', "it names no cipher"),
+    ):
+        with pytest.raises(ExperimentRefused, match=said):
+            parsed(base + f"[factor.suite.a]\n[factor.suite.b]\nclient = {{ {wrong} }}\n")
 
 
 def test_limits_of_an_instance() -> None:

@@ -154,6 +154,7 @@ def test_what_is_changed_on_targets_is_listed_first_and_once(
         ("run thread-pool --target mysql://b@db1/s", 2, "thread-pool compares 2 servers"),
         ("run flash-sale --target mysql://b@db1/s --dry-run", 7, "flash-sale cannot be about db1"),
         ("run tls --set users=some", 2, "--set users=some: "),
+        ("run tls --set tls_version=SSLv3", 2, "--set tls_version=SSLv3: "),
         ("run os-upgrade --quick", 2, "old is not set: "),
         ("run tls --set target=mysql://b@db1/s --set workload=oltp_none", 4, "recipe tls:"),
         (f"run thread-pool {TWO_SERVERS[0]} {TWO_SERVERS[1]} --set server=mysql2", 2, "--set serv"),

@@ -49,9 +49,11 @@ from loadstone.model.target import (
     Compression,
     Target,
     TlsMode,
+    TlsVersion,
     compression,
     parse_target_url,
     tls_mode,
+    tls_versions,
 )
 
 T = TypeVar("T")
@@ -295,6 +297,13 @@ def _by(parse: Callable[[str], T], write: Message | None = None) -> PlainValidat
     return PlainValidator(read)
 
 
+def _ciphers(value: object) -> tuple[str, ...]:
+    found = tuple(name for name in re.split("[:, ]+", text(value)) if name)
+    if not found:
+        raise InvalidValue(say("it names no cipher"), write_example('"AES256-SHA"'))
+    return found
+
+
 def _host(value: object) -> str:
     host = text(value)
     if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", host):
@@ -416,6 +425,11 @@ Texts = Annotated[
     list[Text], BeforeValidator(lambda given: given if isinstance(given, list) else [given])
 ]
 """One text, or a list of texts."""
+TlsVersions = Annotated[
+    tuple[TlsVersion, ...], _by(tls_versions, say('write "TLSv1.2" or "TLSv1.1,TLSv1.2"'))
+]
+Ciphers = Annotated[tuple[str, ...], PlainValidator(_ciphers)]
+"""Ciphers by OpenSSL's names, as its own lists have them: with colons or commas."""
 Several = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
 """A list of at least one value, without duplicates."""
 Levels = Annotated[Several[Count], BeforeValidator(_levels_or_list)]

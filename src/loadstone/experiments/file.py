@@ -127,6 +127,8 @@ _Sandbox = Annotated[SandboxChoice, table(_SandboxTable, SandboxChoice)]
 
 class _Client(Written):
     tls: values.Tls | None = None
+    tls_version: values.TlsVersions | None = None
+    tls_cipher: values.Ciphers | None = None
     prepared: bool | None = None
     connect: Literal["socket", "tcp"] | None = None
     compression: values.Compressions | None = None

@@ -391,6 +391,8 @@ def client_options(target: Target) -> ClientOptions:
     by_default = "preferred" if target.socket else "disabled"
     return ClientOptions(
         tls=None if mode == by_default else mode,
+        tls_version=target.tls.versions or None,
+        tls_cipher=target.tls.ciphers or None,
         connect="socket" if target.socket else None,
         compression=target.compression or None,
     )

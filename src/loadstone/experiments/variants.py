@@ -93,8 +93,14 @@ def spoken_to(endpoint: Endpoint, client: ClientOptions) -> tuple[Endpoint, ...]
     """The server or its hosts, with the client options applied except `connect`."""
     target = endpoint.target
     update: dict[str, object] = {}
-    if client.tls is not None:
-        update["tls"] = target.tls.model_copy(update={"mode": client.tls})
+    wanted = {
+        "mode": client.tls,
+        "versions": client.tls_version,
+        "ciphers": client.tls_cipher,
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    if given:
+        update["tls"] = target.tls.model_copy(update=given)
     if client.compression is not None:
         update["compression"] = client.compression
     changed = target.model_copy(update=update)

@@ -19,7 +19,7 @@ from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import say
 from loadstone.model.plan import Load, MixMember, Warmup, WarmupAuto, WorkloadSpec
-from loadstone.model.target import Compression, Target, TlsMode
+from loadstone.model.target import Compression, Target, TlsMode, TlsVersion
 from loadstone.model.template import Template
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -36,6 +36,9 @@ class ClientOptions(Frozen):
     """The client's options; those that are `None` stay as the target has them."""
 
     tls: TlsMode | None = None
+    tls_version: tuple[TlsVersion, ...] | None = None
+    tls_cipher: tuple[str, ...] | None = None
+    """Allowed ciphers, by OpenSSL's names."""
     prepared: bool | None = None
     connect: Literal["socket", "tcp"] | None = None
     compression: tuple[Compression, ...] | None = None

@@ -46,6 +46,7 @@ Kind = Literal[
     "server",
     "size",
     "time",
+    "tls-version",
     "warmup",
     "workload",
 ]

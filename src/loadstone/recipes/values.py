@@ -12,7 +12,7 @@ from loadstone.config import values as given
 from loadstone.config.values import InvalidValue
 from loadstone.model.hints import write, write_either, write_one_of
 from loadstone.model.message import Joined, say
-from loadstone.model.target import SCHEMES
+from loadstone.model.target import SCHEMES, TargetUrlError, tls_versions
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
 from loadstone.sandbox.programs import SERVERS, is_server_name
 
@@ -140,6 +140,13 @@ def _workload(text: str) -> str:
     return json.dumps(text)
 
 
+def _tls_version(text: str) -> str:
+    try:
+        return json.dumps(",".join(tls_versions(text)))
+    except TargetUrlError as unfit:
+        raise InvalidValue(unfit.message, write("TLSv1.2,TLSv1.3")) from None
+
+
 READERS: Mapping[Kind, Callable[[str], str]] = {
     "bytes": lambda text: str(given.size_bytes(text)),
     "cores": lambda text: str(given.cores(text)),
@@ -151,6 +158,7 @@ READERS: Mapping[Kind, Callable[[str], str]] = {
     "server": _server,
     "size": _checked(given.size_bytes),
     "time": _checked(given.seconds),
+    "tls-version": _tls_version,
     "warmup": _checked(given.warmup),
     "workload": _workload,
 }
