@@ -24,6 +24,7 @@ from engine.driving import (
     tcp,
 )
 from engine.servers import account, execute, loaders, one, rows
+from engine.test_scripts import a_script
 from engine.truth import null_target
 from loadstone.families import connect
 from loadstone.model.records import Connected
@@ -265,6 +266,20 @@ class TestOldServers:
         assert outcome.connected is not None
         assert outcome.connected.encrypted_users == 16
         assert outcome.last.tally.succeeded == 800
+
+    @on_mariadb
+    def test_scripts_connect_over_them(self, start: Start, tmp_path: Path) -> None:
+        script = tmp_path / "asks.lua"
+        script.write_text(
+            "function thread_init() con = sysbench.sql.driver():connect() end\n"
+            "function event() con:query('SELECT 1') end\n"
+        )
+        target = tls(start(self.OLD_CIPHER), "required")
+        outcome = drive(a_script(script, target, users=4, stop=events(40))).finished()
+        assert outcome.connected is not None
+        assert (outcome.connected.encrypted_users, outcome.connected.tls) == (4, self.SPOKEN)
+        assert outcome.connected.connect_failures == {}
+        assert outcome.total("window", "drain").events == 40
 
     @on_mariadb
     def test_what_a_server_must_prove_is_the_same(self, start: Start, tmp_path: Path) -> None:

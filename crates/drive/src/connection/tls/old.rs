@@ -191,6 +191,9 @@ impl OldSession {
                         return Ok(false);
                     }
                 }
+                Err(_) if self.stream.get_ref().ended => {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
                 Err(error) => return Err(self.judged(error)),
             }
         }
