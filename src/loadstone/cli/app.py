@@ -58,8 +58,9 @@ TASKS: Mapping[Message, Mapping[str, Listed]] = {
         "sandbox": Listed(say("Start and stop throwaway servers")),
         "restore": Listed(say("Restore server variables that a killed run left changed")),
     },
-    say("Your defaults"): {
+    say("Your defaults and your shell"): {
         "config": Listed(say("Show the file of your defaults and what it sets")),
+        "completion": Listed(say("Make a shell complete commands and options")),
     },
     say("Load generator and host"): {
         "calibrate": Listed(say("Measure the maximum throughput of this load generator")),
