@@ -12,7 +12,7 @@ from recorded import a_plan, recorded_run
 from scripted_engine import Script
 
 KINDS = """\
-TPC-C-like, not audited: 1,350 New-Orders a minute (tpmC) at 4 users:
+TPC-C-like, not audited: 1,350 New-Order transactions a minute at 4 users:
                        share   mean    p90    p99    max
 transaction    events      %     ms     ms     ms     ms
 ────────────────────────────────────────────────────────

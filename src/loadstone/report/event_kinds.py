@@ -32,8 +32,8 @@ def event_kinds(ladder: Sequence[Level], words: Language) -> Iterator[Table]:
     if orders := fastest_tpcc(ladder):
         title = words(
             say(
-                "TPC-C-like, not audited: {tpmc} New-Orders a minute (tpmC) at {users}",
-                tpmc=Rate(orders.tpmc or 0.0),
+                "TPC-C-like, not audited: {rate} New-Order transactions a minute at {users}",
+                rate=Rate(orders.tpmc or 0.0),
                 users=user_count(orders.concurrency),
             )
         )
