@@ -5,17 +5,19 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from loadstone.observe.exporters import NodeExporter
+from loadstone.observe.mysql.exporter import exporter_source
 from loadstone.observe.prometheus import PrometheusHost
-from loadstone.observe.source import SourceError
+from loadstone.observe.source import Source, SourceError
 from loadstone.observe.source_spec import PlaceError
-from observe.other_tools import SERVER_HOST, ended, environment, program, wait_for_port
-from observe.test_exporters import exporter
+from loadstone.sandbox import Sandbox
+from observe.other_tools import SERVER, SERVER_HOST, ended, environment, program, wait_for_port
+from observe.test_exporters import exporter, mysqld_exporter, some_work
 from ports import free_port
 
 # A scrape is waited for, and the first one takes Prometheus some seconds.
@@ -24,34 +26,40 @@ pytestmark = pytest.mark.server
 EVERY_S = 2
 
 
+@contextmanager
+def scraping(folder: Path, instance: str) -> Iterator[str]:
+    """A Prometheus server that scrapes one exporter; its URL with the exporter's label."""
+    port = free_port()
+    config = folder / "prometheus.yml"
+    config.write_text(
+        f"global: {{scrape_interval: {EVERY_S}s, scrape_timeout: {EVERY_S}s}}\n"
+        f"scrape_configs: [{{job_name: one, static_configs: [{{targets: ['{instance}']}}]}}]\n"
+    )
+    command = [
+        program("prometheus"),
+        f"--config.file={config}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    with ended(subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)) as process:
+        wait_for_port(port, process)
+        yield f"http://127.0.0.1:{port}?instance={instance}"
+
+
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """The URLs of Prometheus with the host's label, and of the node exporter that it scrapes."""
     folder: Path = tmp_path_factory.mktemp("prometheus")
-    with exporter("prometheus-node-exporter") as node:
-        instance, port = node.split("/")[2], free_port()
-        config = folder / "prometheus.yml"
-        config.write_text(
-            f"global: {{scrape_interval: {EVERY_S}s, scrape_timeout: {EVERY_S}s}}\n"
-            f"scrape_configs: [{{job_name: node, static_configs: [{{targets: ['{instance}']}}]}}]\n"
-        )
-        command = [
-            program("prometheus"),
-            f"--config.file={config}",
-            f"--storage.tsdb.path={folder / 'data'}",
-            f"--web.listen-address=127.0.0.1:{port}",
-        ]
-        with ended(
-            subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)
-        ) as process:
-            wait_for_port(port, process)
-            url = f"http://127.0.0.1:{port}?instance={instance}"
-            with closing(PrometheusHost(SERVER_HOST, url)) as source:
-                _wait(source)
-            yield url, node
+    with (
+        exporter("prometheus-node-exporter") as node,
+        scraping(folder, node.split("/")[2]) as url,
+        closing(PrometheusHost(SERVER_HOST, url)) as source,
+    ):
+        _wait(source)
+        yield url, node
 
 
-def _wait(source: PrometheusHost) -> None:
+def _wait(source: Source) -> None:
     """Until it has scraped for the first time."""
     deadline = time.monotonic() + 30
     while True:
@@ -84,6 +92,28 @@ def test_a_reading_is_of_a_scrape_and_has_its_time(stored: tuple[str, str]) -> N
     assert again.facts == now.facts
     total = "cpu.user_s"
     assert first.counters[total] <= again.counters[total] <= now.counters[total]
+
+
+def test_a_server_s_exporter_may_be_read_there_as_well(own_schema: Sandbox, tmp_path: Path) -> None:
+    with (
+        mysqld_exporter(own_schema) as direct,
+        scraping(tmp_path, direct.split("/")[2].partition("?")[0]) as url,
+        closing(exporter_source(SERVER, url)) as source,
+        closing(exporter_source(SERVER, direct)) as exported,
+    ):
+        _wait(source)
+        first = again = source.read()
+        some_work(own_schema)
+        deadline = time.monotonic() + 30
+        while again.gauges["status.com_insert"] < first.gauges["status.com_insert"] + 300:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+            again = source.read()
+        now = exported.read()
+        assert source.read().at_s <= time.monotonic()
+    assert again.at_s > first.at_s
+    assert not again.gauges.keys() ^ now.gauges.keys()
+    assert again.gauges["status.com_insert"] == now.gauges["status.com_insert"]
 
 
 def test_an_unknown_host_is_answered_with_those_there_are(stored: tuple[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""A host as a Prometheus server stored it: raw samples, at the times of its own scrapes.
+"""Exporters as a Prometheus server stored them: raw samples, at the times of its own scrapes.
 
 The stored values are taken as they are, where `rate()` would extrapolate them. A reading has the
 time of its scrape, so that the growth between two readings belongs to the scrape interval and never
@@ -8,18 +8,110 @@ to a second.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from loadstone.model.message import say
+from loadstone.model.message import Message, say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.exporters import GROWING, SERIES, host_of, no_total
 from loadstone.observe.prometheus_api import PrometheusApi, quoted
+from loadstone.observe.scrape import Scraped
 from loadstone.observe.source import SourceError
-
-_CLOCK = "node_load1"
-"""A series that each host has once."""
 
 _BACK = "5m"
 """How old the newest scrape may be: Prometheus' own default (`--query.lookback-delta`)."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of exporter."""
+
+    name: Message
+    """What several of them are called."""
+    clock: str
+    """A series that each of them has once."""
+    series: str
+    """The names of all series that are used: a regular expression."""
+
+
+NODES = Kind(say("node exporters"), "node_load1", "|".join(sorted(SERIES)))
+
+
+class StoredScrapes:
+    """The scrapes of one exporter."""
+
+    def __init__(self, url: str, kind: Kind) -> None:
+        """Store the place; nothing is requested yet.
+
+        Args:
+            url: the server's, with the labels of the exporter's series: such as
+                `http://prometheus:9090?instance=db1:9100`. A login in it is never displayed.
+            kind: which exporter it is.
+
+        Raises:
+            PlaceError: `url` is not a URL of http or https, or has no labels.
+        """
+        self._api = PrometheusApi(url)
+        self._kind = kind
+        self._at: float | None = None
+        """The Unix time of the scrape that was read last."""
+        self._newest: Scraped | None = None
+
+    @property
+    def place(self) -> str:
+        """The server's address, without a login."""
+        return self._api.place
+
+    def newest(self) -> Scraped:
+        """The newest scrape, as the exporter's text; the same object if there has been none since.
+
+        Raises:
+            SourceError: the server does not answer, does not have these series or those of several
+                exporters.
+        """
+        at = self._newest_at()
+        if self._newest is None or at != self._at:
+            query = f'{{{self._api.labels},__name__=~"{self._kind.series}"}}'
+            series = self._api.ask(query, at=at)
+            self._newest, self._at = Scraped(_page(series), at - self._ahead_s()), at
+        return self._newest
+
+    def types(self) -> dict[str, list[dict[str, str]]]:
+        """The metadata of all metrics by name.
+
+        Raises:
+            SourceError: as `newest`.
+        """
+        return self._api.types()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._api.close()
+
+    def _newest_at(self) -> float:
+        """Its Unix time."""
+        clock = self._kind.clock
+        found = self._api.ask(f"{clock}{{{self._api.labels}}}[{_BACK}]")
+        if len(found) == 1:
+            return float(found[0]["values"][-1][0])
+        known = sorted({one["metric"].get("instance", "") for one in found or self._api.ask(clock)})
+        raise SourceError(
+            say(
+                "{place}: {labels} is not one host's: {exporters} are scraped there as "
+                "instance={known}",
+                place=self.place,
+                labels=self._api.labels,
+                exporters=self._kind.name,
+                known=", ".join(known) or "-",
+            )
+        )
+
+    def _ahead_s(self) -> float:
+        """How far the server's clock is ahead of our monotonic one."""
+        began = time.monotonic()
+        theirs = float(self._api.ask("time()")[1])
+        return theirs - (began + time.monotonic()) / 2
 
 
 class PrometheusHost:
@@ -30,8 +122,7 @@ class PrometheusHost:
 
         Args:
             name: the source's name.
-            url: the server's, with the labels of the host's series: such as
-                `http://prometheus:9090?instance=db1:9100`. A login in it is never displayed.
+            url: the Prometheus server's, with the labels of the host's series.
             datadir: the server's data folder; it decides which file system's space is reported.
 
         Raises:
@@ -39,12 +130,11 @@ class PrometheusHost:
         """
         self.name = name
         self._datadir = datadir
-        self._api = PrometheusApi(url)
+        self._scrapes = StoredScrapes(url, NODES)
         self._grows = False
         """Whether its totals are known to be totals."""
-        self._scraped: float | None = None
-        """The Unix time of the scrape that was read last."""
-        self._newest: Reading | None = None
+        self._scraped: Scraped | None = None
+        self._reading: Reading | None = None
 
     def read(self) -> Reading:
         """Read the newest scrape; the same reading again if there has been none since.
@@ -55,54 +145,37 @@ class PrometheusHost:
         """
         if not self._grows:
             self._check_types()
-        scraped = self._newest_scrape()
-        if self._newest is None or scraped != self._scraped:
-            names = "|".join(sorted(SERIES))
-            series = self._api.ask(f'{{{self._api.labels},__name__=~"{names}"}}', at=scraped)
-            text = "\n".join(_line(one["metric"], one["value"][1]) for one in series)
-            into = host_of(text, None, self._datadir)
-            at_s = scraped - self._ahead_s()
-            self._newest = Reading(at_s, into.counters, into.gauges, into.facts)
+        scraped = self._scrapes.newest()
+        if self._reading is None or scraped is not self._scraped:
+            into = host_of(scraped.text, None, self._datadir)
             self._scraped = scraped
-        return self._newest
+            self._reading = Reading(scraped.at_s, into.counters, into.gauges, into.facts)
+        return self._reading
 
     def close(self) -> None:
         """Close the connections."""
-        self._api.close()
-
-    def _newest_scrape(self) -> float:
-        """Its Unix time."""
-        found = self._api.ask(f"{_CLOCK}{{{self._api.labels}}}[{_BACK}]")
-        if len(found) == 1:
-            return float(found[0]["values"][-1][0])
-        hosts = sorted(
-            {one["metric"].get("instance", "") for one in found or self._api.ask(_CLOCK)}
-        )
-        raise SourceError(
-            say(
-                "{place}: {labels} is not one host's: node exporters are scraped there as "
-                "instance={known}",
-                place=self._api.place,
-                labels=self._api.labels,
-                known=", ".join(hosts) or "-",
-            )
-        )
-
-    def _ahead_s(self) -> float:
-        """How far the server's clock is ahead of our monotonic one."""
-        began = time.monotonic()
-        theirs = float(self._api.ask("time()")[1])
-        return theirs - (began + time.monotonic()) / 2
+        self._scrapes.close()
 
     def _check_types(self) -> None:
-        for name, kinds in self._api.types().items():
+        for name, kinds in self._scrapes.types().items():
             if name in GROWING and any(one["type"] == "gauge" for one in kinds):
-                raise no_total(self._api.place, name)
+                raise no_total(self._scrapes.place, name)
         self._grows = True
 
 
-def _line(labels: dict[str, str], value: str) -> str:
-    inner = ",".join(
-        f"{name}={quoted(text)}" for name, text in labels.items() if name != "__name__"
+def _page(series: Sequence[Mapping[str, Any]]) -> str:
+    """The samples as the exporter's page has them.
+
+    Prometheus adds the target's labels (`instance`, `job`, those of its discovery) to each.
+    """
+    labels = [one["metric"].items() for one in series]
+    added = set(labels[0]).intersection(*labels) if labels else set()
+    return "\n".join(
+        _line(one["metric"]["__name__"], [label for label in own if label not in added], one)
+        for own, one in zip(labels, series, strict=True)
     )
-    return f"{labels['__name__']}{{{inner}}} {value}"
+
+
+def _line(name: str, labels: Sequence[tuple[str, str]], sample: Mapping[str, Any]) -> str:
+    inner = ",".join(f"{label}={quoted(text)}" for label, text in labels if label != "__name__")
+    return f"{name}{{{inner}}} {sample['value'][1]}"

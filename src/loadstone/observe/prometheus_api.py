@@ -81,6 +81,14 @@ def _split(url: str) -> tuple[str, list[tuple[str, str]]]:
     return urlunsplit(parts._replace(path=parts.path.rstrip("/"), query="", fragment="")), labels
 
 
+def is_prometheus(url: str) -> bool:
+    """Whether a URL has labels where an exporter's has its page: it is a Prometheus server's."""
+    parts = urlsplit(url)
+    labels = [label for label, _ in parse_qsl(parts.query)]
+    is_page = parts.path.rstrip("/").endswith("/metrics")
+    return bool(labels) and not is_page and all(map(str.isidentifier, labels))
+
+
 def quoted(text: str) -> str:
     """A label's value as a query has it."""
     return json.dumps(text, ensure_ascii=False)

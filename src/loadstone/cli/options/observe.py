@@ -73,8 +73,9 @@ _OPTIONS = (
         multiple=True,
         metavar="URL",
         help=say(
-            "Read the server's counters from this Prometheus exporter instead of the server. Give"
-            " one per target, in the same order."
+            "Read the server's counters from this Prometheus exporter instead of the server, or"
+            " from a Prometheus server that scrapes it: http://prometheus:9090?instance=db1:9104."
+            " Give one per target, in the same order."
         ),
     ),
     _option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadstone.observe.mysql.clients import other_clients
 from loadstone.observe.mysql.counters import canonical
-from loadstone.observe.mysql.exporter import MysqldExporter as exporter_source
+from loadstone.observe.mysql.exporter import exporter_source
 from loadstone.observe.mysql.hot_spots import difference, snapshot
 from loadstone.observe.mysql.others import OthersSource as others_source
 from loadstone.observe.mysql.others import look_at_others, status_rows
