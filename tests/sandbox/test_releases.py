@@ -12,6 +12,7 @@ from loadstone.cli.commands.sandbox import sandbox
 from loadstone.model.error_codes import MYSQL
 from loadstone.sandbox import SandboxError, SandboxSpec, ServerBinary, find_server, start_sandbox
 from loadstone.sandbox.binaries import ways_to_missing
+from loadstone.sandbox.mysql.binaries import mariadb_plugins
 from loadstone.sandbox.mysql.initialise import _small_log
 from loadstone.sandbox.mysql.releases import RELEASES
 from loadstone.sandbox.programs import PROGRAMS, is_server_name
@@ -149,6 +150,24 @@ def test_the_list_of_available_servers_has_those_here_and_how_to_get_the_rest(ca
     table = CliRunner().invoke(sandbox, ["list", "--available"]).stdout
     assert "mysql 5.7.22" in table
     assert "not here: tools/get-server mariadb-11.8" in table
+
+
+@pytest.mark.parametrize(
+    ("said", "fits"),
+    [("1:10.11.14-0+deb12u2\n", True), ("1:11.8.9-0+deb13u1\n", False), (None, True)],
+)
+def test_plugins_are_those_of_the_server_s_series(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, said: str | None, fits: bool
+) -> None:
+    monkeypatch.setattr("loadstone.sandbox.mysql.binaries.caches", lambda: [cache])
+    monkeypatch.setattr("loadstone.sandbox.mysql.binaries.is_ours", Path.is_file)
+    plugins = cache / "mariadb-plugins"
+    plugins.mkdir(parents=True)
+    (plugins / "auth_ed25519.so").touch()
+    if said is not None:
+        (plugins / ".version").write_text(said)
+    assert mariadb_plugins() == plugins
+    assert mariadb_plugins((10, 11, 11)) == (plugins if fits else None)
 
 
 def test_every_archive_is_pinned_by_its_hash() -> None:

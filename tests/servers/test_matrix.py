@@ -153,7 +153,7 @@ def test_diagnosed_and_proven(release: Release, cell: Cell) -> None:
     release.driven(
         "oltp_point_select", *TABLES, "--concurrency", "8", "--duration", "3s", name="log"
     )
-    proof = ("--prove", "--prove-only", "general-log", "--prove-time", "40s")
+    proof = ("--prove", "--prove-only", "general-log", "--prove-time", "60s")
     done = called(
         "diagnose", str(release.folder_of("log")), *proof, folder=release.folder, code=None
     )

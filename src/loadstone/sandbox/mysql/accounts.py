@@ -102,7 +102,7 @@ def _missing(binary: ServerBinary, method: str) -> tuple[str, str] | None:
 def _missing_in_mariadb(binary: ServerBinary, method: str) -> tuple[str, str] | None:
     if method in ("caching_sha2_password", "sha256_password"):
         return "it is MySQL's", "--server mysql (tools/get-mysql fetches it)"
-    if method == "ed25519" and mariadb_plugins() is None and not _has_plugin(binary):
+    if method == "ed25519" and mariadb_plugins(binary.release) is None and not _has_plugin(binary):
         return "its plugin is not in MariaDB's core package", "tools/get-mariadb-plugins"
     return None
 

@@ -126,7 +126,21 @@ def _share_of(program: Path) -> Path:
     return prefix / "share"
 
 
-def mariadb_plugins() -> Path | None:
-    """The folder where tools/get-mariadb-plugins put plugins that MariaDB's core package lacks."""
+def mariadb_plugins(release: Sequence[int] | None = None) -> Path | None:
+    """The folder where tools/get-mariadb-plugins put plugins that MariaDB's core package lacks.
+
+    `release`: that of the server, which loads no plugins of another series; `None`: any.
+    """
     places = (cache / "mariadb-plugins" for cache in caches())
-    return next((place for place in places if is_ours(place / "auth_ed25519.so")), None)
+    found = (place for place in places if is_ours(place / "auth_ed25519.so"))
+    return next((place for place in found if release is None or _is_of(place, release)), None)
+
+
+def _is_of(plugins: Path, release: Sequence[int]) -> bool:
+    """Whether plugins belong to a series such as 10.11; those without their version to any."""
+    try:
+        said = (plugins / ".version").read_text()
+    except OSError:
+        return True
+    series = re.search(r"(\d+)\.(\d+)\.", said)
+    return series is None or [int(part) for part in series.groups()] == [*release[:2]]

@@ -135,7 +135,7 @@ def plugin_options(spec: SandboxSpec, binary: ServerBinary, role: str = "primary
     """The plugin folder, and the plugins that semi-synchronous replication needs."""
     if not is_mariadb(binary):
         return [f"--plugin-load-add=semisync_{_end(binary, role)}.so"] if spec.semi_sync else []
-    plugins = mariadb_plugins()
+    plugins = mariadb_plugins(binary.release)
     if "ed25519" in spec.auth and plugins is not None:
         return [f"--plugin-dir={plugins}"]
     return []
