@@ -20,7 +20,7 @@ class ProcessMark(Frozen):
     boot: str
 
     def is_alive(self) -> bool:
-        """Whether this very process still runs; a zombie does not."""
+        """Whether this very process still runs; a zombie without threads does not."""
         return boot_id() == self.boot and _start_if_running(self.pid) == self.started
 
     def signal(self, number: signal.Signals) -> bool:
@@ -96,4 +96,12 @@ def _start_if_running(pid: int) -> int | None:
     # The second field is the name in parentheses and may itself contain any character.
     fields = text.rpartition(")")[2].split()
     state, started = fields[0], int(fields[19])
-    return None if state in "ZX" else started
+    return None if state in "ZX" and not _has_other_threads(pid) else started
+
+
+def _has_other_threads(pid: int) -> bool:
+    """Whether threads are left of a process whose first one has ended: they may still write."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task")) > 1
+    except OSError:
+        return False

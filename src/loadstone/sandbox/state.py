@@ -19,7 +19,8 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +39,10 @@ from loadstone.sandbox.programs import PROGRAMS
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RECORD = "state.json"
+_ENDING_S = 10.0
+_REMOVING_S = 5.0
+"""How long the removal of a folder is repeated in which something is still written."""
+_AGAIN_S = 0.05
 
 
 class SandboxState(Frozen):
@@ -185,14 +190,24 @@ def clear_stale(root: Path) -> list[str]:
 
 
 def remove(folder: Path, state: SandboxState | None) -> None:
-    """End the servers that still run in a sandbox's folder, then remove the folder."""
-    marks = servers_of(folder / "data")
-    if state is not None and state.server is not None:
-        marks.append(state.server)
-    for mark in marks:
-        mark.signal(signal.SIGKILL)
-    for mark in marks:
-        mark.wait_until_gone(10)
+    """End the servers that still run in a sandbox's folder, then remove the folder.
+
+    A server whose starter was killed may begin only now, and write into the folder meanwhile.
+    """
+    known = [state.server] if state is not None and state.server is not None else []
     if state is not None and state.socket.parent.name.startswith("loadstone-"):
         shutil.rmtree(state.socket.parent, ignore_errors=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    deadline = time.monotonic() + _REMOVING_S
+    while True:
+        _end([*servers_of(folder / "data"), *known])
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists() or time.monotonic() > deadline:
+            return
+        time.sleep(_AGAIN_S)
+
+
+def _end(servers: Sequence[ProcessMark]) -> None:
+    for mark in servers:
+        mark.signal(signal.SIGKILL)
+    for mark in servers:
+        mark.wait_until_gone(_ENDING_S)
