@@ -35,6 +35,7 @@ SAID: list[tuple[str, str, dict[str, str], Flavour]] = [
     ("8.0.30-Vitess", "MySQL Community Server (GPL)", {"version": "8.0.30"}, "vitess"),
     ("8.0.23-PlanetScale", "", {"version": "8.0.23"}, "vitess"),
     ("8.0.33", "Dolt", {}, "dolt"),
+    ("5.7.9-Vitess", "", {"dolt_transaction_commit": "0"}, "dolt"),
     ("8.0.32", "Source distribution", {"aurora_version": "3.05.2"}, "aurora"),
     ("8.0.36-28", "Percona Server (GPL), Release 28", {}, "percona"),
     ("5.5.5-10.11.14-MariaDB", "Debian 12", {"version": "10.11.14-MariaDB"}, "mariadb"),

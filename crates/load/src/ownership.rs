@@ -182,6 +182,7 @@ impl TableOwnership {
         let identity = self.server.identity(client, name)?;
         match self.mark(name).is_none_or(|mark| self.server.has_mark(&identity, mark)) {
             true => Ok(identity),
+            false if !self.server.keeps_marks(&identity) => Err(in_the_way(name, UNMARKED)),
             false => Err(replaced(name)),
         }
     }
@@ -199,6 +200,10 @@ impl TableOwnership {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&table).cloned()
     }
 }
+
+/// Dolt of before 2023 is such a server.
+const UNMARKED: &str = "has no comment, though it was made with one: this server keeps none, and \
+                        without it nobody could tell the table from another of its name";
 
 fn replaced(name: &str) -> Halt {
     in_the_way(name, "is not the table any more that this load made: it is left as it is")

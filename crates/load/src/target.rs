@@ -44,6 +44,9 @@ pub(crate) trait LoadTarget: fmt::Debug + Send + Sync {
     /// Whether the table's comment is exactly this mark.
     fn has_mark(&self, identity: &Identity, mark: &str) -> bool;
 
+    /// Whether the table has a comment at all.
+    fn keeps_marks(&self, identity: &Identity) -> bool;
+
     /// Keeps others from renaming, dropping and altering a table until the transaction ends.
     fn pin_table(&self, client: &mut Client, name: &str) -> Result<(), Halt>;
 

@@ -18,6 +18,7 @@ LONGEST_LOCK_WAIT_S = 50
 """Shorter than a statement's limit, so that the server reports the wait and cleans up."""
 
 _NO_SUCH_VARIABLE = 1193
+_ANY_ERROR = 1105
 
 
 def bound_lock_waits(connection: Connection) -> None:
@@ -34,8 +35,15 @@ def bound_lock_waits(connection: Connection) -> None:
             try:
                 cursor.execute(f"SET SESSION {variable} = {LONGEST_LOCK_WAIT_S}")
             except pymysql.MySQLError as error:
-                if error.args[0] != _NO_SUCH_VARIABLE:
+                if not _is_unknown_variable(error):
                     raise
+
+
+def _is_unknown_variable(error: pymysql.MySQLError) -> bool:
+    """Dolt says so in words, under the number of any error."""
+    return error.args[0] == _NO_SUCH_VARIABLE or (
+        error.args[0] == _ANY_ERROR and "unknown system variable" in str(error.args[1]).lower()
+    )
 
 
 def too_many_connections(message: str, most: int, instead: str) -> TargetError:

@@ -28,6 +28,9 @@ class Samplers(Protocol):
     def exporter(self) -> str:
         """The name of its Prometheus exporter, which also names the option for it."""
 
+    def reason(self, error: Exception) -> str:
+        """Why a server did not answer, for a person."""
+
     def exporter_source(self, name: SourceName, url: str) -> Source:
         """The same counters as its Prometheus exporter shows them; raises `PlaceError`."""
 

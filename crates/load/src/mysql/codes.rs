@@ -9,6 +9,9 @@ pub(super) const INDEX_EXISTS: u16 = 1061;
 /// ER_DUP_ENTRY. LOAD DATA LOCAL silently skips such a row.
 pub(super) const ROW_EXISTS: u16 = 1062;
 
+/// ER_UNKNOWN_ERROR.
+pub(super) const ANY_ERROR: u16 = 1105;
+
 /// ER_UNKNOWN_SYSTEM_VARIABLE.
 pub(super) const NO_SUCH_VARIABLE: u16 = 1193;
 

@@ -51,7 +51,7 @@ impl LoadTarget for MySql {
             "{common}, lock_wait_timeout = {longest_s}, innodb_lock_wait_timeout = {longest_s}"
         );
         let told = match client.query(&all) {
-            Err(halt) if halt.errno() == Some(codes::NO_SUCH_VARIABLE) => client.query(&common),
+            Err(halt) if is_unknown_variable(&halt) => client.query(&common),
             other => other,
         };
         told.map(drop)
@@ -81,6 +81,10 @@ impl LoadTarget for MySql {
 
     fn has_mark(&self, identity: &Identity, mark: &str) -> bool {
         tables::has_mark(identity, mark)
+    }
+
+    fn keeps_marks(&self, identity: &Identity) -> bool {
+        tables::comment(identity).is_some()
     }
 
     fn pin_table(&self, client: &mut Client, name: &str) -> Result<(), Halt> {
@@ -125,6 +129,11 @@ impl LoadTarget for MySql {
     fn end_connection(&self, client: &mut Client, id: u32) -> Result<(), Halt> {
         client.query(&format!("KILL {id}")).map(drop)
     }
+}
+
+/// Dolt says so under the code of any error.
+fn is_unknown_variable(halt: &Halt) -> bool {
+    matches!(halt.errno(), Some(codes::NO_SUCH_VARIABLE | codes::ANY_ERROR))
 }
 
 #[cfg(test)]

@@ -34,8 +34,13 @@ pub(super) fn others_that_add(client: &mut Client, quoted_name: &str) -> Result<
 
 /// Whether the table's comment is exactly this mark.
 pub(super) fn has_mark(identity: &Identity, mark: &str) -> bool {
-    let comment = format!("COMMENT='{mark}'");
-    identity.definition.last().and_then(|line| line.first()?.as_deref()) == Some(&*comment)
+    comment(identity) == Some(&format!("COMMENT='{mark}'"))
+}
+
+/// The table's comment, as `SHOW CREATE TABLE` has it.
+pub(super) fn comment(identity: &Identity) -> Option<&str> {
+    let last = identity.definition.last()?.first()?.as_deref()?;
+    last.starts_with("COMMENT=").then_some(last)
 }
 
 /// What the server says of a table, to distinguish it from another one of the same name.

@@ -112,7 +112,7 @@ class Protector:
                 if follows is not None:
                     self._add_replica(endpoint, follows)
         except (TargetError, family.Error, LookupError, ValueError) as error:
-            said = error.message if isinstance(error, TargetError) else str(error)
+            said = samplers.reason(error)
             if asked:
                 raise TargetError(
                     "statement_failed",

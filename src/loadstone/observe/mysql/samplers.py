@@ -11,13 +11,13 @@ from loadstone.observe.mysql.others import look_at_others, status_rows
 from loadstone.observe.mysql.replica import ReplicaSource as replica_source
 from loadstone.observe.mysql.replica import behind
 from loadstone.observe.mysql.server import ServerSource as server_source
+from loadstone.observe.mysql.server import reason
 from loadstone.observe.mysql.sessions import MysqlSessions as session_list
 
 __all__ = [
     "behind", "canonical", "difference", "exporter", "exporter_source", "look_at_others",
-    "other_clients", "others_source", "programs", "replica_source", "server_source", "session_list",
-    "snapshot",
-    "status_rows",
+    "other_clients", "others_source", "programs", "reason", "replica_source", "server_source",
+    "session_list", "snapshot", "status_rows",
 ]  # fmt: skip
 
 exporter = "mysqld_exporter"
