@@ -11,7 +11,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from loadstone.model.compatible import Flavour, name_of, restart_on
+from loadstone.model.compatible import Flavour, is_another, name_of, restart_on
 from loadstone.model.error_codes import RESTART_ON
 from loadstone.model.plan import Drive
 from loadstone.model.target import Target
@@ -159,3 +159,8 @@ def test_errors_that_the_user_chose_stay() -> None:
 
 def test_only_compatible_servers_have_names() -> None:
     assert (name_of("polardbx"), name_of("mysql"), name_of(None)) == ("PolarDB-X", None, None)
+
+
+def test_another_server_s_settings_are_not_mysql_s() -> None:
+    assert is_another("dolt") and is_another("tidb")
+    assert not any(map(is_another, ("mysql", "mariadb", "percona", "aurora", "other", None)))

@@ -58,6 +58,12 @@ def name_of(flavour: str | None) -> str | None:
     return known.name if known else None
 
 
+def is_another(flavour: str | None) -> bool:
+    """Whether it is a server of its own, whose settings and counters are not the family's."""
+    known = COMPATIBLE.get(flavour or "")
+    return known is not None and not known.has_counters
+
+
 def restart_on(family: str, flavours: Iterable[str] = ()) -> tuple[str, ...]:
     """The errors after which an event is restarted by default on servers of these flavours."""
     if family != MYSQL:

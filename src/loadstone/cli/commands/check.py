@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loadstone.cli.help.command import command
-from loadstone.cli.language import current
+from loadstone.cli.language import current, in_words
 from loadstone.cli.options.connection import Connection, connection_options
 from loadstone.cli.options.types import json_option
 from loadstone.model.message import say
@@ -35,10 +35,12 @@ def check(connection: Connection, as_json: bool) -> int:
         raise click.UsageError(say("name the server with --target"))
     from loadstone.analyse.settings_review import fragment, review
     from loadstone.lab.tables.inspect import look_at_server
+    from loadstone.model.compatible import is_another, name_of
 
     looked = look_at_server(connection.endpoint())
     machine, family = _machine(looked), looked.endpoint.target.family
-    found = review(looked.facts.variables, machine, family)
+    another = is_another(looked.facts.flavour)
+    found = [] if another else review(looked.facts.variables, machine, family)
     text = fragment(found, family)
     if as_json:
         _as_json(looked, found, text)
@@ -46,8 +48,12 @@ def check(connection: Connection, as_json: bool) -> int:
     from loadstone.cli.screen import show, show_lines
     from loadstone.report.settings import as_renderable
 
-    said = f"{looked.endpoint.target.place}: {looked.facts.comment} {looked.facts.version}"
+    name = name_of(looked.facts.flavour) or looked.facts.comment
+    said = f"{looked.endpoint.target.place}: {name} {looked.facts.version}"
     show_lines(["".join(mark for mark in said if mark.isprintable())])
+    if another:
+        show_lines([in_words(say("Its settings are not reviewed: the rules are MySQL's."))])
+        return 0
     show(as_renderable(found, text, machine, current()))
     return 0
 

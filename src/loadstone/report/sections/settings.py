@@ -12,6 +12,7 @@ from loadstone.analyse.known_settings import KNOWN, KnownSettings
 from loadstone.analyse.run_machine import machine_of
 from loadstone.analyse.settings_review import review
 from loadstone.lab.machine.generator_ceilings import limits_of
+from loadstone.model.compatible import is_another
 from loadstone.model.language import Language
 from loadstone.model.message import say, say_in
 from loadstone.model.numbers import NOTHING
@@ -74,6 +75,8 @@ def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) ->
     place, first = next(iter(targets.items()), ("", {}))
     variables = {str(name): str(value) for name, value in (first.get("variables") or {}).items()}
     if not variables:
+        return
+    if is_another(first.get("flavour")):
         return
     found = review(variables, _machine_of(context), family_in(place))
     yield element("h3", words(say("Review for a benchmark")))
