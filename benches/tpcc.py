@@ -248,7 +248,14 @@ def _server_us(step: dict[str, Any]) -> float | None:
 
 def steps_table(driven: Sequence[Driven]) -> str:
     """One row per step."""
-    head = ["users", "statements", "tps", "New-Orders/min", "New-Order p90 ms", "generator µs/transaction"]
+    head = [
+        "users",
+        "statements",
+        "tps",
+        "New-Orders/min",
+        "New-Order p90 ms",
+        "generator µs/transaction",
+    ]
     head += ["server µs/transaction", "off the mix %", "deadlocks", "restarts", "reconnects"]
     head += ["conditions"]
     return table(head, [_row(one) for one in driven])
