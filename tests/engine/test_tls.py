@@ -28,7 +28,7 @@ from engine.test_scripts import a_script
 from engine.truth import null_target
 from loadstone.families import connect
 from loadstone.model.records import Connected
-from loadstone.model.target import Tls
+from loadstone.model.target import Tls, TlsVersion
 from loadstone.sandbox import Sandbox
 from loadstone.sandbox.certificates import fingerprint_of, make_certificates
 from loadstone.servers.errors import TargetError
@@ -241,7 +241,7 @@ def test_tls_12_alone_is_enough(shared: Sandbox) -> None:
 
 
 class TestOldServers:
-    """A server that speaks what MySQL's of before 2019 do: rustls has nothing in common with it."""
+    """A server that speaks what MySQL did until 2019: rustls has nothing in common with it."""
 
     OLD_CIPHER = {"tls_version": "TLSv1.2", "ssl_cipher": "ECDHE-ECDSA-AES128-SHA256"}
     SPOKEN = "TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"
@@ -313,6 +313,17 @@ class TestOldServers:
         assert cipher_of(sandbox, named).startswith("ECDHE-ECDSA-")
         with pytest.raises(TargetError, match="TLS failed"):
             cipher_of(sandbox, Tls(mode="required"))
+
+    @pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+    @on_mariadb
+    def test_a_version_that_is_named_is_the_one_that_is_spoken(
+        self, shared: Sandbox, version: TlsVersion
+    ) -> None:
+        named = Tls(mode="required", versions=(version,))
+        spoken = knock(described(shared.endpoint(tls=named)) | {"host": "127.0.0.1"})
+        assert (spoken.tls or "").startswith(f"{version} ")
+        is_of_13 = cipher_of(shared, named).startswith("TLS_")
+        assert is_of_13 == (version == "TLSv1.3")
 
     @on_mariadb
     def test_a_cipher_that_only_openssl_has_may_be_named(self, shared: Sandbox) -> None:

@@ -201,7 +201,7 @@ impl TableOwnership {
     }
 }
 
-/// Dolt of before 2023 is such a server.
+/// Dolt was such a server until 2023.
 const UNMARKED: &str = "has no comment, though it was made with one: this server keeps none, and \
                         without it nobody could tell the table from another of its name";
 

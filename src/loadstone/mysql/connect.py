@@ -8,7 +8,7 @@ import hashlib
 import socket
 import ssl
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import pymysql
@@ -42,11 +42,11 @@ def connect(
     schema = endpoint.target.database if database == "" else database
     ways = _ways(endpoint.target)
     while True:
-        way = next(ways)
+        tls, is_last = next(ways)
         try:
-            return _logged_in(endpoint, timeouts, schema, way.context)
+            return _logged_in(endpoint, timeouts, schema, tls)
         except pymysql.MySQLError as error:
-            if way.is_last or not _has_nothing_in_common(error):
+            if is_last or not _has_nothing_in_common(error):
                 raise _login_error(error, endpoint, schema) from error
 
 
@@ -174,29 +174,41 @@ def _ways(target: Target) -> Iterator[_Way]:
     if tls.mode == "disabled" or (tls.mode == "preferred" and target.socket is not None):
         yield _Way(None, is_last=True)
         return
-    yield _Way(tls_context(tls), is_last=False)
+    named = tls.versions or _MODERN
+    modern = [name for name in named if name in _MODERN]
+    old = [name for name in named if name != "TLSv1.3"]
     is_preferred = tls.mode == "preferred"
-    yield _Way(_of_old_servers(tls), is_last=not is_preferred)
+    if modern:
+        yield _Way(_of(tls, modern), is_last=not old and not is_preferred)
+    if old:
+        yield _Way(_of_old_servers(tls, old), is_last=not is_preferred)
     yield _Way(None, is_last=True)
 
 
-def _of_old_servers(tls: Tls) -> ssl.SSLContext:
-    """Ciphers that Python leaves out, and the versions that were named.
+def _of(tls: Tls, named: Iterable[TlsVersion]) -> ssl.SSLContext:
+    """The context for these versions, and what is between them."""
+    context = tls_context(tls)
+    versions = sorted(_VERSIONS[name] for name in named)
+    with warnings.catch_warnings():
+        # Old ones are deprecated, and asked for.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version, context.maximum_version = versions[0], versions[-1]
+    return context
+
+
+def _of_old_servers(tls: Tls, named: Iterable[TlsVersion]) -> ssl.SSLContext:
+    """The same with ciphers that Python leaves out.
 
     OpenSSL's level 0 is what TLS 1.0 and 1.1 need (SSL_CTX_set_security_level(3)).
     """
-    context = tls_context(tls)
-    named = tls.versions or ("TLSv1.2",)
-    versions = sorted(_VERSIONS[name] for name in named)
-    with warnings.catch_warnings():
-        # They are deprecated, and asked for.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        context.minimum_version, context.maximum_version = versions[0], versions[-1]
-    level = 0 if versions[0] < ssl.TLSVersion.TLSv1_2 else 1
+    context = _of(tls, named)
+    level = 0 if context.minimum_version < ssl.TLSVersion.TLSv1_2 else 1
     context.set_ciphers(f"DEFAULT:@SECLEVEL={level}")
     context.options |= _LEGACY_SERVER_CONNECT
     return context
 
+
+_MODERN: tuple[TlsVersion, ...] = ("TLSv1.2", "TLSv1.3")
 
 _LEGACY_SERVER_CONNECT = 0x4
 """SSL_OP_LEGACY_SERVER_CONNECT: servers without RFC 5746, as yaSSL in MySQL 5.7, are spoken to

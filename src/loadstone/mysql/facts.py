@@ -264,7 +264,7 @@ def _single(connection: Connection, statement: str) -> int:
 def flavour_of(greeting: str, version: str, comment: str, variables: Mapping[str, str]) -> Flavour:
     """Which server it is, by the version in its greeting and by its variables."""
     if any(name.startswith("dolt_") for name in variables):
-        return "dolt"  # releases of before 2023 greet as Vitess
+        return "dolt"  # until 2023 it greeted as Vitess
     said = f"{greeting} {version} {comment}".lower()
     for word, flavour in _SAID:
         if word in said:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 
 KeyKind = Literal["ec", "rsa"]
-"""The kinds of keys: today's, and what the TLS libraries of before 2019 read."""
+"""The kinds of keys: today's, and what TLS libraries read until 2019."""
 
 _RSA_BITS = 2048
 _VALID_FOR = datetime.timedelta(days=3650)

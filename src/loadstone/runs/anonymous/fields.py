@@ -13,7 +13,8 @@ STAYS = frozenset(
     "kind state mode method protocol family on_error isolation charset phase relation figure gaps "
     "what restore role verdict group acts_on cause unit counter profile engine loadstone on_step "
     # Versions, ciphers and times.
-    "version server_version server_versions flavour comment tls compression at started_at ended_at "
+    "version server_version server_versions flavour comment tls tls_version compression "
+    "at started_at ended_at "
     # Of machines: their kind and their speed.
     "model mhz governor machine libc python huge_pages release id_of_os file_system scheduler "
     "rotational write_cache mtu speed_mbit disk nic traffic_nic data_disk deltas gauges storage "

@@ -1,6 +1,6 @@
 //! TLS for the connections of a target, by the field's five modes from `disabled` to `verify-identity`.
 //!
-//! rustls speaks TLS 1.2 and 1.3 with the ciphers of today. Servers of before have others: for them there is OpenSSL
+//! rustls speaks TLS 1.2 and 1.3 with the ciphers of today. Older servers have others: for them there is OpenSSL
 //! (docs/decisions/0032). An attempt that shows that both sides have nothing in common is repeated at once, the next
 //! way; with `preferred` the last way is without TLS, as with the field's clients where a server offers none.
 

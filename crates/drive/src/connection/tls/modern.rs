@@ -169,7 +169,7 @@ fn judged(error: io::Error) -> io::Error {
 
 fn refusal(error: &Error) -> Refused {
     let (text, nothing_in_common) = match error {
-        // Versions of before answer with records that are none to rustls.
+        // Older versions answer with records that rustls does not know.
         Error::PeerIncompatible(_)
         | Error::InvalidMessage(_)
         | Error::AlertReceived(AlertDescription::ProtocolVersion) => {
