@@ -25,7 +25,7 @@ from loadstone.experiments.scripts import ScriptTables
 from loadstone.experiments.tables import tables_of
 from loadstone.experiments.variants import Place
 from loadstone.lab.step.runner import Lab, drive_step
-from loadstone.lab.variables.stage import PutBack, put_back
+from loadstone.lab.variables.put_back import PutBack, put_back
 from loadstone.model.engine_plan import Layout
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import CgroupLimit, Experiment, NetworkLimit

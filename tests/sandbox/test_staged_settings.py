@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from called import called
+from loadstone.lab.variables import put_back as restoring
 from loadstone.lab.variables import stage
 from loadstone.lab.variables.journal import LeftBehind, left_behind, read_journal
-from loadstone.lab.variables.stage import SettingsReport, put_back, staged, take_over
+from loadstone.lab.variables.put_back import put_back, take_over
+from loadstone.lab.variables.stage import SettingsReport, staged
 from loadstone.model.target import Endpoint, Target
 from loadstone.mysql import family
 from loadstone.mysql.facts import describe_server
@@ -189,14 +191,14 @@ def test_what_a_server_took_and_gave_up_is_set_again(
     forgotten: list[str] = []
 
     def forgetful(connection: Connection, target: Target, name: str, text: str) -> None:
-        if len(forgotten) < stage._ROUNDS:
+        if len(forgotten) < restoring._ROUNDS:
             return forgotten.append(name)
         return set_variable(connection, target, name, text)
 
     monkeypatch.setattr(stage, "_SLOW_S", 0.1)
     with staged(shared.endpoint(), {"sync_binlog": "7"}, tmp_path):
         monkeypatch.setattr(family, "set_variable", forgetful)
-    assert forgotten == ["sync_binlog"] * stage._ROUNDS
+    assert forgotten == ["sync_binlog"] * restoring._ROUNDS
     assert value(shared, "sync_binlog") == before
 
 

@@ -24,7 +24,8 @@ from loadstone.lab.tables import load
 from loadstone.lab.tables.load import Cleaning, Loader, layout_for, layout_of, names_of
 from loadstone.lab.variables.journal import left_behind
 from loadstone.lab.variables.lock import SettingsInUse
-from loadstone.lab.variables.stage import SettingsReport, put_back, staged, take_over
+from loadstone.lab.variables.put_back import put_back, take_over
+from loadstone.lab.variables.stage import SettingsReport, staged
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.plan import ConnectPolicy

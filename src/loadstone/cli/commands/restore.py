@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loadstone.lab.variables.journal import Staged
-    from loadstone.lab.variables.stage import Due
+    from loadstone.lab.variables.put_back import Due
     from loadstone.model.target import Endpoint
 
 
@@ -90,7 +90,7 @@ def _at(only: Endpoint | None, staged: Sequence[Staged]) -> Sequence[Staged]:
     """The entries of the server that answers at the target, and those with its address."""
     if only is None or not staged:
         return staged
-    from loadstone.lab.variables.stage import identity_at
+    from loadstone.lab.variables.readings import identity_at
     from loadstone.servers.identity import compared
 
     server = identity_at(only)
@@ -103,7 +103,7 @@ def _at(only: Endpoint | None, staged: Sequence[Staged]) -> Sequence[Staged]:
 
 def _restore(staging: Staged, endpoint: Endpoint, said: _Said, *, yes: bool) -> int:
     from loadstone.cli.errors import tell_left
-    from loadstone.lab.variables.stage import put_back, take_over
+    from loadstone.lab.variables.put_back import put_back, take_over
 
     journal = take_over(staging)
     if journal is None:
@@ -121,7 +121,7 @@ def _restore(staging: Staged, endpoint: Endpoint, said: _Said, *, yes: bool) -> 
 def _preview(staging: Staged, endpoint: Endpoint, said: _Said, *, yes: bool) -> int:
     from loadstone.cli.errors import tell_left
     from loadstone.lab.variables.journal import is_at_work
-    from loadstone.lab.variables.stage import due_of
+    from loadstone.lab.variables.put_back import due_of
 
     if is_at_work(staging.path):
         return _is_at_work(staging)
