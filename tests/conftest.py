@@ -48,6 +48,7 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(state))
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("LOADSTONE_KEPT_GIB", "0")  # a test starts on what it loads itself
         patch.delenv("LOADSTONE_CONFIG", raising=False)
         patch.delenv("COLUMNS", raising=False)  # pytest sets it to its own terminal's
         yield state

@@ -45,7 +45,12 @@ class Person:
         home.mkdir(exist_ok=True)
         # Templates of data folders take seconds to make: all tests share them.
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        known = {"HOME": str(home), "COLUMNS": "100", "XDG_CACHE_HOME": cache}
+        known = {
+            "HOME": str(home),
+            "COLUMNS": "100",
+            "XDG_CACHE_HOME": cache,
+            "LOADSTONE_KEPT_GIB": "0",
+        }
         if self.server is not None:
             known["LOADSTONE_PASSWORD"] = self.server.tcp.credentials.reveal()
         return known

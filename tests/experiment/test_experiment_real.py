@@ -341,7 +341,7 @@ def own_server(place: Place) -> OwnServer:
 
     scripts = ScriptTables(experiment, 1, print)
     tables = tables_of(experiment, engine.workloads())
-    loads = Loads(tables, fill, lambda layout, endpoint: None, scripts)
+    loads = Loads(tables, fill, lambda layout, endpoint: None, scripts, None, lambda said: None)
     return OwnServer(place, loads, "copy", restarts=True)
 
 

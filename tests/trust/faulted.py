@@ -107,6 +107,7 @@ class Home:
             "HOME": str(self.folder),
             "XDG_STATE_HOME": str(self.state.parent),
             "XDG_CACHE_HOME": cache,
+            "LOADSTONE_KEPT_GIB": "0",
             "LOADSTONE_PASSWORD": PASSWORD,
             "COLUMNS": "200",
         }

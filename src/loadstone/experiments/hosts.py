@@ -15,12 +15,13 @@ from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import elsewhere, is_throwaway, with_listener
 from loadstone.lab.variables.journal import settings_folder
 from loadstone.model.experiment import NetworkLimit
-from loadstone.model.message import say
+from loadstone.model.message import Message, say
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import PORTS, Endpoint, Target
-from loadstone.sandbox import Sandbox, SandboxError, start_sandbox
+from loadstone.sandbox import Sandbox, SandboxError
 from loadstone.sandbox.instance import Instance, make_instance
 from loadstone.sandbox.kept_data import keep_data, put_data_back
+from loadstone.sandbox.kept_tables import Contents, start_loaded
 from loadstone.sandbox.network import Namespace, limit_line, make_namespace, remove_namespace
 from loadstone.servers.errors import TargetError
 
@@ -35,6 +36,9 @@ class Loads:
     fill: Fill
     empty: Empty
     scripts: ScriptTables
+    contents: Contents | None
+    """What is loaded; `None` if that cannot be identified, since scripts load it."""
+    tell: Callable[[Message], None]
 
     def load(self, endpoint: Endpoint) -> None:
         """Make and fill all tables."""
@@ -146,8 +150,10 @@ class OwnServer:
         if self._place.apart:
             self._namespace = make_namespace()
             spec = spec.model_copy(update={"namespace": self._namespace})
-        self._sandbox = start_sandbox(spec)
-        self._loads.load(self.sandbox.tcp)
+        loads = self._loads
+        self._sandbox = start_loaded(
+            spec, loads.contents, lambda sandbox: loads.load(sandbox.tcp), loads.tell
+        )
         self._is_new = True
 
     def settle(self) -> None:

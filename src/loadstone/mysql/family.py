@@ -27,6 +27,7 @@ from loadstone.mysql.processlist import is_passed_on, number_of
 from loadstone.mysql.schemas import (
     create_schema,
     drop_schema,
+    forget_when_made,
     list_tables,
     mark_ready,
     read_schema,
@@ -60,6 +61,7 @@ __all__ = [
     "create_schema",
     "describe_server",
     "drop_schema",
+    "forget_when_made",
     "drop_tables",
     "explained",
     "functions_of",

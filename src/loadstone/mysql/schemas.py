@@ -103,6 +103,17 @@ def mark_ready(connection: Connection, target: Target, schema: str, names: Itera
         )
 
 
+def forget_when_made(connection: Connection, target: Target) -> None:
+    """Remove from all lists when each table was made: a copy of the data folder has other times."""
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_schema FROM information_schema.tables WHERE table_name = %s",
+            (LIST_TABLE,),
+        )
+        for (schema,) in cursor.fetchall():
+            cursor.execute(f"UPDATE {quoted(schema)}.{LIST_TABLE} SET {MADE_COLUMN} = NULL")
+
+
 def _ready(table: TableFacts) -> tuple[object, ...]:
     known = hash_of_columns(table)
     return known, table.created_s, table.name, known, table.mark, table.layout

@@ -45,6 +45,7 @@ from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
+from loadstone.lab.tables.contents import contents_of
 from loadstone.lab.tables.inspect import (
     InspectedTarget,
     check_descriptors,
@@ -335,7 +336,9 @@ def servers_with(
         cleanup(endpoint, Cleaning(consent(endpoint), names_of(layout)))
 
     scripts = ScriptTables(experiment, parallel_loads(), view.announce)
-    loads = Loads(tables_of(experiment, known), fill_tables, empty, scripts)
+    tables = tables_of(experiment, known)
+    contents = None if tables.scripts else contents_of(tables.groups, experiment.seed)
+    loads = Loads(tables, fill_tables, empty, scripts, contents, view.announce)
     return ServerSetup(
         known, loads, reach, view.announce, Consent(yes=yes), own, lists=view.will_change
     )

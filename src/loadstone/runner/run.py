@@ -18,6 +18,7 @@ from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.loop import drive_steps
 from loadstone.lab.step.order import OfPlan, Steps
 from loadstone.lab.step.runner import Lab
+from loadstone.lab.tables.contents import contents_of
 from loadstone.lab.tables.discover import Data, Wanted, needed_beside
 from loadstone.lab.tables.inspect import (
     InspectedTarget,
@@ -45,7 +46,8 @@ from loadstone.runner.search_cap import capped
 from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import View
 from loadstone.runs.recorder import Recorder
-from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
+from loadstone.sandbox import Sandbox, SandboxSpec
+from loadstone.sandbox.kept_tables import start_loaded
 from loadstone.sandbox.programs import PROGRAMS
 from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable, check_statements
@@ -78,10 +80,15 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
         TargetError: it refused the tables.
     """
     view.announce(say("starting a throwaway server"))
-    with start_sandbox(_sandbox_for(request)) as sandbox:
+    layouts = together([_layout(one) for one in request.alone])
+
+    def load(sandbox: Sandbox) -> None:
         view.announce(say("{server} is up, loading its tables", server=described(sandbox)))
+        _fill(request, layouts, way(sandbox.tcp), view)
+
+    contents = contents_of([layouts], request.drive.seed)
+    with start_loaded(_sandbox_for(request), contents, load, view.announce) as sandbox:
         endpoint = way(sandbox.tcp)
-        _fill(request, endpoint, view)
         said = say(
             "server: a throwaway {server} on this machine, {durable}",
             server=described(sandbox),
@@ -268,11 +275,11 @@ def _wanted_of(request: Request, all_of_it: Request) -> Wanted:
     )
 
 
-def _fill(request: Request, endpoint: Endpoint, view: View) -> None:
+def _fill(request: Request, layouts: Sequence[Layout], endpoint: Endpoint, view: View) -> None:
     for one in request.alone:
         if one.template and one.file:
             check_loadable(one.template, one.file, endpoint)
-    for layout in together([_layout(one) for one in request.alone]):
+    for layout in layouts:
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=request.drive.seed)
         fill(plan, endpoint, Filling(Consent(sandbox=True)), view)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+from loadstone.sandbox.copying import copy_folder
 from loadstone.sandbox.disk import disk_error
 from loadstone.sandbox.sandbox import Sandbox
 
@@ -17,7 +18,7 @@ def keep_data(sandbox: Sandbox) -> None:
         SandboxError: there is no room for the copy.
     """
     try:
-        shutil.copytree(sandbox.datadir, sandbox.folder / _KEPT)
+        copy_folder(sandbox.datadir, sandbox.folder / _KEPT)
     except OSError as error:
         raise disk_error(error, sandbox.folder) from error
 
@@ -30,6 +31,6 @@ def put_data_back(sandbox: Sandbox) -> None:
     """
     try:
         shutil.rmtree(sandbox.datadir)
-        shutil.copytree(sandbox.folder / _KEPT, sandbox.datadir)
+        copy_folder(sandbox.folder / _KEPT, sandbox.datadir)
     except OSError as error:
         raise disk_error(error, sandbox.folder) from error

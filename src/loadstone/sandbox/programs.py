@@ -150,6 +150,20 @@ class ServerPrograms(Protocol):
     ) -> None:
         """Make one server follow the other, and wait until it does; raises `SandboxError`."""
 
+    # Keeping its data for others.
+
+    def reaches_files(self, setting: str) -> bool:
+        """Whether a setting may change what the files of the same rows contain."""
+
+    def before_keeping(self, connection: Connection, binary: ServerBinary) -> None:
+        """Prepare for the shutdown whose data folder is kept."""
+
+    def is_warmed_up(self, connection: Connection) -> bool:
+        """Whether a server has in memory what it loads there at its start."""
+
+    def without_identity(self, datadir: Path) -> None:
+        """Remove what identifies the server from a data folder."""
+
     # Reading its messages.
 
     def error_of(self, log: str) -> str | None:

@@ -41,6 +41,8 @@ class SandboxSpec(Frozen):
     """Whether the sandbox ends with this process. If not, it stays until `stop`."""
     namespace: Namespace | None = None
     """The server's network namespace; `None`: this machine's own network."""
+    data: Path | None = None
+    """A data folder that such a server left; it starts on a copy. `None`: on a new one."""
     timeout_s: float = Field(default=60, gt=0)
 
     @field_validator("settings")

@@ -15,6 +15,7 @@ from loadstone.sandbox.account import Account
 from loadstone.sandbox.binaries import find_server
 from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.certificates import make_certificates
+from loadstone.sandbox.copying import copy_folder
 from loadstone.sandbox.disk import check_room, disk_error
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.place import Place
@@ -70,7 +71,10 @@ def _start_one(
     folder, state = _reserve(spec, binary, users, primary)
     try:
         check_room(folder)
-        copy_template(binary, folder / "data")
+        if spec.data is None:
+            copy_template(binary, folder / "data")
+        else:
+            copy_folder(spec.data, folder / "data")
         (folder / "tmp").mkdir(mode=0o700)
         if spec.tls:
             make_certificates(folder / "tls", PROGRAMS[binary.family].keys_of(binary))

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from loadstone.sandbox.binary import ServerBinary
+from loadstone.sandbox.copying import copy_folder
 from loadstone.sandbox.programs import PROGRAMS
 from loadstone.sandbox.state import locked
 
@@ -23,16 +24,12 @@ _FORMAT = "1"
 
 def copy_template(binary: ServerBinary, datadir: Path) -> None:
     """Create `datadir` as an initialised data folder of that server, with no users but root."""
-    template = _template(binary)
-    shutil.copytree(template, datadir)
-    datadir.chmod(0o700)
+    copy_folder(_template(binary), datadir)
 
 
 def _template(binary: ServerBinary) -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = Path(home, "loadstone", "templates")
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    template = folder / f"{binary.flavour}-{binary.version}-{_build_of(binary)}"
+    folder = cache_folder("templates")
+    template = folder / f"{binary.flavour}-{binary.version}-{build_of(binary)}"
     if template.is_dir():
         return template
     with locked(folder / f"{template.name}.lock"):
@@ -43,7 +40,16 @@ def _template(binary: ServerBinary) -> Path:
     return template
 
 
-def _build_of(binary: ServerBinary) -> str:
+def cache_folder(kind: str) -> Path:
+    """The folder for data of this kind that can be made again."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(home, "loadstone", kind)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def build_of(binary: ServerBinary) -> str:
+    """Identifies a server's program, and the user who runs it."""
     stat = binary.program.stat()
     facts = (_FORMAT, binary.program.resolve(), stat.st_size, stat.st_mtime_ns, os.geteuid())
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]

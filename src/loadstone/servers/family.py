@@ -248,6 +248,9 @@ class Family(Protocol):
     def drop_schema(self, connection: Connection, target: Target, schema: str) -> None:
         """Drop the schema with all its content: only for throwaway servers."""
 
+    def forget_when_made(self, connection: Connection, target: Target) -> None:
+        """Remove from all lists when each table was made, before the data folder is copied."""
+
     def list_tables(
         self, connection: Connection, target: Target, schema: str, tables: Iterable[ListedTable]
     ) -> None:

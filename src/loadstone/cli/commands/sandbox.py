@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import shutil
@@ -37,6 +38,8 @@ _HEADS = (
     say("port"),
     say("state"),
 )
+
+_KEPT_HEADS = (say("server"), say("tables"), say("size"), say("last used"))
 
 _ROLES = {"primary": say_in("role", "primary"), "replica": say_in("role", "replica")}
 
@@ -301,6 +304,49 @@ def shell(name: str | None, statement: str | None) -> None:
             _execute(connection, chosen, sys.stdin.read())
         else:
             _prompt(connection, chosen)
+
+
+@sandbox.group(
+    help=say(
+        "Loaded tables that throwaway servers have left for the next of their kind.\n\n"
+        "They are kept where loading them took longer than a server takes to start, as long as "
+        "there is room. Nothing else depends on them."
+    )
+)
+def cache() -> None:
+    """Kept tables."""
+
+
+@cache.command("list", help=say("List what is kept, the most recently used first."))
+@json_option
+def list_cache(as_json: bool) -> None:
+    """List what is kept."""
+    from loadstone.sandbox.kept_tables import kept_folders
+
+    kept = kept_folders()
+    if as_json:
+        click.echo(json.dumps([each.model_dump() for each in kept], indent=1))
+    elif not kept:
+        click.echo(in_words(say("nothing is kept")), err=True)
+    else:
+        rows = [(each.server, each.tables, _mib(each.bytes), _day_of(each.used_s)) for each in kept]
+        _print_table(map(in_words, _KEPT_HEADS), rows)
+
+
+@cache.command(help=say("Remove what is kept."))
+def clear() -> None:
+    """Remove what is kept."""
+    from loadstone.sandbox.kept_tables import clear_kept
+
+    click.echo(in_words(say("removed {size}", size=_mib(clear_kept()))))
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:,.0f} MiB"
+
+
+def _day_of(time_s: float) -> str:
+    return datetime.datetime.fromtimestamp(time_s, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _spec(asked: dict[str, object]) -> SandboxSpec:

@@ -61,6 +61,8 @@ def first_statements(binary: ServerBinary, spec: SandboxSpec, accounts: tuple[Ac
     of the statements is in the binary log: a replica runs them itself.
     """
     lines = ["SET SESSION sql_log_bin = 0;", f"CREATE DATABASE IF NOT EXISTS `{spec.database}`;"]
+    # A kept data folder has the users of the server that left it.
+    lines += [f"DROP USER IF EXISTS '{user}'@'%';" for user in (MAIN_USER, *_USERS.values())]
     for account in accounts:
         name = f"'{account.user}'@'%'"
         lines.append(f"CREATE USER {name} {_identified(binary, account)};")

@@ -9,6 +9,7 @@ from pathlib import Path
 from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.mysql.binaries import command_of, is_mariadb, share_of
+from loadstone.sandbox.mysql.keeping import without_identity
 
 _INITIALISING_S = 300
 # In the order in which MariaDB's own mariadb-install-db feeds them to the server. That script is
@@ -45,7 +46,7 @@ def initialise(binary: ServerBinary, datadir: Path) -> None:
             f"{binary.program} cannot initialise a data folder: {faults[0].strip()}",
             f"is there room and write permission in {datadir.parent.parent}?",
         )
-    (datadir / "auto.cnf").unlink(missing_ok=True)  # each copy needs its own identity
+    without_identity(datadir)
 
 
 _MARIADB_BOOTSTRAP = (

@@ -36,6 +36,12 @@ from loadstone.sandbox.mysql.first_start import (
     write_client_file,
 )
 from loadstone.sandbox.mysql.initialise import initialise
+from loadstone.sandbox.mysql.keeping import (
+    before_keeping,
+    is_warmed_up,
+    reaches_files,
+    without_identity,
+)
 from loadstone.sandbox.mysql.log import check_settings, error_of, hint_of, is_port_taken
 from loadstone.sandbox.mysql.options import (
     check_connections,
@@ -52,6 +58,7 @@ from loadstone.sandbox.mysql.replication import connect_replica
 from loadstone.sandbox.spec import SandboxSpec
 
 __all__ = [
+    "before_keeping",
     "cached",
     "cached_releases",
     "check",
@@ -75,6 +82,7 @@ __all__ = [
     "initialise",
     "is_name",
     "is_port_taken",
+    "is_warmed_up",
     "keys_of",
     "labels",
     "libraries",
@@ -86,6 +94,7 @@ __all__ = [
     "options_in",
     "prepare_first_start",
     "private_libraries",
+    "reaches_files",
     "read_version",
     "releases",
     "servers",
@@ -94,6 +103,7 @@ __all__ = [
     "users_of",
     "values_of",
     "version_options",
+    "without_identity",
     "write_client_file",
 ]
 
