@@ -27,6 +27,14 @@ METHODS = ("mysql_native_password", "sha256_password", "caching_sha2_password", 
 OLDEST: dict[str, tuple[TlsVersion, ...]] = {"mysql-5.7": ("TLSv1.1",)}
 """Releases with which TLS needs a version by its name."""
 
+WORKLOADS = (
+    "oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_insert",
+    "oltp_delete", "oltp_update_index", "oltp_update_non_index", "select_random_points",
+    "select_random_ranges",
+)  # fmt: skip
+
+Cell = Callable[[str], None]
+
 _TABLE = pytest.StashKey["Table"]()
 _CELL = "cell"
 
@@ -79,7 +87,7 @@ class Release:
         return found
 
 
-@pytest.fixture(scope="module", params=list(RELEASES))
+@pytest.fixture(scope="session", params=list(RELEASES))
 def release(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Release]:
@@ -106,7 +114,7 @@ def release(
 
 
 @pytest.fixture
-def cell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+def cell(record_property: Callable[[str, object], None]) -> Cell:
     """Says what the table shows of a test that passes."""
     return lambda text: record_property(_CELL, text)
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Callable
-
 import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
@@ -16,24 +12,15 @@ from loadstone.families import connect
 from loadstone.lab.tables.tpcc_consistency import CONDITIONS, verdicts
 from loadstone.model.records import Connected
 from loadstone.model.target import Endpoint, Tls
-from servers.conftest import OLDEST, Release
-from sysbench.comparing import masked
-from sysbench.conftest import carried_out
+from servers.conftest import OLDEST, WORKLOADS, Cell, Release
 
 pytestmark = [
     pytest.mark.server, pytest.mark.slow, pytest.mark.nightly, pytest.mark.servers,
     pytest.mark.timeout(600),
 ]  # fmt: skip
 
-Cell = Callable[[str], None]
-
 TABLES = ("--tables", "2", "--table-size", "5000")
 SHORT = ("--concurrency", "4", "--duration", "2s", "--warmup", "500ms")
-WORKLOADS = (
-    "oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_insert",
-    "oltp_delete", "oltp_update_index", "oltp_update_non_index", "select_random_points",
-    "select_random_ranges",
-)  # fmt: skip
 
 
 def connected_at(endpoint: Endpoint) -> Connected:
@@ -101,37 +88,6 @@ def test_TPC_C(release: Release, cell: Cell) -> None:
     numbers = [condition.number for condition in CONDITIONS]
     assert all(one.holds for one in verdicts(release.sandbox.tcp, numbers))
     cell(f"consistent by all {len(numbers)} conditions")
-
-
-def test_same_as_sysbench(release: Release, cell: Cell) -> None:
-    """The same command lines, tables and statements as with Debian's program."""
-    if not shutil.which("sysbench"):
-        pytest.skip("Debian's sysbench is not installed")
-    target = release.sandbox.tcp.target
-    words = (
-        f"--mysql-host={target.host}", f"--mysql-port={target.port}",
-        f"--mysql-user={target.user}", "--mysql-db=dropin",
-        f"--mysql-password={release.sandbox.tcp.credentials.reveal()}",
-        "--tables=1", "--table-size=100", "--threads=1", "oltp_read_write",
-    )  # fmt: skip
-    with release.sandbox.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("CREATE DATABASE dropin")
-    said, tables = [], []
-    ours = [sys.executable, "-m", "loadstone.cli", "sysbench"]
-    for program in (["sysbench"], ours):
-        carried_out(ours, (*words, "cleanup"), release.folder)
-        parts = [
-            carried_out(program, (*words, *line), release.folder)
-            for line in (("prepare",), ("--events=20", "run"))
-        ]
-        assert [part.returncode for part in parts] == [0, 0], [part.stdout for part in parts]
-        said.append([masked(part.stdout) for part in parts])
-        with release.sandbox.connect() as connection, connection.cursor() as cursor:
-            cursor.execute("SHOW CREATE TABLE dropin.sbtest1")
-            tables.append(cursor.fetchone())
-    assert said[0] == said[1]
-    assert tables[0] == tables[1]
-    cell("same output, same tables")
 
 
 def test_account(release: Release, cell: Cell) -> None:
