@@ -8,19 +8,19 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field
 
-from loadstone.config import values
+from loadstone.config import kinds
 from loadstone.config.problems import ExperimentRefused
 from loadstone.config.written import Fault, Tables, Written, read, table
 from loadstone.model.language import in_language
 
 
 class Part(Written):
-    count: values.Count = 1
+    count: kinds.Count = 1
     share: float = Field(0.5, gt=0, lt=1, examples=["share = 0.5"])
     number: int = Field(1, ge=1, le=9, examples=["number = 3"])
     word: Literal["one", "two"] = "one"
     is_on: bool = False
-    called: values.Text = Field("", alias="as")
+    called: kinds.Text = Field("", alias="as")
 
     def unfit(self) -> Iterator[Fault]:
         if self.is_on:
@@ -28,9 +28,9 @@ class Part(Written):
 
 
 class File(Written):
-    url: values.Text = Field(examples=['url = "x"'])
+    url: kinds.Text = Field(examples=['url = "x"'])
     piece: Tables[Part] = []
-    named: dict[values.Text, Part] = {}
+    named: dict[kinds.Text, Part] = {}
     length: Annotated[int, table(Part, lambda **given: len(given))] = 0
 
 

@@ -58,9 +58,10 @@ TASKS: Mapping[Message, Mapping[str, Listed]] = {
         "sandbox": Listed(say("Start and stop throwaway servers")),
         "restore": Listed(say("Restore server variables that a killed run left changed")),
     },
-    say("Your defaults and your shell"): {
+    say("Your defaults, shell and editor"): {
         "config": Listed(say("Show the file of your defaults and what it sets")),
         "completion": Listed(say("Make a shell complete commands and options")),
+        "schema": Listed(say("Make an editor check and complete experiments and templates")),
     },
     say("Load generator and host"): {
         "calibrate": Listed(say("Measure the maximum throughput of this load generator")),

@@ -12,7 +12,7 @@ from loadstone.model.plan import Phase, Rate, Warmup, WarmupSeconds
 from loadstone.model.refusals import message_of
 
 _WRITTEN = re.compile(r"(?P<name>\S+)\s+(?P<time>\S+)\s+(?P<level>\S+)")
-_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+NAME = r"[A-Za-z0-9_.-]+"
 _WARM = ("warm", "warmup", "warm-up")
 _MOST_PHASES = 1000
 _MOST_USERS = 1_000_000
@@ -68,7 +68,7 @@ def _phase(word: str, *, is_warm: bool) -> Phase:
     if not found:
         raise ValueError(say("a phase is a name, a time and a level: {write}", write=_EXAMPLE))
     name = found["name"]
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(NAME, name):
         raise ValueError(
             say("'{name}': a name has letters, digits, dots, dashes and underscores", name=name)
         )

@@ -1,7 +1,7 @@
 """Parses the values of an experiment file: times, numbers, shares, sizes, rates, addresses.
 
-Each function takes what tomllib returned, and returns the value or raises `InvalidValue`; the types
-are for fields of `Written`, which are parsed with these functions.
+Each function takes what tomllib returned, and returns the value or raises `InvalidValue`;
+`config.kinds` has the types of fields that are parsed with them.
 """
 
 from __future__ import annotations
@@ -9,13 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, TypeVar, get_args
+from typing import TypeVar, get_args
 
 from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    PlainValidator,
     TypeAdapter,
     ValidationError,
 )
@@ -27,38 +23,32 @@ from loadstone.model import quantity
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.figure import Count as CountFigure
 from loadstone.model.hints import write as write_example
-from loadstone.model.hints import write_one_of
 from loadstone.model.levels import InvalidLevels
 from loadstone.model.levels import levels as read_levels
 from loadstone.model.message import Joined, Message, say
 from loadstone.model.nearest import nearest
 from loadstone.model.plan import (
     Distribution,
-    OptionValue,
     Phase,
     Rate,
     Warmup,
     WarmupAuto,
     WarmupSeconds,
 )
-from loadstone.model.protection import Condition, condition, max_load
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.refusals import message_of, reason_of
 from loadstone.model.search import Figure, Objective
 from loadstone.model.target import (
-    Compression,
     Target,
-    TlsMode,
-    TlsVersion,
-    compression,
     parse_target_url,
-    tls_mode,
-    tls_versions,
 )
 
 T = TypeVar("T")
 
-_MOST = 2**31 - 1
+MOST = 2**31 - 1
+HOST = r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?"
+VARIABLE = r"[a-z][a-z0-9_.]*"
+DISTRIBUTIONS = ("uniform", "special", "gaussian", "pareto", "zipfian")
 
 
 class InvalidValue(ValueError):
@@ -107,12 +97,12 @@ def count(value: object) -> int:
     """Parse `1000`, `"10k"`, `"1m"`; at least 1."""
     example = say('write a whole number of 1 or more, or "10k"')
     found = _scaled(value, quantity.COUNTS, say("a number"), example)
-    if found < 1 or not found.is_integer() or found > _MOST:
+    if found < 1 or not found.is_integer() or found > MOST:
         raise InvalidValue(
             say(
                 "{value} is not a number from 1 to {most}",
                 value=shown(value),
-                most=CountFigure(_MOST),
+                most=CountFigure(MOST),
             ),
             say("write 1 or more"),
         )
@@ -171,7 +161,8 @@ def levels(text: str) -> list[int]:
         raise InvalidValue(wrong.what, wrong.write) from None
 
 
-def _levels_or_list(value: object) -> object:
+def levels_or_list(value: object) -> object:
+    """Parse numbers of users that are written as a text; a list is parsed by its type."""
     return levels(value) if isinstance(value, str) else value
 
 
@@ -285,32 +276,22 @@ def target(value: object) -> Target:
     return found
 
 
-def _by(parse: Callable[[str], T], write: Message | None = None) -> PlainValidator:
-    """A validator that uses a parser of the command line."""
-
-    def read(value: object) -> T:
-        try:
-            return parse(text(value))
-        except LoadstoneError as error:
-            raise InvalidValue(error.message, write or error.hint or "") from None
-
-    return PlainValidator(read)
-
-
-def _ciphers(value: object) -> tuple[str, ...]:
+def ciphers(value: object) -> tuple[str, ...]:
+    """Parse ciphers by OpenSSL's names, as its own lists have them: with colons or commas."""
     found = tuple(name for name in re.split("[:, ]+", text(value)) if name)
     if not found:
         raise InvalidValue(say("it names no cipher"), write_example('"AES256-SHA"'))
     return found
 
 
-def _host(value: object) -> str:
-    host = text(value)
-    if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?", host):
+def host(value: object) -> str:
+    """Parse an address, with a port or without."""
+    found = text(value)
+    if not re.fullmatch(HOST, found):
         raise InvalidValue(
-            say("{value} is not an address", value=repr(host)), write_example('"db1:3306"')
+            say("{value} is not an address", value=repr(found)), write_example('"db1:3306"')
         )
-    return host
+    return found
 
 
 def folder(value: object) -> Path:
@@ -324,10 +305,10 @@ def folder(value: object) -> Path:
     return found
 
 
-def _variable(name: object) -> str:
+def variable(name: object) -> str:
     """Parse a variable's name: dashes become underscores, and a leading `--` is dropped."""
     plain = str(name).removeprefix("--").replace("-", "_").lower()
-    if not re.fullmatch(r"[a-z][a-z0-9_.]*", plain):
+    if not re.fullmatch(VARIABLE, plain):
         raise InvalidValue(
             say("{value} is not the name of a variable", value=repr(name)),
             write_example("{ sync_binlog = 1 }"),
@@ -335,7 +316,8 @@ def _variable(name: object) -> str:
     return plain
 
 
-def _plain(value: object) -> bool | int | float | str:
+def plain_value(value: object) -> bool | int | float | str:
+    """Parse a value that is neither a list nor a table."""
     if not isinstance(value, bool | int | float | str):
         raise InvalidValue(
             say("{value} is not a plain value", value=shown(value)),
@@ -344,9 +326,9 @@ def _plain(value: object) -> bool | int | float | str:
     return value
 
 
-def _setting(value: object) -> str:
+def setting(value: object) -> str:
     """Parse a variable's value into the server's form."""
-    plain = _plain(value)
+    plain = plain_value(value)
     return str(plain) if not isinstance(plain, bool) else "ON" if plain else "OFF"
 
 
@@ -359,7 +341,7 @@ def distribution(value: object) -> Distribution:
     except ValidationError as error:
         first = error.errors()[0]
     if first["type"] == "union_tag_invalid":
-        kind, known = first["ctx"]["tag"], ("uniform", "special", "gaussian", "pareto", "zipfian")
+        kind, known = first["ctx"]["tag"], DISTRIBUTIONS
         what = say(
             "{value} is not a distribution: there are {known}",
             value=shown(kind),
@@ -397,50 +379,3 @@ def _scaled(value: object, units: Mapping[str, float], what: Message, write: Mes
     if found is None:
         raise InvalidValue(say("{value} is not {what}", value=shown(value), what=what), write)
     return found
-
-
-Text = Annotated[str, PlainValidator(text)]
-Seconds = Annotated[float, PlainValidator(seconds)]
-SecondsOrNone = Annotated[float, PlainValidator(seconds_or_none)]
-Count = Annotated[int, PlainValidator(count)]
-Cores = Annotated[float, PlainValidator(cores)]
-SizeBytes = Annotated[int, PlainValidator(size_bytes)]
-BitsPerS = Annotated[int, PlainValidator(bits_per_s)]
-Share = Annotated[float, PlainValidator(share)]
-RatePerS = Annotated[Rate, PlainValidator(rate)]
-WarmupTime = Annotated[Warmup, PlainValidator(warmup)]
-Phases = Annotated[tuple[Phase, ...], PlainValidator(phases)]
-Limit = Annotated[Objective, PlainValidator(objective)]
-Url = Annotated[Target, PlainValidator(target)]
-AbortIf = Annotated[Condition, _by(condition)]
-MaxLoad = Annotated[Condition, _by(max_load)]
-Tls = Annotated[TlsMode, _by(tls_mode, write_one_of(get_args(TlsMode)))]
-Host = Annotated[str, PlainValidator(_host)]
-Folder = Annotated[Path, PlainValidator(folder)]
-Spread = Annotated[Distribution, PlainValidator(distribution)]
-Compressions = Annotated[
-    tuple[Compression, ...], _by(compression, say('write "zlib", "zstd,zlib" or "off"'))
-]
-Texts = Annotated[
-    list[Text], BeforeValidator(lambda given: given if isinstance(given, list) else [given])
-]
-"""One text, or a list of texts."""
-TlsVersions = Annotated[
-    tuple[TlsVersion, ...], _by(tls_versions, say('write "TLSv1.2" or "TLSv1.1,TLSv1.2"'))
-]
-Ciphers = Annotated[tuple[str, ...], PlainValidator(_ciphers)]
-"""Ciphers by OpenSSL's names, as its own lists have them: with colons or commas."""
-Several = Annotated[list[T], Field(min_length=1), AfterValidator(once)]
-"""A list of at least one value, without duplicates."""
-Levels = Annotated[Several[Count], BeforeValidator(_levels_or_list)]
-"""Numbers of users: a list, or a text with ranges (`loadstone.model.levels`)."""
-Variables = dict[
-    Annotated[str, PlainValidator(_variable)], Annotated[str, PlainValidator(_setting)]
-]
-"""Server variables in the server's form: `true` is `ON`."""
-
-Options = dict[
-    Annotated[str, PlainValidator(lambda name: name.replace("-", "_"))],
-    Annotated[OptionValue, PlainValidator(_plain)],
-]
-"""Options of a workload."""

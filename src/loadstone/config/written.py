@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
+from loadstone.config.kinds import OneOrMore
 from loadstone.config.lines import Path
 from loadstone.config.problems import ExperimentRefused, Problems, document_of
 from loadstone.config.values import InvalidValue, shown
@@ -87,6 +88,11 @@ class Written(BaseModel):
         """Yield faults of values that are valid alone, but not together."""
         yield from ()
 
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        """What `unfit` refuses, as far as a JSON schema can say it (`config.schema`)."""
+        return {}
+
     def misplaced(
         self, keys: Iterable[str], write: str, what: str | None = None
     ) -> Iterator[Fault]:
@@ -94,6 +100,11 @@ class Written(BaseModel):
         given = {self._key(name) for name in self.model_fields_set}
         said = what or say("there is no such key")
         yield from (((each,), said, write) for each in keys if each in given)
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """The keys that the table may have."""
+        return [cls._key(name) for name in cls.model_fields]
 
     @classmethod
     def _key(cls, name: str) -> str:
@@ -124,8 +135,7 @@ class Written(BaseModel):
             case "missing":
                 return path[:-1], say("no {key}", key=str(path[-1])), cls._example(path)
             case "extra_forbidden":
-                known = map(cls._key, cls.model_fields)
-                return path, reason_of(error), nearest_or_all(str(path[-1]), known)
+                return path, reason_of(error), nearest_or_all(str(path[-1]), cls.keys())
             case "too_short" if isinstance(given, dict):
                 return path, say("it is empty"), cls._example(path)
             case "model_type" | "dict_type":
@@ -185,11 +195,15 @@ def refusal(faults: Iterable[Fault]) -> ValidationError:
 
 def table(written: type[Written], made: Callable[..., object]) -> PlainValidator:
     """A validator for a field that is written as one type and becomes another."""
-    return PlainValidator(lambda given: made(**written.model_validate(given).given))
+    return PlainValidator(
+        lambda given: made(**written.model_validate(given).given), json_schema_input_type=written
+    )
 
 
 Tables = Annotated[
-    list[T], BeforeValidator(lambda given: [given] if isinstance(given, dict) else given)
+    list[T],
+    BeforeValidator(lambda given: [given] if isinstance(given, dict) else given),
+    OneOrMore(),
 ]
 """Tables of `[[name]]`; a single one may also be `[name]`."""
 

@@ -11,15 +11,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from loadstone.config import values
+from loadstone.config import kinds
+from loadstone.config.forms import NOTHING, form
+from loadstone.config.kinds import URL, OrForm
 from loadstone.config.lines import Path as KeyPath
 from loadstone.config.lines import lines_of
-from loadstone.config.phases import rates_of, seconds_of, users_of
+from loadstone.config.phases import NAME, rates_of, seconds_of, users_of
 from loadstone.config.problems import ExperimentRefused, text_of
+from loadstone.config.schema import schema_of
 from loadstone.config.values import InvalidValue
 from loadstone.config.written import Fault, Tables, Written, read, table
 from loadstone.experiments.checks import Machine, check
@@ -104,8 +107,14 @@ def parse_experiment(text: str, file: str, machine: Machine) -> ExperimentFile:
     return ExperimentFile(file, experiment, lines_of(text))
 
 
+def experiment_schema() -> dict[str, Any]:
+    """The JSON schema of experiment files, for editors."""
+    return schema_of(_File, "An experiment of Loadstone")
+
+
 class _Url(Written):
-    url: values.Url = Field(examples=['url = "mysql://user@host:3306/schema"'])
+    url: kinds.Url = Field(examples=['url = "mysql://user@host:3306/schema"'])
+    """The server, without a password: mysql://user@host:3306/schema."""
 
 
 def _with_url(given: object) -> object:
@@ -113,33 +122,51 @@ def _with_url(given: object) -> object:
     return {"url": given} if isinstance(given, str) else given
 
 
-_Target = Annotated[Target, table(_Url, lambda url: url), BeforeValidator(_with_url)]
+_Target = Annotated[Target, table(_Url, lambda url: url), BeforeValidator(_with_url), OrForm(URL)]
 
 
 class _SandboxTable(Written):
-    server: values.Text | None = None
-    root: values.Folder | None = None
-    settings: values.Variables = {}
+    server: kinds.Text | None = None
+    """The server program: mariadb, mysql, or a path. Default: the one that is found."""
+    root: kinds.Folder | None = None
+    """The root folder of another system, whose program, libc and libraries are used."""
+    settings: kinds.Variables = {}
+    """Server variables that are set at start-up."""
 
 
 _Sandbox = Annotated[SandboxChoice, table(_SandboxTable, SandboxChoice)]
 
 
 class _Client(Written):
-    tls: values.Tls | None = None
-    tls_version: values.TlsVersions | None = None
-    tls_cipher: values.Ciphers | None = None
+    tls: kinds.Tls | None = None
+    """Whether connections are encrypted, and what is verified."""
+    tls_version: kinds.TlsVersions | None = None
+    """Allowed versions of TLS, such as TLSv1.1,TLSv1.2."""
+    tls_cipher: kinds.Ciphers | None = None
+    """Allowed ciphers, by OpenSSL's names."""
     prepared: bool | None = None
+    """Whether statements are prepared, or sent as text."""
     connect: Literal["socket", "tcp"] | None = None
-    compression: values.Compressions | None = None
-    hosts: values.Several[values.Host] = Field([], examples=['hosts = ["db1:3306", "db2:3306"]'])
+    """Connect by a unix socket, or over TCP."""
+    compression: kinds.Compressions | None = None
+    """Kinds of compression that may be used: zstd,zlib or off."""
+    hosts: kinds.Several[kinds.Host] = Field([], examples=['hosts = ["db1:3306", "db2:3306"]'])
+    """Addresses that share the users."""
 
 
 class _Cgroup(Written):
-    cores: values.Cores | None = None
-    memory_bytes: values.SizeBytes | None = Field(None, alias="memory")
-    read_iops: values.Count | None = None
-    write_iops: values.Count | None = None
+    cores: kinds.Cores | None = None
+    """The most cores that the server may use; it may be a fraction."""
+    memory_bytes: kinds.SizeBytes | None = Field(None, alias="memory")
+    """The most memory that the server may use, such as 8G."""
+    read_iops: kinds.Count | None = None
+    """The most reads a second from its disk."""
+    write_iops: kinds.Count | None = None
+    """The most writes a second to its disk."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        return {"minProperties": 1}
 
     def unfit(self) -> Iterator[Fault]:
         if not self.given:
@@ -147,8 +174,14 @@ class _Cgroup(Written):
 
 
 class _Network(Written):
-    bits_per_s: values.BitsPerS | None = Field(None, alias="rate")
-    delay_s: values.Seconds | None = Field(None, alias="delay")
+    bits_per_s: kinds.BitsPerS | None = Field(None, alias="rate")
+    """The speed of the line in each direction, such as 1Gbit."""
+    delay_s: kinds.Seconds | None = Field(None, alias="delay")
+    """The delay of the line in each direction, such as 500us."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        return {"minProperties": 1}
 
     def unfit(self) -> Iterator[Fault]:
         if not self.given:
@@ -156,29 +189,49 @@ class _Network(Written):
 
 
 class _Level(Written):
-    startup: values.Variables = {}
-    dynamic: values.Variables = {}
+    startup: kinds.Variables = {}
+    """Server variables that are set when a throwaway server starts."""
+    dynamic: kinds.Variables = {}
+    """Server variables that are set while the server runs, and restored."""
     client: Annotated[ClientOptions, table(_Client, ClientOptions)] | None = None
+    """How the load connects."""
     sandbox: _Sandbox | None = None
+    """Another throwaway server."""
     cgroup: Annotated[CgroupLimit, table(_Cgroup, CgroupLimit)] | None = None
+    """The size of the instance; as root, for throwaway servers."""
     network: Annotated[NetworkLimit, table(_Network, NetworkLimit)] | None = None
+    """The line between the load and the server; as root, for throwaway servers."""
     target: _Target | None = None
+    """Another server: its URL."""
 
 
 def _name(word: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_.-]+", word):
+    if not re.fullmatch(NAME, word):
         said = say("{word} cannot be the name of a factor or level", word=repr(word))
         raise InvalidValue(said, say("write letters, digits, dots, dashes and underscores"))
     return word
 
 
-_Name = Annotated[str, AfterValidator(_name)]
+_Name = Annotated[str, AfterValidator(_name), form({"type": "string", "pattern": f"^{NAME}$"})]
+
+
+_Levels = Annotated[dict[_Name, _Level], Field(json_schema_extra={"minProperties": 2})]
 
 
 class _Search(Written):
-    objective: values.Limit | None = None
+    objective: kinds.Limit | None = None
+    """Find the highest rate that holds it, such as p99<10ms."""
     peak: bool = False
-    most_users: values.Count | None = None
+    """Find the highest throughput of a climb of 1, 2, 4 … users."""
+    most_users: kinds.Count | None = None
+    """The climb ends here. Default: 1024."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        return {
+            "anyOf": [{"required": ["objective"]}, {"required": ["peak"]}],
+            "dependencies": {"most_users": ["peak"]},
+        }
 
     def unfit(self) -> Iterator[Fault]:
         if not self.objective and not self.peak:
@@ -196,25 +249,39 @@ class _Search(Written):
 
 
 class _Cluster(Written):
-    address: values.Text = Field(examples=['address = "10.0.0.1:6379", as Ray has it'])
-    generators: values.Count | None = None
-    cpus_per_generator: values.Count | None = None
+    address: kinds.Text = Field(examples=['address = "10.0.0.1:6379", as Ray has it'])
+    """The address of the cluster, as Ray has it."""
+    generators: kinds.Count | None = None
+    """The number of load generators. Default: one on each node."""
+    cpus_per_generator: kinds.Count | None = None
+    """Cores that each load generator reserves. Default: 1."""
     on_node_loss: OnNodeLoss | None = None
+    """What happens to a step that loses a generator. Default: continue."""
 
 
 class _Alone(Written):
     """A workload on its own, or a member of a mix."""
 
-    name: values.Text = ""
-    tables: values.Count = DEFAULT_TABLES
-    table_size: values.Count = DEFAULT_TABLE_SIZE
-    warehouses: values.Count | None = None
-    options: values.Options = {}
-    distribution: values.Spread = Special()
+    name: kinds.Text = ""
+    """A built-in workload, or the file of a template (.toml) or script (.lua)."""
+    tables: kinds.Count = DEFAULT_TABLES
+    """The number of tables."""
+    table_size: kinds.Count = DEFAULT_TABLE_SIZE
+    """Rows of each table."""
+    warehouses: kinds.Count | None = None
+    """The number of warehouses of tpcc, in place of tables and table_size."""
+    options: kinds.Options = {}
+    """The workload's own options."""
+    distribution: kinds.Spread = Special()
+    """How keys are drawn from the rows."""
 
     @property
     def is_script(self) -> bool:
         return self.name.endswith(SCRIPT_ENDING)
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        return {"required": ["name"]}
 
     def unfit(self) -> Iterator[Fault]:
         if not self.name:
@@ -248,10 +315,22 @@ def _as_text(value: OptionValue) -> str:
 
 
 class _Member(_Alone):
-    users: values.Count | None = None
+    users: kinds.Count | None = None
+    """Users of its own, in addition to the ladder's."""
     weight: float | None = Field(None, gt=0, le=1e9, examples=["weight = 9, or 0.5"])
-    think_s: values.SecondsOrNone | None = Field(None, alias="think")
-    called: values.Text | None = Field(None, alias="as")
+    """Its share of the events of the shared users."""
+    think_s: kinds.SecondsOrNone | None = Field(None, alias="think")
+    """The time between two events of its own users."""
+    called: kinds.Text | None = Field(None, alias="as")
+    """Its name in reports."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        own = super().together()
+        return {
+            **own,
+            "dependencies": {"think": ["users"], "weight": {"not": {"required": ["users"]}}},
+        }
 
     def unfit(self) -> Iterator[Fault]:
         yield from super().unfit()
@@ -281,6 +360,15 @@ class _Member(_Alone):
 
 class _Workload(_Alone):
     mix: Tables[_Member] = Field([], examples=["[[workload.mix]] and name below it"])
+    """Several workloads at once."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        return {
+            "if": {"required": ["mix"]},
+            "then": {"properties": dict.fromkeys(_OF_MEMBERS, NOTHING)},
+            "else": super().together(),
+        }
 
     def unfit(self) -> Iterator[Fault]:
         if not self.mix:
@@ -314,44 +402,84 @@ class _Workload(_Alone):
 
 
 class _File(Written):
-    name: values.Text | None = None
+    name: kinds.Text | None = None
+    """The name of the run. Default: the file's name."""
     target: _Target | None = None
+    """The server: its URL, as text or as a table."""
     sandbox: _Sandbox | None = None
+    """A throwaway server, which is started for the experiment."""
     workload: Tables[_Workload] = Field([], examples=["[[workload]] and name below it"])
-    factor: dict[_Name, dict[_Name, _Level]] = {}
-    phases: values.Phases = ()
-    ladder: values.Levels = Field([], examples=["ladder = [1, 8, 64]"])
-    rates: values.Several[values.RatePerS] = Field(
+    """What each user does; several workloads are measured one after another."""
+    factor: dict[_Name, _Levels] = {}
+    """What varies: [factor.NAME.LEVEL]. The other levels are compared with the first one."""
+    phases: kinds.Phases = ()
+    """The load over each step, in place of ladder (or rates), duration and warmup."""
+    ladder: kinds.Levels = Field([], examples=["ladder = [1, 8, 64]"])
+    """Numbers of virtual users: a list, or a text with ranges such as 1..128."""
+    rates: kinds.Several[kinds.RatePerS] = Field(
         [], examples=['rates = [1000, 2000] or ["1000..8000/60s"]']
     )
+    """Open loop: events a second, or ramps such as 1000..8000/60s."""
     search: Annotated[SearchPlan, table(_Search, SearchPlan)] | None = None
-    duration_s: values.Seconds = Field(30.0, alias="duration")
-    warmup: values.WarmupTime = WarmupAuto()
-    repeats: values.Count | None = None
-    until: values.Share | None = None
-    time_limit: values.Seconds = DEFAULT_TIME_LIMIT_S
-    level: values.Share | None = None
-    margin: values.Share | None = None
-    power: values.Share | None = None
+    """Search for levels, in place of ladder and rates."""
+    duration_s: kinds.Seconds = Field(30.0, alias="duration")
+    """The measured time of a step."""
+    warmup: kinds.WarmupTime = WarmupAuto()
+    """What is driven before the window: a time, or auto."""
+    repeats: kinds.Count | None = None
+    """How often each step is measured; even where variants are compared. Default: 6."""
+    until: kinds.Share | None = None
+    """Repeat until effects are known to plus or minus this share."""
+    time_limit: kinds.Seconds = DEFAULT_TIME_LIMIT_S
+    """The longest time that until may take."""
+    level: kinds.Share | None = None
+    """The accepted chance of a false verdict, over all cells together. Default: 0.05."""
+    margin: kinds.Share | None = None
+    """The smallest difference that matters. Default: 3%."""
+    power: kinds.Share | None = None
+    """The chance with which the repeats find a difference of the margin. Default: 0.9."""
     restore: Restore | None = None
-    columns: values.Several[Column] = Field(
+    """How changed data is restored. Default: auto."""
+    columns: kinds.Several[Column] = Field(
         [], examples=['columns = ["log_syncs", "transactions_per_sync"]']
     )
+    """Figures to show next to the rates."""
     seed: int = Field(0, ge=0, lt=2**63, examples=["seed = 7"])
+    """The seed of the users' random streams and of the rows."""
     cluster: Annotated[ClusterAsked, table(_Cluster, ClusterAsked)] | None = None
+    """The machines that drive each step together."""
     timeline: bool = False
-    init_sql: values.Texts = []
+    """Whether it is a failover drill."""
+    init_sql: kinds.Texts = []
+    """Statements that each session sends before its first event."""
     isolation: Isolation | None = None
-    think: values.SecondsOrNone = 0.0
+    """The isolation level of each session."""
+    think: kinds.SecondsOrNone = 0.0
+    """The time between two events of a user."""
     on_error: Literal["restart", "continue", "stop"] | None = None
-    reconnect_after: values.Count | None = Field(None, alias="reconnect")
-    idle: values.Count | None = None
-    abort_if: values.Several[values.AbortIf] = Field([], examples=[_CONDITIONS])
-    max_load: values.Several[values.MaxLoad] = Field([], examples=[_CONDITIONS])
+    """What follows a deadlock or a lock wait that was too long. Default: restart."""
+    reconnect_after: kinds.Count | None = Field(None, alias="reconnect")
+    """A user opens a new connection after this many transactions."""
+    idle: kinds.Count | None = None
+    """Idle connections in addition to the users'."""
+    abort_if: kinds.Several[kinds.AbortIf] = Field([], examples=[_CONDITIONS])
+    """Conditions that end the load, such as threads_running>200 for 5s."""
+    max_load: kinds.Several[kinds.MaxLoad] = Field([], examples=[_CONDITIONS])
+    """Conditions that hold the load back while they are met."""
     no_abort: bool = False
-    replicas: values.Several[values.Url] = Field(
+    """Turn off the default conditions for servers that are not throwaway ones."""
+    replicas: kinds.Several[kinds.Url] = Field(
         [], examples=['replicas = ["mysql://user@host:3306"]']
     )
+    """Replicas whose lag is observed."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        said_by_phases = {"properties": dict.fromkeys(("duration", "warmup", "rates"), NOTHING)}
+        return {
+            "required": ["workload"],
+            "dependencies": {"phases": said_by_phases, "time_limit": ["until"]},
+        }
 
     def unfit(self) -> Iterator[Fault]:
         if not self.workload:

@@ -49,7 +49,7 @@ OF_THE_LOAD = frozenset(("p50", "p90", "p95", "p99", "p999", "mean", "max", "err
 OF_THE_OTHERS = frozenset(("others_latency", "others_slowdown"))
 OF_REPLICAS = frozenset(("replica_lag", "replica_lag_growth"))
 
-_FORM = re.compile(
+FORM = (
     r"\s*([A-Za-z][A-Za-z0-9_.]*)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ%/]*)"
     r"(?:\s+for\s+(\d+(?:\.\d+)?)\s*([a-z]*))?\s*"
 )
@@ -159,7 +159,7 @@ def condition(text: str) -> Condition:
     Raises:
         ConditionError: it is not a condition, or the unit does not fit the figure.
     """
-    found = _FORM.fullmatch(text)
+    found = re.fullmatch(FORM, text)
     if found is None:
         said = say("'{text}' is not a condition", text=text)
         raise ConditionError(said, write("'threads_running>200 for 5s'"))

@@ -22,7 +22,10 @@ COUNTS: Mapping[str, float] = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_
 BYTES: Mapping[str, float] = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 BITS: Mapping[str, float] = {"bit": 1, "kbit": 1000, "mbit": 1_000_000, "gbit": 1_000_000_000}
 
-_WRITTEN = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµ]*)")
+NUMBER = r"\d+(?:\.\d+)?|\.\d+"
+"""An expression for a number, before its unit."""
+
+_WRITTEN = re.compile(rf"({NUMBER})\s*([a-zµ]*)")
 
 
 def scaled(text: str, units: Mapping[str, float]) -> float | None:

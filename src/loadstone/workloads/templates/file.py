@@ -9,54 +9,46 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic import BeforeValidator, Field
 
-from loadstone.config import values as basic
+from loadstone.config import forms
+from loadstone.config import kinds as basic
 from loadstone.config.lines import Path as KeyPath
 from loadstone.config.problems import ExperimentRefused, Problems, text_of
-from loadstone.config.values import InvalidValue
+from loadstone.config.schema import schema_of
 from loadstone.config.written import Fault, Written, read
 from loadstone.engine import WorkloadInfo
-from loadstone.model.distribution import Distribution, Uniform
+from loadstone.model.distribution import Uniform
 from loadstone.model.effect import StatementEffect
 from loadstone.model.hints import write
 from loadstone.model.message import Joined, Message, say
 from loadstone.model.template import (
-    ChoiceValue,
     Column,
     ColumnValue,
-    ConstantValue,
     CycleValue,
-    DecimalValue,
     HotValue,
     IntegerValue,
-    MomentValue,
     OffsetValue,
     Parameter,
     ParameterPiece,
-    PatternValue,
     Per,
     Piece,
     ReadValue,
-    Scalar,
-    SequenceValue,
     Statement,
     Table,
     Template,
     TemplateSpec,
     TextPiece,
-    TextValue,
     Transaction,
-    UniqueValue,
     Value,
 )
 from loadstone.mysql.statements import effect_of
 from loadstone.workloads.bundled import ENDING, bundled, text_of_bundled
-from loadstone.workloads.templates import values
+from loadstone.workloads.templates import kinds as fields
 from loadstone.workloads.templates.columns import check_columns, check_names
-from loadstone.workloads.templates.sql import CopyOf, Named, Part, Text, as_sent, parts_of
+from loadstone.workloads.templates.sql import CopyOf, Named, Text, as_sent
 
 _WHOLE = ("integer", "row", "sequence")
 _KINDS = (
@@ -131,6 +123,11 @@ def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Templat
     )
 
 
+def template_schema() -> dict[str, Any]:
+    """The JSON schema of template files, for editors."""
+    return schema_of(_File, "A template of Loadstone: a workload of your own SQL")
+
+
 def _table_lines(faults: Problems, table: Table) -> dict[str, int]:
     path = ("table", table.name)
     columns = {one.name: faults.line((*path, "columns", one.name)) for one in table.columns}
@@ -159,16 +156,32 @@ class _Values(Written):
     """The keys that define a column's or a parameter's values; exactly one must be set."""
 
     example: ClassVar[str]
-    integer: Annotated[tuple[int, int], PlainValidator(values.integer)] | None = None
-    unique: Annotated[UniqueValue, PlainValidator(values.unique)] | None = None
-    text: Annotated[TextValue, PlainValidator(values.text)] | None = None
-    pattern: Annotated[PatternValue, PlainValidator(values.pattern)] | None = None
-    choice: Annotated[ChoiceValue, PlainValidator(values.choice)] | None = None
-    constant: Annotated[ConstantValue, PlainValidator(values.constant)] | None = None
-    decimal: Annotated[DecimalValue, PlainValidator(values.decimal)] | None = None
-    date: Annotated[MomentValue, PlainValidator(values.date)] | None = None
-    datetime: Annotated[MomentValue, PlainValidator(values.datetime_)] | None = None
-    spread: Annotated[Distribution | values.Hot, PlainValidator(values.spread)] | None = None
+    sources: ClassVar[tuple[str, ...]] = _KINDS
+    """The keys of which a column or a parameter has exactly one."""
+    integer: fields.Integer | None = None
+    """Whole numbers between two limits, which are included: [1, 100]."""
+    unique: fields.Unique | None = None
+    """Numbers of 63 bits that practically never repeat: keys for inserts."""
+    text: fields.Text | None = None
+    """Letters and digits, this many or between two limits."""
+    pattern: fields.Pattern | None = None
+    """A text: # becomes a digit, @ a capital letter."""
+    choice: fields.Choice | None = None
+    """One of these values; one that is listed twice is twice as likely."""
+    constant: fields.Constant | None = None
+    """Always this value."""
+    decimal: fields.Decimal | None = None
+    """Numbers between two limits, with as many decimals as these have."""
+    date: fields.Date | None = None
+    """Days between two dates, which are included."""
+    datetime: fields.DateTime | None = None
+    """Seconds between two moments, which are included."""
+    spread: fields.Spread | None = None
+    """How numbers of integer or row are distributed. Default: uniform."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        return forms.exactly_one([key for key in cls.sources if key in cls.keys()])
 
     @property
     def kinds(self) -> list[str]:
@@ -196,17 +209,22 @@ class _Values(Written):
         return IntegerValue(low=low, high=high, spread=self.spread or Uniform())
 
 
-def _no_row(_: object) -> str:
-    raise InvalidValue(say("only parameters choose rows"), write("integer = [1, 100]"))
-
-
 class _Column(_Values):
     example: ClassVar[str] = "sequence = true, integer = [1, 100], text = 10 or constant = 0"
-    type: values.ColumnType = Field(examples=['type = "INT NOT NULL"'])
-    sequence: Annotated[SequenceValue, PlainValidator(values.row_number)] | None = None
-    row: Annotated[str, PlainValidator(_no_row)] | None = None
-    cycle: Annotated[tuple[Scalar, ...], PlainValidator(values.cycle)] | None = None
-    step: values.Whole = Field(0, examples=["step = 4"])
+    type: fields.ColumnType = Field(examples=['type = "INT NOT NULL"'])
+    """The type as CREATE TABLE takes it."""
+    sequence: fields.RowNumber | None = None
+    """The column counts the rows from 1; exactly one does."""
+    row: fields.NoRow | None = None
+    """Only parameters choose rows."""
+    cycle: fields.Cycle | None = None
+    """Rows go through the list in order, again and again."""
+    step: fields.Whole = Field(0, examples=["step = 4"])
+    """Added to the cycle's numbers after each round."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        return {**super().together(), "dependencies": {"step": ["cycle"]}}
 
     def unfit(self) -> Iterator[Fault]:
         yield from super().unfit()
@@ -225,11 +243,21 @@ class _Column(_Values):
 
 class _Parameter(_Values):
     example: ClassVar[str] = 'integer = [1, 100], row = "table", text = 10 or from = "other"'
-    row: values.Name | None = None
-    sequence: Annotated[SequenceValue, PlainValidator(values.sequence)] | None = None
-    after: values.Name | None = Field(None, alias="from")
-    add: values.Whole = Field(0, examples=["add = 5"])
+    sources: ClassVar[tuple[str, ...]] = (*_KINDS, "from")
+    row: fields.Name | None = None
+    """A number from 1 to the number of this table's rows."""
+    sequence: fields.Sequence | None = None
+    """Counts from this number; no two users of a step draw the same one."""
+    after: fields.Name | None = Field(None, alias="from")
+    """Another parameter, to which add is added."""
+    add: fields.Whole = Field(0, examples=["add = 5"])
+    """The number that is added to from."""
     per: Per = "event"
+    """Drawn once per event, or for each statement that names it."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        return {**super().together(), "dependencies": {"add": ["from"]}}
 
     def unfit(self) -> Iterator[Fault]:
         if self.after:
@@ -243,13 +271,18 @@ class _Parameter(_Values):
 
 
 class _Table(Written):
-    columns: dict[values.Name, _Column] = Field(
+    columns: dict[fields.Name, _Column] = Field(
         min_length=1, examples=['columns.id = { type = "INT NOT NULL", sequence = true }']
     )
-    rows: values.RowsLoaded = 0
+    """The columns, in order."""
+    rows: fields.RowsLoaded = 0
+    """The number of rows that are loaded; 0: the table starts empty."""
     copies: int = Field(0, ge=1, le=1_000, examples=["copies = 8"])
-    primary_key: values.Names | None = None
-    indexes: list[values.Names] = Field([], examples=['indexes = [["k"], ["shop", "price"]]'])
+    """That many tables with numbers after their names."""
+    primary_key: fields.Names | None = None
+    """The columns of the primary key. Default: the one that counts the rows."""
+    indexes: list[fields.Names] = Field([], examples=['indexes = [["k"], ["shop", "price"]]'])
+    """The columns of each further index."""
 
     def unfit(self) -> Iterator[Fault]:
         numbers = [name for name, one in self.columns.items() if one.sequence]
@@ -282,19 +315,23 @@ class _Table(Written):
 
 
 class _Statement(Written):
-    sql: Annotated[tuple[Part, ...], PlainValidator(lambda value: parts_of(basic.text(value)))] = (
-        Field(examples=['sql = "SELECT …"'])
-    )
-    read: values.Names = ()
+    sql: fields.Sql = Field(examples=['sql = "SELECT …"'])
+    """The statement; :name is a parameter, {name} one copy of a table."""
+    read: fields.Names = ()
+    """Parameters that get the columns of the first row."""
     repeat: int = Field(1, ge=1, le=1_000_000, examples=["repeat = 10"])
-    rows: values.RowsExpected | None = None
+    """How often it is sent in a row."""
+    rows: fields.RowsExpected | None = None
+    """How many rows it must return or change: a number, or [least, most]."""
     same_copy: bool = False
+    """Whether it uses the same copy as the statement before it."""
 
 
 _Statements = list[
     Annotated[
         _Statement,
         BeforeValidator(lambda given: {"sql": given} if isinstance(given, str) else given),
+        basic.OrForm(forms.TEXT),
     ]
 ]
 """Each is a text, or a table with further keys."""
@@ -302,17 +339,30 @@ _Statements = list[
 
 class _Transaction(Written):
     weight: int = Field(1, ge=1, le=1_000_000, examples=["weight = 9"])
-    think_s: values.ThinkS = Field(0.0, alias="think")
+    """How often it is drawn, relative to the others' weights."""
+    think_s: fields.ThinkS = Field(0.0, alias="think")
+    """The time after it, in a closed loop; at most an hour."""
     autocommit: bool = False
-    parameters: dict[values.Name, _Parameter] = {}
+    """Whether it is sent without BEGIN and COMMIT."""
+    parameters: dict[fields.Name, _Parameter] = {}
+    """The values that its statements name."""
     statements: _Statements = Field(min_length=1, examples=['statements = ["SELECT …"]'])
+    """The statements, in order: texts, or tables with further keys."""
 
 
 class _File(Written):
-    name: values.Name | None = None
+    name: fields.Name | None = None
+    """The workload's name. Default: the file's name."""
     about: basic.Text = ""
-    table: dict[values.Name, _Table] = {}
-    transaction: dict[values.Name, _Transaction] = {}
+    """What the workload does, in a line."""
+    table: dict[fields.Name, _Table] = {}
+    """The tables that prepare creates and loads."""
+    transaction: dict[fields.Name, _Transaction] = Field({}, json_schema_extra={"minProperties": 1})
+    """The transactions; each event is one of them."""
+
+    @classmethod
+    def together(cls) -> dict[str, Any]:
+        return {"required": ["transaction"]}
 
     def unfit(self) -> Iterator[Fault]:
         if not self.transaction:

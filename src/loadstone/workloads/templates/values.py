@@ -1,4 +1,4 @@
-"""Parses the values of columns and parameters in a template file."""
+"""Parses the values of columns and parameters in a template file; `kinds` has their types."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import datetime
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, TypeVar
-
-from pydantic import Field, PlainValidator
+from typing import TypeVar
 
 from loadstone.config import values
 from loadstone.config.values import InvalidValue, shown
@@ -29,12 +27,13 @@ from loadstone.model.template import (
     UniqueValue,
 )
 
-_LEAST, _MOST = -(2**63), 2**63 - 1
-_LONGEST_TEXT = 65_535
+LEAST, MOST = -(2**63), 2**63 - 1
+LONGEST_TEXT = 65_535
 _MOST_PLACES = 18
 T = TypeVar("T", int, Decimal)
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+LONGEST_THINK_S = 3600
+NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 
 Hot = tuple[float, float]
 """Percent of the numbers, and percent of the draws that they receive."""
@@ -43,7 +42,7 @@ Hot = tuple[float, float]
 def name(value: object) -> str:
     """Parse the name of a table, column, index, transaction or parameter."""
     written = values.text(value)
-    if not _NAME.fullmatch(written):
+    if not re.fullmatch(NAME, written):
         raise InvalidValue(
             say("{value} cannot be a name here", value=shown(value)),
             say("write up to 64 letters, digits and underscores, a letter first"),
@@ -60,10 +59,6 @@ def names(value: object) -> tuple[str, ...]:
     if len(set(found)) < len(found):
         raise InvalidValue(say("a column is there twice"), say("leave one out"))
     return found
-
-
-Name = Annotated[str, PlainValidator(name)]
-Names = Annotated[tuple[str, ...], PlainValidator(names)]
 
 
 def column_type(value: object) -> str:
@@ -97,7 +92,7 @@ def rows_expected(value: object) -> tuple[int, int]:
         raise InvalidValue(
             say("{value} is not a number of rows", value=shown(value)), say("write 1, or [0, 10]")
         )
-    fewest, most = (_whole(each, 0, _MOST) for each in listed)
+    fewest, most = (_whole(each, 0, MOST) for each in listed)
     if fewest > most:
         raise InvalidValue(say("the smaller number comes first"), write(f"[{most}, {fewest}]"))
     return fewest, most
@@ -106,21 +101,14 @@ def rows_expected(value: object) -> tuple[int, int]:
 def think_s(value: object) -> float:
     """Parse a think time in seconds, at most an hour."""
     found = values.seconds_or_none(value)
-    if found > 3600:
+    if found > LONGEST_THINK_S:
         raise InvalidValue(
             say("{value} is too long", value=shown(value)), say('write "1h" or less')
         )
     return found
 
 
-ColumnType = Annotated[str, PlainValidator(column_type)]
-RowsLoaded = Annotated[int, PlainValidator(rows_loaded)]
-RowsExpected = Annotated[tuple[int, int], PlainValidator(rows_expected)]
-ThinkS = Annotated[float, PlainValidator(think_s)]
-Whole = Annotated[int, Field(ge=_LEAST, le=_MOST)]
-
-
-def _whole(value: object, least: int = _LEAST, most: int = _MOST) -> int:
+def _whole(value: object, least: int = LEAST, most: int = MOST) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidValue(
             say("{value} is not a whole number here", value=shown(value)),
@@ -132,7 +120,7 @@ def _whole(value: object, least: int = _LEAST, most: int = _MOST) -> int:
 def integer(value: object) -> tuple[int, int]:
     """Parse the limits of a whole number: `[1, 100]`."""
     low, high = _two(value, _whole, "[1, 100]")
-    if high - low >= _MOST:
+    if high - low >= MOST:
         raise InvalidValue(
             say("{value} is too wide", value=shown(value)),
             say("write a range of less than 2^63 numbers"),
@@ -178,7 +166,7 @@ def unique(value: object) -> UniqueValue:
 def text(value: object) -> TextValue:
     """Parse the length of a text, or its limits: `[10, 60]`."""
     listed = [value, value] if isinstance(value, int) else value
-    least, most = _two(listed, lambda one: _whole(one, 0, _LONGEST_TEXT), "[10, 60]")
+    least, most = _two(listed, lambda one: _whole(one, 0, LONGEST_TEXT), "[10, 60]")
     return TextValue(least=least, most=most)
 
 
@@ -187,7 +175,8 @@ def pattern(value: object) -> PatternValue:
     written = values.text(value)
     if any(sign in "'\\" or ord(sign) < 32 for sign in written):
         raise InvalidValue(
-            say("a pattern cannot have quotes, backslashes or line ends"), write('"##-@@"')
+            say("a pattern cannot have quotes, backslashes or line ends"),
+            write('"##-@@"'),
         )
     return PatternValue(pattern=written)
 
@@ -222,7 +211,7 @@ def decimal(value: object) -> DecimalValue:
             say("write {most} at most", most=_MOST_PLACES),
         )
     low, high = (int(each.scaleb(places)) for each in (first, last))
-    if low < _LEAST or high > _MOST:
+    if low < LEAST or high > MOST:
         raise InvalidValue(
             say("{value} is too large", value=shown(value)), say("write fewer digits")
         )
@@ -319,3 +308,8 @@ def _second(value: object) -> int:
 
 def _unix_s(moment: datetime.datetime) -> int:
     return int(moment.replace(tzinfo=datetime.UTC).timestamp())
+
+
+def no_row(_: object) -> str:
+    """Refuse a row: columns have none."""
+    raise InvalidValue(say("only parameters choose rows"), write("integer = [1, 100]"))
