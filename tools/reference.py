@@ -5,8 +5,12 @@ python tools/reference.py FOLDER
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
 from collections.abc import Iterator
+from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +150,20 @@ def _type(of: dict[str, Any]) -> str:
             return "any"
         case kind:
             return str(kind)
+
+
+def meanings(codes: type[Enum]) -> dict[str, str]:
+    """The string below each member of an enumeration: its meaning."""
+    (body,) = ast.parse(inspect.getsource(codes)).body
+    assert isinstance(body, ast.ClassDef)
+    found: dict[str, str] = {}
+    for member, said in pairwise(body.body):
+        match member, said:
+            case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(
+                value=ast.Constant(value=str(text))
+            ):
+                found[name] = " ".join(text.split())
+    return found
 
 
 PAGES = {"commands": commands, "causes": causes, "counters": counters, "result": result}

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from loadstone import __version__
+from tools.wheel_data import COMPLETION
 
 DIST = Path(__file__).resolve().parents[2] / "dist"
 WHEELS = sorted(DIST.glob("loadstone-*.whl"))
@@ -92,6 +93,13 @@ def test_the_wheel_has_the_package_its_licences_and_its_bill(wheel: zipfile.ZipF
         if path.is_file() and path.suffix not in (".so", ".pyc")
     }
     assert wanted <= names
+
+
+def test_the_wheel_has_what_man_shells_and_editors_look_for(wheel: zipfile.ZipFile) -> None:
+    names = {name.partition(".data/data/")[2] for name in wheel.namelist()}
+    assert {"share/man/man1/loadstone.1", "share/man/man1/loadstone-run.1"} <= names
+    assert set(COMPLETION.values()) <= names
+    assert "share/loadstone/experiment.schema.json" in names
 
 
 def test_the_wheel_offers_the_extras(wheel: zipfile.ZipFile) -> None:
