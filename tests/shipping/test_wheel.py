@@ -105,7 +105,7 @@ def test_the_wheel_has_what_man_shells_and_editors_look_for(wheel: zipfile.ZipFi
 def test_the_wheel_offers_the_extras(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     said = message_from_bytes(wheel.read(name))
-    assert set(said.get_all("Provides-Extra", [])) == {"cluster", "lts-cpu"}
+    assert set(said.get_all("Provides-Extra", [])) == {"cluster", "lts-cpu", "push"}
     wanted = said.get_all("Requires-Dist", [])
     assert any(each.startswith("ray") and "extra == 'cluster'" in each for each in wanted)
 

@@ -11,9 +11,9 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from house.repository import ROOT
-from loadstone.runs.rebuild import JOURNAL
-from loadstone.runs.tail import Tail
-from loadstone.web.metrics import FAMILIES, MEDIA_TYPE, RunCounts, exposition
+from loadstone.web.followed import Followed
+from loadstone.web.metrics import MEDIA_TYPE, exposition
+from loadstone.web.series import FAMILIES, RunCounts
 from recorded import a_plan, record_step, recorder_for, steps_of
 from scripted_engine import Script
 from web.served import served
@@ -26,10 +26,7 @@ def parse(text: str) -> list[Metric]:
 
 
 def counts_of(run: Path) -> RunCounts:
-    counts = RunCounts(run.name)
-    for line in Tail(run / JOURNAL).read():
-        counts.take(line.entry)
-    return counts
+    return Followed(run).finish()
 
 
 def values(text: str) -> dict[tuple[str, str], float]:
@@ -69,13 +66,16 @@ def test_prometheus_reads_what_a_journal_says(one_step: Path) -> None:
     assert found["loadstone_steps_planned", ""] == 2
     assert found["loadstone_phase", "connecting"] == 1
     assert found["loadstone_phase", "window"] == 0
+    level = ",4,default,oltp_read_write"
+    assert found["loadstone_level_tps", level] == pytest.approx(40)
+    assert 0 < found["loadstone_level_response_seconds", f"0.99,{level}"] < 1
     # Between two steps nobody is connected: no value is better than an old one.
     assert ("loadstone_users", "") not in found
 
 
 def test_names_of_anything_are_escaped(one_step: Path) -> None:
     counts = counts_of(one_step)
-    counts.run = 'a "quoted"\nname \\ with all'
+    counts.folder = Path('a "quoted"\nname \\ with all')
     (info,) = [one for one in parse(exposition([counts])) if one.name == "loadstone_run"]
     assert info.samples[0].labels["run"] == counts.run
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveInt, TypeAdapter
 
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message
+from loadstone.model.with_messages import WithMessages
 
 MOST_USERS = 1_000_000
 HIGHEST_RATE = 10_000_000.0
@@ -35,6 +37,13 @@ class SetRate(Frozen):
     rate: Annotated[float, Field(gt=0, le=HIGHEST_RATE, allow_inf_nan=False)]
 
 
-AnyWish = StopRun | SetUsers | SetRate
+class Remark(WithMessages):
+    """Record this for readers of the run: a process that follows it has something to say."""
+
+    kind: Literal["remark"] = "remark"
+    text: Message
+
+
+AnyWish = StopRun | SetUsers | SetRate | Remark
 Wish = Annotated[AnyWish, Field(discriminator="kind")]
 WISH: TypeAdapter[AnyWish] = TypeAdapter(Wish)

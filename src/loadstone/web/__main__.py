@@ -13,10 +13,7 @@ from loadstone.web.address import Address
 from loadstone.web.app import metrics_app
 from loadstone.web.hub import Hub
 from loadstone.web.serving import serve, serve_page
-from loadstone.web.sidecar import Task
-
-NICENESS = 10
-"""Added to this process's niceness, so that a load driven on this machine has priority."""
+from loadstone.web.sidecar import NICENESS, Task
 
 STAY_S = 2.0
 """Seconds without viewers after which the page ends, once its run has: a browser may come back."""

@@ -14,6 +14,15 @@ from loadstone.web.localize import Translations, translations
 def findings(run: Path) -> list[dict[str, Any]]:
     """A diagnosis for each ladder, in the JSON form of docs/diagnosis.md, with its translations.
 
+    Raises:
+        StoreError: a file of the run cannot be read.
+    """
+    return [one.model_dump(mode="json") | {"told": _told(one)} for one in diagnoses(run)]
+
+
+def diagnoses(run: Path) -> tuple[Diagnosis, ...]:
+    """A diagnosis for each ladder of a run.
+
     The running step is left out: one second of it shows little.
 
     Raises:
@@ -23,8 +32,7 @@ def findings(run: Path) -> list[dict[str, Any]]:
     if result.run.state == "running":
         ended = tuple(step for step in result.steps if step.state != "interrupted")
         result = result.model_copy(update={"steps": ended})
-    found = findings_of(run, result)
-    return [one.model_dump(mode="json") | {"told": _told(one)} for one in found]
+    return tuple(findings_of(run, result))
 
 
 def _told(found: Diagnosis) -> Translations:

@@ -27,8 +27,11 @@ LEAVING_S = 1.0
 LOG = "live.log"
 """The file in the state folder with the errors of the last child."""
 
+NICENESS = 10
+"""Added to a child's niceness, so that a load driven on this machine has priority."""
+
 _LEFT: list[subprocess.Popen[bytes]] = []
-"""Pages with viewers left after their run: kept, as Python warns of forgotten child processes."""
+"""Children left after their run: kept, as Python warns of forgotten child processes."""
 
 
 class Task(Frozen):
@@ -66,7 +69,7 @@ def live_page(runs: Path, wanted: Address) -> Iterator[str]:
     token = fresh_token()
     place = (address.host, address.port)
     task = Task(kind="page", descriptor=bound.fileno(), address=place, runs=runs, token=token)
-    with _child(task, bound):
+    with bound, child("loadstone.web", task.model_dump_json(), bound):
         yield address.link(token)
 
 
@@ -95,47 +98,54 @@ def metrics(runs: Path, wanted: Address) -> Iterator[Scraped]:
     bound, address = listen(wanted)
     place = (address.host, address.port)
     task = Task(kind="metrics", descriptor=bound.fileno(), address=place, runs=runs)
-    with _child(task, bound) as words:
+    with bound, child("loadstone.web", task.model_dump_json(), bound) as words:
         yield Scraped(words, f"{address.url}metrics")
 
 
 @contextmanager
-def _child(task: Task, bound: socket.socket) -> Iterator[IO[bytes]]:
-    """Start a child with this socket; yields the pipe to it, and waits only briefly at the end."""
-    with bound:
-        child = _start(task)
-    assert child.stdin is not None
+def child(
+    module: str, task: str, bound: socket.socket | None = None, wait_s: float = LEAVING_S
+) -> Iterator[IO[bytes]]:
+    """Run a module of ours as a child process within the block; yields the pipe to its input.
+
+    `task` is its first line, `bound` a socket that it gets, which is closed here. `wait_s`: how
+    long the block's end waits for it.
+    """
+    started = _start(module, task, bound)
+    if bound is not None:
+        bound.close()
+    assert started.stdin is not None
     try:
-        yield child.stdin
+        yield started.stdin
     finally:
         with suppress(OSError):
-            child.stdin.close()
+            started.stdin.close()
         try:
-            child.wait(LEAVING_S)
+            started.wait(wait_s)
         except subprocess.TimeoutExpired:
             # It still has viewers, so it is left running and ends when they have gone.
-            _LEFT.append(child)
+            _LEFT.append(started)
 
 
-def _start(task: Task) -> subprocess.Popen[bytes]:
+def _start(module: str, task: str, bound: socket.socket | None) -> subprocess.Popen[bytes]:
     with _log() as log:
-        child = subprocess.Popen(
+        started = subprocess.Popen(
             # Without -P a module in the working folder could replace one of ours.
-            [sys.executable, "-P", "-m", "loadstone.web"],
+            [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             # Not the run's: a program that waits for the end of the run's output would wait for the
             # page.
             stdout=log,
             stderr=log,
-            pass_fds=[task.descriptor],
+            pass_fds=[] if bound is None else [bound.fileno()],
             # Ctrl-C in the terminal is for the run: the child ends when its input does.
             start_new_session=True,
         )
-    assert child.stdin is not None
+    assert started.stdin is not None
     with suppress(OSError):  # a child that cannot start costs the run only the page
-        child.stdin.write(task.model_dump_json().encode() + b"\n")
-        child.stdin.flush()
-    return child
+        started.stdin.write(task.encode() + b"\n")
+        started.stdin.flush()
+    return started
 
 
 def _log() -> IO[bytes]:

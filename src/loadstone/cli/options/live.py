@@ -1,4 +1,4 @@
-"""`--live`, `--metrics`, `--annotate`: a run's page, its metrics, and its marks in Grafana."""
+"""`--live`, `--metrics`, `--otlp` and the like: a run's page, its metrics, its marks in Grafana."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from loadstone.model.message import say
 
 if TYPE_CHECKING:
     from loadstone.web.address import Address
+    from loadstone.web.push.places import Kind
 
 METRICS_PORT = 9109
 
@@ -29,6 +30,9 @@ class Audience:
     preparing: Callable[[str], None]
     """To call with each line of progress; after `begun` it does nothing."""
 
+
+Places = dict["Kind", str | None]
+"""The URLs that metrics are pushed to, by the kind of receiver."""
 
 Beside = Callable[[Path], AbstractContextManager[Audience]]
 """Starts to serve the runs of a folder."""
@@ -75,6 +79,26 @@ _OPTIONS = (
         ),
     ),
     option(
+        "--otlp",
+        rare=True,
+        metavar="URL",
+        section=Section.RESULT,
+        help=say(
+            "Push the metrics every 5 s to the OTLP receiver at this URL, over HTTP. Needs"
+            " loadstone[push]. A token is read from LOADSTONE_PUSH_TOKEN."
+        ),
+    ),
+    option(
+        "--remote-write",
+        rare=True,
+        metavar="URL",
+        section=Section.RESULT,
+        help=say(
+            "Push the metrics every 5 s to this receiver of Prometheus remote write. Needs"
+            " loadstone[push]. A token is read from LOADSTONE_PUSH_TOKEN."
+        ),
+    ),
+    option(
         "--annotate",
         rare=True,
         metavar="URL",
@@ -89,13 +113,14 @@ _OPTIONS = (
 
 @contextmanager
 def _shown_beside(
-    live: bool, metrics: Address | None, annotate: str | None, runs: Path
+    live: bool, metrics: Address | None, places: Places, annotate: str | None, runs: Path
 ) -> Iterator[Audience]:
     """Serve what was requested; pages that already serve the folder show the run as well.
 
     Raises:
         AddressError: no server can listen on an address.
         NoPlaceForAnnotations: the URL is not Grafana's.
+        PushRefused: metrics cannot be pushed to a URL.
     """
     from loadstone.runs.preparing import Preparation
 
@@ -103,6 +128,8 @@ def _shown_beside(
         tell: list[Callable[[Path], None]] = []
         if annotate is not None:
             tell.append(stack.enter_context(_annotated(annotate)))
+        if any(places.values()):
+            tell.append(stack.enter_context(_pushed(places)))
         if metrics is not None:
             from loadstone.cli.errors import announce
             from loadstone.web import sidecar
@@ -131,6 +158,17 @@ def _shown_beside(
 
 
 @contextmanager
+def _pushed(places: Places) -> Iterator[Callable[[Path], None]]:
+    from loadstone.cli.errors import announce
+    from loadstone.web.push.alongside import pushing
+    from loadstone.web.push.places import place
+
+    found = [place(kind, url) for kind, url in places.items() if url is not None]
+    with pushing(found, lambda what: announce(say("note: {what}", what=what))) as begun:
+        yield begun
+
+
+@contextmanager
 def _annotated(url: str) -> Iterator[Callable[[Path], None]]:
     from loadstone.cli.errors import announce
     from loadstone.web.annotations import annotating
@@ -141,8 +179,15 @@ def _annotated(url: str) -> Iterator[Callable[[Path], None]]:
         announce(say("note: {what}", what=annotator.failed))
 
 
-def _asked(live: bool, metrics: Address | None, annotate: str | None) -> Beside:
-    return partial(_shown_beside, live, metrics, annotate)
+def _asked(
+    live: bool,
+    metrics: Address | None,
+    otlp: str | None,
+    remote_write: str | None,
+    annotate: str | None,
+) -> Beside:
+    places: Places = {"otlp": otlp, "remote-write": remote_write}
+    return partial(_shown_beside, live, metrics, places, annotate)
 
 
 beside_options = gathered("beside", _OPTIONS, _asked)

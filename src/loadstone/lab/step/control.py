@@ -13,7 +13,7 @@ from pathlib import Path
 
 from loadstone.engine import PlanRefused, Steerable
 from loadstone.lab.step.interrupts import Interrupts
-from loadstone.model.control import AnyWish, SetRate, SetUsers, StopRun
+from loadstone.model.control import AnyWish, Remark, SetRate, SetUsers, StopRun
 from loadstone.model.message import Message, say
 from loadstone.model.plan import Step
 from loadstone.model.result import LevelChange
@@ -65,6 +65,9 @@ class Steering:
         if isinstance(wish, StopRun):
             announce(say("stopped from the live page at {at} s", at=round(at_s)))
             self.interrupts.ask()
+            return
+        if isinstance(wish, Remark):
+            announce(wish.text)
             return
         if why := self._refused(wish):
             announce(say("not changed at {at} s: {why}", at=round(at_s), why=why))

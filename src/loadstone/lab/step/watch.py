@@ -9,7 +9,7 @@ from loadstone.lab.step.control import Wishes
 from loadstone.lab.step.follow import POLL_S
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.step.sampling import StepSampling
-from loadstone.model.control import StopRun
+from loadstone.model.control import Remark, StopRun
 from loadstone.model.plan import Plan, Step
 from loadstone.model.result import Result
 from loadstone.observe.sampler import Sampling, Seen
@@ -41,9 +41,12 @@ def watch(plan: Plan, lab: Lab, sampling: Sampling, on_seen: OnSeen) -> Result:
             time.sleep(POLL_S)
             for seen in looking.keep():
                 on_seen(seen)
-            # Only a stop is possible: there is no load of ours to change.
-            if any(isinstance(wish, StopRun) for wish in wishes.look()):
-                lab.interrupts.ask()
+            # No change is possible: there is no load of ours.
+            for wish in wishes.look():
+                if isinstance(wish, StopRun):
+                    lab.interrupts.ask()
+                elif isinstance(wish, Remark):
+                    recorder.note(wish.text, step)
         ended = time.monotonic()
         looking.end(drove=False)
         window = Settled(

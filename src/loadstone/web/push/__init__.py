@@ -1,0 +1,1 @@
+"""Pushes the metrics of a run to a receiver: OTLP, or Prometheus remote write."""
