@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 
 import pytest
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from house.repository import ROOT
 from loadstone.web.followed import Followed
 from loadstone.web.metrics import MEDIA_TYPE, exposition
 from loadstone.web.series import FAMILIES, RunCounts
 from recorded import a_plan, record_step, recorder_for, steps_of
 from scripted_engine import Script
 from web.served import served
-
-DASHBOARD = ROOT / "docs/grafana/loadstone.json"
 
 
 def parse(text: str) -> list[Metric]:
@@ -96,17 +91,3 @@ def test_the_page_tells_of_the_runs_that_go_on(tmp_path: Path, script: Script) -
         assert values(page.get("/metrics").text)["loadstone_events_total", ""] == 250
         recorder.close()
         assert values(page.get("/metrics").text) == {}
-
-
-def test_the_dashboard_asks_only_for_what_is_told() -> None:
-    told = {one.name for one in FAMILIES}
-    told |= {f"{one.name}_total" for one in FAMILIES if one.kind == "counter"}
-    told |= {"loadstone_run_info", "loadstone_response_seconds_count"}
-    told |= {"loadstone_response_seconds_sum"}
-    dashboard = json.loads(DASHBOARD.read_text())
-    asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
-    asked += [str(one["query"]) for one in dashboard["templating"]["list"] if "query" in one]
-    names = {name for text in asked for name in re.findall(r"\bloadstone_\w+", text)}
-    # The label of a state set has the name of its family.
-    assert names
-    assert names <= told

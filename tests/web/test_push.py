@@ -30,6 +30,7 @@ from loadstone.web.push.sender import PushFailed
 from loadstone.web.series import Point, RunCounts, points
 from observe.other_tools import ended, environment, program, wait_for_port
 from ports import free_port
+from web.test_dashboard import queries
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
@@ -107,6 +108,11 @@ def test_prometheus_has_what_was_written_to_it(target: str, tmp_path: Path) -> N
         assert level["metric"]["users"] == "2" and "rate" not in level["metric"]
         # The run is over: its series have ended, and are not drawn on as lines.
         assert found(url, f'loadstone_users_asked{{run="{folder.name}"}}') == []
+        # The dashboard's own queries, as Grafana fills them.
+        for query in queries():
+            filled = query.replace("$__rate_interval", "20s").replace("$__range", "15m")
+            answer = found(url, filled.replace("$run", folder.name))
+            assert answer or "loadstone_level" not in query, query
         (info,) = found(url, over % ("loadstone_run_info", folder.name))
         assert info["metric"]["workload"] == "oltp_point_select"
 
