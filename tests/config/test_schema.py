@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -78,6 +79,30 @@ def test_each_recipe_fits(schemas: dict[str, Any], name: str) -> None:
 @pytest.mark.parametrize("name", bundled())
 def test_each_bundled_template_fits(schemas: dict[str, Any], name: str) -> None:
     assert refusals(schemas, "template", text_of_bundled(name)) == []
+
+
+def test_the_examples_of_the_documents_fit(schemas: dict[str, Any]) -> None:
+    from loadstone.config.problems import ExperimentRefused
+    from loadstone.experiments.checks import Machine
+    from loadstone.experiments.file import parse_experiment
+
+    fits = 0
+    for page in ("experiments.md", "mixes.md", "failover.md"):
+        for text in re.findall(r"^```toml\n(.*?)^```$", (DOCS / page).read_text(), re.M | re.S):
+            whole = text if "[sandbox]" in text or "target" in text else f"[sandbox]\n{text}"
+            try:
+                parse_experiment(whole, "example.toml", Machine(is_root=True, cores=64))
+            except ExperimentRefused:
+                continue  # a part of a file
+            assert refusals(schemas, "experiment", whole) == []
+            fits += 1
+    assert fits >= 3
+
+
+def test_the_document_has_each_key(schemas: dict[str, Any]) -> None:
+    said = (DOCS / "experiments.md").read_text()
+    keys = schemas["experiment"]["properties"]
+    assert [key for key in keys if not re.search(rf"[`\[]{key}\b", said)] == []
 
 
 GOOD = (
