@@ -24,9 +24,10 @@ from loadstone.runs.rebuild import JOURNAL, step_result
 from loadstone.runs.tail import Tail
 from loadstone.web.comparing import compared
 from loadstone.web.diagnosis import findings
+from loadstone.web.followed import Followed
 from loadstone.web.listing import RunList
 from loadstone.web.live_run import LiveRun
-from loadstone.web.metrics import RunCounts, exposition
+from loadstone.web.metrics import exposition
 from loadstone.web.stream import encode
 
 OWN_LIMIT_KB = 2 * 1024 * 1024
@@ -101,14 +102,13 @@ def follow(run: Path) -> None:
         assert begin is not None
         return step_result(run, step, begin)
 
-    live, counts, tail = LiveRun(run, row_of), RunCounts(run.name), Tail(run / JOURNAL)
+    live, tail = LiveRun(run, row_of), Tail(run / JOURNAL)
     while lines := tail.read():
         for line in lines:
             for event in live.take(line.entry):
                 encode(event.name, event.data)
-            counts.take(line.entry)
     encode("snapshot", live.snapshot())
-    exposition([counts])
+    exposition([Followed(run).finish()])
 
 
 def main() -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import Metric
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST as MEDIA_TYPE
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from loadstone.web.followed import Followed
-from loadstone.web.metrics import MEDIA_TYPE, exposition
+from loadstone.web.metrics import exposition
 from loadstone.web.series import FAMILIES, RunCounts
 from recorded import a_plan, record_step, recorder_for, steps_of
 from scripted_engine import Script

@@ -21,7 +21,8 @@ def exposition(runs: Iterable[RunCounts]) -> str:
     """The metric families of all runs, in the text format."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Runs(list(runs)))
-    return generate_latest(registry).decode()
+    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
+    return text.decode()
 
 
 class _Runs(Collector):
