@@ -24,10 +24,10 @@ from loadstone.runs.rebuild import JOURNAL, step_result
 from loadstone.runs.tail import Tail
 from loadstone.web.comparing import compared
 from loadstone.web.diagnosis import findings
-from loadstone.web.followed import Followed
 from loadstone.web.listing import RunList
 from loadstone.web.live_run import LiveRun
 from loadstone.web.metrics import exposition
+from loadstone.web.series import RunCounts
 from loadstone.web.stream import encode
 
 OWN_LIMIT_KB = 2 * 1024 * 1024
@@ -102,13 +102,14 @@ def follow(run: Path) -> None:
         assert begin is not None
         return step_result(run, step, begin)
 
-    live, tail = LiveRun(run, row_of), Tail(run / JOURNAL)
+    live, counts, tail = LiveRun(run, row_of), RunCounts(run), Tail(run / JOURNAL)
     while lines := tail.read():
         for line in lines:
             for event in live.take(line.entry):
                 encode(event.name, event.data)
+            counts.take(line.entry)
     encode("snapshot", live.snapshot())
-    exposition([Followed(run).finish()])
+    exposition([counts])
 
 
 def main() -> None:

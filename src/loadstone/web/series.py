@@ -16,6 +16,7 @@ from typing import NamedTuple
 from loadstone.model.finding import Diagnosis, Finding
 from loadstone.model.records import Sample
 from loadstone.model.result import StepResult
+from loadstone.runs.errors import StoreError
 from loadstone.runs.journal import Changed, EngineEntry, Entry, RunBegin, StepBegin, StepEnd
 from loadstone.runs.rebuild import JOURNAL, RunLog, step_result
 from loadstone.web.live_run import workload_of
@@ -77,11 +78,7 @@ class RunCounts:
         return self.folder.name
 
     def take(self, entry: Entry) -> None:
-        """Process the journal's next line.
-
-        Raises:
-            StoreError: the figures of a step that ended cannot be read.
-        """
+        """Process the journal's next line."""
         self._log.add(entry)
         match entry:
             case RunBegin():
@@ -105,8 +102,11 @@ class RunCounts:
     def _end_step(self) -> None:
         begin = self._log.begin
         assert begin is not None, "a step ends in a run that has begun"
-        step = step_result(self.folder, self._log.steps[-1], begin)
         self.steps_ended += 1
+        try:
+            step = step_result(self.folder, self._log.steps[-1], begin)
+        except StoreError:
+            return  # a damaged step has no figures; the page and the result say why
         level = _level(step)
         self.ended = [one for one in self.ended if _level(one) != level]
         self.ended.append(step)
