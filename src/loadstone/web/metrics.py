@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from prometheus_client import Metric
-from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST as MEDIA_TYPE
-from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 from starlette.requests import Request
 from starlette.responses import Response
 
 from loadstone.web.followed import Followed
 from loadstone.web.series import FAMILIES, RunCounts
+
+MEDIA_TYPE = CONTENT_TYPE_LATEST
 
 
 def exposition(runs: Iterable[RunCounts]) -> str:
