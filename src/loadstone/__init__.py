@@ -2,8 +2,6 @@
 
 from importlib import import_module
 
-__version__ = "0.1.0"
-
 _API = {
     "Run": "loadstone.report.opened",
     "open_run": "loadstone.report.opened",
@@ -20,7 +18,12 @@ report."""
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use (PEP 562); `__init__.pyi` has the types."""
+    """Import a public name on first use (PEP 562); `__init__.pyi` has the types.
+
+    The number of the version is in Cargo.toml alone, and the engine is compiled with it.
+    """
+    if name == "__version__":
+        return import_module("loadstone._engine").version()
     if name not in _API:
         raise AttributeError(f"module 'loadstone' has no attribute '{name}'")
     return getattr(import_module(_API[name]), name)

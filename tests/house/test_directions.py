@@ -149,7 +149,7 @@ def imported(source: str) -> tuple[str, ...]:
         ("model/", r"loadstone\.(?!model\b)", "loadstone"),
         ("analyse/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b", ""),
         ("diagnosis/", r"loadstone\.(target|sandbox|engine)\b|pymysql\b", ""),
-        ("(?!engine/)", r"loadstone\._engine\b", "_engine"),
+        (r"(?!engine/|__init__\.py)", r"loadstone\._engine\b", "_engine"),
         ("(?!cluster/)", r"ray\b", "ray"),
     ],
 )

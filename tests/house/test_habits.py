@@ -114,6 +114,8 @@ def test_what_is_released_has_a_home(repository: Repository, project: dict[str, 
         assert "loadstone.example" in repository.text("RELEASING.md")
 
 
-def test_the_versions_are_one(repository: Repository) -> None:
-    crates = tomllib.loads(repository.text("Cargo.toml"))["workspace"]["package"]["version"]
-    assert crates == __version__
+def test_the_number_of_the_version_is_in_one_place(repository: Repository) -> None:
+    number = tomllib.loads(repository.text("Cargo.toml"))["workspace"]["package"]["version"]
+    assert number == __version__
+    assert number not in repository.text("src/loadstone/__init__.py")
+    assert "version" not in tomllib.loads(repository.text("pyproject.toml"))["project"]

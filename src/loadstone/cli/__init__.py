@@ -21,10 +21,10 @@ def main() -> None:
     _begin()
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):
-        from loadstone import __version__
+        # If there is no engine, or no output, the commands' own error handling reports it.
+        with contextlib.suppress(ImportError, OSError):
+            from loadstone import __version__
 
-        # If the message cannot be written, the commands' own error handling reports it.
-        with contextlib.suppress(OSError):
             print(f"loadstone {__version__}", flush=True)
             sys.exit(0)
     _end(arguments)

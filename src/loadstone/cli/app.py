@@ -8,7 +8,6 @@ from importlib import import_module
 
 import click
 
-from loadstone import __version__
 from loadstone.cli.help.click_texts import translate_click
 from loadstone.cli.help.command import Explained, Group, group
 from loadstone.cli.language import in_words
@@ -132,6 +131,15 @@ def _asking_for_help(ctx: click.Context, words: list[str]) -> list[str]:
     ctx.exit()
 
 
+def _show_version(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+    """The engine has the number: without one that is the error to show."""
+    if wanted and not ctx.resilient_parsing:
+        from loadstone.engine import build_info
+
+        click.echo(f"loadstone {build_info()['version']}")
+        ctx.exit()
+
+
 translate_click()
 
 
@@ -153,7 +161,15 @@ translate_click()
         (say("why is it not faster?"), "loadstone diagnose"),
     ),
 )
-@click.version_option(__version__, "-V", "--version", message="loadstone %(version)s")
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help=say("Show the version and exit."),
+)
 @click.pass_context
 def app(ctx: click.Context) -> None:
     """All commands."""

@@ -23,7 +23,6 @@ TEXTS = (
     say("default: {default}"),
     say("required"),
     say("Show this message and exit."),
-    say("Show the version and exit."),
     say("Missing argument"),
     say("Missing option"),
     say("Missing parameter"),
