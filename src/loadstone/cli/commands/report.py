@@ -15,7 +15,7 @@ from loadstone.model.message import say
 if TYPE_CHECKING:
     from loadstone.report.opened import Run
 
-Kind = Literal["html", "pdf", "markdown", "line", "csv", "json"]
+Kind = Literal["html", "pdf", "markdown", "line", "badge", "csv", "json"]
 
 FILES: dict[Kind, str] = {"html": "report.html", "pdf": "report.pdf"}
 """The kinds that are files, by their default name in the run's folder; the others are printed."""
@@ -24,7 +24,7 @@ FILES: dict[Kind, str] = {"html": "report.html", "pdf": "report.pdf"}
 @command(
     help=say(
         "Write a run as one self-contained HTML page or PDF, or print it as Markdown, in one line,"
-        " as CSV or JSON.\n\n"
+        " as a badge, CSV or JSON.\n\n"
         "The page has the answer first, then the ladder, ceilings, findings, each step second by"
         " second, settings and method. RUN is a run folder, the start of its name, or last."
     ),
@@ -38,7 +38,7 @@ FILES: dict[Kind, str] = {"html": "report.html", "pdf": "report.pdf"}
 @output_option(
     say(
         "Output file. [default: report.html or report.pdf in the run's folder; stdout with"
-        " --markdown, --line, --csv and --json]"
+        " --markdown, --line, --badge, --csv and --json]"
     )
 )
 @option("--open", "open_it", is_flag=True, help=say("Open the page in a browser."))
@@ -55,6 +55,12 @@ FILES: dict[Kind, str] = {"html": "report.html", "pdf": "report.pdf"}
     "kind",
     flag_value="line",
     help=say("Print one line for a chat: server, answer, and what makes the rates doubtful."),
+)
+@option(
+    "--badge",
+    "kind",
+    flag_value="badge",
+    help=say("Print a small SVG image with the highest rate, for a page of a repository."),
 )
 @option("--csv", "kind", flag_value="csv", help=say("Print CSV with one row per step."))
 @option(
@@ -107,6 +113,10 @@ def _content(run: Run, kind: Kind, place: Path) -> bytes:
             from loadstone.report.chat_line import as_line
 
             return as_line(run, lang).encode()
+        case "badge":
+            from loadstone.report.badge import as_badge
+
+            return as_badge(run.result.steps, run.result.run.name).encode()
         case "csv":
             return run.steps.write_csv().encode()
         case "json":
