@@ -1,0 +1,101 @@
+"""`loadstone-gate`, which CI calls: a first run, one as good as it, and one that became slower."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as tree
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from loadstone import engine
+from loadstone.engine import NullServer, NullServerError
+from loadstone.model.null_server import NullServerSettings
+
+GATE = Path(__file__).resolve().parents[2] / "packaging" / "wheel" / "scripts" / "loadstone-gate"
+LOAD = "oltp_point_select --concurrency 2 --duration 1s --warmup 0s --no-observe"
+FAILED_GATE = 99
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job in CI with a null server as its database."""
+
+    folder: Path
+    server: NullServer
+    path: str
+
+    def answer_after(self, microseconds: int) -> None:
+        self.server.set_script(service_of(microseconds))
+
+    def gate(self, **asked: str) -> subprocess.CompletedProcess[str]:
+        run = f"{LOAD} --target mysql://root@127.0.0.1:{self.server.port}/sbtest?tls=disabled"
+        given = {"RUN": run, "FOLDER": str(self.folder), "FAIL_ON": "tps<-20%\n  p99>500%\n"}
+        return subprocess.run(
+            [GATE],
+            env={**os.environ, "PATH": self.path, "LOADSTONE_CONFIG": "", **given, **asked},
+            capture_output=True,
+            text=True,
+        )
+
+    def text(self, name: str) -> str:
+        return (self.folder / name).read_text()
+
+
+def service_of(microseconds: int) -> str:
+    return f'{{"service": {{"kind": "constant", "us": {microseconds}}}}}'
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    program = programs / "loadstone"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m loadstone "$@"\n')
+    program.chmod(0o755)
+    server = engine.null_server(NullServerSettings())
+    yield Job(tmp_path / "ci", server, f"{programs}{os.pathsep}{os.environ['PATH']}")
+    with suppress(NullServerError):  # a test may have stopped it
+        server.stop()
+
+
+def test_a_change_is_judged_against_the_base_branchs_run(job: Job) -> None:
+    job.answer_after(5_000)
+    first = job.gate()
+    assert first.returncode == 0, first.stderr
+    assert "no run of the base branch" in first.stderr
+    assert job.text("comment.md").startswith("## load")
+    assert "<svg" in job.text("badge.svg")
+    assert job.text("report.html").startswith("<!doctype html>")
+    (base,) = (job.folder / "base").iterdir()
+
+    same = job.gate(THRESHOLD="p99<1s")
+    assert same.returncode == 0, same.stderr
+    assert "% |" in job.text("comment.md")
+    (kept,) = (job.folder / "base").iterdir()
+    assert kept.name != base.name
+    for gates in ("thresholds", "changes"):
+        assert list(tree.parse(job.folder / f"junit-{gates}.xml").iter("testcase"))
+
+    job.answer_after(20_000)
+    slower = job.gate()
+    assert slower.returncode == FAILED_GATE
+    assert "tps<-20%" in slower.stderr
+    # What is slower is no base for the next one, and is shown to the reviewer.
+    assert [each.name for each in (job.folder / "base").iterdir()] == [kept.name]
+    assert "% |" in job.text("comment.md")
+
+
+def test_a_run_without_a_server_ends_with_its_own_code(job: Job) -> None:
+    job.server.stop()
+    gone = job.gate()
+    assert gone.returncode == 3
+    assert not (job.folder / "base").exists()
+    assert job.text("comment.md")
