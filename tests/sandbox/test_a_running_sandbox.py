@@ -77,8 +77,6 @@ def test_only_its_owner_may_enter_its_folder(shared: Sandbox) -> None:
 @pytest.mark.parametrize("over", ["tcp", "socket"])
 def test_every_login_method_lets_its_user_in(shared: Sandbox, over: str) -> None:
     for account in shared.accounts:
-        if account.method == "ed25519":
-            pytest.importorskip("nacl", reason="PyMySQL needs PyNaCl for ed25519")
         if account.method == "sha256_password" and over == "socket":
             continue  # the server needs TLS or its public key there; PyMySQL supports neither
         endpoint = shared.endpoint(over=over, tls=Tls()).model_copy(

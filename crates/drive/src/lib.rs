@@ -23,7 +23,7 @@ mod user;
 
 pub use allocator::Allocator;
 pub use clock::{Clock, thread_cpu};
-pub use connection::{ServerFamily, client, connections_to};
+pub use connection::{ServerFamily, client, connections_to, ed25519_answer};
 pub use error::{Failure, FailureKind, PlanError};
 pub use plan::{GeneralOption, Plan, ScriptSpec};
 pub use record::{Next, Record, next_record};

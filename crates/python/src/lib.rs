@@ -16,6 +16,7 @@ use loadstone_load::LoadPlan;
 use loadstone_measure::{Latency, LatencySummary, hlog};
 use null_server::NullServer;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use script::Script;
 use serde::Serialize;
 use sessions::{Drive, HostTest, Load};
@@ -90,6 +91,13 @@ fn host_test(plan: &str) -> PyResult<HostTest> {
 #[pyfunction]
 fn connections_to(py: Python<'_>, place: &str) -> Vec<u32> {
     py.detach(|| loadstone_drive::connections_to(place))
+}
+
+/// MariaDB's `client_ed25519`: the signature of the server's nonce under the password's key. Raises
+/// `ValueError` if the nonce is not 32 bytes long.
+#[pyfunction]
+fn ed25519_answer<'py>(py: Python<'py>, password: &[u8], nonce: [u8; 32]) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &loadstone_drive::ed25519_answer(password, &nonce))
 }
 
 /// Loads a script for inspection; returns at once.
@@ -175,6 +183,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load, module)?)?;
     module.add_function(wrap_pyfunction!(host_test, module)?)?;
     module.add_function(wrap_pyfunction!(connections_to, module)?)?;
+    module.add_function(wrap_pyfunction!(ed25519_answer, module)?)?;
     module.add_function(wrap_pyfunction!(open_script, module)?)?;
     module.add_function(wrap_pyfunction!(start_null_server, module)?)?;
     module.add_function(wrap_pyfunction!(merge_hlog, module)?)?;

@@ -33,6 +33,7 @@ mod reply;
 mod sanitize;
 pub mod status;
 
+pub use auth::ed25519_answer;
 pub use capabilities::Capabilities;
 pub use codes::{FAMILY, USUAL, code_of_fault, error_code, verdict};
 pub use command::{

@@ -31,6 +31,7 @@ from loadstone.engine.jobs import (
     start,
     start_part,
 )
+from loadstone.engine.logins import ed25519_answer
 from loadstone.engine.native import EngineError, PlanRefused, build_info
 from loadstone.engine.null import NullServer, NullServerError, null_server
 from loadstone.engine.scripts import Script, ScriptContents, ScriptOption, ScriptRefused, script
@@ -60,6 +61,7 @@ __all__ = [
     "build_info",
     "check_plan",
     "connections_to",
+    "ed25519_answer",
     "hlog_counts",
     "hlog_header",
     "host_test",

@@ -25,6 +25,7 @@ import pymysql
 from pymysql import _auth
 from pymysql.constants import CLIENT, COMMAND, CR
 
+from loadstone.engine import ed25519_answer
 from loadstone.model.figure import Bytes
 from loadstone.model.message import Message, say
 from loadstone.mysql.own_statements import MARK
@@ -42,6 +43,8 @@ MOST_BYTES = 256 * 1024 * 1024
 _PACKET_COST = 64
 _READ_AT_ONCE = 64 * 1024
 _SHOWN = 100
+_NONCE = 32
+"""The bytes that client_ed25519 signs."""
 _LONGEST_ANSWER = 5
 """A whole answer may take this many times a statement's time limit.
 
@@ -286,6 +289,19 @@ class _Clear(_Method):
         return _roundtrip(self.connection, self.connection.password + b"\0")
 
 
+class _Ed25519(_Method):
+    """A signature of the nonce; PyMySQL needs another package for it, the engine has it."""
+
+    name = "client_ed25519"
+
+    def authenticate(self, packet: MysqlPacket) -> Any:
+        if not self.connection.password:
+            return _roundtrip(self.connection, b"")
+        sent = _rest(packet)
+        nonce = sent[:-1] if len(sent) == _NONCE + 1 else sent  # a NUL may follow it
+        return _roundtrip(self.connection, ed25519_answer(self.connection.password, nonce))
+
+
 class _NotSpoken(_Method):
     """Methods that the engine lacks, too: one needs the password in clear, the other nearly so."""
 
@@ -306,6 +322,7 @@ _METHODS: dict[str, Callable[[Any], Any]] = {
     "caching_sha2_password": _CachingSha2,
     "sha256_password": _Sha256,
     "mysql_clear_password": _Clear,
+    "client_ed25519": _Ed25519,
     "dialog": _Dialog,
     "mysql_old_password": _Old,
 }

@@ -21,8 +21,8 @@ mod tls;
 mod transport;
 
 pub(crate) use endpoint::Endpoint;
-pub use family::ServerFamily;
 pub(crate) use family::{Conversation, ProtocolError, verdict};
+pub use family::{ServerFamily, ed25519_answer};
 pub(crate) use loss::{Loss, ends_connection};
 pub use numbers::connections_to;
 pub(crate) use opening::{Advance, Opened, Opening};

@@ -15,15 +15,20 @@ use super::plugin::Plugin;
 use crate::WireError;
 
 const NONCE: usize = 32;
+const SIGNATURE: usize = 64;
 
 pub(super) fn answer(conversation: &Conversation<'_>) -> Result<Vec<u8>, WireError> {
     if conversation.password.is_empty() {
         return Ok(Vec::new());
     }
-    let nonce: [u8; NONCE] = conversation.nonce(Plugin::Ed25519)?;
-    let key = ExpandedSecretKey::from_bytes(&Sha512::digest(conversation.password).into());
-    let signature = raw_sign::<Sha512>(&key, &nonce, &VerifyingKey::from(&key));
-    Ok(signature.to_bytes().to_vec())
+    let nonce = conversation.nonce(Plugin::Ed25519)?;
+    Ok(ed25519_answer(conversation.password, &nonce).to_vec())
+}
+
+/// The answer to a nonce of `client_ed25519`: its signature under the password's key.
+pub fn ed25519_answer(password: &[u8], nonce: &[u8; NONCE]) -> [u8; SIGNATURE] {
+    let key = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
+    raw_sign::<Sha512>(&key, nonce, &VerifyingKey::from(&key)).to_bytes()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod plugin;
 mod public_key;
 mod sha256_password;
 
+pub use client_ed25519::ed25519_answer;
 pub(crate) use conversation::{Conversation, Line};
 pub(crate) use plugin::Plugin;
 

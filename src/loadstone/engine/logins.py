@@ -1,0 +1,17 @@
+"""Answers to login methods that Python's standard library has no arithmetic for."""
+
+from __future__ import annotations
+
+from loadstone.engine.native import native
+
+
+def ed25519_answer(password: bytes, nonce: bytes) -> bytes:
+    """MariaDB's `client_ed25519`: the server's nonce (32 bytes), signed (64 bytes).
+
+    https://mariadb.com/docs/server/reference/clientserver-protocol/1-connecting/connection
+
+    Raises:
+        ValueError: the nonce has another length.
+        EngineError: the engine is missing.
+    """
+    return native().ed25519_answer(password, nonce)
