@@ -24,6 +24,11 @@ from tools.changelog import ChangelogError, notes_of, released
 PROJECT = Path.cwd()
 NUMBER = re.compile(r'^(version = ")([^"]+)(")$', re.MULTILINE)
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+WITH_IMAGE = tuple(
+    f"docs/kubernetes/{name}" for name in ("job.yaml", "reader.yaml", "chart/Chart.yaml")
+)
+"""They name the image of this version."""
+
 SUMS, NOTES = "SHA256SUMS", "RELEASE_NOTES.md"
 PUBLISHED = ("*.whl", "*.tar.gz", "*.deb", "*.cdx.json")
 REBUILD = "make dist CHECK=1 && make deb"
@@ -77,8 +82,14 @@ def prepare(version: str) -> None:
     except ChangelogError as error:
         raise Refusal(str(error), "write what a user notices: CONTRIBUTING.md") from error
     changelog.write_text(text)
+    before = number()
     manifest = PROJECT / "Cargo.toml"
     manifest.write_text(NUMBER.sub(rf"\g<1>{version}\g<3>", manifest.read_text(), count=1))
+    for name in WITH_IMAGE:
+        file = PROJECT / name
+        file.write_text(
+            re.sub(rf"(?<![\d.]){re.escape(before)}(?![\d.])", version, file.read_text())
+        )
     said("cargo", "update", "--workspace", "--offline", "--quiet")
     said("git", "commit", "--quiet", "--all", "-m", f"Release {version}")
     print(f"committed: Release {version}", file=sys.stderr)
