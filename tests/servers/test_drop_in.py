@@ -38,7 +38,7 @@ TABLES = (
 LINES = (
     (), ("--db-ps-mode=disable",), ("--skip-trx=on",), ("--range-selects=off",),
     ("--point-selects=2", "--simple-ranges=0", "--delete-inserts=2"), ("--auto-inc=off",),
-    ("--mysql-ignore-errors=all",), ("--reconnect=2",),
+    ("--mysql-ignore-errors=all",),
 )  # fmt: skip
 """Options that decide what an event sends."""
 
