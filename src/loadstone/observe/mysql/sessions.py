@@ -67,6 +67,11 @@ _COMMIT = re.compile(r"commit|prior transaction|binlog|group.commit")
 _OF_COMMIT = ("starting", "query end", "end", "init")
 """States in which MySQL 5.7 shows a COMMIT."""
 
+_AUTOCOMMIT = "query end"
+"""The state in which it shows the commit of a statement that is a transaction of its own."""
+
+_CHANGES = ("update", "insert", "delete", "replace", "load dat", "call")
+
 _LOCK = re.compile(r"^(waiting for .*lock|waiting for table flush|user lock)")
 _ADMISSION = re.compile(r"thread pool|innodb queue|resource group|concurrency")
 _SENDS = ("sending to client", "writing to net")
@@ -307,13 +312,20 @@ def said_by(command: str, state: str, begins: str) -> Says:
         return "replica"
     if _LOCK.match(state):
         return "table lock"
-    if _COMMIT.search(state) or (state in _OF_COMMIT and begins.lower().startswith("commit")):
+    if _COMMIT.search(state) or _commits_in_5_7(state, begins.lower()):
         return "commit"
     if state == "user sleep":
         return "paused"
     if state in _SENDS:
         return "sends"
     return "admission" if _ADMISSION.search(state) else "works"
+
+
+def _commits_in_5_7(state: str, begins: str) -> bool:
+    """Whether MySQL 5.7, which has no state for it, is at a commit."""
+    if begins.startswith("commit"):
+        return state in _OF_COMMIT
+    return state == _AUTOCOMMIT and begins.startswith(_CHANGES)
 
 
 def _asked(connection: Connection, statement: str) -> list[tuple[Any, ...]]:
