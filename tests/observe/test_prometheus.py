@@ -55,11 +55,11 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
         scraping(folder, node.split("/")[2]) as url,
         closing(PrometheusHost(SERVER_HOST, url)) as source,
     ):
-        _wait(source)
+        wait_for_a_scrape(source)
         yield url, node
 
 
-def _wait(source: Source) -> None:
+def wait_for_a_scrape(source: Source) -> None:
     """Until it has scraped for the first time."""
     deadline = time.monotonic() + 30
     while True:
@@ -101,7 +101,7 @@ def test_a_server_s_exporter_may_be_read_there_as_well(own_schema: Sandbox, tmp_
         closing(exporter_source(SERVER, url)) as source,
         closing(exporter_source(SERVER, direct)) as exported,
     ):
-        _wait(source)
+        wait_for_a_scrape(source)
         first = again = source.read()
         some_work(own_schema)
         deadline = time.monotonic() + 30
