@@ -146,3 +146,9 @@ def test_a_folder_may_be_written_as_it_is_seen_from_here(
     both = text_of("os-upgrade", "old=sandbox", "new=.cache/new")
     assert f'root = "{tmp_path}/.cache/new"' in both
     assert both.count("root = ") == 1
+
+
+def test_a_server_with_a_version_has_the_pool_of_its_maker() -> None:
+    text = text_of("thread-pool", "server=mariadb-10.11")
+    assert 'server = "mariadb-10.11"' in text
+    assert 'thread_handling = "pool-of-threads"' in text

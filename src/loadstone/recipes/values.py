@@ -54,12 +54,14 @@ def is_target(text: str) -> bool:
 
 
 def _choice(parameter: Parameter, text: str) -> Mapping[str, str]:
-    if text not in parameter.choices:
+    # A server may be named with its version: what it needs is the same.
+    name = text.partition("-")[0] if is_server_name(text) else text
+    if name not in parameter.choices:
         known = Joined(parameter.choices)
         raise InvalidValue(
             say("it is not one of {known}", known=known), write_one_of(parameter.choices)
         )
-    return parameter.choices[text]
+    return parameter.choices[name]
 
 
 def _place(parameter: Parameter, text: str) -> str:
