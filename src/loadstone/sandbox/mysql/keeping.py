@@ -38,6 +38,7 @@ _IN_MEMORY = frozenset(
         "thread_cache_size",
         "thread_handling",
         "thread_pool_max_threads",
+        "thread_pool_oversubscribe",
         "thread_pool_size",
         "tmp_table_size",
     }
