@@ -38,6 +38,13 @@ SAID: list[tuple[str, str, dict[str, str], Flavour]] = [
     ("5.7.9-Vitess", "", {"dolt_transaction_commit": "0"}, "dolt"),
     ("8.0.32", "Source distribution", {"aurora_version": "3.05.2"}, "aurora"),
     ("8.0.36-28", "Percona Server (GPL), Release 28", {}, "percona"),
+    # As OceanBase seekdb 1.4.0 said it.
+    (
+        "5.7.25",
+        "OceanBase 4.3.5.3 seekdb (r1.4.0.0) (Built 1-d0cbdf0e Sep  8 2026)",
+        {"version": "5.7.25-OceanBase seekdb-v1.4.0.0"},
+        "oceanbase",
+    ),
     ("5.5.5-10.11.14-MariaDB", "Debian 12", {"version": "10.11.14-MariaDB"}, "mariadb"),
     ("8.4.3", "MySQL Community Server - GPL", {}, "mysql"),
     ("3.1", "", {}, "other"),
@@ -113,7 +120,7 @@ def test_rows_are_sent_as_statements_where_there_is_no_load_data(
 @pytest.mark.parametrize("number", [1064, 1105, 1235])
 def test_a_statement_that_a_server_does_not_have_leaves_its_facts_unknown(number: int) -> None:
     facts = described("5.7.25-TDDL-5.4.19-20251031", refuses=number)
-    assert (facts.flavour, facts.connected, facts.uptime_s, facts.cipher) == (
+    assert (facts.flavour, facts.connected, facts.started_s, facts.cipher) == (
         "polardbx",
         None,
         None,

@@ -12,6 +12,7 @@ from typing import BinaryIO
 import pytest
 
 from loadstone.model.target import Target
+from loadstone.mysql.facts import describe_server
 from loadstone.observe import locate
 from loadstone.observe.locate import find_server_process
 from loadstone.runs import safe_open
@@ -32,18 +33,15 @@ def sandbox(request: pytest.FixtureRequest, pool: Pool) -> Iterator[Sandbox]:
 
 
 def about(sandbox: Sandbox) -> tuple[dict[str, str], float]:
-    """The server's variables, and its uptime."""
-    with sandbox.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SHOW GLOBAL VARIABLES")
-        variables = {str(name): str(value) for name, value in cursor.fetchall()}
-        cursor.execute("SHOW GLOBAL STATUS LIKE 'Uptime'")
-        row = cursor.fetchone()
-    assert row is not None
-    return variables, float(row[1])
+    """The server's variables, and when it started by its own account."""
+    with sandbox.connect() as connection:
+        facts = describe_server(connection, sandbox.tcp.target)
+    assert facts.started_s is not None
+    return dict(facts.variables), facts.started_s
 
 
-def found(target: Target, variables: dict[str, str], uptime_s: float | None) -> int | None:
-    process = find_server_process(target, variables, uptime_s)
+def found(target: Target, variables: dict[str, str], started_s: float | None) -> int | None:
+    process = find_server_process(target, variables, started_s)
     return None if process is None else process.pid
 
 
@@ -57,28 +55,28 @@ def test_by_the_port(sandbox: Sandbox, host: str) -> None:
 
 
 def test_by_the_pid_file_when_all_the_rest_fits(sandbox: Sandbox) -> None:
-    variables, uptime_s = about(sandbox)
-    assert found(ELSEWHERE, variables, uptime_s) == sandbox.pid
+    variables, started_s = about(sandbox)
+    assert found(ELSEWHERE, variables, started_s) == sandbox.pid
 
 
 def test_not_by_the_pid_file_when_something_does_not_fit(sandbox: Sandbox, tmp_path: Path) -> None:
-    variables, uptime_s = about(sandbox)
+    variables, started_s = about(sandbox)
     assert found(ELSEWHERE, variables, None) is None
-    assert found(ELSEWHERE, variables, uptime_s + 60) is None
-    assert found(ELSEWHERE, {**variables, "hostname": "somewhere-else"}, uptime_s) is None
-    assert found(ELSEWHERE, {**variables, "pid_file": str(tmp_path / "none")}, uptime_s) is None
+    assert found(ELSEWHERE, variables, started_s - 60) is None
+    assert found(ELSEWHERE, {**variables, "hostname": "somewhere-else"}, started_s) is None
+    assert found(ELSEWHERE, {**variables, "pid_file": str(tmp_path / "none")}, started_s) is None
     (tmp_path / "ours").write_text(str(os.getpid()))
-    assert found(ELSEWHERE, {**variables, "pid_file": str(tmp_path / "ours")}, uptime_s) is None
+    assert found(ELSEWHERE, {**variables, "pid_file": str(tmp_path / "ours")}, started_s) is None
     (tmp_path / "odd").write_text("99999999999999999999999")
-    assert found(ELSEWHERE, {**variables, "pid_file": str(tmp_path / "odd")}, uptime_s) is None
+    assert found(ELSEWHERE, {**variables, "pid_file": str(tmp_path / "odd")}, started_s) is None
 
 
 def test_a_relative_pid_file_is_in_the_data_folder(sandbox: Sandbox) -> None:
-    variables, uptime_s = about(sandbox)
+    variables, started_s = about(sandbox)
     name = os.path.relpath(
         os.path.join(variables["datadir"], variables["pid_file"]), variables["datadir"]
     )
-    assert found(ELSEWHERE, {**variables, "pid_file": name}, uptime_s) == sandbox.pid
+    assert found(ELSEWHERE, {**variables, "pid_file": name}, started_s) == sandbox.pid
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "link", "folder", "endless"])
@@ -86,7 +84,7 @@ def test_a_pid_file_that_a_server_chose_to_do_harm_is_no_pid_file(
     sandbox: Sandbox, tmp_path: Path, kind: str
 ) -> None:
     """The pid file names a file that never ends, or that somebody else wrote."""
-    variables, uptime_s = about(sandbox)
+    variables, started_s = about(sandbox)
     file = tmp_path / "pid"
     match kind:
         case "fifo":
@@ -101,16 +99,16 @@ def test_a_pid_file_that_a_server_chose_to_do_harm_is_no_pid_file(
             with open(file, "wb") as endless:
                 endless.truncate(1 << 40)
     claimed = {**variables, "pid_file": str(file)}
-    assert within_seconds(lambda: found(ELSEWHERE, claimed, uptime_s)) is None
+    assert within_seconds(lambda: found(ELSEWHERE, claimed, started_s)) is None
     assert (
-        within_seconds(lambda: found(ELSEWHERE, {**claimed, "pid_file": "a\0b"}, uptime_s)) is None
+        within_seconds(lambda: found(ELSEWHERE, {**claimed, "pid_file": "a\0b"}, started_s)) is None
     )
 
 
 def test_no_file_is_opened_for_a_server_of_another_host(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    variables, uptime_s = about(sandbox)
+    variables, started_s = about(sandbox)
     opened: list[Path] = []
 
     def noted(path: Path) -> BinaryIO:
@@ -118,10 +116,10 @@ def test_no_file_is_opened_for_a_server_of_another_host(
         return safe_open.opened(path)
 
     monkeypatch.setattr(locate, "opened", noted)
-    assert found(ELSEWHERE, {**variables, "hostname": "somewhere-else"}, uptime_s) is None
+    assert found(ELSEWHERE, {**variables, "hostname": "somewhere-else"}, started_s) is None
     assert found(ELSEWHERE, variables, None) is None
     assert opened == []
-    assert found(ELSEWHERE, variables, uptime_s) == sandbox.pid
+    assert found(ELSEWHERE, variables, started_s) == sandbox.pid
     assert len(opened) == 1
 
 

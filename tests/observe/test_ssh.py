@@ -201,9 +201,9 @@ def test_the_servers_process_is_found_by_its_pid_file(
         # Seen from this side of the namespace, its interfaces are those of the other side.
         nics = {name.split(".")[1] for name in here.counters if name.startswith("nic.")}
         assert nics == {"lo", remote.namespace.inner}
-        # Nothing listens on this side; the pid file, the host's name and the uptime show that.
-        uptime_s = time.time() - psutil.Process(sandbox.pid).create_time()
-        found = find_server_process(Target(host=THERE, port=sandbox.port), variables, uptime_s)
+        # Nothing listens on this side; the pid file, the host's name and the start show that.
+        started_s = psutil.Process(sandbox.pid).create_time() - psutil.boot_time()
+        found = find_server_process(Target(host=THERE, port=sandbox.port), variables, started_s)
         assert found is not None
         assert found.pid == sandbox.pid
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ import pymysql
 from loadstone.model.compatible import Flavour
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
-from loadstone.mysql.processlist import is_passed_on
+from loadstone.mysql.processlist import is_passed_on, is_readdressed
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
 from loadstone.servers.facts import RowCount, ServerFacts, TableFacts, mark_in
@@ -50,19 +51,31 @@ def describe_server(connection: Connection, target: Target) -> ServerFacts:
             connection,
             "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Uptime')",
         )
+        started_s = _started_s(status)
         cipher = _shown(connection, "SHOW SESSION STATUS LIKE 'Ssl_cipher'")
     own: Any = connection
     facts = facts_of(
         variables, status, cipher.get("Ssl_cipher", ""), greeting=_text(own.get_server_info())
     )
-    return facts.model_copy(update={"is_passed_on": _is_passed_on(connection, target)})
+    between = _between(connection, target)
+    return facts.model_copy(update={"started_s": started_s} | between)
 
 
-def _is_passed_on(connection: Connection, target: Target) -> bool:
+def _started_s(status: Mapping[str, str]) -> float | None:
+    """When the server was started, if it has just said for how long it has been up."""
+    up_s = _number(status.get("Uptime"))
+    return None if up_s is None else time.clock_gettime(time.CLOCK_BOOTTIME) - up_s
+
+
+def _between(connection: Connection, target: Target) -> dict[str, bool]:
+    """What its list of connections shows of something between it and its clients."""
     try:
-        return is_passed_on(connection, target)
+        return {
+            "is_passed_on": is_passed_on(connection, target),
+            "is_readdressed": is_readdressed(connection, target),
+        }
     except TargetError:  # it shows no list of its connections
-        return False
+        return {}
 
 
 def facts_of(
@@ -80,7 +93,6 @@ def facts_of(
         comment=comment,
         variables=variables,
         connected=_number(status.get("Threads_connected")),
-        uptime_s=_number(status.get("Uptime")),
         cipher=cipher,
         max_connections=_number(variables.get("max_connections")),
         read_only=any(_is_on(variables, name) for name in ("read_only", "super_read_only")),

@@ -8,7 +8,7 @@ from typing import Any
 from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.servers.connection import Connection
-from loadstone.servers.processes import Process
+from loadstone.servers.processes import Process, port_of
 
 _NAMES = ("id", "user", "host", "command", "time", "info")
 
@@ -55,6 +55,22 @@ def is_passed_on(connection: Connection, target: Target) -> bool:
     greeted = number_of(connection)
     own = [one.number & GREETED for one in processes(connection, target) if one.asks]
     return bool(own) and own != [greeted]
+
+
+def is_readdressed(connection: Connection, target: Target) -> bool:
+    """Whether the server sees this connection at another port than the one that it comes from.
+
+    A proxy opens a connection of its own to the server. An address translation (NAT) usually keeps
+    the port, and costs next to nothing.
+
+    Raises:
+        TargetError: as `processes`.
+    """
+    listed = [port_of(one.address) for one in processes(connection, target) if one.asks]
+    seen = [port for port in listed if port is not None]
+    own: Any = connection
+    # A unix socket has no port, on neither side.
+    return bool(seen) and own._sock.getsockname()[1] not in seen
 
 
 def number_of(connection: Connection) -> int:

@@ -9,7 +9,6 @@ import contextlib
 import os
 import socket
 import struct
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
@@ -24,7 +23,7 @@ from loadstone.observe.routes import address_of, local_addresses
 from loadstone.runs.safe_open import opened
 
 _SOCKET_S = 2.0
-_UPTIME_TOLERANCE_S = 5.0
+_START_TOLERANCE_S = 5.0
 _LONGEST_NOTE = 32
 """Bytes of a pid file: a number and the line's end."""
 
@@ -39,14 +38,14 @@ class ServerProcess:
 
 
 def find_server_process(
-    target: Target, variables: Mapping[str, str], uptime_s: float | None
+    target: Target, variables: Mapping[str, str], started_s: float | None
 ) -> ServerProcess | None:
     """Find the server's process; `None` unless something proves which process it is.
 
     Args:
         target: its unix socket, or its port on this machine's own addresses, leads to the listener.
         variables: the server's, as SHOW GLOBAL VARIABLES has them.
-        uptime_s: the server's `Uptime` at about this moment.
+        started_s: when it was started by its own account, in seconds of `CLOCK_BOOTTIME`.
     """
     if target.socket is not None:
         pid = _owner_of(target.socket)
@@ -58,15 +57,15 @@ def find_server_process(
             return ServerProcess(pid, "it listens on the port")
     # A server on another host names a pid file of its own host; here that path would be another
     # file.
-    if uptime_s is None or variables.get("hostname") != socket.gethostname():
+    if started_s is None or variables.get("hostname") != socket.gethostname():
         return None
     pid = _noted(variables)
     if pid is None:
         return None
-    age_s = _age_s(pid)
-    if age_s is None or abs(age_s - uptime_s) > _UPTIME_TOLERANCE_S or not _runs_a_server(pid):
+    seen_s = _started_s(pid)
+    if seen_s is None or abs(seen_s - started_s) > _START_TOLERANCE_S or not _runs_a_server(pid):
         return None
-    return ServerProcess(pid, "its pid file, host name and uptime say so")
+    return ServerProcess(pid, "its pid file, host name and start say so")
 
 
 def _owner_of(path: Path) -> int | None:
@@ -195,12 +194,12 @@ def _noted(variables: Mapping[str, str]) -> int | None:
     return int(number) if number else None
 
 
-def _age_s(pid: int) -> float | None:
+def _started_s(pid: int) -> float | None:
     text = _text(f"/proc/{pid}/stat")
     ticks = started_ticks(text)
     if ticks is None or has_ended(text):
         return None
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _text(path: str) -> str:

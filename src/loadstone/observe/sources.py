@@ -31,7 +31,8 @@ class Observable:
 
     endpoint: Endpoint
     variables: Mapping[str, str]
-    uptime_s: float | None = None
+    started_s: float | None = None
+    """As in `ServerFacts`."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
         return Watched(NodeExporter(name, asked.node_exporter[number], datadir=datadir))
     if number < len(asked.prometheus):
         return Watched(PrometheusHost(name, asked.prometheus[number], datadir))
-    found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
+    found = find_server_process(target.endpoint.target, target.variables, target.started_s)
     if found is None:
         return None
     return Watched(LocalHost(name, found.pid, datadir, peer, _found_again(target)), _shared)
@@ -152,7 +153,7 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
 
 def _sessions(number: int, target: Observable) -> Watched:
     name = SourceName(role="sessions", target=number)
-    found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
+    found = find_server_process(target.endpoint.target, target.variables, target.started_s)
     at = target.endpoint.target
     sessions = samplers_of(at).session_list(target.endpoint, partial(connections_to, at))
     answers = Answers(at)
@@ -187,7 +188,7 @@ def _own_address(target: Target) -> str | None:
 
 
 def _data_device(target: Observable) -> str | None:
-    found = find_server_process(target.endpoint.target, target.variables, target.uptime_s)
+    found = find_server_process(target.endpoint.target, target.variables, target.started_s)
     return data_device(target.variables.get("datadir") or None, found.pid if found else None)
 
 

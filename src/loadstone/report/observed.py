@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from loadstone.analyse.ceilings import log_syncs
 from loadstone.analyse.ladder import Level, middle_step
 from loadstone.model.attached import MOST_DRAWN
-from loadstone.model.figure import Bytes, Seconds
+from loadstone.model.figure import Bytes, Percent, Seconds
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import Joined, Message, counted, say
 from loadstone.model.numbers import NOTHING, count, digits, rate
@@ -155,15 +155,15 @@ def observed_notes(steps: Sequence[StepResult], words: Language = ENGLISH) -> It
         yield words(said)
     costs = [step.observing for step in steps if step.observing]
     if costs:
-        own = 100 * max(cost.cpu_share for cost in costs)
-        answering = 100 * max(cost.answering_share for cost in costs)
+        own = max(cost.cpu_share for cost in costs)
+        answering = max(cost.answering_share for cost in costs)
         yield words(
             say(
-                "reading the counters of server and hosts took {own} % of a core here; where they "
-                "were read, the answers were under way for {answering} % of the time, waiting for "
+                "reading the counters of server and hosts took {own} of a core here; where they "
+                "were read, the answers were under way for {answering} of the time, waiting for "
                 "a core included: the CPU that they took is at most that share of one core",
-                own=f"{own:.2g}",
-                answering=f"{answering:.2g}",
+                own=Percent(own),
+                answering=Percent(answering),
             )
         )
 

@@ -56,8 +56,8 @@ class ServerFacts(Frozen):
     variables: dict[str, str]
     connected: int | None
     """Connections at that moment, including ours."""
-    uptime_s: float | None = None
-    """Time since the server was started."""
+    started_s: float | None = None
+    """When it was started, in seconds of this machine's clock since boot (`CLOCK_BOOTTIME`)."""
     cipher: str
     """Cipher of the connection that asked; empty if it is not encrypted."""
     max_connections: int | None = None
@@ -68,6 +68,8 @@ class ServerFacts(Frozen):
     """The kind of the active thread pool, if there is one."""
     is_passed_on: bool = False
     """Whether something else answers its clients, as a proxy does."""
+    is_readdressed: bool = False
+    """Whether it sees its clients at other ports than they have, as behind a proxy of TCP."""
 
     @property
     def encrypted(self) -> bool:

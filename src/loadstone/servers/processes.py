@@ -24,6 +24,12 @@ class Process(NamedTuple):
         return host_of(self.address)
 
 
+def port_of(address: str) -> int | None:
+    """The port of an address as `host_of` takes it; `None` if it has none."""
+    _, colon, port = address.rpartition(":")
+    return int(port) if colon and port.isdecimal() else None
+
+
 def host_of(address: str) -> str:
     """The address without its port, as in `10.0.0.7:40112`; a unix socket's has none."""
     host, _, port = address.rpartition(":")

@@ -69,7 +69,7 @@ def _machine(looked: InspectedTarget) -> Machine:
 
     facts = looked.facts
     today = datetime.now(UTC).date()
-    found = find_server_process(looked.endpoint.target, facts.variables, facts.uptime_s)
+    found = find_server_process(looked.endpoint.target, facts.variables, facts.started_s)
     if not found:
         return Machine(today=today)
     here = of_this_machine({})

@@ -29,6 +29,16 @@ def with_listener(endpoint: Endpoint) -> Endpoint:
     return endpoint.model_copy(update={"server_is_here": is_here})
 
 
+def accepted_by(target: Target) -> str:
+    """The program of this machine that accepts a target's connections if it is no server.
+
+    Empty: a server accepts them, or it cannot be seen who does.
+    """
+    if target.socket is not None or not target.is_local:
+        return ""
+    return "" if find_server_process(target, {}, None) is not None else forwarder(target)
+
+
 def located(connection: Connection, target: Target, consent: Consent) -> Consent:
     """Add where the server is, if that matters for the consent.
 
@@ -49,7 +59,7 @@ def elsewhere(connection: Connection, target: Target) -> Message | None:
     if not target.is_local:
         return say("which is not this machine")
     facts = family_of(target).describe_server(connection, target)
-    if find_server_process(target, facts.variables, facts.uptime_s) is not None:
+    if find_server_process(target, facts.variables, facts.started_s) is not None:
         return None
     program = forwarder(target)
     if not program:

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from loadstone.families import connect, family_of
-from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.lab.protection.whereabouts import accepted_by, is_throwaway
 from loadstone.lab.tables.discover import Data, Wanted, find_data, tables_for
 from loadstone.model.compatible import COMPATIBLE
 from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message, counted, say, user_count
 from loadstone.model.plan import Plan, Session, WorkloadSpec
-from loadstone.model.target import Endpoint
+from loadstone.model.target import Endpoint, Target
 from loadstone.observe.local import data_device
 from loadstone.observe.locate import find_server_process
 from loadstone.observe.sources import Observable
@@ -121,7 +121,7 @@ def common_data(looked: Sequence[InspectedTarget]) -> Data:
 def observable(looked: InspectedTarget) -> Observable:
     """The target in the form that the samplers need."""
     facts = looked.facts
-    return Observable(looked.endpoint, facts.variables, facts.uptime_s)
+    return Observable(looked.endpoint, facts.variables, facts.started_s)
 
 
 def common_device(looked: Sequence[InspectedTarget]) -> str | None:
@@ -133,7 +133,7 @@ def common_device(looked: Sequence[InspectedTarget]) -> str | None:
 def _device(looked: InspectedTarget) -> str | None:
     variables = looked.facts.variables
     target = looked.endpoint.target
-    found = find_server_process(target, variables, looked.facts.uptime_s)
+    found = find_server_process(target, variables, looked.facts.started_s)
     ours = looked.endpoint.credentials.source.startswith("sandbox ")
     if found is None and not ours:  # the name of its folder means nothing here
         return None
@@ -191,13 +191,35 @@ def compatible_note(looked: InspectedTarget) -> list[Message]:
 
 def proxy_note(looked: InspectedTarget) -> list[Message]:
     """A note on what stands between the users and the server whose figures are read."""
-    if not looked.facts.is_passed_on:
-        return []
+    target, facts = looked.endpoint.target, looked.facts
+    if not facts.is_passed_on:
+        return _readdressed_note(target) if facts.is_readdressed else []
     return [
         say(
             "{place} passes statements on to a server, as a proxy does: its own work is part of all"
             " latencies, and what is observed is whichever server answers",
-            place=looked.endpoint.target.place,
+            place=target.place,
+        )
+    ]
+
+
+def _readdressed_note(target: Target) -> list[Message]:
+    """The program of this machine that passes connections on, or that something else does."""
+    program = accepted_by(target)
+    if program:
+        return [
+            say(
+                "{program} accepts the connections to {place} and passes them on: its own work is"
+                " part of all latencies",
+                program=program,
+                place=target.place,
+            )
+        ]
+    return [
+        say(
+            "the server behind {place} sees its clients at other ports than they have: a proxy or"
+            " an address translation is in between, and its work is part of all latencies",
+            place=target.place,
         )
     ]
 

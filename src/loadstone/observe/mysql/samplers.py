@@ -21,4 +21,6 @@ __all__ = [
 ]  # fmt: skip
 
 exporter = "mysqld_exporter"
-programs = frozenset({"mariadbd", "mariadbd-debug", "mysqld", "mysqld-debug"})
+programs = frozenset(
+    {"mariadbd", "mariadbd-debug", "mysqld", "mysqld-debug"} | {"dolt", "seekdb", "tidb-server"}
+)
