@@ -16,6 +16,9 @@ use loadstone_workload::LoadLayout;
 use loadstone_workload::dialect::{self, Dialect};
 use loadstone_workload::layout::RowSource;
 
+/// How long a statement of a load may take on servers that limit it, in seconds.
+const STATEMENT_S: u64 = 3600;
+
 /// A worker's connection is never idle for this long.
 const IDLE_S: u64 = 60;
 
@@ -54,7 +57,8 @@ impl LoadTarget for MySql {
             Err(halt) if is_unknown_variable(&halt) => client.query(&common),
             other => other,
         };
-        told.map(drop)
+        told?;
+        allow_long_statements(client)
     }
 
     fn choose_method(&self, wish: MethodWish, client: &mut Client) -> Result<Method, Halt> {
@@ -129,6 +133,16 @@ impl LoadTarget for MySql {
     fn end_connection(&self, client: &mut Client, id: u32) -> Result<(), Halt> {
         client.query(&format!("KILL {id}")).map(drop)
     }
+}
+
+/// OceanBase ends a statement after ten seconds by default (error 4012), rows of a load included.
+/// Its variable is in microseconds; no other server has it.
+fn allow_long_statements(client: &mut Client) -> Result<(), Halt> {
+    if client.rows("SHOW SESSION VARIABLES LIKE 'ob_query_timeout'")?.is_empty() {
+        return Ok(());
+    }
+    let longest_us = STATEMENT_S * 1_000_000;
+    client.query(&format!("SET SESSION ob_query_timeout = {longest_us}")).map(drop)
 }
 
 /// Dolt says so under the code of any error.

@@ -6,8 +6,8 @@ use loadstone_drive::client::{Client, Halt};
 use loadstone_protocol::Row;
 use loadstone_workload::dialect::{self, Dialect};
 
-/// What precedes a table's comment in `SHOW CREATE TABLE`.
-const COMMENT: &str = " COMMENT='";
+/// What precedes a table's comment in `SHOW CREATE TABLE`; the second is OceanBase's.
+const COMMENT: [&str; 2] = [" COMMENT='", " COMMENT = '"];
 
 /// A transaction that has opened a table keeps others from renaming, dropping and altering it.
 pub(super) fn pin(client: &mut Client, name: &str) -> Result<(), Halt> {
@@ -37,7 +37,7 @@ pub(super) fn has_mark(identity: &Identity, mark: &str) -> bool {
     comment(identity) == Some(&format!("COMMENT='{mark}'"))
 }
 
-/// The table's comment, as `SHOW CREATE TABLE` has it.
+/// The table's comment, as MySQL's `SHOW CREATE TABLE` has it.
 pub(super) fn comment(identity: &Identity) -> Option<&str> {
     let last = identity.definition.last()?.first()?.as_deref()?;
     last.starts_with("COMMENT=").then_some(last)
@@ -70,7 +70,8 @@ fn definition_in(created: &str) -> Answer {
         true => Some(line.to_owned()),
         false => {
             let options = line.strip_prefix(')')?;
-            options.find(COMMENT).map(|at| options[at + 1..].to_owned())
+            let (_, text) = COMMENT.iter().find_map(|start| options.split_once(start))?;
+            Some(format!("COMMENT='{text}"))
         }
     };
     lines.filter_map(stays).map(|line| vec![Some(line)]).collect()
@@ -102,6 +103,17 @@ mod tests {
         assert!(!has_mark(&identity, "loadstone"));
         let later = definition_in(&made.replace("AUTO_INCREMENT=7 ", ""));
         assert_eq!(later, identity.definition);
+    }
+
+    #[test]
+    fn a_mark_is_found_as_ocean_base_writes_it() {
+        // As OceanBase seekdb 1.4.0 answered.
+        let made = "CREATE TABLE `sbtest2` (\n  `id` int(11) NOT NULL AUTO_INCREMENT,\n  PRIMARY KEY (`id`)\n) \
+                    ORGANIZATION INDEX AUTO_INCREMENT = 1 DEFAULT CHARSET = utf8mb4 ROW_FORMAT = DYNAMIC COMPRESSION = \
+                    'zstd_1.3.8' BLOCK_SIZE = 16384 TABLET_SIZE = 134217728 PCTFREE = 0 COMMENT = 'loadstone e709'";
+        let identity = Identity { made: Vec::new(), definition: definition_in(made) };
+        assert!(has_mark(&identity, "loadstone e709"));
+        assert!(!has_mark(&identity, "loadstone e70"));
     }
 
     #[test]
