@@ -110,7 +110,7 @@ def seal() -> None:
     said("git", "tag", "--sign", f"v{version}", "-m", f"Loadstone {version}")
     for path in (*built(version), sums, Path(f"{sums}.asc"), sums.with_name(NOTES)):
         print(f"dist/{path.name}")
-    print(f"tagged v{version}; to publish: RELEASING.md, step 5", file=sys.stderr)
+    print(f"tagged v{version}; to publish: RELEASING.md, step 4", file=sys.stderr)
 
 
 def describe(version: str) -> Path:

@@ -21,7 +21,7 @@ GATE = Path(__file__).resolve().parents[2] / "packaging" / "wheel" / "scripts" /
 LOAD = "oltp_point_select --concurrency 2 --duration 1s --warmup 0s --no-observe"
 FAILED_GATE = 99
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @dataclass(frozen=True)
