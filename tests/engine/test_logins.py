@@ -1,0 +1,24 @@
+"""Answers to login methods, for connections of Python's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from loadstone.engine import ed25519_answer
+
+NONCE = bytes(range(32))
+BY_PYNACL = (
+    "546c3e9311d19ee389d1ae5d945821bfe459423910136f16b3bd2ae89fd7d63b"
+    "449e689f4be812891a85b8f999076446d92adb83d0707215aaa60b5a23220907"
+)
+"""PyMySQL 1.2.4 with PyNaCl 1.6.2, for the password 'secret'."""
+
+
+def test_the_signature_is_the_one_that_pymysql_makes_with_pynacl() -> None:
+    assert ed25519_answer(b"secret", NONCE).hex() == BY_PYNACL
+
+
+@pytest.mark.parametrize("nonce", [b"", NONCE[:-1], NONCE + b"\0"])
+def test_a_nonce_of_another_length_is_refused(nonce: bytes) -> None:
+    with pytest.raises(ValueError, match="32"):
+        ed25519_answer(b"secret", nonce)
