@@ -36,7 +36,7 @@ endif
 # Tests, benchmarks and pages must not depend on the defaults of whoever runs them.
 export LOADSTONE_CONFIG :=
 
-.PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes servers trust soak nightly docs dist lock clean
+.PHONY: help demo demo-server build test test-all test-rust test-quick test-python test-slow test-cluster test-server test-servers null-server coverage lint lint-python lint-rust fmt bench faults trials proofs recipes servers trust soak nightly docs dist deb release lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -96,6 +96,7 @@ lint-python: build
 	$(BIN)/mypy $(PYTHON_PATHS)
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.prose
+	@tools/check-workflows
 	cd src && ../$(BIN)/stubtest loadstone._engine --mypy-config-file ../pyproject.toml
 
 lint-rust: $(ENVIRONMENT)
@@ -156,6 +157,16 @@ dist: $(ENVIRONMENT) ## build dist/: a wheel for Linux with glibc 2.17, and a bu
 	@tools/setup dist
 	@tools/dist $(if $(CHECK),--check) $(if $(CLUSTER),--cluster) $(if $(FOR),--python $(FOR))
 	$(BIN)/pytest tests/shipping
+
+deb: $(ENVIRONMENT) ## build a Debian package in dist/ of the wheel that is there, for Debian 12 and 13
+	@tools/setup packages binutils dpkg-dev lintian
+	@tools/deb
+
+release: $(ENVIRONMENT) ## make release VERSION=1.2.3: commit, build twice, sign and tag; nothing is uploaded
+	@$(BIN)/python -m tools.release prepare $(VERSION)
+	@$(MAKE) --no-print-directory dist CHECK=1
+	@$(MAKE) --no-print-directory deb
+	@$(BIN)/python -m tools.release seal
 
 lock: $(ENVIRONMENT) ## compile requirements/*.txt again from pyproject.toml and requirements/*.in
 	@tools/lock

@@ -14,7 +14,8 @@ from tools.reference import PAGES
 PUBLIC_TARGETS = (
     ["help", "demo", "build", "test", "test-all", "test-rust", "test-quick", "test-python"]
     + ["test-slow", "test-cluster", "coverage", "lint", "fmt", "bench", "trials", "proofs"]
-    + ["recipes", "faults", "servers", "trust", "soak", "nightly", "docs", "dist", "lock", "clean"]
+    + ["recipes", "faults", "servers", "trust", "soak", "nightly", "docs", "dist", "deb"]
+    + ["release", "lock", "clean"]
 )  # fmt: skip
 
 # In pieces, so that this file itself does not contain them.

@@ -19,7 +19,7 @@ from loadstone import __version__
 from tools.wheel_data import COMPLETION
 
 DIST = Path(__file__).resolve().parents[2] / "dist"
-WHEELS = sorted(DIST.glob("loadstone-*.whl"))
+WHEELS = sorted(DIST.glob(f"loadstone-*_{os.uname().machine}.whl"))
 BUNDLES = sorted(DIST.glob("loadstone-*.tar.gz"))
 GLIBC = (2, 17)
 SYSTEM_LIBRARIES = {
@@ -84,6 +84,7 @@ def test_the_wheel_has_the_package_its_licences_and_its_bill(wheel: zipfile.ZipF
     for name in ("LICENSE", "NOTICE", "LICENSE-THIRD-PARTY.txt"):
         assert f"{info}/licenses/{name}" in names
     assert "loadstone/report/vendor/echarts.LICENSE" in names
+    assert f"{info.removesuffix('.dist-info')}.data/scripts/loadstone-gate" in names
     bill = json.loads(wheel.read(f"{info}/sboms/loadstone.cdx.json"))
     assert bill["bomFormat"] == "CycloneDX"
     sources = DIST.parent / "src" / "loadstone"
