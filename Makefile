@@ -128,7 +128,7 @@ faults: build test-servers ## inject faults into real servers and check which on
 	$(if $(DRAWN),@tools/setup old-servers)
 	$(BIN)/python -m faults $(if $(DRAWN),--drawn $(DRAWN) $(if $(KEEP),--keep))
 
-servers: build test-servers ## try every release of MySQL and MariaDB that there is, and write the table of docs/servers.md: 15 minutes
+servers: build test-servers ## try every release of MySQL and MariaDB that there is, and write the table of docs/servers.md: an hour
 	@tools/setup old-servers
 	@tools/setup packages sysbench
 	$(BIN)/pytest -m servers --write-table tests/servers
