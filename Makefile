@@ -173,7 +173,7 @@ lock: $(ENVIRONMENT) ## compile requirements/*.txt again from pyproject.toml and
 
 clean: ## remove build results; keeps fetched servers in .cache and runs
 	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	rm -rf dist site docs/reference LICENSE-THIRD-PARTY.txt loadstone._engine.data
+	rm -rf dist site docs/reference LICENSE-THIRD-PARTY.txt packaging/wheel/data
 	rm -f src/loadstone/_engine*.so
 	find src tests benches faults tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

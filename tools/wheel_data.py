@@ -2,7 +2,7 @@
 
 python -m tools.wheel_data FOLDER
 
-FOLDER is the wheel's data folder, which maturin takes in. Its `data` becomes the environment's own
+What maturin finds in FOLDER, `data` of the wheel's data folder, goes to the environment's own
 folder, so that `man`, shells and editors find the files where an environment is on their paths, or
 where pipx or a distribution's package puts them.
 """
@@ -32,15 +32,14 @@ COMPLETION = {
 def write(folder: Path) -> None:
     """Fill the folder, which holds nothing else."""
     shutil.rmtree(folder, ignore_errors=True)
-    below = folder / "data"
-    man.write(below / "share/man/man1")
+    man.write(folder / "share/man/man1")
     for shell in SHELLS:
         made_by = get_completion_class(shell)
         assert made_by is not None
-        place = below / COMPLETION[shell]
+        place = folder / COMPLETION[shell]
         place.parent.mkdir(parents=True)
         place.write_text(made_by(app, {}, "loadstone", VARIABLE).source())
-    schemas = below / "share/loadstone"
+    schemas = folder / "share/loadstone"
     schemas.mkdir(parents=True)
     for kind in FILES:
         text = json.dumps(schema_of_kind(kind), indent=2)
