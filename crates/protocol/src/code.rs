@@ -32,6 +32,20 @@ impl Code {
         }
     }
 
+    /// An SQLSTATE: five digits and upper-case letters. `None`: it is something else.
+    #[must_use]
+    pub const fn of_state(state: &[u8; 5]) -> Option<Self> {
+        let (mut code, mut rest) = (0, state.as_slice());
+        while let [byte, others @ ..] = rest {
+            if !(byte.is_ascii_digit() || byte.is_ascii_uppercase()) {
+                return None;
+            }
+            code = code << u8::BITS | *byte as u64;
+            rest = others;
+        }
+        Some(Self(code))
+    }
+
     /// The code as a number, if it is one.
     #[must_use]
     pub fn number(self) -> Option<u16> {
@@ -112,6 +126,17 @@ mod tests {
             assert_eq!(Code::of_number(number).number(), Some(number));
         }
         assert_eq!((code("40P01").number(), code("99999").number()), (None, None));
+    }
+
+    #[test]
+    fn a_state_is_the_code_of_its_text() {
+        for state in [b"40P01", b"08006", b"00000", b"57014"] {
+            let text = std::str::from_utf8(state).unwrap();
+            assert_eq!(Code::of_state(state), Some(code(text)));
+        }
+        for state in [b"40p01", b"4000\0", b"\x1b[31m", b"     "] {
+            assert_eq!(Code::of_state(state), None);
+        }
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::ErrorCode;
+use crate::{Code, ErrorCode};
 
-/// A server's error.
+/// A server's error. Shown as its message, its code, and the SQL state where that is another one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerError {
-    /// Its code, such as 1213 for a deadlock in MySQL.
+    /// Its code, such as 1213 for a deadlock in MySQL. In PostgreSQL it is the SQL state.
     pub code: ErrorCode,
     /// The five characters of the SQL state, `HY000` when the server sent none.
     pub sql_state: [u8; 5],
@@ -24,6 +24,9 @@ impl ServerError {
 
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if Code::of_state(&self.sql_state) == Some(self.code.code) {
+            return write!(f, "{} ({})", self.message, self.code);
+        }
         write!(f, "{} ({}, {})", self.message, self.code, self.sql_state_text())
     }
 }
@@ -35,3 +38,21 @@ impl fmt::Debug for ServerError {
 }
 
 impl std::error::Error for ServerError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Family;
+
+    #[test]
+    fn a_state_that_is_the_code_is_shown_once() {
+        let code = Code::of_state(b"40P01").unwrap();
+        let family = Family::new("postgresql");
+        let message = "deadlock detected".to_owned();
+        let error = ServerError { code: ErrorCode { family, code }, sql_state: *b"40P01", message };
+        assert_eq!(error.to_string(), "deadlock detected (40P01)");
+        let code = ErrorCode { family: Family::new("mysql"), code: Code::of_number(1213) };
+        let error = ServerError { code, sql_state: *b"40001", ..error };
+        assert_eq!(error.to_string(), "deadlock detected (1213, 40001)");
+    }
+}

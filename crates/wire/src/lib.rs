@@ -30,7 +30,6 @@ mod frame;
 mod literal;
 mod login;
 mod reply;
-mod sanitize;
 pub mod status;
 
 pub use auth::ed25519_answer;

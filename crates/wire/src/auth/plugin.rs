@@ -1,7 +1,8 @@
 //! The plugins that this crate knows, by their names.
 
+use loadstone_protocol::sanitize::{NAME, plain};
+
 use crate::WireError;
-use crate::sanitize::{NAME, plain};
 
 /// The plugins that this crate can answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

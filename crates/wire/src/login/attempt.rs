@@ -1,5 +1,7 @@
 //! One attempt to log in: from the login packet to the server's decision.
 
+use loadstone_protocol::sanitize::{NAME, plain};
+
 use super::auth_switch::AuthSwitch;
 use super::compression::agreed;
 use super::greeting::Greeting;
@@ -10,7 +12,6 @@ use crate::auth::{Conversation, Line, Plugin};
 use crate::cursor::Cursor;
 use crate::frame::write_message;
 use crate::reply::{EOF, ERR, OK, OkPacket, parse_error};
-use crate::sanitize::{NAME, plain};
 use crate::{Capabilities, Compression, WireError};
 
 /// The first byte of a packet that continues an authentication.

@@ -1,8 +1,9 @@
 //! Protocol::HandshakeV10, the server's greeting.
 
+use loadstone_protocol::sanitize::{NAME, plain};
+
 use crate::cursor::Cursor;
 use crate::reply::{ERR, parse_error};
-use crate::sanitize::{NAME, plain};
 use crate::{Capabilities, WireError};
 
 const PROTOCOL_VERSION: u8 = 10;

@@ -1,7 +1,8 @@
 //! ERR_Packet.
 
+use loadstone_protocol::sanitize::{MESSAGE, plain};
+
 use crate::cursor::Cursor;
-use crate::sanitize::{MESSAGE, plain};
 use crate::{ServerError, WireError, error_code};
 
 /// Before the login the server does not know our protocol and may omit the SQL state.

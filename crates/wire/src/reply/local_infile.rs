@@ -1,8 +1,9 @@
 //! LOCAL INFILE Request.
 
+use loadstone_protocol::sanitize::{NAME, plain};
+
 use crate::WireError;
 use crate::cursor::Cursor;
-use crate::sanitize::{NAME, plain};
 
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response_local_infile_request.html>
 pub(super) fn parse_file_name(payload: &[u8]) -> Result<String, WireError> {

@@ -1,13 +1,15 @@
 //! Sanitizes the server's texts before they are shown or kept: limits their length, and removes
 //! control characters for terminals.
 
-/// The most that is kept of an error's text; servers truncate theirs at 512 bytes.
-pub(crate) const MESSAGE: usize = 4096;
-/// The most that is kept of a name: of a version, a plugin, a file.
-pub(crate) const NAME: usize = 256;
+/// The most characters that are kept of an error's text. MySQL truncates its own at 512 bytes,
+/// PostgreSQL does not.
+pub const MESSAGE: usize = 4096;
+/// The most characters that are kept of a name: of a version, a plugin, a file.
+pub const NAME: usize = 256;
 
 /// The text of `bytes`, at most `most` characters, without control characters for terminals.
-pub(crate) fn plain(bytes: &[u8], most: usize) -> String {
+#[must_use]
+pub fn plain(bytes: &[u8], most: usize) -> String {
     // No character has more than four bytes, so anything beyond can be ignored.
     let near = bytes.get(..most.saturating_mul(4)).unwrap_or(bytes);
     String::from_utf8_lossy(near).chars().take(most).map(harmless).collect()
