@@ -18,6 +18,7 @@ from house.rust_modules import circles, module_of, rooms, uses
 CRATES = [
     "loadstone-protocol",
     "loadstone-wire",
+    "loadstone-wire-postgres",
     "loadstone-measure",
     "loadstone-workload",
     "loadstone-script",
@@ -31,10 +32,10 @@ CRATES = [
 # Modules of a crate that use each other in a circle, with the reason: the crate, then the modules.
 CIRCLES: dict[tuple[str, ...], str] = {}
 # Bytes in, messages out: these have no socket, no clock, no thread and no file.
-PURE_CRATES = ["protocol", "wire", "measure", "workload"]
+PURE_CRATES = ["protocol", "wire", "wire-postgres", "measure", "workload"]
 # Users of a family's protocol: the family, who speaks it, its SQL, and programs of its own.
 SPEAKERS = re.compile(
-    r"crates/(wire/|workload/src/dialect/mysql/|null-server/"
+    r"crates/(wire/|wire-postgres/|workload/src/dialect/mysql/|null-server/"
     r"|drive/src/connection/family/mysql/)"
     r"|benches/floor/"
 )
