@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -119,6 +119,10 @@ class Recorder:
                     sink.sendall(data)
             except OSError:
                 return
+            finally:
+                # Closing alone does not end it while the other thread waits for its bytes.
+                with suppress(OSError):
+                    sink.shutdown(socket.SHUT_RDWR)
 
 
 def packets(data: bytes) -> Iterator[bytes]:
