@@ -13,7 +13,7 @@ import pytest
 
 from called import called
 from loadstone.lab.variables import put_back as restoring
-from loadstone.lab.variables import stage
+from loadstone.lab.variables import readings
 from loadstone.lab.variables.journal import LeftBehind, left_behind, read_journal
 from loadstone.lab.variables.put_back import put_back, take_over
 from loadstone.lab.variables.stage import SettingsReport, staged
@@ -195,7 +195,7 @@ def test_what_a_server_took_and_gave_up_is_set_again(
             return forgotten.append(name)
         return set_variable(connection, target, name, text)
 
-    monkeypatch.setattr(stage, "_SLOW_S", 0.1)
+    monkeypatch.setattr(readings, "_SLOW_S", 0.1)
     with staged(shared.endpoint(), {"sync_binlog": "7"}, tmp_path):
         monkeypatch.setattr(family, "set_variable", forgetful)
     assert forgotten == ["sync_binlog"] * restoring._ROUNDS

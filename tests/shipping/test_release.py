@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from loadstone import __version__
+from tools.release import WITH_IMAGE
 
 PROJECT = Path(__file__).resolve().parents[2]
 SIGNER = "Release Test <release@loadstone.example>"
@@ -99,7 +100,7 @@ def test_a_release_is_one_commit_with_the_number_and_the_changelog(checkout: Che
     assert done.returncode == 0, done.stderr
     assert checkout.git("log", "-1", "--format=%s") == f"Release {NEXT}"
     changed = checkout.git("show", "--name-only", "--format=").splitlines()
-    assert changed == ["CHANGELOG.md", "Cargo.lock", "Cargo.toml"]
+    assert changed == ["CHANGELOG.md", "Cargo.lock", "Cargo.toml", *sorted(WITH_IMAGE)]
     assert checkout.git("status", "--porcelain") == ""
     changelog = (checkout.folder / "CHANGELOG.md").read_text()
     assert re.search(rf"^## Unreleased\n\n## \[{NEXT}\] - \d{{4}}-\d\d-\d\d\n", changelog, re.M)
