@@ -1,4 +1,4 @@
-//! What a statement costs the client: processor time in this program, for each way to send it.
+//! What an execution costs the client beyond its socket, with parameters and results in each format.
 
 use crate::Found;
 use crate::line::Line;
@@ -6,7 +6,8 @@ use crate::target::Target;
 use loadstone_wire_postgres::{Conversation, Expect, Format, Param, Reply, Session, oid};
 use std::time::Instant;
 
-const ROUNDS: u32 = 200_000;
+const BATCHES: usize = 50;
+const ROUNDS: u32 = 10_000;
 /// A row of sysbench's table is about this long.
 const ROW: &str = "SELECT n AS id, repeat('x', 119) AS c FROM generate_series(1, 1) n WHERE n = $1";
 
@@ -30,10 +31,19 @@ pub(crate) fn run(target: &Target) -> Result<Found, String> {
     Ok(found)
 }
 
-/// Nanoseconds for writing an execution and reading its reply.
+/// Nanoseconds for writing an execution and reading its reply, in the quickest of many batches:
+/// others may have had the processor in the rest.
 fn in_memory(format: Format, reply: &[u8]) -> Result<u128, String> {
     let mut conversation = Conversation::new(&Session::default());
     conversation.set_formats(format, format);
+    let mut quickest = u128::MAX;
+    for _ in 0..BATCHES {
+        quickest = quickest.min(batch(&mut conversation, reply)?);
+    }
+    Ok(quickest / u128::from(ROUNDS))
+}
+
+fn batch(conversation: &mut Conversation, reply: &[u8]) -> Result<u128, String> {
     let mut out = Vec::new();
     let began = Instant::now();
     for round in 0..ROUNDS {
@@ -46,5 +56,5 @@ fn in_memory(format: Format, reply: &[u8]) -> Result<u128, String> {
             other => return Err(format!("another reply: {other:?}")),
         }
     }
-    Ok(began.elapsed().as_nanos() / u128::from(ROUNDS))
+    Ok(began.elapsed().as_nanos())
 }
