@@ -168,6 +168,7 @@ def alone(home: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_the_installed_program_drives_a_load_and_reports_it(installed: Path) -> None:
     program = installed / "loadstone" / "bin" / "loadstone"
     server = subprocess.Popen(
@@ -203,6 +204,7 @@ def told(home: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_installed_program_runs_lua(installed: Path) -> None:
     """LuaJIT, compiled by zig: errors are thrown through C and caught, and FFI finds the engine."""
     script = installed / "thrown.lua"
