@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +60,7 @@ class Checkout:
 
 
 @pytest.fixture(scope="module")
-def ready(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     """The repository as it will be before its first release: with addresses, and with a key."""
     if shutil.which("gpg") is None:
         pytest.skip("not evaluated: no gpg here (apt-get install gnupg)")
@@ -75,7 +76,8 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         checkout.git("config", key, value)
     checkout.change("pyproject.toml", "https://loadstone.example/", "https://loadstone.test/")
     checkout.commit("Addresses")
-    return checkout
+    yield checkout
+    checkout.run("gpgconf", "--kill", "all")  # the agent that gpg has started
 
 
 @pytest.fixture
