@@ -96,6 +96,9 @@ def test_a_damaged_folder_is_loaded_anew(cache: Path) -> None:
     with starts() as sandbox:
         assert starts.loads == 2
         assert answer(sandbox, "SELECT COUNT(*) FROM numbers") == [(3,)]
+    assert str(starts.told[0]).startswith(
+        "the tables that an earlier server has left are removed: "
+    )
     with starts():
         assert starts.loads == 2
 

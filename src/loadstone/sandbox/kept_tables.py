@@ -94,20 +94,15 @@ def start_loaded(
     folder = cache_folder("tables")
     binary = find_server(spec.server, spec.root)
     entry = folder / _name_of(binary, spec, contents)
-    found = _start_on(entry, spec)
+    found = _start_on(entry, spec, tell)
     if found is not None:
-        tell(say("{server} is up, on tables that an earlier one has left", server=_named(found)))
         return found
     began = time.monotonic()
     sandbox = start_sandbox(spec)
     started = time.monotonic()
     _with_tables(sandbox, load)
     if is_worth_keeping(start_s=started - began, load_s=time.monotonic() - started):
-        try:
-            _keep(sandbox, binary, entry, contents.tables, tell)
-        except BaseException:
-            sandbox.stop()
-            raise
+        _with_tables(sandbox, lambda loaded: _keep(loaded, binary, entry, contents.tables, tell))
     return sandbox
 
 
@@ -133,6 +128,7 @@ def clear_kept() -> int:
 
 
 def _with_tables(sandbox: Sandbox, load: Callable[[Sandbox], None]) -> Sandbox:
+    """The server with what `load` does to it; it ends if that fails."""
     try:
         load(sandbox)
     except BaseException:
@@ -150,7 +146,7 @@ def _name_of(binary: ServerBinary, spec: SandboxSpec, contents: Contents) -> str
     return f"{binary.flavour}-{binary.version}-{digest}"
 
 
-def _start_on(entry: Path, spec: SandboxSpec) -> Sandbox | None:
+def _start_on(entry: Path, spec: SandboxSpec, tell: Callable[[Message], None]) -> Sandbox | None:
     """A server on a copy of what is kept there; `None` if there is nothing of use."""
     with locked(entry.parent / ".lock"):
         kept = _read(entry)
@@ -159,14 +155,17 @@ def _start_on(entry: Path, spec: SandboxSpec) -> Sandbox | None:
         _write(entry, kept.model_copy(update={"used_s": time.time()}))
     try:
         sandbox = start_sandbox(spec.model_copy(update={"data": entry / _DATA}))
-    except SandboxError:
-        # It may have been removed meanwhile, or is of no use to this server. If neither is the
-        # reason, a start on new data fails as well, and says why.
+    except SandboxError as error:
+        # It may have been removed meanwhile, or is damaged. If neither is the reason, a start on
+        # new data fails as well.
+        tell(
+            say("the tables that an earlier server has left are removed: {why}", why=error.message)
+        )
         with locked(entry.parent / ".lock"):
             shutil.rmtree(entry, ignore_errors=True)
         return None
-    _wait_until_warm(sandbox)
-    return sandbox
+    tell(say("{server} is up, on tables that an earlier one has left", server=_named(sandbox)))
+    return _with_tables(sandbox, lambda loaded: _wait_until_warm(loaded, tell))
 
 
 def _keep(
@@ -197,7 +196,7 @@ def _keep(
         why = error.strerror or str(error)
         tell(say("its tables cannot be kept for the next server: {why}", why=why))
     sandbox.start_again()
-    _wait_until_warm(sandbox)
+    _wait_until_warm(sandbox, tell)
 
 
 def _copy(datadir: Path, entry: Path, about: Kept, finish: Callable[[Path], None]) -> None:
@@ -247,11 +246,14 @@ def _make_room(folder: Path, size: int, most: int) -> bool:
     return True
 
 
-def _wait_until_warm(sandbox: Sandbox) -> None:
+def _wait_until_warm(sandbox: Sandbox, tell: Callable[[Message], None]) -> None:
     programs = PROGRAMS[sandbox.state.family]
     deadline = time.monotonic() + _WARM_S
     with sandbox.connect() as connection:
-        while not programs.is_warmed_up(connection) and time.monotonic() < deadline:
+        while not programs.is_warmed_up(connection):
+            if time.monotonic() > deadline:
+                tell(say("its memory is not filled yet: the first seconds read from the disk"))
+                return
             time.sleep(_POLL_S)
 
 
