@@ -40,7 +40,7 @@ class Stopwatch:
         self._pids = (None, *pids)
         self._before = self._waits()
         self._seen = dict(self._before)
-        self._stolen_s, self._began_s = _stolen_s(), time.monotonic()
+        self._stolen_s, self._began_s = stolen_s(), time.monotonic()
 
     def look(self) -> None:
         """Record how long each thread has waited so far."""
@@ -57,7 +57,7 @@ class Stopwatch:
         self.look()
         before = self._before
         waited = sum(max(s - before.get(thread, 0.0), 0.0) for thread, s in self._seen.items())
-        return waited + _stolen_s() - self._stolen_s
+        return waited + stolen_s() - self._stolen_s
 
     @property
     def judged_s(self) -> float:
@@ -69,7 +69,7 @@ class Stopwatch:
         return {thread: s for pid in self._pids for thread, s in waits(pid).items()}
 
 
-def _stolen_s() -> float:
+def stolen_s() -> float:
     """CPU time that the hypervisor took since boot (proc(5): the eighth field, steal)."""
     try:
         return int(_STAT.read_text().split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK")

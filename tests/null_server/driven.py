@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kept import waits
+from kept import stolen_s, waits
 from loadstone import engine
 from loadstone.model.records import Connected, End, LatencyNs, Sample
 from null_server.running import Running
@@ -39,6 +39,8 @@ class Driven:
     """The share of the time in which the server needed a core and had none."""
     server_waited_s: float = 0.0
     """The same in seconds."""
+    stolen_s: float = 0.0
+    """CPU time that the hypervisor took meanwhile, which nobody's waits hold."""
 
     @property
     def kept_ns(self) -> float:
@@ -48,8 +50,8 @@ class Driven:
 
     @property
     def held_up_s(self) -> float:
-        """How long the generator or the server had to wait for a core, in total."""
-        return self.kept_ns / 1e9 + self.server_waited_s
+        """How long the generator or the server had to do without a core, in total."""
+        return self.kept_ns / 1e9 + self.server_waited_s + self.stolen_s
 
     def latency(self, tag: str = "service") -> LatencyNs:
         """A latency of the whole step, merged from its intervals."""
@@ -95,6 +97,7 @@ def drive(
         **{"on_error": "restart", "shards": 1, "seed": 1, "tag": "test"},
     }
     waited_before, began = sum(waits(server.process.pid).values()), time.monotonic()
+    stolen_before = stolen_s()
     job = engine.start(json.dumps({**plan, **changes}))
     samples: list[Sample] = []
     connected = None
@@ -108,5 +111,5 @@ def drive(
         if isinstance(record, End):
             waited = sum(waits(server.process.pid).values()) - waited_before
             part = waited / (time.monotonic() - began)
-            return Driven(record, samples, connected, part, waited)
+            return Driven(record, samples, connected, part, waited, stolen_s() - stolen_before)
     raise AssertionError("the engine does not end")

@@ -34,7 +34,7 @@ class Try:
     owed: float
     """The same for the server, which stamps a request when it reads it."""
     held_up_ns: float = 0.0
-    """The time that both waited for a core, per event."""
+    """The most that waits for a core can have added to an event: each delays all users' events."""
 
     @property
     def off_ns(self) -> int:
@@ -84,6 +84,7 @@ def settled(tries: Sequence[Try]) -> bool:
 
 def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
     """A try of each quantile, by the stamps and by the engine."""
+    assert driven.connected is not None
     took = [stamp.took_ns for stamp in stamps]
     late = [stamp.sent_ns - stamp.due_ns for stamp in stamps]
     held = max(driven.latency(tag).p99 or 0 for tag in ("held", "dispatch"))
@@ -97,7 +98,7 @@ def tried(driven: Driven, stamps: Sequence[Stamp]) -> dict[str, Try]:
             held_ns=held,
             waited=waited,
             owed=owed,
-            held_up_ns=1e9 * driven.held_up_s / len(stamps),
+            held_up_ns=1e9 * driven.connected.users * driven.held_up_s / len(stamps),
         )
         for name, wanted in QUANTILES.items()
     }

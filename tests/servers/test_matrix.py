@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
+from accounted import unexplained
 from called import called
 from engine.driving import a_plan, described, drive
 from loadstone.families import connect
@@ -97,7 +98,7 @@ def test_account(release: Release, cell: Cell) -> None:
     assert step.server is not None
     assert step.server.questions_per_s
     assert step.account is not None
-    assert step.account.beyond <= 0.02
+    assert unexplained(step.account) <= 0.02
     assert step.account.unnamed < 0.1
     cell(f"by {step.account.view}, {100 * step.account.unnamed:.1f} % unnamed")
 
