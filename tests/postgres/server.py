@@ -51,6 +51,7 @@ SETTINGS = {
     "ssl_cert_file": "server-cert.pem",
     "ssl_key_file": "server-key.pem",
     "fsync": "off",
+    "deadlock_timeout": "50ms",
     "max_connections": "20",
 }
 
@@ -61,6 +62,20 @@ class Server:
 
     folder: Path
     port: int
+    programs: Path
+    """The folder with psql and pgbench."""
+
+    def psql(self, sql: str, database: str = "postgres") -> subprocess.CompletedProcess[str]:
+        """Execute statements as the superuser."""
+        words = [str(self.programs / "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", "-U", "postgres"]
+        words += ["-h", str(self.folder), "-p", str(self.port), "-d", database]
+        return subprocess.run([*as_user(), *words], input=sql, text=True, capture_output=True)
+
+    def asked(self, sql: str, database: str = "postgres") -> list[list[str]]:
+        """The rows of an answer, as texts."""
+        done = self.psql(sql, database)
+        assert done.returncode == 0, done.stderr
+        return [line.split("|") for line in done.stdout.splitlines()]
 
     @property
     def authority(self) -> Path:
@@ -84,16 +99,16 @@ def started(programs: Path) -> Iterator[Server]:
     """A server with the accounts above, gone at the end of the block."""
     folder = Path(tempfile.mkdtemp(prefix="loadstone-postgres-"))
     try:
-        server = Server(folder, free_port())
-        programs = within_reach(programs, folder)
-        prepare(programs, server)
-        words = [str(programs / "postgres"), "-D", str(folder / "data"), "-p", str(server.port)]
-        words += ["-k", str(folder)]
+        server = Server(folder, free_port(), within_reach(programs, folder))
+        prepare(server)
+        words = [str(server.programs / "postgres"), "-D", str(folder / "data")]
+        words += ["-p", str(server.port), "-k", str(folder)]
         words += [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
         with (folder / "log").open("w") as log:
             process = subprocess.Popen([*as_user(), *words], stdout=log, stderr=log, cwd=folder)
         try:
-            ask(programs, server, process, ACCOUNTS)
+            wait_for(server, process)
+            server.asked(ACCOUNTS)
             yield server
         finally:
             process.send_signal(signal.SIGINT)
@@ -112,13 +127,13 @@ def within_reach(programs: Path, folder: Path) -> Path:
     return folder / "usr" / programs.relative_to(FETCHED)
 
 
-def prepare(programs: Path, server: Server) -> None:
+def prepare(server: Server) -> None:
     """Make the data, and give the user what it has to read."""
     folder = server.folder
     certificates = make_certificates(folder / "tls")
     own(folder)
-    words = [str(programs / "initdb"), "-D", str(folder / "data"), "-U", "postgres", "-E", "UTF8"]
-    words += ["--locale=C", "--auth=trust", "--no-sync"]
+    words = [str(server.programs / "initdb"), "-D", str(folder / "data"), "-U", "postgres"]
+    words += ["-E", "UTF8", "--locale=C", "--auth=trust", "--no-sync"]
     subprocess.run([*as_user(), *words], check=True, capture_output=True, cwd=folder)
     (folder / "data" / "pg_hba.conf").write_text(RULES)
     for source, name in files(certificates).items():
@@ -153,19 +168,14 @@ def as_user() -> list[str]:
     return ["setpriv", *ids, "--pdeathsig", "KILL"]
 
 
-def ask(programs: Path, server: Server, process: subprocess.Popen[bytes], sql: str) -> None:
-    """Execute statements as soon as the server takes them."""
-    words = [str(programs / "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", "postgres"]
-    words += ["-h", str(server.folder), "-p", str(server.port), "-d", "postgres"]
+def wait_for(server: Server, process: subprocess.Popen[bytes]) -> None:
+    """Wait until it takes statements."""
     until = time.monotonic() + LONGEST_S
     while not (server.folder / f".s.PGSQL.{server.port}").exists():
         assert process.poll() is None, server.log
         assert time.monotonic() < until, f"no socket in time: {server.log}"
         time.sleep(0.02)
-    while True:
-        done = subprocess.run([*as_user(), *words], input=sql, text=True, capture_output=True)
-        if done.returncode == 0:
-            return
+    while (done := server.psql("SELECT 1")).returncode:
         starting = "starting up" in done.stderr or "could not connect" in done.stderr
         assert starting and time.monotonic() < until, done.stderr
         time.sleep(0.1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from postgres.server import PASSWORD, Server, find_programs, started
+from postgres.server import PASSWORD, Server
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,16 +25,6 @@ def program() -> Path:
     subprocess.run(words, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "debug/examples/talk"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """A server with an account for each way to log in."""
-    programs = find_programs()
-    if programs is None:
-        pytest.skip("no PostgreSQL: tools/get-postgres fetches one")
-    with started(programs) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

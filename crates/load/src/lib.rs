@@ -1,16 +1,17 @@
 //! Bulk loading: creates the tables of a layout and fills them, in parallel over tables and within
-//! each one. Uses the server's bulk statement if it is allowed (LOAD DATA LOCAL in MySQL),
-//! otherwise INSERT.
+//! each one. Uses the server's bulk statement if it is allowed (LOAD DATA LOCAL in MySQL, COPY in
+//! PostgreSQL), otherwise INSERT.
 //!
 //! A load can be stopped at any time and resumed: complete ranges of ids are kept, incomplete ones
 //! are emptied and loaded again. The same seed gives the same rows. From the engine it uses the
 //! client that waits for each answer, and the parts of plans that say how to connect.
 //!
-//! What differs between families of servers is behind `target::LoadTarget`; MySQL's is in `mysql/`.
-//! To add a family: write its dialect in the crate of workloads, add a folder next to `mysql` with
-//! its `LoadTarget`, and let `plan` choose it by its target's family; so far there is only one.
+//! What differs between families of servers is behind `target::LoadTarget`: see `mysql/` and
+//! `postgres/`. To add a family: write its dialect in the crate of workloads, add a folder next to
+//! these with its `LoadTarget`, and list it in `plan`.
 
 mod finding;
+mod holder;
 mod identity;
 mod job;
 mod lease;
@@ -18,6 +19,7 @@ mod method;
 mod mysql;
 mod ownership;
 mod plan;
+mod postgres;
 mod range;
 mod record;
 mod row_loader;

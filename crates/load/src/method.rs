@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Method {
     /// LOAD DATA LOCAL.
     Infile,
+    /// COPY.
+    Copy,
     /// INSERT with many rows.
     Insert,
 }
@@ -16,7 +18,7 @@ pub enum Method {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MethodWish {
-    /// LOAD DATA LOCAL if the server allows it, otherwise INSERT.
+    /// COPY in PostgreSQL; LOAD DATA LOCAL in MySQL if the server allows it, otherwise INSERT.
     Auto,
     /// LOAD DATA LOCAL only.
     Infile,

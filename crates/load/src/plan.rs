@@ -3,6 +3,7 @@
 use crate::identity::KnownTable;
 use crate::method::MethodWish;
 use crate::mysql::MySql;
+use crate::postgres::PostgreSql;
 use crate::stall::StallPlan;
 use crate::target::LoadTarget;
 use loadstone_drive::PlanError;
@@ -79,7 +80,7 @@ pub enum Stage {
 }
 
 /// All known targets. The first one is for plans that name no family.
-static LOAD_TARGETS: [&dyn LoadTarget; 1] = [&MySql];
+static LOAD_TARGETS: [&dyn LoadTarget; 2] = [&MySql, &PostgreSql];
 
 /// How servers of this dialect are loaded; `None` if that is not implemented.
 fn load_target_of(dialect: &'static dyn Dialect) -> Option<&'static dyn LoadTarget> {

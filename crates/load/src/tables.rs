@@ -125,17 +125,24 @@ fn refuse_rows_beyond(client: &mut Client, layout: &LoadLayout, table: u32) -> R
     }
 }
 
-/// Creates the secondary indexes, if the layout has some and they do not exist yet.
+/// Creates the secondary indexes, if the layout has some and they do not exist yet, and has the server do what else
+/// makes a table ready.
 pub(super) fn index(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
     let Rows { server, layout, ownership, .. } = rows;
     for sql in layout.create_indexes_sql(table) {
-        let make = |client: &mut Client| match client.query(&sql) {
-            Err(halt) if server.refusal(&halt) == Some(Refusal::IndexExists) => Ok(()),
-            other => other.map(drop),
+        let name = layout.table_name(table);
+        let make = |client: &mut Client| {
+            if server.has_index(client, &name, &sql)? {
+                return Ok(());
+            }
+            match client.query(&sql) {
+                Err(halt) if server.refusal(&halt) == Some(Refusal::IndexExists) => Ok(()),
+                other => other.map(drop),
+            }
         };
-        ownership.alone_with(client, table, &layout.table_name(table), make)?;
+        ownership.alone_with(client, table, &name, make)?;
     }
-    Ok(())
+    server.finish_table(client, &layout.table_name(table), &layout.greatest(table).0)
 }
 
 /// Counts the rows.

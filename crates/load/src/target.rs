@@ -47,6 +47,13 @@ pub(crate) trait LoadTarget: fmt::Debug + Send + Sync {
     /// Whether the table has a comment at all.
     fn keeps_marks(&self, identity: &Identity) -> bool;
 
+    /// Whether this statement, which creates an index, has been executed on the table. A server that
+    /// has an error of its own for that ([`Refusal::IndexExists`]) need not be asked.
+    fn has_index(&self, client: &mut Client, name: &str, create: &str) -> Result<bool, Halt>;
+
+    /// The table has all its rows and indexes. `id`: its column of ids.
+    fn finish_table(&self, client: &mut Client, name: &str, id: &str) -> Result<(), Halt>;
+
     /// Keeps others from renaming, dropping and altering a table until the transaction ends.
     fn pin_table(&self, client: &mut Client, name: &str) -> Result<(), Halt>;
 

@@ -10,8 +10,11 @@ use crate::WireError;
 /// The family that this crate implements.
 pub const FAMILY: Family = Family::new("postgresql");
 
-/// Serialization failure and deadlock.
-const RESTARTED: [Code; 2] = [error_code(b"40001").code, error_code(b"40P01").code];
+/// Serialization failure, deadlock, and a row that is there already: a DELETE at READ COMMITTED that
+/// has waited for another one of the same row finds nothing, although the other transaction has
+/// inserted the row again. The INSERT behind it fails.
+const RESTARTED: [Code; 3] =
+    [error_code(b"40001").code, error_code(b"40P01").code, error_code(b"23505").code];
 
 /// The defaults of the family.
 pub const USUAL: Usual =
@@ -158,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_restarts_are_serialization_failure_and_deadlock() {
-        let usual = [error_code(b"40001").code, error_code(b"40P01").code];
+    fn the_usual_restarts_are_conflicts_with_other_transactions() {
+        let usual = [b"40001", b"40P01", b"23505"].map(|state| error_code(state).code);
         assert_eq!(USUAL.restarts, usual);
     }
 }

@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use crate::dialect::Dialect;
 use crate::options::{self, Known, Options, count, count_within, switch};
-use crate::sequence::{Fill, Group, Statement, Table};
+use crate::sequence::{Fill, Group, NewId, Statement, Table};
 use crate::{LayoutKind, Template};
 
 /// A built-in workload, as described to people and to the plans they make.
@@ -153,9 +153,12 @@ pub(crate) const BUILTIN: &[Builtin] = &[
         writes: true,
         layout: LayoutKind::Sbtest,
         recipe: |options, recipe| {
-            let generated = options.bool("auto_inc").then(|| recipe.dialect.generated_id());
-            let fill = Fill::NewRow { generated };
-            recipe.one_template(Template::parse(INSERT).text_only(), Table::Any, fill);
+            let (sql, id) = match recipe.dialect.generated_id() {
+                _ if !options.bool("auto_inc") => (INSERT, NewId::Drawn),
+                Some(id) => (INSERT, NewId::Sent(id)),
+                None => (INSERT_WITHOUT_ID, NewId::Omitted),
+            };
+            recipe.one_template(Template::parse(sql).text_only(), Table::Any, Fill::NewRow { id });
         },
     },
     Builtin {
@@ -268,6 +271,7 @@ const UPDATE_INDEX: &str = "UPDATE sbtest{table} SET k=k+1 WHERE id=?";
 const UPDATE_NON_INDEX: &str = "UPDATE sbtest{table} SET c=? WHERE id=?";
 const DELETE: &str = "DELETE FROM sbtest{table} WHERE id=?";
 const INSERT: &str = "INSERT INTO sbtest{table} (id, k, c, pad) VALUES (?, ?, ?, ?)";
+const INSERT_WITHOUT_ID: &str = "INSERT INTO sbtest{table} (k, c, pad) VALUES (?, ?, ?)";
 const RANDOM_POINTS: &str = "SELECT id, k, c, pad FROM sbtest{table}";
 const RANDOM_RANGES: &str = "SELECT count(k) FROM sbtest{table}";
 pub(crate) const BULK_INSERT: &str = "INSERT INTO sbtest{table} VALUES{verbatim}";

@@ -226,7 +226,7 @@ fn is_plain(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::{NewTable, Notation, Punctuation, Word};
+    use crate::dialect::PostgreSql;
 
     fn written(sql: &str, params: &Params) -> (String, String) {
         let catalogue = Catalogue::new(vec![Template::parse(sql)]);
@@ -250,53 +250,10 @@ mod tests {
         assert_eq!(text, r"CALL p42(-7, 'it\'s', NULL, 2.0, NULL)");
     }
 
-    /// MySQL's but for its placeholders and texts, to see that a catalogue asks its dialect.
-    #[derive(Debug)]
-    struct Numbered;
-
-    impl Dialect for Numbered {
-        fn family(&self) -> &'static str {
-            "numbered"
-        }
-        fn push_placeholder(&self, number: u16, out: &mut Vec<u8>) {
-            out.extend_from_slice(format!("${number}").as_bytes());
-        }
-        fn push_text(&self, text: &[u8], out: &mut Vec<u8>) {
-            out.extend_from_slice(format!("<{}>", String::from_utf8_lossy(text)).as_bytes());
-        }
-        fn not_finite(&self, _value: f64) -> &'static str {
-            "'NaN'"
-        }
-        fn push_temporal(&self, bytes: &[u8], out: &mut Vec<u8>) {
-            usual_dialect().push_temporal(bytes, out);
-        }
-        fn quoted(&self, name: &str) -> String {
-            usual_dialect().quoted(name)
-        }
-        fn word(&self, word: Word) -> &'static str {
-            usual_dialect().word(word)
-        }
-        fn generated_id(&self) -> i64 {
-            usual_dialect().generated_id()
-        }
-        fn punctuation(&self, notation: Notation) -> &'static Punctuation {
-            usual_dialect().punctuation(notation)
-        }
-        fn escaped(&self, notation: Notation, text: &str) -> String {
-            usual_dialect().escaped(notation, text)
-        }
-        fn create_table(&self, table: &NewTable<'_>) -> String {
-            usual_dialect().create_table(table)
-        }
-        fn with_comment(&self, create: &str, comment: &str) -> String {
-            usual_dialect().with_comment(create, comment)
-        }
-    }
-
     #[test]
     fn placeholders_and_texts_are_those_of_the_catalogues_dialect() {
         let template = Template::parse("UPDATE t{table} SET a=?, b=?, c=? WHERE d=?");
-        let catalogue = Catalogue::in_dialect(vec![template.clone()], &Numbered);
+        let catalogue = Catalogue::in_dialect(vec![template.clone()], &PostgreSql);
         let mut params = Params::new();
         params.push_text("it's");
         params.push_text("plain");
@@ -307,7 +264,7 @@ mod tests {
         catalogue.write_prepared(statement, &mut prepared);
         catalogue.write_text(statement, &params, &mut text);
         assert_eq!(prepared, b"UPDATE t2 SET a=$1, b=$2, c=$3 WHERE d=$4");
-        assert_eq!(text, b"UPDATE t2 SET a=<it's>, b='plain', c='NaN' WHERE d=7");
+        assert_eq!(text, b"UPDATE t2 SET a='it''s', b='plain', c='NaN' WHERE d=7");
         assert_ne!(catalogue, Catalogue::new(vec![template]));
     }
 

@@ -67,12 +67,23 @@ pub(crate) enum Fill {
     Insert,
     /// The kept id, and a buyer.
     Order,
-    /// A new row; the id is one that the server replaces, or one that no row has.
-    NewRow { generated: Option<i64> },
+    /// A new row.
+    NewRow { id: NewId },
     /// This many values of `k`.
     Points { count: u32 },
     /// This many ranges of `k`, from a value to `delta` above it.
     Ranges { count: u32, delta: i64 },
+}
+
+/// Where the id of a new row comes from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NewId {
+    /// It is one that no row has.
+    Drawn,
+    /// This one goes along, and the server replaces it.
+    Sent(i64),
+    /// The server generates it; the column is left out.
+    Omitted,
 }
 
 /// The number of possible buyers: all that the 32-bit column holds.
@@ -216,10 +227,14 @@ impl Draws {
                 params.push_int(1 + self.values.below(BUYERS) as i64);
             }
             Fill::Insert => self.push_row(self.id, keys, params),
-            Fill::NewRow { generated } => {
-                let id = generated.unwrap_or_else(|| self.insert_ids.draw());
-                self.push_row(id, keys, params);
-            }
+            Fill::NewRow { id } => match id {
+                NewId::Drawn => {
+                    let id = self.insert_ids.draw();
+                    self.push_row(id, keys, params);
+                }
+                NewId::Sent(id) => self.push_row(id, keys, params),
+                NewId::Omitted => self.push_row_without_id(keys, params),
+            },
             Fill::Points { count } => {
                 for _ in 0..count {
                     params.push_int(self.key(keys));
@@ -243,6 +258,10 @@ impl Draws {
 
     fn push_row(&mut self, id: i64, keys: &Sampler, params: &mut Params) {
         params.push_int(id);
+        self.push_row_without_id(keys, params);
+    }
+
+    fn push_row_without_id(&mut self, keys: &Sampler, params: &mut Params) {
         params.push_int(self.key(keys));
         self.push_groups(C_GROUPS, params);
         self.push_groups(PAD_GROUPS, params);

@@ -191,6 +191,11 @@ impl Client {
         &self.connection.conversation
     }
 
+    /// The same, for commands that it counts.
+    pub(crate) fn conversation_mut(&mut self) -> &mut Conversation {
+        &mut self.connection.conversation
+    }
+
     /// The pulse, in which other threads see what this client is waiting for.
     pub fn pulse(&self) -> &Arc<Pulse> {
         &self.pulse

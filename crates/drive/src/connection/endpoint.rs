@@ -49,7 +49,7 @@ impl Endpoint {
             place: place(target),
             family,
             login: LoginOptions::of_plan(family, target, session)?,
-            tls: TlsMaker::for_target(target)?,
+            tls: TlsMaker::for_target(target, family.alpn())?,
             session: family.session_statements(session),
             unix: target.socket.is_some(),
             unread: Some(LONGEST_UNREAD),

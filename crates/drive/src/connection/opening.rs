@@ -187,7 +187,9 @@ impl Opening {
         let stage = std::mem::replace(&mut self.stage, Stage::Connecting);
         if let Stage::Encrypting(mut login) = stage {
             let mut out = Vec::new();
-            login.tls_established(&mut out).map_err(|error| error.failure())?;
+            login
+                .tls_established(|| self.stream.end_point(), &mut out)
+                .map_err(|error| error.failure())?;
             self.stage = Stage::LoggingIn(login);
             self.send(&out)?;
         }

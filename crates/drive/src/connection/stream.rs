@@ -28,6 +28,11 @@ impl Stream {
         self.transport.is_encrypted()
     }
 
+    /// What a login can be bound to, once the TLS handshake is finished.
+    pub(crate) fn end_point(&self) -> Option<Vec<u8>> {
+        self.transport.end_point()
+    }
+
     /// Protocol version and cipher, once the TLS handshake is finished.
     pub(crate) fn cipher(&self) -> Option<String> {
         self.transport.cipher()

@@ -67,6 +67,11 @@ impl Transport {
         }
     }
 
+    /// What a login can be bound to, once the handshake is finished.
+    pub(crate) fn end_point(&self) -> Option<Vec<u8>> {
+        self.tls.as_ref()?.end_point()
+    }
+
     /// Protocol version and cipher, once the handshake is finished.
     pub(crate) fn cipher(&self) -> Option<String> {
         self.tls.as_ref()?.cipher()

@@ -2,7 +2,7 @@
 
 use crate::error::PlanError;
 use loadstone_protocol::Family;
-use loadstone_workload::dialect::{Dialect, dialect_of};
+use loadstone_workload::dialect::{Dialect, dialect_of, families};
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -68,7 +68,8 @@ impl TargetPlan {
     pub fn dialect(&self) -> Result<&'static dyn Dialect, PlanError> {
         let family = self.family.to_string();
         dialect_of(&family).ok_or_else(|| {
-            PlanError::new(format!("target.family: there is no {family}, only mysql"))
+            let known = families().collect::<Vec<_>>().join(", ");
+            PlanError::new(format!("target.family: there is no {family}, only {known}"))
         })
     }
 }

@@ -42,6 +42,11 @@ impl Connections {
         Some(&open.connection.conversation)
     }
 
+    pub(super) fn conversation_mut(&mut self, number: u32) -> Option<&mut Conversation> {
+        let open = self.0.iter_mut().flatten().find(|open| open.number == number)?;
+        Some(&mut open.connection.conversation)
+    }
+
     pub(super) fn get(&mut self, place: usize) -> Option<&mut OpenConnection> {
         self.0.get_mut(place)?.as_mut()
     }

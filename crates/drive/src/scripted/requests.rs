@@ -79,8 +79,8 @@ impl Scripted {
                 Action::Query { connection, sql: text(sql) }
             }
             Request::Prepare { connection, statement, sql } => {
-                if let Some(conversation) = connections.conversation(connection) {
-                    conversation.write_prepare(&mut shard.command, sql);
+                if let Some(conversation) = connections.conversation_mut(connection) {
+                    conversation.write_prepare(&mut shard.command, &statements.preparable(sql));
                 }
                 Action::Prepare { connection, statement, sql: text(sql) }
             }

@@ -180,8 +180,9 @@ impl Servers {
             return Ok(());
         }
         self.command.clear();
-        if let Some(conversation) = conversation(&self.clients, connection) {
-            conversation.write_prepare(&mut self.command, sql.as_bytes());
+        if let Some(client) = self.clients.get_mut(&connection) {
+            let sql = self.statements.preparable(sql.as_bytes());
+            client.conversation_mut().write_prepare(&mut self.command, &sql);
         }
         match self.ask(connection, Expect::Prepare, sql) {
             Ok(Reply::Prepared(prepared)) => {

@@ -5,6 +5,7 @@ use loadstone_protocol::{Expect, Param};
 use loadstone_script::Parameters;
 use loadstone_workload::dialect::Dialect;
 use loadstone_workload::{Catalogue, Params, Piece, StatementRef, Template};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 pub(super) struct Statements {
@@ -28,6 +29,19 @@ impl Statements {
 
     pub(super) fn prepared(&mut self, number: u32, id: u32) {
         self.known.insert(number, Statement::Prepared { id, kinds: None });
+    }
+
+    /// A script's statement with the placeholders of the servers' dialect, to be prepared.
+    pub(super) fn preparable<'a>(&self, sql: &'a [u8]) -> Cow<'a, [u8]> {
+        let mut placeholder = Vec::new();
+        self.dialect.push_placeholder(1, &mut placeholder);
+        if placeholder == b"?" {
+            return Cow::Borrowed(sql);
+        }
+        let template = Template::new(pieces(&String::from_utf8_lossy(sql)));
+        let mut out = Vec::with_capacity(sql.len());
+        Catalogue::in_dialect(vec![template], self.dialect).write_prepared(WHOLE, &mut out);
+        Cow::Owned(out)
     }
 
     pub(super) fn as_text(&mut self, number: u32, sql: &str) {
@@ -67,10 +81,9 @@ impl Statements {
                 Some(Expect::Execute)
             }
             Statement::Text(catalogue) => {
-                let whole = StatementRef { kind: 0, table: 0 };
                 if let Some(conversation) = conversation {
                     conversation.write_query_with(out, |out| {
-                        catalogue.write_text(whole, &owned(parameters), out);
+                        catalogue.write_text(WHOLE, &owned(parameters), out);
                     });
                 }
                 Some(Expect::Query)
@@ -78,6 +91,9 @@ impl Statements {
         }
     }
 }
+
+/// The only statement of a catalogue of one.
+const WHOLE: StatementRef = StatementRef { kind: 0, table: 0 };
 
 fn kind(value: Param<'_>) -> u8 {
     match value {
@@ -124,54 +140,7 @@ fn pieces(sql: &str) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loadstone_workload::dialect::{MySql, NewTable, Notation, Punctuation, Word};
-
-    /// MySQL's but for its texts, to see whose dialect is asked.
-    #[derive(Debug)]
-    struct Doubling;
-
-    impl Dialect for Doubling {
-        fn family(&self) -> &'static str {
-            "doubling"
-        }
-        fn push_placeholder(&self, number: u16, out: &mut Vec<u8>) {
-            MySql.push_placeholder(number, out);
-        }
-        fn push_text(&self, text: &[u8], out: &mut Vec<u8>) {
-            out.push(b'\'');
-            for &byte in text {
-                out.extend(std::iter::repeat_n(byte, if byte == b'\'' { 2 } else { 1 }));
-            }
-            out.push(b'\'');
-        }
-        fn not_finite(&self, value: f64) -> &'static str {
-            MySql.not_finite(value)
-        }
-        fn push_temporal(&self, bytes: &[u8], out: &mut Vec<u8>) {
-            MySql.push_temporal(bytes, out);
-        }
-        fn quoted(&self, name: &str) -> String {
-            MySql.quoted(name)
-        }
-        fn word(&self, word: Word) -> &'static str {
-            MySql.word(word)
-        }
-        fn generated_id(&self) -> i64 {
-            MySql.generated_id()
-        }
-        fn punctuation(&self, notation: Notation) -> &'static Punctuation {
-            MySql.punctuation(notation)
-        }
-        fn escaped(&self, notation: Notation, text: &str) -> String {
-            MySql.escaped(notation, text)
-        }
-        fn create_table(&self, table: &NewTable<'_>) -> String {
-            MySql.create_table(table)
-        }
-        fn with_comment(&self, create: &str, comment: &str) -> String {
-            MySql.with_comment(create, comment)
-        }
-    }
+    use loadstone_workload::dialect::{MySql, PostgreSql};
 
     /// The text of a script's statement with the parameters 7 and `it's`.
     fn written(dialect: &'static dyn Dialect, sql: &str) -> String {
@@ -184,7 +153,7 @@ mod tests {
         params.push_int(7);
         params.push_text("it's");
         let mut out = Vec::new();
-        catalogue.write_text(StatementRef { kind: 0, table: 0 }, &params, &mut out);
+        catalogue.write_text(WHOLE, &params, &mut out);
         String::from_utf8(out).expect("text")
     }
 
@@ -195,7 +164,15 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_is_prepared_with_the_placeholders_of_the_servers_family() {
+        let sql = b"SELECT '?', a FROM t WHERE b=? AND c=?";
+        assert_eq!(*Statements::new(&MySql).preparable(sql), *sql);
+        let numbered = b"SELECT '?', a FROM t WHERE b=$1 AND c=$2";
+        assert_eq!(*Statements::new(&PostgreSql).preparable(sql), *numbered);
+    }
+
+    #[test]
     fn a_text_is_written_as_the_servers_family_writes_it() {
-        assert_eq!(written(&Doubling, "SELECT ?, ?"), "SELECT 7, 'it''s'");
+        assert_eq!(written(&PostgreSql, "SELECT ?, ?"), "SELECT 7, 'it''s'");
     }
 }

@@ -329,7 +329,7 @@ impl User {
             }
             None => {
                 event.pending = Pending::Preparation(Box::new(shard.params.clone()));
-                write_preparation(shard, &connection.conversation, statement);
+                write_preparation(shard, &mut connection.conversation, statement);
                 Expect::Prepare
             }
         };
@@ -522,7 +522,7 @@ fn write_text(shard: &mut ShardContext, conversation: &Conversation, statement: 
 
 fn write_preparation(
     shard: &mut ShardContext,
-    conversation: &Conversation,
+    conversation: &mut Conversation,
     statement: StatementRef,
 ) {
     let mut sql = Vec::new();

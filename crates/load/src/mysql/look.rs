@@ -1,7 +1,8 @@
 //! What MySQL and MariaDB show of a statement that runs on another connection.
 
-use super::holders::{self, read, text};
+use super::holders;
 use crate::finding::{Finding, Signs, is_refusal};
+use crate::holder::{read, text};
 use crate::record::Holder;
 use loadstone_drive::Failure;
 use loadstone_drive::client::{Beat, Client, Halt};

@@ -91,6 +91,16 @@ impl LoadTarget for MySql {
         tables::comment(identity).is_some()
     }
 
+    /// An index that exists has an error of its own.
+    fn has_index(&self, _client: &mut Client, _name: &str, _create: &str) -> Result<bool, Halt> {
+        Ok(false)
+    }
+
+    /// It counts on from the greatest id by itself, and keeps statistics while rows come.
+    fn finish_table(&self, _client: &mut Client, _name: &str, _id: &str) -> Result<(), Halt> {
+        Ok(())
+    }
+
     fn pin_table(&self, client: &mut Client, name: &str) -> Result<(), Halt> {
         tables::pin(client, name)
     }

@@ -37,7 +37,7 @@ pub(super) fn send(
     method: Method,
 ) -> Result<u64, Halt> {
     match method {
-        Method::Infile => load_by_infile(client, rows, range),
+        Method::Infile | Method::Copy => load_by_infile(client, rows, range),
         Method::Insert => load_by_insert(client, rows, range),
     }
 }

@@ -29,9 +29,8 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// How the family writes a word on which families differ.
     fn word(&self, word: Word) -> &'static str;
 
-    /// The id of a new row for which the server generates one. A family without such a value must
-    /// omit the column, and then `oltp_insert` needs a statement of its own.
-    fn generated_id(&self) -> i64;
+    /// The id of a new row for which the server generates one; `None`: the column is omitted.
+    fn generated_id(&self) -> Option<i64>;
 
     /// How loaded rows are punctuated.
     fn punctuation(&self, notation: Notation) -> &'static Punctuation;
@@ -42,8 +41,8 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Creates a table; fails if it exists.
     fn create_table(&self, table: &NewTable<'_>) -> String;
 
-    /// A user's statement that creates a table, with this comment added.
-    fn with_comment(&self, create: &str, comment: &str) -> String;
+    /// A user's statement that creates a table of this quoted name, with this comment added.
+    fn with_comment(&self, create: &str, name: &str, comment: &str) -> String;
 }
 
 /// A family has one dialect, so the family identifies it.

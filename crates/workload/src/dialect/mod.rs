@@ -6,25 +6,32 @@
 //! share is written where it is used: `BEGIN`, `COMMIT`, `ROLLBACK`, `LIMIT`, `FOR UPDATE`,
 //! `INTEGER`, `CHAR(n)`, `DECIMAL(p, s)`.
 //!
-//! To add a family: write its [`Dialect`] in a folder of its own next to `mysql`, and list it in
+//! To add a family: write its [`Dialect`] next to the others, and list it in
 //! [`DIALECTS`].
 
 mod contract;
 mod mysql;
+mod postgresql;
 mod words;
 
 pub(crate) use contract::spelled;
 pub use contract::{Dialect, NewTable, Notation, Punctuation};
 pub use mysql::MySql;
+pub use postgresql::PostgreSql;
 pub use words::Word;
 
 /// All dialects. The first one is for plans that name no family.
-static DIALECTS: [&dyn Dialect; 1] = [&MySql];
+static DIALECTS: [&dyn Dialect; 2] = [&MySql, &PostgreSql];
 
 /// The dialect of a family; `None` if there is none.
 #[must_use]
 pub fn dialect_of(family: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.into_iter().find(|dialect| dialect.family() == family)
+}
+
+/// The families that have a dialect.
+pub fn families() -> impl Iterator<Item = &'static str> {
+    DIALECTS.into_iter().map(Dialect::family)
 }
 
 /// The dialect of plans that name no family.

@@ -8,8 +8,10 @@ pub enum Word {
     TinyInt,
     /// The column type of a date with the time of day.
     DateTime,
-    /// Marks a column whose values the server generates in sequence; with the space before it.
-    Identity,
+    /// The column type of integers that the server generates in sequence.
+    Counter,
+    /// The same with 64 bits.
+    BigCounter,
     /// The time of the statement.
     Now,
     /// A parameter in hundredths, as an exact number.
@@ -17,10 +19,11 @@ pub enum Word {
 }
 
 /// Their placeholders in built-in texts.
-pub(super) const SIGNS: [(&str, Word); 5] = [
+pub(super) const SIGNS: [(&str, Word); 6] = [
     ("{tinyint}", Word::TinyInt),
     ("{datetime}", Word::DateTime),
-    ("{identity}", Word::Identity),
+    ("{counter}", Word::Counter),
+    ("{big_counter}", Word::BigCounter),
     ("{now}", Word::Now),
     ("{hundredths}", Word::Hundredths),
 ];

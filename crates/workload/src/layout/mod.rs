@@ -71,7 +71,7 @@ const MOST_PARTITIONS: u32 = 8192;
 /// Ids of order lines are 64-bit numbers; this many warehouses are more than any server holds.
 const MOST_WAREHOUSES: u32 = 1_000_000;
 
-const SBTEST_COUNTED_UP: &str = "id INTEGER NOT NULL{identity}, \
+const SBTEST_COUNTED_UP: &str = "id {counter}, \
     k INTEGER DEFAULT '0' NOT NULL, \
     c CHAR(120) DEFAULT '' NOT NULL, \
     pad CHAR(60) DEFAULT '' NOT NULL";
@@ -87,11 +87,11 @@ const HOT: &str = "product INTEGER NOT NULL, \
 const PRODUCTS: &str = "product INTEGER NOT NULL, \
     price INTEGER NOT NULL, \
     name CHAR(60) NOT NULL";
-const ORDERS: &str = "id BIGINT NOT NULL{identity}, \
+const ORDERS: &str = "id {big_counter}, \
     product INTEGER NOT NULL, \
     buyer INTEGER NOT NULL, \
     pieces INTEGER NOT NULL";
-const LEDGER: &str = "id BIGINT NOT NULL{identity}, \
+const LEDGER: &str = "id {big_counter}, \
     book BIGINT NOT NULL, \
     user_no INTEGER NOT NULL, \
     seq BIGINT NOT NULL, \
@@ -218,7 +218,7 @@ impl LoadLayout {
             LayoutKind::Template => {
                 let create = &self.of_template(table).create;
                 return match mark {
-                    Some(mark) => self.dialect.with_comment(create, mark),
+                    Some(mark) => self.dialect.with_comment(create, &self.quoted_name(table), mark),
                     None => create.clone(),
                 };
             }

@@ -1,12 +1,13 @@
 //! The traffic on a connection after its login, for every family.
 
-use super::mysql;
 use super::protocol_error::ProtocolError;
+use super::{mysql, postgres};
 use loadstone_protocol::{Expect, Param, Reply, ResultSet, Row};
 
 /// A connection after its login: commands out, replies in.
 pub(crate) enum Conversation {
     MySql(mysql::Conversation),
+    Postgres(postgres::Conversation),
 }
 
 impl Conversation {
@@ -20,6 +21,7 @@ impl Conversation {
     pub(crate) fn rollback(&self) -> &'static [u8] {
         match self {
             Self::MySql(_) => mysql::Conversation::ROLLBACK,
+            Self::Postgres(_) => postgres::Conversation::ROLLBACK,
         }
     }
 
@@ -27,6 +29,7 @@ impl Conversation {
     pub(crate) fn write_query(&self, out: &mut Vec<u8>, sql: &[u8]) {
         match self {
             Self::MySql(own) => own.write_query(out, sql),
+            Self::Postgres(own) => own.write_query(out, sql),
         }
     }
 
@@ -34,18 +37,20 @@ impl Conversation {
     pub(crate) fn write_query_with(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
         match self {
             Self::MySql(own) => own.write_query_with(out, write),
+            Self::Postgres(own) => own.write_query_with(out, write),
         }
     }
 
     /// Appends a request to prepare this SQL; its reply is that of [`Expect::Prepare`].
-    pub(crate) fn write_prepare(&self, out: &mut Vec<u8>, sql: &[u8]) {
+    pub(crate) fn write_prepare(&mut self, out: &mut Vec<u8>, sql: &[u8]) {
         match self {
             Self::MySql(own) => own.write_prepare(out, sql),
+            Self::Postgres(own) => own.write_prepare(out, sql),
         }
     }
 
     /// Appends the execution of a prepared statement; its reply is that of [`Expect::Execute`]. `bind_types`: the
-    /// server does not know the parameters' types yet.
+    /// server does not know the parameters' types yet, where executions bring them.
     pub(crate) fn write_execute<'a>(
         &self,
         out: &mut Vec<u8>,
@@ -55,6 +60,7 @@ impl Conversation {
     ) {
         match self {
             Self::MySql(own) => own.write_execute(out, statement_id, params, bind_types),
+            Self::Postgres(own) => own.write_execute(out, statement_id, params),
         }
     }
 
@@ -62,6 +68,7 @@ impl Conversation {
     pub(crate) fn write_close_statement(&self, out: &mut Vec<u8>, statement_id: u32) {
         match self {
             Self::MySql(own) => own.write_close_statement(out, statement_id),
+            Self::Postgres(own) => own.write_close_statement(out, statement_id),
         }
     }
 
@@ -69,6 +76,7 @@ impl Conversation {
     pub(crate) fn write_quit(&self, out: &mut Vec<u8>) {
         match self {
             Self::MySql(own) => own.write_quit(out),
+            Self::Postgres(own) => own.write_quit(out),
         }
     }
 
@@ -76,6 +84,7 @@ impl Conversation {
     pub(crate) fn allow_file(&mut self, allowed: bool) {
         match self {
             Self::MySql(own) => own.allow_file(allowed),
+            Self::Postgres(own) => own.allow_file(allowed),
         }
     }
 
@@ -83,6 +92,7 @@ impl Conversation {
     pub(crate) fn begin_file(&mut self) {
         match self {
             Self::MySql(own) => own.begin_file(),
+            Self::Postgres(_) => {}
         }
     }
 
@@ -94,6 +104,7 @@ impl Conversation {
     ) -> bool {
         match self {
             Self::MySql(own) => own.write_file_piece(out, produce),
+            Self::Postgres(own) => own.write_file_piece(out, produce),
         }
     }
 
@@ -101,6 +112,7 @@ impl Conversation {
     pub(crate) fn write_file_end(&mut self, out: &mut Vec<u8>) {
         match self {
             Self::MySql(own) => own.write_file_end(out),
+            Self::Postgres(own) => own.write_file_end(out),
         }
     }
 
@@ -109,6 +121,7 @@ impl Conversation {
     pub(crate) fn expect(&mut self, kind: Expect) {
         match self {
             Self::MySql(own) => own.expect(kind),
+            Self::Postgres(own) => own.expect(kind),
         }
     }
 
@@ -117,6 +130,7 @@ impl Conversation {
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<(usize, Option<Reply>), ProtocolError> {
         match self {
             Self::MySql(own) => own.feed(bytes).map_err(ProtocolError::MySql),
+            Self::Postgres(own) => own.feed(bytes).map_err(ProtocolError::Postgres),
         }
     }
 
@@ -124,6 +138,7 @@ impl Conversation {
     pub(crate) fn is_idle(&self) -> bool {
         match self {
             Self::MySql(own) => own.is_idle(),
+            Self::Postgres(own) => own.is_idle(),
         }
     }
 
@@ -131,6 +146,7 @@ impl Conversation {
     pub(crate) fn keep_rows(&mut self, limit_bytes: usize) {
         match self {
             Self::MySql(own) => own.keep_rows(limit_bytes),
+            Self::Postgres(own) => own.keep_rows(limit_bytes),
         }
     }
 
@@ -138,6 +154,7 @@ impl Conversation {
     pub(crate) fn take_rows(&mut self) -> Vec<Row> {
         match self {
             Self::MySql(own) => own.take_rows(),
+            Self::Postgres(own) => own.take_rows(),
         }
     }
 
@@ -145,13 +162,15 @@ impl Conversation {
     pub(crate) fn keep_results(&mut self, limit_bytes: usize) {
         match self {
             Self::MySql(own) => own.keep_results(limit_bytes),
+            Self::Postgres(own) => own.keep_results(limit_bytes),
         }
     }
 
-    /// Keeps the results of each reply from now on, typed rows included.
+    /// Keeps the results of each reply from now on, typed rows included. PostgreSQL's rows are asked for as texts.
     pub(crate) fn keep_values(&mut self, limit_bytes: usize) {
         match self {
             Self::MySql(own) => own.keep_values(limit_bytes),
+            Self::Postgres(own) => own.keep_results(limit_bytes),
         }
     }
 
@@ -160,6 +179,7 @@ impl Conversation {
     pub(crate) fn results(&self) -> &[ResultSet] {
         match self {
             Self::MySql(own) => own.results(),
+            Self::Postgres(own) => own.results(),
         }
     }
 }

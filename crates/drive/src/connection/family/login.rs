@@ -2,9 +2,9 @@
 
 use super::compression::CompressionLayer;
 use super::conversation::Conversation;
-use super::mysql;
 use super::protocol_error::ProtocolError;
 use super::server_family::ServerFamily;
+use super::{mysql, postgres};
 use crate::error::Failure;
 use crate::plan::{SessionPlan, TargetPlan};
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) enum LoginOptions {
     MySql(Arc<mysql::LoginOptions>),
+    Postgres(Arc<postgres::LoginOptions>),
 }
 
 impl LoginOptions {
@@ -29,6 +30,9 @@ impl LoginOptions {
             ServerFamily::MySql => {
                 Ok(Self::MySql(Arc::new(mysql::login_options(target, session)?)))
             }
+            ServerFamily::Postgres => {
+                Ok(Self::Postgres(Arc::new(postgres::login_options(target, session))))
+            }
         }
     }
 
@@ -36,6 +40,8 @@ impl LoginOptions {
     pub(crate) fn allow_multi_statements(&mut self) {
         match self {
             Self::MySql(own) => Arc::make_mut(own).multi_statements = true,
+            // Its servers take them from everybody.
+            Self::Postgres(_) => {}
         }
     }
 
@@ -43,6 +49,8 @@ impl LoginOptions {
     pub(crate) fn allow_file(&mut self) {
         match self {
             Self::MySql(own) => Arc::make_mut(own).local_infile = true,
+            // Only a COPY that the client itself has sent asks for rows.
+            Self::Postgres(_) => {}
         }
     }
 }
@@ -50,6 +58,7 @@ impl LoginOptions {
 /// The login of one connection: bytes in, bytes out. It knows no socket.
 pub(crate) enum Login {
     MySql(mysql::Login),
+    Postgres(postgres::Login),
 }
 
 /// What a login needs next.
@@ -83,12 +92,12 @@ pub(crate) struct Session {
 
 impl Login {
     /// Starts a login on a connected socket. In protocols where the client speaks first, its first message is
-    /// appended to `out`; MySQL's clients wait for the server's greeting.
+    /// appended to `out`, as PostgreSQL's; MySQL's clients wait for the server's greeting.
     /// `in_clear`: without TLS, whatever the options prefer.
     pub(crate) fn begin(
         options: &LoginOptions,
         in_clear: bool,
-        _out: &mut Vec<u8>,
+        out: &mut Vec<u8>,
     ) -> Result<Self, ProtocolError> {
         match options {
             LoginOptions::MySql(own) if in_clear => {
@@ -96,6 +105,13 @@ impl Login {
                 Ok(Self::MySql(mysql::Login::new(Arc::new(without))))
             }
             LoginOptions::MySql(own) => Ok(Self::MySql(mysql::Login::new(own.clone()))),
+            LoginOptions::Postgres(own) => {
+                let own = if in_clear { Arc::new(in_clear_of(own)) } else { own.clone() };
+                // None of these options starts with anything but an answer that is due.
+                let (login, _) =
+                    postgres::Login::begin(own, out).map_err(ProtocolError::Postgres)?;
+                Ok(Self::Postgres(login))
+            }
         }
     }
 
@@ -111,13 +127,25 @@ impl Login {
                 let (used, progress) = own.feed(bytes, out).map_err(ProtocolError::MySql)?;
                 Ok((used, of_mysql(progress)))
             }
+            Self::Postgres(own) => {
+                let (used, progress) = own.feed(bytes, out).map_err(ProtocolError::Postgres)?;
+                Ok((used, of_postgres(progress)))
+            }
         }
     }
 
-    /// The TLS handshake is done: appends what comes next.
-    pub(crate) fn tls_established(&mut self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
+    /// The TLS handshake is done: appends what comes next. `end_point` gives what a login can be bound to: the hash of
+    /// the server's certificate, if there is one (`tls-server-end-point`, RFC 5929).
+    pub(crate) fn tls_established(
+        &mut self,
+        end_point: impl FnOnce() -> Option<Vec<u8>>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
         match self {
             Self::MySql(own) => own.tls_established(out).map_err(ProtocolError::MySql),
+            Self::Postgres(own) => {
+                own.tls_established(end_point().as_deref(), out).map_err(ProtocolError::Postgres)
+            }
         }
     }
 }
@@ -137,6 +165,28 @@ fn of_mysql(progress: mysql::LoginProgress) -> LoginProgress {
             is_mariadb: session.mariadb,
             connection_id: session.connection_id,
             compression: session.compression.map(|by| by.name()),
+        },
+    }))
+}
+
+fn in_clear_of(options: &postgres::LoginOptions) -> postgres::LoginOptions {
+    postgres::LoginOptions { tls: postgres::TlsWish::Never, ..options.clone() }
+}
+
+fn of_postgres(progress: postgres::LoginProgress) -> LoginProgress {
+    let session = match progress {
+        postgres::LoginProgress::NeedBytes => return LoginProgress::NeedBytes,
+        postgres::LoginProgress::StartTls => return LoginProgress::StartTls,
+        postgres::LoginProgress::Done(session) => session,
+    };
+    LoginProgress::Done(Box::new(LoggedIn {
+        conversation: Conversation::Postgres(postgres::Conversation::new(&session)),
+        compression: None,
+        session: Session {
+            server_version: session.server_version().to_owned(),
+            is_mariadb: false,
+            connection_id: session.process_id(),
+            compression: None,
         },
     }))
 }

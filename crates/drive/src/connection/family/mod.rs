@@ -1,20 +1,21 @@
 //! The families of servers that this program speaks to.
 //!
-//! Each family's protocol and error codes are in a crate of its own: `loadstone-wire` for MySQL and MariaDB. Each
-//! family is a variant of the enums in this module, so a statement needs no call through a pointer; with a single
-//! family there is not even a branch.
+//! Each family's protocol and error codes are in a crate of its own: `loadstone-wire` for MySQL and MariaDB,
+//! `loadstone-wire-postgres` for PostgreSQL. Each family is a variant of the enums in this module, so a statement needs
+//! a branch that always goes the same way, and no call through a pointer.
 //!
 //! A [`Login`] opens a connection: bytes in, bytes out, until it is done or has failed. It takes its
 //! [`LoginOptions`] from the plan. A [`Conversation`] follows, above a [`CompressionLayer`] where both sides
 //! agreed on one.
 //!
-//! To add a family, write a folder next to `mysql` with the same items, and add a variant to each enum in this
+//! To add a family, write a folder next to `mysql` and `postgres` with the same items, and add a variant to each enum in this
 //! module. No other code names a family.
 
 mod compression;
 mod conversation;
 mod login;
 mod mysql;
+mod postgres;
 mod protocol_error;
 mod server_family;
 

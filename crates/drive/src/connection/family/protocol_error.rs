@@ -1,6 +1,6 @@
 //! The error of a family's protocol.
 
-use super::mysql;
+use super::{mysql, postgres};
 use crate::error::Failure;
 use loadstone_protocol::ErrorCode;
 use std::fmt;
@@ -9,6 +9,7 @@ use std::fmt;
 #[derive(Debug)]
 pub(crate) enum ProtocolError {
     MySql(mysql::WireError),
+    Postgres(postgres::WireError),
 }
 
 impl ProtocolError {
@@ -16,14 +17,19 @@ impl ProtocolError {
     pub(crate) fn code(&self) -> ErrorCode {
         match self {
             Self::MySql(error) => error.code(),
+            Self::Postgres(error) => error.code(),
         }
     }
 
     /// The failure to report when this error ends a login or a step.
     pub(crate) fn failure(&self) -> Failure {
         let kind = match self {
-            Self::MySql(mysql::WireError::Server(server)) => return Failure::from_server(server),
+            Self::MySql(mysql::WireError::Server(server))
+            | Self::Postgres(postgres::WireError::Server(server)) => {
+                return Failure::from_server(server);
+            }
             Self::MySql(error) => mysql::failure_kind(error),
+            Self::Postgres(error) => postgres::failure_kind(error),
         };
         Failure::new(kind, Some(self.code()), self.to_string())
     }
@@ -31,8 +37,10 @@ impl ProtocolError {
     /// The server's message alone, or a description of the error.
     pub(crate) fn message(&self) -> String {
         match self {
-            Self::MySql(mysql::WireError::Server(server)) => server.message.clone(),
+            Self::MySql(mysql::WireError::Server(server))
+            | Self::Postgres(postgres::WireError::Server(server)) => server.message.clone(),
             Self::MySql(error) => error.to_string(),
+            Self::Postgres(error) => error.to_string(),
         }
     }
 }
@@ -41,6 +49,7 @@ impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MySql(error) => error.fmt(f),
+            Self::Postgres(error) => error.fmt(f),
         }
     }
 }

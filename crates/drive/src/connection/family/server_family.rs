@@ -1,9 +1,9 @@
 //! The families of servers, and the facts about each that need no connection.
 
-use super::mysql;
+use super::{mysql, postgres};
 use crate::error::{Failure, FailureKind};
 use crate::plan::SessionPlan;
-use loadstone_protocol::{ErrorCode, Family, Fault, Usual, Verdict};
+use loadstone_protocol::{Code, ErrorCode, Family, Fault, Usual, Verdict};
 use loadstone_workload::dialect::Dialect;
 
 /// A family that this program speaks to.
@@ -12,13 +12,19 @@ pub enum ServerFamily {
     /// MySQL and MariaDB; the default where no server is named yet.
     #[default]
     MySql,
+    /// PostgreSQL.
+    Postgres,
 }
 
 impl ServerFamily {
     /// The family with this name.
     #[must_use]
     pub fn of(family: Family) -> Option<Self> {
-        (family == mysql::FAMILY).then_some(Self::MySql)
+        match family {
+            mysql::FAMILY => Some(Self::MySql),
+            postgres::FAMILY => Some(Self::Postgres),
+            _ => None,
+        }
     }
 
     /// What is usual in it.
@@ -26,6 +32,7 @@ impl ServerFamily {
     pub fn usual(self) -> Usual {
         match self {
             Self::MySql => mysql::USUAL,
+            Self::Postgres => postgres::USUAL,
         }
     }
 
@@ -33,6 +40,7 @@ impl ServerFamily {
     pub(crate) fn dialect(self) -> &'static dyn Dialect {
         match self {
             Self::MySql => &mysql::DIALECT,
+            Self::Postgres => &postgres::DIALECT,
         }
     }
 
@@ -40,14 +48,24 @@ impl ServerFamily {
     pub(crate) fn session_statements(self, session: &SessionPlan) -> Vec<String> {
         match self {
             Self::MySql => mysql::session_statements(session),
+            Self::Postgres => postgres::session_statements(session),
         }
     }
 
-    /// The code of an error that has this number.
+    /// The code of an error that has this number; PostgreSQL's errors have none.
     #[must_use]
     pub fn error_code(self, number: u16) -> ErrorCode {
         match self {
             Self::MySql => mysql::error_code(number),
+            Self::Postgres => ErrorCode { family: postgres::FAMILY, code: Code::of_number(number) },
+        }
+    }
+
+    /// The application protocol that its TLS handshakes name (RFC 7301), if they name one.
+    pub(crate) fn alpn(self) -> Option<&'static [u8]> {
+        match self {
+            Self::MySql => None,
+            Self::Postgres => Some(postgres::ALPN),
         }
     }
 
@@ -56,6 +74,7 @@ impl ServerFamily {
     pub fn code_of(self, fault: Fault) -> ErrorCode {
         match self {
             Self::MySql => mysql::code_of_fault(fault),
+            Self::Postgres => postgres::code_of_fault(fault),
         }
     }
 
@@ -74,6 +93,7 @@ impl ServerFamily {
 pub(crate) fn verdict(code: ErrorCode) -> Verdict {
     match ServerFamily::of(code.family) {
         Some(ServerFamily::MySql) => mysql::verdict(code.code),
+        Some(ServerFamily::Postgres) => postgres::verdict(code.code),
         None => Verdict::default(),
     }
 }
@@ -84,9 +104,10 @@ mod tests {
 
     #[test]
     fn a_familys_dialect_is_of_the_family_that_its_errors_are_of() {
-        let family = ServerFamily::MySql;
-        let of_dialect = Family::new(family.dialect().family());
-        assert_eq!(ServerFamily::of(of_dialect), Some(family));
-        assert_eq!(family.code_of(Fault::TimedOut).family, of_dialect);
+        for family in [ServerFamily::MySql, ServerFamily::Postgres] {
+            let of_dialect = Family::new(family.dialect().family());
+            assert_eq!(ServerFamily::of(of_dialect), Some(family));
+            assert_eq!(family.code_of(Fault::TimedOut).family, of_dialect);
+        }
     }
 }

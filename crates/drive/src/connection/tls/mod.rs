@@ -41,14 +41,17 @@ enum Way {
 }
 
 impl TlsMaker {
-    /// `None` when the target's connections are never encrypted.
-    pub(crate) fn for_target(target: &TargetPlan) -> Result<Option<Self>, Failure> {
+    /// `None` when the target's connections are never encrypted. `alpn`: the protocol that handshakes name, if any.
+    pub(crate) fn for_target(
+        target: &TargetPlan,
+        alpn: Option<&[u8]>,
+    ) -> Result<Option<Self>, Failure> {
         let plan = &target.tls;
         if plan.mode == TlsMode::Disabled {
             return Ok(None);
         }
         let mut ways = Vec::new();
-        ways.extend(Modern::of(target)?.map(Way::Modern));
+        ways.extend(Modern::of(target, alpn)?.map(Way::Modern));
         if let Some(old) = Old::of(target)? {
             if ways.is_empty() {
                 old.check()?;
@@ -153,6 +156,14 @@ impl TlsSession {
         match self {
             Self::Modern(own) => own.wants_write(),
             Self::Old(own) => own.wants_write(),
+        }
+    }
+
+    /// What a login can be bound to, once the handshake is finished: see [`identity::end_point`].
+    pub(crate) fn end_point(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Modern(own) => own.end_point(),
+            Self::Old(own) => own.end_point(),
         }
     }
 

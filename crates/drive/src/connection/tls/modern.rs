@@ -1,12 +1,13 @@
 //! TLS 1.2 and 1.3 with the ciphers of today, by rustls.
 
 use super::ciphers;
-use super::identity::{Fingerprint, another_fingerprint, fingerprint, host};
+use super::identity::{Fingerprint, another_fingerprint, end_point, fingerprint, host};
 use super::refusals::{Refused, file_failure, plan_failure};
 use super::socket::Socket;
 use crate::connection::received::Received;
 use crate::error::Failure;
 use crate::plan::{TargetPlan, TlsMode, TlsPlan, TlsVersion};
+use openssl::x509::X509;
 use rustix::fd::BorrowedFd;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
@@ -32,8 +33,9 @@ pub(super) struct Modern {
 
 impl Modern {
     /// `None` when only versions or ciphers are asked for that rustls does not have.
-    pub(super) fn of(target: &TargetPlan) -> Result<Option<Self>, Failure> {
-        let Some(config) = client_config(&target.tls)? else { return Ok(None) };
+    pub(super) fn of(target: &TargetPlan, alpn: Option<&[u8]>) -> Result<Option<Self>, Failure> {
+        let Some(mut config) = client_config(&target.tls)? else { return Ok(None) };
+        config.alpn_protocols = alpn.into_iter().map(<[u8]>::to_vec).collect();
         Ok(Some(Self { config: Arc::new(config), name: server_name(target)? }))
     }
 
@@ -128,6 +130,11 @@ impl ModernSession {
 
     pub(super) fn wants_write(&self) -> bool {
         self.session.wants_write()
+    }
+
+    pub(super) fn end_point(&self) -> Option<Vec<u8>> {
+        let certificate = self.session.peer_certificates()?.first()?;
+        end_point(X509::from_der(certificate).ok()?.as_ref())
     }
 
     pub(super) fn cipher(&self) -> Option<String> {

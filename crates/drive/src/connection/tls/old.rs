@@ -1,6 +1,6 @@
 //! TLS as old servers have it, by OpenSSL: key exchange by DHE and RSA, and where they are named TLS 1.0 and 1.1.
 
-use super::identity::{Fingerprint, another_fingerprint, fingerprint, host};
+use super::identity::{Fingerprint, another_fingerprint, end_point, fingerprint, host};
 use super::refusals::{Refused, file_failure, plan_failure};
 use super::socket::Socket;
 use crate::connection::received::Received;
@@ -254,6 +254,10 @@ impl OldSession {
 
     pub(super) fn wants_write(&self) -> bool {
         !self.stream.get_ref().outgoing.is_empty()
+    }
+
+    pub(super) fn end_point(&self) -> Option<Vec<u8>> {
+        end_point(self.stream.ssl().peer_certificate()?.as_ref())
     }
 
     pub(super) fn cipher(&self) -> Option<String> {

@@ -46,7 +46,8 @@ impl Dialect for MySql {
         match word {
             Word::TinyInt => "TINYINT",
             Word::DateTime => "DATETIME",
-            Word::Identity => " AUTO_INCREMENT",
+            Word::Counter => "INTEGER NOT NULL AUTO_INCREMENT",
+            Word::BigCounter => "BIGINT NOT NULL AUTO_INCREMENT",
             Word::Now => "NOW()",
             // A division of integers returns decimals here.
             Word::Hundredths => "? / 100",
@@ -54,8 +55,8 @@ impl Dialect for MySql {
     }
 
     /// Works unless `sql_mode` has `NO_AUTO_VALUE_ON_ZERO`.
-    fn generated_id(&self) -> i64 {
-        0
+    fn generated_id(&self) -> Option<i64> {
+        Some(0)
     }
 
     fn punctuation(&self, notation: Notation) -> &'static Punctuation {
@@ -93,7 +94,7 @@ impl Dialect for MySql {
         }
         sql += &format!(") ENGINE = {}", table.storage_engine);
         if let Some(comment) = table.comment {
-            sql = self.with_comment(&sql, comment);
+            sql = self.with_comment(&sql, table.name, comment);
         }
         if let Some((column, count)) = table.partitions {
             sql += &format!(" PARTITION BY HASH ({column}) PARTITIONS {count}");
@@ -101,7 +102,7 @@ impl Dialect for MySql {
         sql
     }
 
-    fn with_comment(&self, create: &str, comment: &str) -> String {
+    fn with_comment(&self, create: &str, _name: &str, comment: &str) -> String {
         format!("{create} COMMENT = '{}'", self.escaped(Notation::Values, comment))
     }
 }
