@@ -35,8 +35,8 @@ CIRCLES: dict[tuple[str, ...], str] = {}
 PURE_CRATES = ["protocol", "wire", "wire-postgres", "measure", "workload"]
 # Users of a family's protocol: the family, who speaks it, its SQL, and programs of its own.
 SPEAKERS = re.compile(
-    r"crates/(wire/|wire-postgres/|workload/src/dialect/mysql/|null-server/"
-    r"|drive/src/connection/family/mysql/)"
+    r"crates/(wire/|wire-postgres/|workload/src/dialect/(mysql/|postgres\.rs)|null-server/"
+    r"|drive/src/connection/family/(mysql|postgres)/)"
     r"|benches/floor/"
 )
 IMPURE = re.compile(r"\bstd::(net|thread|fs|os|process|time::(Instant|SystemTime))\b")

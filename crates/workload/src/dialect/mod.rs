@@ -11,13 +11,13 @@
 
 mod contract;
 mod mysql;
-mod postgresql;
+mod postgres;
 mod words;
 
 pub(crate) use contract::spelled;
 pub use contract::{Dialect, NewTable, Notation, Punctuation};
 pub use mysql::MySql;
-pub use postgresql::PostgreSql;
+pub use postgres::PostgreSql;
 pub use words::Word;
 
 /// All dialects. The first one is for plans that name no family.
