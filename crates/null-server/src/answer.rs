@@ -28,6 +28,8 @@ impl Bytes {
 pub(crate) enum Then {
     /// The next command is read.
     GoOn,
+    /// Records follow: the client has asked for TLS.
+    Encrypt,
     /// The connection is closed: it was refused.
     Close,
     /// The connection is closed: the script asks for it.

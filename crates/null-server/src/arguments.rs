@@ -1,17 +1,18 @@
 //! The program's command line.
 
-use loadstone_null_server::{Auth, NullServerError, Script, Settings, TlsFiles};
+use loadstone_null_server::{Auth, NullServerError, Protocol, Script, Settings, TlsFiles};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// The text of `--help`.
 pub(crate) const HELP: &str = "\
-loadstone-null-server: a MySQL server without a database, which answers at once, or on script
+loadstone-null-server: a MySQL or PostgreSQL server without a database, which answers at once, or on script
 
   --host ADDRESS      to listen on (127.0.0.1)
   --port N            0 takes a free one (0)
   --socket PATH       a unix socket to listen on too
+  --protocol NAME     mysql or postgresql (mysql)
   --script FILE       JSON: service times, stalls, pieces, drops, errors, refusals
   --log FILE          stamps of all answers, written at the end; CSV if its name ends so
   --log-records N     how many of them are kept at most (4000000)
@@ -82,7 +83,8 @@ impl Arguments {
             "--table-size" => settings.table_size = parsed(name, &value)?,
             "--range-rows" => settings.range_rows = parsed(name, &value)?,
             "--schema" => settings.schema = value,
-            "--version-text" => settings.version = value,
+            "--version-text" => settings.version = Some(value),
+            "--protocol" => settings.protocol = protocol(&value)?,
             "--auth" => settings.auth = auth(&value)?,
             _ => return Err(wrong(format!("unknown option {name}; see --help"))),
         }
@@ -111,6 +113,14 @@ fn auth(value: &str) -> Result<Auth, NullServerError> {
         _ => Err(wrong(format!(
             "--auth {value:?} must be mysql_native_password or caching_sha2_password"
         ))),
+    }
+}
+
+fn protocol(value: &str) -> Result<Protocol, NullServerError> {
+    match value {
+        "mysql" => Ok(Protocol::MySql),
+        "postgresql" => Ok(Protocol::PostgreSql),
+        _ => Err(wrong(format!("--protocol {value:?} must be mysql or postgresql"))),
     }
 }
 
@@ -160,6 +170,7 @@ mod tests {
             (&["--duration", "5 days"][..], "must be a time"),
             (&["--duration", "48h"][..], "must be a time"),
             (&["--auth", "x"][..], "must be mysql_native_password"),
+            (&["--protocol", "x"][..], "must be mysql or postgresql"),
             (&["--tls-key", "k.pem"][..], "--tls-cert and --tls-key go together"),
             (&["--script", "/nowhere.json"][..], "script /nowhere.json"),
         ] {

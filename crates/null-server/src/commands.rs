@@ -12,7 +12,7 @@ use crate::packet::{Message, put_error, put_ok, put_packet, renumber};
 use crate::rows::{Form, Rows};
 use crate::script::Script;
 use crate::scripted_faults::Verdict;
-use crate::settings::Auth;
+use crate::settings::{Auth, Protocol};
 use crate::sql::{Control, Sql, count_params, understand};
 
 const COM_QUIT: u8 = 0x01;
@@ -39,6 +39,9 @@ const WRONG_VALUE: u16 = 1231;
 impl Connection {
     /// Greets, or refuses.
     pub(crate) fn greet(&mut self, core: &mut Core) {
+        if core.settings.protocol == Protocol::PostgreSql {
+            return; // its clients speak first
+        }
         let now = core.stamp();
         let reply = match core.faults.refusal(now) {
             None => {

@@ -6,6 +6,8 @@ use crate::library::Known;
 use crate::log::{Kind, Outcome, Record};
 use crate::packet::{Shape, message};
 use crate::poller::Ready;
+use crate::postgres::Session;
+use crate::settings::Protocol;
 use crate::timers::Alarm;
 use crate::tls::Tls;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -46,6 +48,8 @@ pub(crate) struct Connection {
     pub(crate) tls: Option<Box<Tls>>,
     pub(crate) phase: Phase,
     pub(crate) shape: Shape,
+    /// Of PostgreSQL's clients, once they are logged in.
+    pub(crate) postgres: Option<Box<Session>>,
     /// Prepared statements; an id is an index, from 1.
     pub(crate) statements: Vec<Option<Known>>,
     /// Unprocessed bytes: a part of a command, or commands after one that is being answered.
@@ -65,6 +69,7 @@ impl Connection {
             tls: None,
             phase: Phase::Login,
             shape: Shape::default(),
+            postgres: None,
             statements: Vec::new(),
             inbox: Vec::new(),
             inbox_since: 0,
@@ -154,11 +159,15 @@ impl Connection {
     /// Takes complete commands until one has to wait for its answer. Returns how many bytes they
     /// had.
     fn take(&mut self, core: &mut Core, bytes: &[u8], now: u64) -> usize {
+        let came = Came { seen: self.inbox_since, whole: now };
+        if core.settings.protocol == Protocol::PostgreSql {
+            return self.take_messages(core, bytes, came);
+        }
         let mut used = 0;
         while self.answering.is_none() && matches!(self.phase, Phase::Login | Phase::Commands) {
             let Some(command) = message(&bytes[used..]) else { break };
             used += command.length;
-            self.on_message(core, command, Came { seen: self.inbox_since, whole: now });
+            self.on_message(core, command, came);
         }
         used
     }
@@ -265,6 +274,7 @@ impl Connection {
         }
         match then {
             Then::GoOn => {}
+            Then::Encrypt => self.begin_tls(core),
             Then::Close => self.close(core),
             Then::Drop => self.drop_by_script(core),
         }

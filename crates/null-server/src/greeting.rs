@@ -40,7 +40,7 @@ pub(crate) fn greeting(settings: &Settings, connection: u32, nonce: [u8; NONCE])
     let offered = OFFERED | if settings.tls.is_some() { TLS } else { 0 };
     put_packet(&mut out, &mut sequence, |out| {
         out.push(10); // int<1> protocol version
-        out.extend_from_slice(settings.version.as_bytes()); // string<NUL>
+        out.extend_from_slice(settings.version().as_bytes()); // string<NUL>
         out.push(0);
         out.extend_from_slice(&connection.to_le_bytes()); // int<4>
         out.extend_from_slice(&nonce[..8]); // string[8]
@@ -134,7 +134,7 @@ mod tests {
     fn an_account_of_mysql_8_is_recognised_and_so_is_no_password() {
         let settings = Settings {
             auth: crate::Auth::CachingSha2Password,
-            version: "8.4.0".into(),
+            version: Some("8.4.0".into()),
             ..Settings::default()
         };
         let wishes = login(LoginOptions::default(), &settings);

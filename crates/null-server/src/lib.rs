@@ -1,4 +1,4 @@
-//! A MySQL server without a database: it answers at once from prepared bytes, and on request of its
+//! A MySQL or PostgreSQL server without a database: it answers at once from prepared bytes, and on request of its
 //! script waits, stalls, slows down, splits, drops and fails. It measures load generators, and its
 //! log of timestamps gives tests the true latencies.
 //!
@@ -22,6 +22,7 @@ mod listeners;
 mod log;
 mod packet;
 mod poller;
+mod postgres;
 mod random;
 mod rows;
 mod script;
@@ -40,5 +41,5 @@ pub use log::{Kind, Log, MAGIC, Outcome, RECORD_BYTES, Record};
 pub use script::{Accept, Drop, ErrorRule, Origin, Pieces, Refuse, Script, Stall, Who};
 pub use server::Outcome as Served;
 pub use service::Service;
-pub use settings::{Auth, Settings, TlsFiles};
+pub use settings::{Auth, Protocol, Settings, TlsFiles};
 pub use stats::Stats;

@@ -1,6 +1,7 @@
 //! Prebuilt answers to load, shared by all connections.
 
 use crate::packet::{Shape, put_ok, put_packet};
+use crate::postgres::{put_complete, put_data_row, put_description};
 use crate::rows::{Column, Form, Rows, Type, Value, put_columns};
 use crate::sql::{Sql, understand};
 use std::collections::HashMap;
@@ -32,6 +33,15 @@ struct Answer {
     /// Indexed by form and shape.
     bytes: [Vec<u8>; 8],
     columns: Vec<Column>,
+    postgres: PostgresAnswer,
+}
+
+/// The same for PostgreSQL.
+#[derive(Debug, Default)]
+struct PostgresAnswer {
+    description: Vec<u8>,
+    /// Rows and tag; `None`: the tag depends on the statement.
+    execution: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -45,7 +55,7 @@ pub(crate) struct Library {
 
 impl Library {
     pub(crate) fn new(range_rows: u32) -> Self {
-        let answers = vec![Answer::ok(1), Answer::ok(0)];
+        let answers = vec![Answer::ok(1, Some("UPDATE 1")), Answer::ok(0, None)];
         Self { answers, lists: HashMap::new(), range_rows }
     }
 
@@ -73,6 +83,16 @@ impl Library {
     /// The bytes of an answer.
     pub(crate) fn bytes(&self, answer: u32, form: Form, shape: Shape) -> &[u8] {
         &self.answers[answer as usize].bytes[place(form, shape)]
+    }
+
+    /// PostgreSQL's description of an answer.
+    pub(crate) fn description(&self, answer: u32) -> &[u8] {
+        &self.answers[answer as usize].postgres.description
+    }
+
+    /// PostgreSQL's rows and the tag behind them; `None`: the tag depends on the statement.
+    pub(crate) fn execution(&self, answer: u32) -> Option<&[u8]> {
+        self.answers[answer as usize].postgres.execution.as_deref()
     }
 
     /// Whether the answer is a result set.
@@ -135,7 +155,8 @@ impl Library {
 }
 
 impl Answer {
-    fn ok(affected: u64) -> Self {
+    /// `tag`: PostgreSQL's.
+    fn ok(affected: u64, tag: Option<&str>) -> Self {
         let build = |shape| {
             let (mut out, mut sequence) = (Vec::new(), 1);
             put_ok(&mut out, &mut sequence, affected, shape);
@@ -147,7 +168,8 @@ impl Answer {
                 bytes[place(form, shape)] = build(shape);
             }
         }
-        Self { bytes, columns: Vec::new() }
+        let postgres = PostgresAnswer::of(&Rows::default(), tag);
+        Self { bytes, columns: Vec::new(), postgres }
     }
 
     fn rows(rows: &Rows) -> Self {
@@ -157,7 +179,24 @@ impl Answer {
                 bytes[place(form, shape)] = rows.bytes(form, shape);
             }
         }
-        Self { bytes, columns: rows.columns.clone() }
+        let postgres = PostgresAnswer::of(rows, Some(&format!("SELECT {}", rows.rows.len())));
+        Self { bytes, columns: rows.columns.clone(), postgres }
+    }
+}
+
+impl PostgresAnswer {
+    fn of(rows: &Rows, tag: Option<&str>) -> Self {
+        let mut description = Vec::new();
+        put_description(&mut description, &rows.columns);
+        let execution = tag.map(|tag| {
+            let mut out = Vec::new();
+            for row in &rows.rows {
+                put_data_row(&mut out, row);
+            }
+            put_complete(&mut out, tag);
+            out
+        });
+        Self { description, execution }
     }
 }
 

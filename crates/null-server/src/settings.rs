@@ -25,6 +25,17 @@ impl Auth {
     }
 }
 
+/// Whose clients it speaks to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// MySQL's and MariaDB's.
+    #[default]
+    MySql,
+    /// PostgreSQL's.
+    PostgreSql,
+}
+
 /// The certificate and key for clients that use TLS. Both are PEM files, read at the start.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,8 +56,11 @@ pub struct Settings {
     pub port: u16,
     /// A unix socket to listen on as well.
     pub socket: Option<PathBuf>,
-    /// The version in the greeting; if it contains `MariaDB`, clients take the server for one.
-    pub version: String,
+    /// Whose clients it speaks to.
+    pub protocol: Protocol,
+    /// The version that it says it has; if it contains `MariaDB`, clients take the server for one.
+    /// `None`: one that is usual for the protocol.
+    pub version: Option<String>,
     /// How clients log in.
     pub auth: Auth,
     /// If set, TLS is offered; clients that do not use it are accepted all the same.
@@ -74,7 +88,8 @@ impl Default for Settings {
             host: "127.0.0.1".to_owned(),
             port: 0,
             socket: None,
-            version: "5.5.5-10.11.14-MariaDB-null".to_owned(),
+            protocol: Protocol::default(),
+            version: None,
             auth: Auth::default(),
             tls: None,
             schema: "sbtest".to_owned(),
@@ -97,10 +112,19 @@ impl Settings {
         self.log_records_max.unwrap_or(if self.log.is_some() { LOG_RECORDS_MAX } else { 0 })
     }
 
+    /// The version in the greeting.
+    pub(crate) fn version(&self) -> &str {
+        match (&self.version, self.protocol) {
+            (Some(version), _) => version,
+            (None, Protocol::MySql) => "5.5.5-10.11.14-MariaDB-null",
+            (None, Protocol::PostgreSql) => "17.0 (null)",
+        }
+    }
+
     /// The version as in `SELECT VERSION()`: what MariaDB puts in front of it in its greeting is
     /// for old replicas only.
     pub(crate) fn plain_version(&self) -> &str {
-        self.version.strip_prefix("5.5.5-").unwrap_or(&self.version)
+        self.version().strip_prefix("5.5.5-").unwrap_or(self.version())
     }
 
     /// Parses settings, or returns in one line what is wrong with them.

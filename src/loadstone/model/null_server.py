@@ -23,6 +23,7 @@ class NullServerSettings(Frozen):
     host: str = "127.0.0.1"
     port: int = 0
     socket: Path | None = None
+    protocol: Literal["mysql", "postgresql"] = "mysql"
     auth: NullAuth = "mysql_native_password"
     tls: NullServerTls | None = None
     tables: int = 10
