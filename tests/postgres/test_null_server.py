@@ -81,8 +81,9 @@ def test_scripted_errors_and_drops_are_met_as_a_servers_would_be(start: Start) -
     server.set_script(json.dumps({"errors": [rule], "drops": [{"kind": "after", "answers": 500}]}))
     step = driven(server, workload=workload("oltp_read_write"))
     assert step.errors()["40P01"] > 0
-    assert step.total().reconnects > 0
-    assert step.last.tally.succeeded == 400
+    # Nobody knows whether an event was done whose connection is gone.
+    lost, tally = step.total().reconnects, step.last.tally
+    assert 0 < lost == tally.failed == 400 - tally.succeeded
 
 
 def test_psql_understands_it(start: Start) -> None:

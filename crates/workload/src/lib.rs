@@ -28,6 +28,8 @@ mod machine;
 mod mix;
 mod options;
 mod params;
+mod permutation;
+pub mod pgbench;
 pub mod phases;
 pub mod random;
 mod row_writer;

@@ -256,8 +256,9 @@ fn close_statement(core: &mut Core, session: &mut Session, body: &[u8]) -> Next 
 
 /// Rows of a COPY, or its end.
 fn copy(session: &mut Session, kind: u8, body: &[u8]) -> Next {
-    let lines = body.iter().filter(|&&byte| byte == b'\n').count() as u64;
-    let copied = session.copied.take().unwrap_or_default() + lines;
+    // psql sends the line that ends its rows, too.
+    let lines = body.split_inclusive(|&byte| byte == b'\n').filter(|line| *line != b"\\.\n");
+    let copied = session.copied.take().unwrap_or_default() + lines.count() as u64;
     match kind {
         b'd' => {
             session.copied = Some(copied);

@@ -18,7 +18,6 @@ mod nurand;
 mod order_status;
 mod pace;
 mod payment;
-mod permutation;
 mod population;
 pub(crate) mod schema;
 mod statements;

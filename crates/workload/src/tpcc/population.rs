@@ -6,9 +6,9 @@ use crate::row_writer::RowWriter;
 use super::money::push_amount;
 use super::names::{push_alphanumeric, push_digits, push_last_name, push_letters};
 use super::nurand::loaded_last_name;
-use super::permutation::Permutation;
 use super::schema::{Rows, Table};
 use super::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, LINES, NEW_ORDERS, ORDERS};
+use crate::permutation::Permutation;
 
 /// The date of all loaded rows: the day of the first version of the specification. With the time of
 /// the load, rows would differ although the seed is the same.

@@ -6,20 +6,20 @@
 /// Four rounds of a Feistel network permute the next larger power of four, and results outside of
 /// the range are permuted again until they are inside (M. Luby, C. Rackoff; J. Black, P. Rogaway).
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Permutation {
+pub(crate) struct Permutation {
     size: u64,
     half_bits: u32,
     key: u64,
 }
 
 impl Permutation {
-    pub(super) fn new(size: u64, key: u64) -> Self {
+    pub(crate) fn new(size: u64, key: u64) -> Self {
         let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
         Self { size, half_bits: bits.div_ceil(2).max(1), key }
     }
 
     /// The element at `place`, which is below the size.
-    pub(super) fn at(&self, place: u64) -> u64 {
+    pub(crate) fn at(&self, place: u64) -> u64 {
         let mut value = place;
         loop {
             value = self.permuted(value);
