@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -84,6 +85,20 @@ def test_a_killed_server_comes_back_with_its_data_at_its_place(server: str, stat
         with sandbox.connect() as connection, connection.cursor() as cursor:
             cursor.execute("SELECT a FROM t")
             assert cursor.fetchone() == (7,)
+
+
+def test_the_port_of_a_halted_server_is_kept_for_it(server: str, state: Path) -> None:
+    with start_sandbox(SandboxSpec(server=server)) as sandbox:
+        sandbox.halt()
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", sandbox.port))
+        sandbox.start_again()
+        with connect(sandbox.tcp) as session, session.cursor() as cursor:
+            assert cursor.execute("SELECT 1") == 1
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", sandbox.port))
+        other.listen()
 
 
 def test_a_server_ends_with_its_killed_owner_and_its_folder_with_the_next_start(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +50,7 @@ class Sandbox:
         self.folder = folder
         self.state = state
         self.replica = replica
+        self._port_keeper: socket.socket | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -190,7 +192,7 @@ class Sandbox:
         """End the server as a crash would (SIGKILL); `start_again` brings it back."""
         self._keep(self.state.model_copy(update={"phase": "killed"}))
         self._end(signal.SIGKILL)
-        self._keep(self.state.model_copy(update={"server": None}))
+        self._has_ended()
 
     def halt(self, timeout_s: float = 300) -> None:
         """Shut the server down cleanly, so that its data is whole; `start_again` brings it back.
@@ -212,7 +214,7 @@ class Sandbox:
                 )
             )
         server.reap(mark.pid)
-        self._keep(self.state.model_copy(update={"server": None}))
+        self._has_ended()
 
     def start_again(self, timeout_s: float = 60, within: Sequence[Path] = ()) -> None:
         """Start the server on the same data, port and socket, in these control groups.
@@ -243,6 +245,8 @@ class Sandbox:
             raise SandboxError(
                 say("port {port} was taken in the meantime", port=self.port)
             ) from None
+        finally:
+            self._give_up_port()
         self._keep(self.state.model_copy(update={"phase": "running", "server": mark}))
 
     def stop(self) -> None:
@@ -250,8 +254,20 @@ class Sandbox:
         if self.replica is not None:
             self.replica.stop()  # first: MySQL waits long for a replica that is still connected
         self._end(signal.SIGTERM)
+        self._give_up_port()
         with locked(self.folder.parent / ".lock"):
             remove(self.folder, self.state)
+
+    def _has_ended(self) -> None:
+        """Note that the server is gone; until it is started again its port is kept for it."""
+        self._keep(self.state.model_copy(update={"server": None}))
+        if self.state.namespace is None and self._port_keeper is None:
+            self._port_keeper = server.kept_port(self.port)
+
+    def _give_up_port(self) -> None:
+        if self._port_keeper is not None:
+            self._port_keeper.close()
+            self._port_keeper = None
 
     @property
     def _is_owned(self) -> bool:

@@ -129,15 +129,30 @@ def free_port() -> int:
     random.SystemRandom().shuffle(choices)
     for port in choices:
         with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
-            except OSError:
+            except OSError:  # taken, or kept: see `kept_port`
                 continue
             return port
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def kept_port(port: int) -> socket.socket | None:
+    """A socket that keeps a port from whoever looks for a free one; `None`: it is taken already.
+
+    A server can listen there all the same: Linux allows that where both sockets have SO_REUSEADDR,
+    as servers' have, and the other one does not listen (socket(7)).
+    """
+    keeper = socket.socket()
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        keeper.bind(("127.0.0.1", port))
+    except OSError:
+        keeper.close()
+        return None
+    return keeper
 
 
 def _outgoing_ports() -> tuple[int, int]:
