@@ -6,7 +6,7 @@ use crate::library::Known;
 use crate::log::{Kind, Outcome, Record};
 use crate::packet::{Shape, message};
 use crate::poller::Ready;
-use crate::postgres::Session;
+use crate::postgres_session::Session;
 use crate::settings::Protocol;
 use crate::timers::Alarm;
 use crate::tls::Tls;

@@ -1,7 +1,7 @@
 //! Prebuilt answers to load, shared by all connections.
 
 use crate::packet::{Shape, put_ok, put_packet};
-use crate::postgres::{put_complete, put_data_row, put_description};
+use crate::postgres_messages::{put_complete, put_data_row, put_description};
 use crate::rows::{Column, Form, Rows, Type, Value, put_columns};
 use crate::sql::{Sql, understand};
 use std::collections::HashMap;

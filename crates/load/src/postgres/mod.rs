@@ -1,5 +1,6 @@
 //! Loading PostgreSQL.
 
+mod literals;
 mod look;
 mod rows;
 mod tables;
@@ -124,15 +125,4 @@ impl LoadTarget for PostgreSql {
     fn end_connection(&self, client: &mut Client, id: u32) -> Result<(), Halt> {
         client.query(&format!("SELECT pg_terminate_backend({id})")).map(drop)
     }
-}
-
-/// A text as a literal.
-fn literal(text: &str) -> String {
-    let mut out = Vec::new();
-    dialect::PostgreSql.push_text(text.as_bytes(), &mut out);
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-fn quoted(name: &str) -> String {
-    dialect::PostgreSql.quoted(name)
 }

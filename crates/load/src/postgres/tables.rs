@@ -1,6 +1,6 @@
 //! What PostgreSQL says of tables, and how tables are protected from changes.
 
-use super::{literal, quoted};
+use super::literals::{literal, quoted};
 use crate::holder::text;
 use crate::identity::{Answer, Identity};
 use loadstone_drive::client::{Client, Halt};

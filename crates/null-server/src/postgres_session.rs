@@ -1,39 +1,39 @@
 //! What a PostgreSQL connection knows between two messages.
 
-use super::messages::{put_complete, put_error, put_ready};
 use crate::answer::{Bytes, Reply, Then};
 use crate::library::{Effect, Known};
 use crate::log::{Kind, Outcome};
+use crate::postgres_messages::{put_complete, put_error, put_ready};
 use std::collections::HashMap;
 
 /// A prepared statement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Statement {
-    pub(super) known: Known,
-    pub(super) params: u16,
+pub(crate) struct Statement {
+    pub(crate) known: Known,
+    pub(crate) params: u16,
 }
 
 /// The state of a connection that is logged in.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(super) statements: HashMap<Vec<u8>, Statement>,
+    pub(crate) statements: HashMap<Vec<u8>, Statement>,
     /// The statement of the unnamed portal.
-    pub(super) bound: Option<Statement>,
+    pub(crate) bound: Option<Statement>,
     /// Idle, in a transaction, or in one that has failed: `I`, `T`, `E`.
-    pub(super) status: u8,
+    pub(crate) status: u8,
     /// After an error everything up to the next Sync is skipped.
-    pub(super) skips: bool,
+    pub(crate) skips: bool,
     /// The lines that a COPY has sent so far, while one is going on.
-    pub(super) copied: Option<u64>,
+    pub(crate) copied: Option<u64>,
     /// The answer to the messages since the last Sync or query.
-    pub(super) out: Vec<u8>,
-    pub(super) kind: Kind,
-    pub(super) outcome: Outcome,
-    pub(super) errno: u16,
+    pub(crate) out: Vec<u8>,
+    pub(crate) kind: Kind,
+    pub(crate) outcome: Outcome,
+    pub(crate) errno: u16,
 }
 
 impl Session {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             statements: HashMap::new(),
             bound: None,
@@ -47,7 +47,7 @@ impl Session {
         }
     }
 
-    pub(super) fn fail(&mut self, errno: u16, state: &str, text: &str) {
+    pub(crate) fn fail(&mut self, errno: u16, state: &str, text: &str) {
         put_error(&mut self.out, "ERROR", state, text);
         (self.outcome, self.errno, self.skips) = (Outcome::Error, errno, true);
         if self.status == b'T' {
@@ -56,7 +56,7 @@ impl Session {
     }
 
     /// A statement without rows that changes nothing but the transaction has been executed.
-    pub(super) fn take_effect(&mut self, effect: Effect) {
+    pub(crate) fn take_effect(&mut self, effect: Effect) {
         let tag = match effect {
             Effect::Nothing => return put_complete(&mut self.out, "SET"),
             Effect::Opens => "BEGIN",
@@ -68,14 +68,14 @@ impl Session {
     }
 
     /// The whole answer, with the ReadyForQuery that ends it.
-    pub(super) fn ready(&mut self) -> Reply {
+    pub(crate) fn ready(&mut self) -> Reply {
         put_ready(&mut self.out, self.status);
         self.skips = false;
         self.answer()
     }
 
     /// The answer so far.
-    pub(super) fn answer(&mut self) -> Reply {
+    pub(crate) fn answer(&mut self) -> Reply {
         Reply {
             kind: std::mem::replace(&mut self.kind, Kind::Other),
             outcome: std::mem::replace(&mut self.outcome, Outcome::Done),

@@ -1,17 +1,17 @@
-//! Answers a client's messages. What comes between two Syncs has one answer.
+//! Answers the messages of PostgreSQL's clients. What comes between two Syncs has one answer.
 //!
 //! <https://www.postgresql.org/docs/current/protocol-flow.html>
 
-use super::messages::{
-    Found, Message, message, put, put_complete, put_copy_in, put_data_row, put_description,
-    put_parameters, string,
-};
-use super::session::{Session, Statement};
 use crate::answer::{Reply, Then};
 use crate::connection::{Came, Connection, Phase};
 use crate::core::Core;
 use crate::library::Known;
 use crate::log::{Kind, Outcome};
+use crate::postgres_messages::{
+    Found, Message, message, put, put_complete, put_copy_in, put_data_row, put_description,
+    put_parameters, string,
+};
+use crate::postgres_session::{Session, Statement};
 use crate::rows::Rows;
 use crate::script::Script;
 use crate::scripted_faults::Verdict;

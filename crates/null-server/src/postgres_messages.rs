@@ -1,4 +1,5 @@
-//! The messages that a server reads and writes.
+//! PostgreSQL's messages, as a server reads and writes them: protocol 3.0, with text results. Written
+//! independently of `loadstone-wire-postgres`, so that a mistake there is not repeated here.
 //!
 //! <https://www.postgresql.org/docs/current/protocol-message-formats.html>
 
@@ -41,7 +42,7 @@ pub(crate) fn message(bytes: &[u8], is_first: bool) -> Found<'_> {
 }
 
 /// Appends a message of this kind whose body `write` appends.
-pub(super) fn put(out: &mut Vec<u8>, kind: u8, write: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn put(out: &mut Vec<u8>, kind: u8, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(kind); // Byte1
     let start = out.len();
     out.extend_from_slice(&[0; 4]); // Int32
@@ -56,12 +57,12 @@ fn put_string(out: &mut Vec<u8>, text: &str) {
 }
 
 /// AuthenticationOk
-pub(super) fn put_let_in(out: &mut Vec<u8>) {
+pub(crate) fn put_let_in(out: &mut Vec<u8>) {
     put(out, b'R', |out| out.extend_from_slice(&0_u32.to_be_bytes()));
 }
 
 /// ParameterStatus
-pub(super) fn put_parameter(out: &mut Vec<u8>, name: &str, value: &str) {
+pub(crate) fn put_parameter(out: &mut Vec<u8>, name: &str, value: &str) {
     put(out, b'S', |out| {
         put_string(out, name);
         put_string(out, value);
@@ -69,7 +70,7 @@ pub(super) fn put_parameter(out: &mut Vec<u8>, name: &str, value: &str) {
 }
 
 /// BackendKeyData
-pub(super) fn put_key(out: &mut Vec<u8>, process: u32) {
+pub(crate) fn put_key(out: &mut Vec<u8>, process: u32) {
     put(out, b'K', |out| {
         out.extend_from_slice(&process.to_be_bytes());
         out.extend_from_slice(&0_u32.to_be_bytes());
@@ -77,7 +78,7 @@ pub(super) fn put_key(out: &mut Vec<u8>, process: u32) {
 }
 
 /// ReadyForQuery
-pub(super) fn put_ready(out: &mut Vec<u8>, status: u8) {
+pub(crate) fn put_ready(out: &mut Vec<u8>, status: u8) {
     put(out, b'Z', |out| out.push(status));
 }
 
@@ -111,7 +112,7 @@ fn described(kind: Type) -> (u32, i16) {
 }
 
 /// ParameterDescription: of texts.
-pub(super) fn put_parameters(out: &mut Vec<u8>, count: u16) {
+pub(crate) fn put_parameters(out: &mut Vec<u8>, count: u16) {
     put(out, b't', |out| {
         out.extend_from_slice(&count.to_be_bytes()); // Int16
         for _ in 0..count {
@@ -145,12 +146,12 @@ pub(crate) fn put_complete(out: &mut Vec<u8>, tag: &str) {
 }
 
 /// CopyInResponse: texts, of no known number of columns.
-pub(super) fn put_copy_in(out: &mut Vec<u8>) {
+pub(crate) fn put_copy_in(out: &mut Vec<u8>) {
     put(out, b'G', |out| out.extend_from_slice(&[0, 0, 0]));
 }
 
 /// ErrorResponse
-pub(super) fn put_error(out: &mut Vec<u8>, severity: &str, state: &str, text: &str) {
+pub(crate) fn put_error(out: &mut Vec<u8>, severity: &str, state: &str, text: &str) {
     put(out, b'E', |out| {
         for (field, value) in [(b'S', severity), (b'V', severity), (b'C', state), (b'M', text)] {
             out.push(field);
@@ -161,7 +162,7 @@ pub(super) fn put_error(out: &mut Vec<u8>, severity: &str, state: &str, text: &s
 }
 
 /// The text up to the first zero byte, and what is behind it.
-pub(super) fn string(body: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn string(body: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = body.iter().position(|&byte| byte == 0)?;
     Some((&body[..end], &body[end + 1..]))
 }

@@ -1,13 +1,14 @@
-//! From a new connection to one that takes commands: any user is let in.
+//! From a new connection of PostgreSQL's to one that takes commands: any user is let in without a
+//! password.
 //!
 //! <https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-START-UP>
 
-use super::messages::{Message, put_error, put_key, put_let_in, put_parameter, put_ready};
-use super::session::Session;
 use crate::answer::{Reply, Then};
 use crate::connection::{Came, Connection, Phase};
 use crate::core::Core;
 use crate::log::{Kind, Outcome};
+use crate::postgres_messages::{Message, put_error, put_key, put_let_in, put_parameter, put_ready};
+use crate::postgres_session::Session;
 
 const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
@@ -20,7 +21,7 @@ const NOT_NOW: &str = "57P03";
 
 impl Connection {
     /// One of the messages that have no kind.
-    pub(super) fn start_up(&mut self, core: &mut Core, message: Message<'_>, came: Came) {
+    pub(crate) fn start_up(&mut self, core: &mut Core, message: Message<'_>, came: Came) {
         let code = message.body.first_chunk().map_or(0, |code| u32::from_be_bytes(*code));
         match code {
             SSL_REQUEST if core.tls.is_some() && self.tls.is_none() => {
