@@ -8,11 +8,14 @@ mod function;
 mod lexer;
 mod number;
 mod parser;
+mod script;
+mod sql;
 mod value;
 mod variables;
 
 pub use evaluate::Context;
 pub use expression::Expression;
 pub use parser::ParseError;
+pub use script::{Amount, Command, Keeps, Script, ScriptError, SqlPiece, What};
 pub use value::{EvalError, Value};
 pub use variables::{Content, Names, Variables};
