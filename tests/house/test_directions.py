@@ -16,6 +16,7 @@ from house.rust_modules import circles, module_of, rooms, uses
 
 # The order of crates: each may depend on those before it.
 CRATES = [
+    "loadstone-fuzzing",
     "loadstone-protocol",
     "loadstone-wire",
     "loadstone-wire-postgres",

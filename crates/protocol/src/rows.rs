@@ -22,9 +22,19 @@ pub struct ResultSet {
     pub bytes: Vec<u8>,
     /// The columns' types, if the values are typed; otherwise empty.
     pub types: Vec<ColumnType>,
+    /// The columns' names, each before a zero byte, if the family's reader keeps them (PostgreSQL's does); otherwise
+    /// empty.
+    pub names: Vec<u8>,
 }
 
 impl ResultSet {
+    /// The columns' names in their order, where they are kept.
+    pub fn column_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names
+            .split_inclusive(|byte| *byte == 0)
+            .map(|name| name.strip_suffix(&[0]).unwrap_or(name))
+    }
+
     /// The values of all rows, row by row. None if typed rows were only counted.
     pub fn values(&self) -> Values<'_> {
         Values { types: &self.types, rest: &self.bytes, column: 0, nulls: &[] }
@@ -240,7 +250,13 @@ mod tests {
     #[test]
     fn texts_of_every_length_are_read_and_no_more_than_is_there() {
         let mut bytes = b"\x01a\xfb\xfc\x02\0bb\xfd\x03\0\0ccc\xfe\x04\0\0\0\0\0\0\0dddd".to_vec();
-        let whole = ResultSet { columns: 5, rows: 1, bytes: bytes.clone(), types: Vec::new() };
+        let whole = ResultSet {
+            columns: 5,
+            rows: 1,
+            bytes: bytes.clone(),
+            types: Vec::new(),
+            names: Vec::new(),
+        };
         let texts: [&[u8]; 4] = [b"a", b"bb", b"ccc", b"dddd"];
         let mut expected = texts.map(Value::Bytes).to_vec();
         expected.insert(1, Value::Null);

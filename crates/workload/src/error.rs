@@ -33,6 +33,14 @@ pub enum SpecError {
         /// The value as given.
         given: String,
     },
+    /// A script of pgbench that cannot be run.
+    #[error("{workload}: {why}")]
+    Script {
+        /// The workload.
+        workload: String,
+        /// Its line, and what is wrong there.
+        why: String,
+    },
     /// A number outside its allowed range.
     #[error("{what} must be {allowed}")]
     OutOfRange {

@@ -10,6 +10,8 @@ use crate::{Params, StatementRef};
 pub enum Step {
     /// Send this statement with the parameters that were filled in, and return with its answer.
     Send(StatementRef),
+    /// Wait for so long, and return without an answer.
+    Sleep(Nanos),
     /// The event is over.
     Done,
     /// The event cannot continue with this answer; says what is missing. As after any error,
@@ -74,8 +76,8 @@ impl<'a, const N: usize> Iterator for Rows<'a, N> {
 /// After [`Step::Done`] or [`Machine::abandon`] the next call of `step` starts an event, with
 /// `None`.
 pub trait Machine: Send {
-    /// `None` starts an event; `Some` is the answer to the statement last sent. `params` are
-    /// cleared and filled.
+    /// `None` starts an event, or continues it after a sleep; `Some` is the answer to the statement
+    /// last sent. `params` are cleared and filled.
     fn step(&mut self, answer: Option<Answer<'_>>, params: &mut Params) -> Step;
 
     /// The server has refused the statement last sent, and the connection still exists;
@@ -86,6 +88,11 @@ pub trait Machine: Send {
     /// a restarted event draws is up to the machine: new keys, as in sysbench, unless it says
     /// otherwise.
     fn abandon(&mut self);
+
+    /// What the last [`Step::Fail`] was about, if there is more to say than it did.
+    fn take_reason(&mut self) -> Option<String> {
+        None
+    }
 
     /// Whether the event has a transaction open: from returning its BEGIN until the answer to its
     /// COMMIT. Call this before [`Machine::abandon`].

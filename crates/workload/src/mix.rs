@@ -160,6 +160,10 @@ impl Machine for MixMachine {
         self.current().machine.kinds()
     }
 
+    fn take_reason(&mut self) -> Option<String> {
+        self.members[self.turn].machine.take_reason()
+    }
+
     fn pause(&mut self) -> Nanos {
         self.members[self.turn].machine.pause()
     }

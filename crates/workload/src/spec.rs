@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Distribution;
+use crate::pgbench::PgbenchSpec;
 use crate::templates::TemplateSpec;
 
 /// An option's value in a plan.
@@ -56,6 +57,9 @@ pub struct WorkloadSpec {
     /// What users run instead of a built-in workload; it knows its own tables.
     #[serde(default)]
     pub template: Option<TemplateSpec>,
+    /// The script of pgbench that users run instead.
+    #[serde(default)]
+    pub pgbench: Option<PgbenchSpec>,
     /// Distinguishes the entries of a `ledger` from those of all other steps and runs.
     #[serde(default)]
     pub book: u64,

@@ -7,6 +7,7 @@ use crate::bulk::{Bulk, BulkMachine};
 use crate::dialect::{Dialect, usual_dialect};
 use crate::ledger::{Ledger, LedgerMachine};
 use crate::options::Options;
+use crate::pgbench::{PgbenchMachine, PgbenchSpec, Prepared};
 use crate::sequence::{Group, Sequence, SequenceMachine, Table};
 use crate::templates::{Compiled, Sample, TemplateMachine, TemplateSpec, kept, samples};
 use crate::tpcc::{Tpcc, TpccMachine};
@@ -27,6 +28,7 @@ enum Shape {
     Bulk(Bulk),
     Tpcc(Tpcc),
     Template(Arc<Compiled>),
+    Pgbench(Arc<Prepared>),
     Ledger(Ledger),
 }
 
@@ -49,6 +51,9 @@ impl Workload {
     ) -> Result<Self, SpecError> {
         if let Some(template) = &spec.template {
             return Self::from_template(&spec.name, template, dialect);
+        }
+        if let Some(script) = &spec.pgbench {
+            return Self::from_script(&spec.name, script, dialect);
         }
         let builtin = find(&spec.name)?;
         let options = Options::check(builtin.name, builtin.options, &spec.options)?;
@@ -88,6 +93,20 @@ impl Workload {
         })
     }
 
+    fn from_script(
+        name: &str,
+        spec: &PgbenchSpec,
+        dialect: &'static dyn Dialect,
+    ) -> Result<Self, SpecError> {
+        let (prepared, texts) = Prepared::new(spec)?;
+        Ok(Self {
+            name: kept(name)[0],
+            layout: LayoutKind::Template,
+            catalogue: Arc::new(Catalogue::in_dialect(texts, dialect)),
+            shape: Shape::Pgbench(Arc::new(prepared)),
+        })
+    }
+
     /// This many events of a template's first user, as text; none of a built-in workload.
     #[must_use]
     pub fn samples(&self, seed: u64, count: usize) -> Vec<Sample> {
@@ -96,7 +115,7 @@ impl Workload {
                 let mut machine = TemplateMachine::new(Arc::clone(shared), seed, 0, 1);
                 samples(&mut machine, &self.catalogue, count)
             }
-            Shape::Sequence(_) | Shape::Bulk(_) | Shape::Tpcc(_) | Shape::Ledger(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -131,6 +150,7 @@ impl Workload {
             Shape::Template(shared) => {
                 Box::new(TemplateMachine::new(Arc::clone(shared), seed, user, users))
             }
+            Shape::Pgbench(shared) => Box::new(PgbenchMachine::new(Arc::clone(shared), seed, user)),
             Shape::Ledger(shared) => Box::new(LedgerMachine::new(*shared, user)),
         }
     }

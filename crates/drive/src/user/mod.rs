@@ -99,6 +99,8 @@ enum Pending {
     Answer,
     /// Its preparation; it is executed after that.
     Preparation(Box<Params>),
+    /// None is due: its event sleeps until then.
+    Sleep { until: Nanos },
     /// ROLLBACK after an error; then the event restarts, or the next one starts.
     Rollback { restart: bool },
 }
@@ -179,6 +181,10 @@ impl User {
             (Alarm::Due, Activity::Thinking { due }, _) if *due <= now => {
                 let due = *due;
                 self.has_thought(shard, due, now);
+            }
+            (Alarm::Slept, Activity::Busy(event), Link::Open(_)) if matches!(event.pending, Pending::Sleep { until } if until <= now) =>
+            {
+                self.has_slept(shard, now);
             }
             // Before the load, a user that cannot connect must report that before others have
             // tried.
@@ -291,9 +297,27 @@ impl User {
     fn take_step(&mut self, shard: &mut ShardContext, step: Step, now: Nanos) {
         match step {
             Step::Send(statement) => self.send_statement(shard, statement, now),
+            Step::Sleep(span) => self.sleep(shard, now + span),
             Step::Done => self.event_done(shard, now),
-            Step::Fail(why) => self.missing_row(shard, why, now),
+            Step::Fail(why) => {
+                let why = self.machine.take_reason().unwrap_or_else(|| why.to_owned());
+                self.missing_row(shard, why, now);
+            }
         }
+    }
+
+    /// The event goes on then, in another turn of the loop.
+    fn sleep(&mut self, shard: &mut ShardContext, until: Nanos) {
+        let Activity::Busy(event) = &mut self.activity else { return };
+        event.pending = Pending::Sleep { until };
+        shard.timers.set(until, self.index, Alarm::Slept);
+    }
+
+    fn has_slept(&mut self, shard: &mut ShardContext, now: Nanos) {
+        let Activity::Busy(event) = &mut self.activity else { return };
+        event.pending = Pending::Answer;
+        let step = self.machine.step(None, &mut shard.params);
+        self.take_step(shard, step, now);
     }
 
     /// Sends the statement with the parameters in `shard.params`.
@@ -366,9 +390,9 @@ impl User {
     }
 
     /// The server has answered, but without a row that the workload's data must have.
-    fn missing_row(&mut self, shard: &mut ShardContext, why: &str, now: Nanos) {
+    fn missing_row(&mut self, shard: &mut ShardContext, message: String, now: Nanos) {
         let code = self.endpoint.family.code_of(Fault::NoData);
-        let error = ServerError { code, sql_state: *b"HY000", message: why.to_owned() };
+        let error = ServerError { code, sql_state: *b"HY000", message };
         self.statement_failed(shard, &error, now);
     }
 

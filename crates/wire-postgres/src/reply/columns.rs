@@ -9,6 +9,8 @@ pub(super) struct Columns {
     pub(super) count: u16,
     /// Their types if any of them is binary, otherwise empty. Columns of texts then are `Bytes`.
     pub(super) types: Vec<ColumnType>,
+    /// Their names, each before a zero byte.
+    pub(super) names: Vec<u8>,
 }
 
 impl Columns {
@@ -16,10 +18,11 @@ impl Columns {
     pub(super) fn parse(body: &[u8]) -> Result<Self, WireError> {
         let mut cursor = Cursor::new(body, "the columns of a result");
         let count = cursor.u16()?; // Int16
-        let mut types = Vec::new();
+        let (mut types, mut names) = (Vec::new(), Vec::new());
         let mut is_typed = false;
         for _ in 0..count {
-            cursor.string()?; // String: the name
+            names.extend_from_slice(cursor.string()?); // String: the name
+            names.push(0);
             cursor.i32()?; // Int32: the table
             cursor.u16()?; // Int16: the number of its column
             let number = cursor.u32()?; // Int32: the type
@@ -32,7 +35,7 @@ impl Columns {
         if !is_typed {
             types.clear();
         }
-        Ok(Self { count, types })
+        Ok(Self { count, types, names })
     }
 
     /// The number of columns alone.
@@ -75,7 +78,8 @@ mod tests {
     #[test]
     fn columns_of_texts_have_no_types() {
         let columns = Columns::parse(&description(&[(oid::INT4, 0), (oid::TEXT, 0)]));
-        assert_eq!(columns, Ok(Columns { count: 2, types: Vec::new() }));
+        let names = b"name\0name\0".to_vec();
+        assert_eq!(columns, Ok(Columns { count: 2, types: Vec::new(), names }));
         assert_eq!(Columns::parse(b"\0\0"), Ok(Columns::default()));
     }
 

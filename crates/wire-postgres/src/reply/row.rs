@@ -122,7 +122,13 @@ mod tests {
         let columns = Columns { count: values.len() as u16, types: types.to_vec() };
         let mut bytes = Vec::new();
         append(&mut bytes, &columns, &body(values))?;
-        Ok(ResultSet { columns: columns.count, rows: 1, bytes, types: columns.types })
+        Ok(ResultSet {
+            columns: columns.count,
+            rows: 1,
+            bytes,
+            types: columns.types,
+            names: columns.names,
+        })
     }
 
     #[test]

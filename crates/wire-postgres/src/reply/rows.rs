@@ -142,7 +142,8 @@ impl KeptResults {
 
     /// A result with rows starts.
     pub(super) fn begin(&mut self, columns: Columns) -> Result<(), WireError> {
-        self.budget.spend(RESULT_OVERHEAD + size_of_val(columns.types.as_slice()))?;
+        let described = size_of_val(columns.types.as_slice()) + columns.names.len();
+        self.budget.spend(RESULT_OVERHEAD + described)?;
         if self.count == self.results.len() {
             self.results.push(ResultSet::default());
         }
@@ -151,6 +152,8 @@ impl KeptResults {
             result.bytes.clear();
             result.types.clear();
             result.types.extend_from_slice(&columns.types);
+            result.names.clear();
+            result.names.extend_from_slice(&columns.names);
             (result.columns, result.rows) = (columns.count, 0);
         }
         self.columns = Some(columns);
@@ -186,7 +189,7 @@ impl KeptResults {
             Part::Row => row::value_count(current)?,
             Part::Copied => 1,
         };
-        self.begin(Columns { count, types: Vec::new() })?;
+        self.begin(Columns { count, ..Columns::default() })?;
         Ok(self.columns.take().unwrap_or_default())
     }
 

@@ -362,7 +362,7 @@ fn results_are_kept_as_they_came_and_forgotten_with_the_next_command() {
         columns,
         rows,
         bytes: bytes.to_vec(),
-        types: Vec::new(),
+        ..ResultSet::default()
     };
     let cases: [(Expect, &[u8], Vec<ResultSet>); 5] = [
         (Expect::Query, CALL, vec![kept(1, 1, b"\x011"), kept(1, 3, b"\x011\x012\x013")]),

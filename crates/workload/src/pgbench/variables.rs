@@ -22,6 +22,12 @@ impl Names {
         Some(place)
     }
 
+    /// The place of this name, if it has one.
+    #[must_use]
+    pub fn known(&self, name: &str) -> Option<u16> {
+        self.places.get(name).copied()
+    }
+
     /// The name at this place.
     #[must_use]
     pub fn name(&self, place: u16) -> &str {

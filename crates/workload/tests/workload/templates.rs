@@ -28,7 +28,7 @@ fn row(values: &[&str]) -> ResultSet {
         bytes.push(value.len() as u8);
         bytes.extend_from_slice(value.as_bytes());
     }
-    ResultSet { columns: values.len() as u16, rows: 1, bytes, types: Vec::new() }
+    ResultSet { columns: values.len() as u16, rows: 1, bytes, types: Vec::new(), names: Vec::new() }
 }
 
 /// Statements of the next event; a SELECT is answered with `found`, everything else has changed a
@@ -44,6 +44,7 @@ fn attempt(
         match step {
             Step::Done => return (sent, None),
             Step::Fail(why) => return (sent, Some(why)),
+            Step::Sleep(_) => panic!("a template does not sleep"),
             Step::Send(statement) => sent.push(taken_down(workload, statement, &params)),
         }
         let is_select = sent.last().expect("one was sent").prepared.starts_with("SELECT");

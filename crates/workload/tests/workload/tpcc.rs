@@ -68,7 +68,7 @@ fn result(rows: &Rows, columns: u16) -> ResultSet {
         }
         bytes.extend_from_slice(value.as_bytes());
     }
-    ResultSet { columns, rows: rows.len() as u64, bytes, types: Vec::new() }
+    ResultSet { columns, rows: rows.len() as u64, bytes, types: Vec::new(), names: Vec::new() }
 }
 
 fn columns(sent: &Sent) -> u16 {
@@ -97,6 +97,7 @@ fn attempt(
         match step {
             Step::Done => return (sent, Ended::Done),
             Step::Fail(why) => return (sent, Ended::Failed(why)),
+            Step::Sleep(_) => panic!("TPC-C's users sleep between their events"),
             Step::Send(statement) => sent.push(taken_down(workload, statement, &params)),
         }
         if sent.len() == limit {

@@ -1,0 +1,91 @@
+//! A script in a step's plan, made ready for its users.
+
+use super::script::{Script, ScriptError, SqlPiece, What};
+use super::variables::{Content, Names, Variables};
+use crate::{Piece, SpecError, Template};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A script of pgbench: the part `pgbench` of a workload's plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PgbenchSpec {
+    /// Its text.
+    pub script: String,
+    /// What its variables hold at the start; `client_id` is each user's own.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+    /// Values stand in the text of statements, as in pgbench's simple mode. Otherwise they are
+    /// parameters.
+    #[serde(default)]
+    pub in_text: bool,
+    /// An event that is restarted draws and has what it drew and had before, as with pgbench's
+    /// `--max-tries`.
+    #[serde(default)]
+    pub repeats_draws: bool,
+}
+
+/// What all users of a script share.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub(super) script: Script,
+    /// The kind of each statement, by the number of its command.
+    pub(super) kinds: Vec<Option<u16>>,
+    pub(super) names: Names,
+    pub(super) start: Variables,
+    pub(super) client_id: Option<u16>,
+    pub(super) in_text: bool,
+    pub(super) repeats_draws: bool,
+}
+
+impl Prepared {
+    /// The script, and the texts of its statements.
+    pub(crate) fn new(spec: &PgbenchSpec) -> Result<(Self, Vec<Template>), SpecError> {
+        let refused = |why: String| SpecError::Script { workload: "pgbench".to_owned(), why };
+        let mut names = Names::default();
+        let script = Script::parse(&spec.script, &mut names)
+            .map_err(|error: ScriptError| refused(error.to_string()))?;
+        let (mut kinds, mut templates) = (Vec::new(), Vec::new());
+        for command in &script.commands {
+            let kind = match &command.what {
+                What::Sql { pieces, .. } => {
+                    let kind = u16::try_from(templates.len())
+                        .map_err(|_| refused("too many statements".to_owned()))?;
+                    templates.push(template(pieces, spec.in_text));
+                    Some(kind)
+                }
+                What::Shell { .. } => {
+                    let why = "\\shell and \\setshell run programs amid the load, which the engine does not";
+                    return Err(refused(format!("line {}: {why}", command.line)));
+                }
+                What::StartPipeline | What::SyncPipeline | What::EndPipeline => {
+                    return Err(refused(format!("line {}: no pipelines", command.line)));
+                }
+                _ => None,
+            };
+            kinds.push(kind);
+        }
+        if templates.is_empty() {
+            return Err(refused("the script has no statement".to_owned()));
+        }
+        let mut start = Variables::default();
+        for (name, text) in &spec.variables {
+            let place =
+                names.place(name).ok_or_else(|| refused("too many variables".to_owned()))?;
+            start.set(place, Content::Text(text.clone().into_bytes()));
+        }
+        let client_id = names.place("client_id");
+        let (in_text, repeats_draws) = (spec.in_text, spec.repeats_draws);
+        Ok((Self { script, kinds, names, start, client_id, in_text, repeats_draws }, templates))
+    }
+}
+
+fn template(pieces: &[SqlPiece], in_text: bool) -> Template {
+    let piece = |piece: &SqlPiece| match piece {
+        SqlPiece::Text(text) => Piece::Text(text.clone()),
+        SqlPiece::Variable(_) if in_text => Piece::Verbatim,
+        SqlPiece::Variable(_) => Piece::Parameter,
+    };
+    let template = Template::new(pieces.iter().map(piece).collect());
+    if in_text { template.text_only() } else { template.types_vary() }
+}
