@@ -10,12 +10,15 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from engine.driving import (
     Document,
+    Driving,
     a_layout,
     a_load,
     a_plan,
+    connecting,
     drive,
     events,
     load,
+    seconds,
     session,
     workload,
 )
@@ -122,6 +125,26 @@ def test_users_log_in(server: Server, user: str, over: Any) -> None:
     connected = drive(a_plan(target, workload=one, session=table)).finished().connected
     assert connected is not None
     assert connected.encrypted_users == (over is encrypted)
+
+
+def test_users_come_back_after_their_sessions_were_ended(server: Server, database: str) -> None:
+    target = over_tcp(server, database)
+    load(a_load(target)).finished()
+    plan = a_plan(target, users=4, stop=seconds(3), on_error="restart", connect=connecting())
+    with Driving(plan) as step:
+        step.until_samples(1)
+        ended = server.asked(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            f" WHERE datname = '{database}' AND application_name = 'loadstone'"
+        )
+    outcome = step.outcome.finished()
+    assert ended == [["4"]]
+    counts, tally = outcome.total(), outcome.last.tally
+    assert counts.reconnects == 4
+    # Who was between two statements has lost none.
+    assert tally.failed <= 4
+    assert outcome.errors().keys() <= {"57P01", "08006"}
+    assert outcome.samples[-1].users == 4
 
 
 def test_a_wrong_password_is_said_in_the_servers_words(server: Server) -> None:
