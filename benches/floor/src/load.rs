@@ -2,7 +2,7 @@
 
 use crate::cpu::{Mark, monotonic};
 use crate::options::Options;
-use crate::reply::{Seen, look};
+use crate::reply::Seen;
 use crate::rounds::Rounds;
 use crate::user::User;
 use rustix::event::{Timespec, epoll};
@@ -96,10 +96,10 @@ impl<'a> Load<'a> {
             Err(error) => return Err(error.into()),
         };
         let seen = if user.part.is_empty() {
-            look(&buffer[..count], user.capabilities)
+            user.server.look(&buffer[..count])
         } else {
             user.part.extend_from_slice(&buffer[..count]);
-            look(&user.part, user.capabilities)
+            user.server.look(&user.part)
         };
         match seen {
             Seen::Whole => {

@@ -7,6 +7,7 @@
 mod cpu;
 mod load;
 mod options;
+mod postgres;
 mod reply;
 mod rounds;
 mod user;

@@ -17,7 +17,8 @@ loadstone-floor: the least that a query costs a client
   --seconds S       of load (5)
   --tables N        sbtest1 to sbtestN; each user keeps to one (1)
   --table-size N    rows of each (10000)
-  --mode MODE       prepared, text: point selects; read_write: 20 round trips an event
+  --mode MODE       prepared, text: point selects; read_write: 20 round trips an event;
+                    postgres, postgres_text: point selects on PostgreSQL, of the first table
   --steady          report the middle half of the load too
 ";
 
@@ -30,16 +31,32 @@ pub(crate) enum Mode {
     Text,
     /// oltp_read_write, prepared.
     ReadWrite,
+    /// Prepared point selects on PostgreSQL.
+    Postgres,
+    /// The same as text.
+    PostgresText,
 }
 
 impl Mode {
-    const ALL: [Self; 3] = [Self::Prepared, Self::Text, Self::ReadWrite];
+    const ALL: [Self; 5] =
+        [Self::Prepared, Self::Text, Self::ReadWrite, Self::Postgres, Self::PostgresText];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Prepared => "prepared",
             Self::Text => "text",
             Self::ReadWrite => "read_write",
+            Self::Postgres => "postgres",
+            Self::PostgresText => "postgres_text",
+        }
+    }
+
+    /// On PostgreSQL: whether its statements are prepared.
+    pub(crate) fn on_postgres(self) -> Option<bool> {
+        match self {
+            Self::Postgres => Some(true),
+            Self::PostgresText => Some(false),
+            _ => None,
         }
     }
 }
@@ -74,8 +91,10 @@ impl Options {
                 }
             }
         }
-        if options.mode == Mode::Text && options.tables > 1 {
-            return Err("--mode text reads sbtest1 only: leave --tables away".to_owned());
+        let reads_one = options.mode == Mode::Text || options.mode.on_postgres().is_some();
+        if reads_one && options.tables > 1 {
+            let mode = options.mode.name();
+            return Err(format!("--mode {mode} reads sbtest1 only: leave --tables away"));
         }
         Ok(Some(options))
     }

@@ -1,6 +1,7 @@
 //! The round trips of an event, as statements and as packets that only need ids.
 
 use crate::options::Mode;
+use crate::postgres;
 use loadstone_wire::{Param, write_execute, write_query};
 
 const POINT: &str = "SELECT c FROM sbtestN WHERE id=?";
@@ -21,6 +22,8 @@ const PAD: &[u8] = b"63188288836-92351140030-06390587585-66802097351-49282961843
 const STATEMENT_ID: usize = 5;
 /// Digits of a key in text: one length, so that the packet needs no new header.
 const DIGITS: usize = 10;
+const ZEROS: &[u8] = b"0000000000";
+const TEXT_POINT: &[u8] = b"SELECT c FROM sbtest1 WHERE id=0000000000";
 
 /// Which keys of a packet change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +60,13 @@ impl Rounds {
     pub(crate) fn of(mode: Mode) -> Self {
         let mut rounds = Self { statements: Vec::new(), rounds: Vec::new() };
         match mode {
-            Mode::Text => rounds.text_point(),
+            Mode::Text => {
+                let mut packet = Vec::new();
+                write_query(&mut packet, TEXT_POINT);
+                rounds.text_point(packet);
+            }
+            Mode::PostgresText => rounds.text_point(postgres::query(TEXT_POINT)),
+            Mode::Postgres => rounds.text_point(postgres::execution(ZEROS)),
             Mode::Prepared => rounds.add(POINT, 1),
             Mode::ReadWrite => {
                 rounds.add("BEGIN", 1);
@@ -89,11 +98,11 @@ impl Rounds {
         }
     }
 
-    fn text_point(&mut self) {
+    /// A packet with the key in digits.
+    fn text_point(&mut self, packet: Vec<u8>) {
         self.statements.push(POINT);
-        let mut packet = Vec::new();
-        write_query(&mut packet, b"SELECT c FROM sbtest1 WHERE id=0000000000");
-        let keys = Keys::One(packet.len() - DIGITS);
+        let place = packet.windows(DIGITS).rposition(|part| part == ZEROS);
+        let keys = place.map_or(Keys::None, Keys::One);
         self.rounds.push(Round { statement: 0, packet, keys, text: true });
     }
 }

@@ -1,6 +1,8 @@
 //! A connection, opened and prepared with blocking calls before the load starts.
 
 use crate::options::Options;
+use crate::postgres;
+use crate::reply::{Seen, look};
 use crate::rounds::{Rounds, params};
 use loadstone_wire::{
     Capabilities, Expect, Login, LoginOptions, LoginProgress, Reply, ReplyReader, TlsWish,
@@ -13,11 +15,30 @@ use std::io::{Read, Write};
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
 
+/// Whose replies come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Server {
+    MySql(Capabilities),
+    Postgres,
+}
+
+impl Server {
+    /// Checks the bytes of one reply, from its start.
+    #[inline]
+    pub(crate) fn look(self, bytes: &[u8]) -> Seen {
+        match self {
+            Self::MySql(capabilities) => look(bytes, capabilities),
+            Self::Postgres => postgres::look(bytes),
+        }
+    }
+}
+
 /// What the load needs of a connection.
 #[derive(Debug)]
 pub(crate) struct User {
     pub(crate) socket: OwnedFd,
-    pub(crate) capabilities: Capabilities,
+    /// How the end of its replies is found.
+    pub(crate) server: Server,
     /// The server's ids of the statements.
     pub(crate) ids: Box<[u32]>,
     /// The index of the current round trip.
@@ -35,6 +56,10 @@ impl User {
         index: usize,
     ) -> Result<Self, Box<dyn Error>> {
         let mut socket = connect(options)?;
+        if let Some(prepares) = options.mode.on_postgres() {
+            postgres::open(&mut socket, options, prepares)?;
+            return Self::opened(socket, Server::Postgres, Vec::new());
+        }
         let capabilities = log_in(&mut socket, options)?;
         let table = 1 + (index as u32) % options.tables;
         let mut reader = ReplyReader::new(capabilities);
@@ -47,10 +72,14 @@ impl User {
                 bind(&mut socket, &mut reader, sql, id)?;
             }
         }
+        Self::opened(socket, Server::MySql(capabilities), ids)
+    }
+
+    fn opened(socket: Socket, server: Server, ids: Vec<u32>) -> Result<Self, Box<dyn Error>> {
         socket.set_nonblocking(true)?;
         let (round, key, part) = (0, 1, Vec::new());
         let ids = ids.into_boxed_slice();
-        Ok(Self { socket: socket.into(), capabilities, ids, round, key, part })
+        Ok(Self { socket: socket.into(), server, ids, round, key, part })
     }
 }
 
