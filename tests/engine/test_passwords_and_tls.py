@@ -11,10 +11,10 @@ from engine.driving import a_plan, described, drive, once
 from engine.servers import execute, methods_of
 from loadstone.families import connect
 from loadstone.model.target import Endpoint, Target, Tls, TlsMode
-from loadstone.mysql.connect import tls_context
 from loadstone.sandbox import Sandbox
 from loadstone.sandbox.certificates import fingerprint_of
 from loadstone.servers.errors import TargetError
+from loadstone.servers.tls import tls_context
 
 pytestmark = pytest.mark.server
 

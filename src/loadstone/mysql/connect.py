@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import socket
 import ssl
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import pymysql
 
-from loadstone.model.message import Joined, Message, say
+from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target, Tls, TlsVersion
 from loadstone.mysql.administration import Administration, PasswordWithheld, Trust
 from loadstone.mysql.errors import target_error
@@ -26,6 +24,7 @@ from loadstone.servers.errors import (
     TargetErrorKind,
 )
 from loadstone.servers.sanitize import plain
+from loadstone.servers.tls import MODERN, context_for
 
 _LONGEST_LOGIN = 3
 """The limit for the whole login, in multiples of a connection's time limit."""
@@ -174,26 +173,15 @@ def _ways(target: Target) -> Iterator[_Way]:
     if tls.mode == "disabled" or (tls.mode == "preferred" and target.socket is not None):
         yield _Way(None, is_last=True)
         return
-    named = tls.versions or _MODERN
-    modern = [name for name in named if name in _MODERN]
+    named = tls.versions or MODERN
+    modern = [name for name in named if name in MODERN]
     old = [name for name in named if name != "TLSv1.3"]
     is_preferred = tls.mode == "preferred"
     if modern:
-        yield _Way(_of(tls, modern), is_last=not old and not is_preferred)
+        yield _Way(context_for(tls, modern), is_last=not old and not is_preferred)
     if old:
         yield _Way(_of_old_servers(tls, old), is_last=not is_preferred)
     yield _Way(None, is_last=True)
-
-
-def _of(tls: Tls, named: Iterable[TlsVersion]) -> ssl.SSLContext:
-    """The context for these versions, and what is between them."""
-    context = tls_context(tls)
-    versions = sorted(_VERSIONS[name] for name in named)
-    with warnings.catch_warnings():
-        # Old ones are deprecated, and asked for.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        context.minimum_version, context.maximum_version = versions[0], versions[-1]
-    return context
 
 
 def _of_old_servers(tls: Tls, named: Iterable[TlsVersion]) -> ssl.SSLContext:
@@ -201,25 +189,16 @@ def _of_old_servers(tls: Tls, named: Iterable[TlsVersion]) -> ssl.SSLContext:
 
     OpenSSL's level 0 is what TLS 1.0 and 1.1 need (SSL_CTX_set_security_level(3)).
     """
-    context = _of(tls, named)
+    context = context_for(tls, named)
     level = 0 if context.minimum_version < ssl.TLSVersion.TLSv1_2 else 1
     context.set_ciphers(f"DEFAULT:@SECLEVEL={level}")
     context.options |= _LEGACY_SERVER_CONNECT
     return context
 
 
-_MODERN: tuple[TlsVersion, ...] = ("TLSv1.2", "TLSv1.3")
-
 _LEGACY_SERVER_CONNECT = 0x4
 """SSL_OP_LEGACY_SERVER_CONNECT: servers without RFC 5746, as yaSSL in MySQL 5.7, are spoken to
 (SSL_CTX_set_options(3)). Nothing is ever renegotiated here."""
-
-_VERSIONS: Mapping[TlsVersion, ssl.TLSVersion] = {
-    "TLSv1": ssl.TLSVersion.TLSv1,
-    "TLSv1.1": ssl.TLSVersion.TLSv1_1,
-    "TLSv1.2": ssl.TLSVersion.TLSv1_2,
-    "TLSv1.3": ssl.TLSVersion.TLSv1_3,
-}
 
 
 def _has_nothing_in_common(error: pymysql.MySQLError) -> bool:
@@ -227,65 +206,6 @@ def _has_nothing_in_common(error: pymysql.MySQLError) -> bool:
     cause = getattr(error, "original_exception", None)
     is_about_tls = isinstance(cause, ssl.SSLError)
     return is_about_tls and not isinstance(cause, (ssl.SSLCertVerificationError, ssl.SSLEOFError))
-
-
-class _Pinned(ssl.SSLSocket):
-    """Aborts a handshake with any other certificate before a byte of the login is sent."""
-
-    fingerprint: ClassVar[str]
-
-    def do_handshake(self, block: bool = False) -> None:
-        super().do_handshake(block)
-        shown = hashlib.sha256(self.getpeercert(binary_form=True) or b"").hexdigest()
-        if shown != self.fingerprint:
-            error = ssl.SSLCertVerificationError("another fingerprint")
-            error.verify_message = say(
-                "its fingerprint is not the one that was given: {fingerprint}", fingerprint=shown
-            )
-            raise error
-
-
-def tls_context(tls: Tls) -> ssl.SSLContext:
-    """The TLS context that checks what the connection must prove.
-
-    Raises:
-        TargetError: a certificate or key cannot be read, or no authority was given to verify
-            against.
-    """
-    if tls.mode in ("verify-ca", "verify-identity") and tls.ca is None:
-        # A certificate of any of the system's authorities would do for any host: it proves nothing
-        # here.
-        raise TargetError(
-            "tls_failed",
-            say(
-                "--tls {mode} needs the authority that signed the server's certificate",
-                mode=tls.mode,
-            ),
-            say("--tls-ca with its PEM file; or --tls required with --tls-fingerprint"),
-        )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = tls.mode == "verify-identity"
-    verify = tls.mode in ("verify-ca", "verify-identity")
-    if tls.fingerprint is not None:
-        context.sslsocket_class = type("_Pinned", (_Pinned,), {"fingerprint": tls.fingerprint})
-    context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
-    try:
-        if tls.ca is not None:
-            context.load_verify_locations(tls.ca)
-        if tls.cert is not None:
-            context.load_cert_chain(tls.cert, tls.key)
-    except OSError as error:
-        files = [str(path) for path in (tls.ca, tls.cert, tls.key) if path is not None]
-        raise TargetError(
-            "tls_failed",
-            say(
-                "cannot use the TLS files {files}: {reason}",
-                files=Joined(files),
-                reason=error.strerror or str(error),
-            ),
-            say("PEM files are needed: --tls-ca, --tls-cert and its --tls-key"),
-        ) from error
-    return context
 
 
 def _login_error(error: pymysql.MySQLError, endpoint: Endpoint, schema: str | None) -> TargetError:
