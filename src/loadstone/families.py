@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from loadstone.model.error_codes import MYSQL, POSTGRESQL
 from loadstone.model.target import Endpoint, Target, family_in
 from loadstone.mysql import family as mysql
+from loadstone.postgresql import family as postgresql
+from loadstone.servers.abilities import Ability, NotSupported
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.family import Family, Words
 
-FAMILIES: dict[str, Family] = {"mysql": mysql}
+FAMILIES: dict[str, Family] = {MYSQL: mysql, POSTGRESQL: postgresql}
 """Families by the name in a target."""
 
 
@@ -19,14 +22,26 @@ def family_of(target: Target) -> Family:
     return FAMILIES[target.family]
 
 
+def require(target: Target, ability: Ability) -> None:
+    """Check that Loadstone can do that with a target's server.
+
+    Raises:
+        NotSupported: it cannot.
+    """
+    family = family_of(target)
+    if ability not in family.abilities:
+        raise NotSupported(target.place, family.words.server, ability)
+
+
 def family_meant(request: EndpointRequest) -> Family:
     """The family of a request's server; the first one if no URL names it."""
     return FAMILIES[family_in(request.url or "")]
 
 
 def in_words(word: Callable[[Words], str]) -> str:
-    """The word in each family, joined by `or`, for when the family is unknown."""
-    return " or ".join(dict.fromkeys(word(family.words) for family in FAMILIES.values()))
+    """The word in each family whose servers experiments change, joined by `or`."""
+    changed = (each for each in FAMILIES.values() if "experiments" in each.abilities)
+    return " or ".join(dict.fromkeys(word(family.words) for family in changed))
 
 
 def connect(

@@ -12,6 +12,10 @@ from house.test_directions import imported
 SOURCE = "src/loadstone/"
 OWN = ("mysql/", "analyse/mysql/", "diagnosis/rules/mysql/", "observe/mysql/", "sandbox/mysql/")
 """The packages of MySQL's family."""
+OF_POSTGRESQL = ("postgresql/", "analyse/postgresql/", "observe/postgresql/")
+"""Those of PostgreSQL's."""
+ENTERED = ("analyse/known_settings.py", "families.py", "observe/samplers.py")
+"""Where every family is entered."""
 
 MAY_KNOW_MYSQL = {
     "analyse/known_settings.py": "enters what is known of its settings",
@@ -63,7 +67,7 @@ def others(repository: Repository, excepted: dict[str, str]) -> Iterator[tuple[s
     """Sources that are neither the family's nor excepted, with their texts."""
     for name in repository.named(".py", under=SOURCE):
         inside = name.removeprefix(SOURCE)
-        if not inside.startswith((*OWN, *excepted)):
+        if not inside.startswith((*OWN, *OF_POSTGRESQL, *excepted)):
             yield inside, repository.text(name)
 
 
@@ -78,8 +82,12 @@ def numbers(source: str) -> list[int]:
 
 
 def knows_mysql(source: str) -> list[str]:
-    packages = tuple(f"loadstone.{place.rstrip('/').replace('/', '.')}" for place in OWN)
-    return [module for module in imported(source) if module.startswith((*packages, "pymysql"))]
+    return known_of(OWN, "pymysql", source)
+
+
+def known_of(own: tuple[str, ...], driver: str, source: str) -> list[str]:
+    packages = tuple(f"loadstone.{place.rstrip('/').replace('/', '.')}" for place in own)
+    return [module for module in imported(source) if module.startswith((*packages, driver))]
 
 
 def its_words(source: str) -> list[str]:
@@ -106,6 +114,24 @@ def test_nothing_but_what_is_listed_imports_a_family(repository: Repository) -> 
         for name, source in others(repository, MAY_KNOW_MYSQL)
         if "mysql" in source
         for module in knows_mysql(source)
+    ]
+
+
+def test_postgresql_is_known_only_where_families_are_entered(repository: Repository) -> None:
+    found = {
+        name.removeprefix(SOURCE)
+        for name in repository.named(".py", under=SOURCE)
+        if known_of(OF_POSTGRESQL, "pg8000", repository.text(name))
+    }
+    assert {name for name in found if not name.startswith(OF_POSTGRESQL)} == set(ENTERED)
+
+
+def test_no_family_knows_another(repository: Repository) -> None:
+    assert not [
+        (name, found)
+        for name in repository.named(".py", under=SOURCE)
+        if name.removeprefix(SOURCE).startswith(OF_POSTGRESQL)
+        if (found := knows_mysql(repository.text(name)))
     ]
 
 

@@ -8,15 +8,22 @@ from loadstone.families import FAMILIES, family_meant, family_of
 from loadstone.model.error_codes import RESTART_ON
 from loadstone.model.plan import Drive
 from loadstone.model.target import PORTS, SCHEMES, Target, parse_target_url
-from loadstone.observe.samplers import SAMPLERS
+from loadstone.observe.samplers import COUNTERS, SAMPLERS
 from loadstone.sandbox.programs import PROGRAMS
 from loadstone.servers.endpoint_request import EndpointRequest
 
 
 def test_each_scheme_s_family_is_spoken_and_observed() -> None:
     assert set(SCHEMES.values()) == FAMILIES.keys() == SAMPLERS.keys()
-    assert KNOWN.keys() == PROGRAMS.keys() == RULES_OF.keys() == FAMILIES.keys()
+    assert KNOWN.keys() == RULES_OF.keys() == FAMILIES.keys()
+    # Throwaway servers and counters are not there for each of them.
+    assert PROGRAMS.keys() | COUNTERS.keys() <= FAMILIES.keys()
     assert PORTS.keys() == RESTART_ON.keys() == FAMILIES.keys()
+
+
+def test_a_family_whose_counters_are_read_says_so() -> None:
+    able = {name for name, family in FAMILIES.items() if "counters" in family.abilities}
+    assert able == COUNTERS.keys()
 
 
 @pytest.mark.parametrize("url", ["mysql://bench@db1/shop", "MariaDB://db1", " mariadb://db1"])

@@ -83,7 +83,7 @@ def test_parsing_what_was_displayed_gives_the_same_target(url: str) -> None:
     ("url", "says"),
     [
         ("db1:3306", "mysql://"),
-        ("postgres://u@h/db", "postgres"),
+        ("oracle://u@h/db", "oracle"),
         ("mysql://u@h:99999/", "port"),
         ("mysql://u@h:0/", "port"),
         ("mysql://u@h:x/", "port"),

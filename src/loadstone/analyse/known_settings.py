@@ -8,7 +8,8 @@ from typing import Protocol
 from loadstone.analyse.advice import Rule
 from loadstone.analyse.meaning import Meaning
 from loadstone.analyse.mysql import known as mysql
-from loadstone.model.error_codes import MYSQL
+from loadstone.analyse.postgresql import known as postgresql
+from loadstone.model.error_codes import MYSQL, POSTGRESQL
 from loadstone.model.message import Message
 
 
@@ -88,7 +89,7 @@ class KnownSettings(Protocol):
         """Whether the setting differs between any two servers and affects no figure."""
 
 
-KNOWN: dict[str, KnownSettings] = {MYSQL: mysql}
+KNOWN: dict[str, KnownSettings] = {MYSQL: mysql, POSTGRESQL: postgresql}
 """By the family's name, as in a target."""
 
 

@@ -8,9 +8,12 @@ from loadstone.diagnosis import rules
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rule_files import rules_in
 from loadstone.diagnosis.rules import mysql
-from loadstone.model.error_codes import MYSQL
+from loadstone.model.error_codes import MYSQL, POSTGRESQL
 
 COMMON_RULES: tuple[Rule, ...] = rules_in(rules)
 """Rules for any server."""
 
-RULES_OF: Mapping[str, tuple[Rule, ...]] = {MYSQL: (*COMMON_RULES, *rules_in(mysql))}
+RULES_OF: Mapping[str, tuple[Rule, ...]] = {
+    MYSQL: (*COMMON_RULES, *rules_in(mysql)),
+    POSTGRESQL: COMMON_RULES,
+}

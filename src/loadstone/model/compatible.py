@@ -18,6 +18,7 @@ Flavour = Literal[
     "polardbx",
     "vitess",
     "dolt",
+    "postgresql",
     "other",
 ]
 """Which server it is, of those that a family's protocol is spoken by."""

@@ -2,7 +2,8 @@
 
 The names are the usual ones of errors that servers, proxies and networks return while a server
 fails. For `mysql` they are numbers and names from MySQL's and MariaDB's error references; 2000 and
-above are client errors.
+above are client errors. For `postgresql` they are SQLSTATEs and PostgreSQL's names of conditions
+(https://www.postgresql.org/docs/current/errcodes-appendix.html); its clients report class 08.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from pydantic import BeforeValidator, Field
 
 MYSQL = "mysql"
 """The family of MySQL and MariaDB."""
+
+POSTGRESQL = "postgresql"
+"""The family of PostgreSQL."""
 
 _MOST_NUMBER = 65535
 
@@ -30,21 +34,33 @@ Code = Annotated[str, BeforeValidator(_as_text), Field(pattern=r"^[0-9A-Z]{1,8}$
 """A code such as `1213` or `40P01`; its family must be known from the context."""
 
 
-DEADLOCKS = frozenset({"1213"})
+DEADLOCKS = frozenset({"1213", "40P01"})
 """The codes of all families for a transaction that was the victim of a deadlock."""
 
 
-# Deadlock, lock wait timeout, record has changed since it was last read.
-IGNORED_BY_SCRIPTS: Mapping[str, tuple[str, ...]] = {MYSQL: ("1213", "1205", "1020")}
+# Deadlock, lock wait timeout, record has changed since it was last read; in PostgreSQL, a
+# transaction that could not be serialized, or was the victim of a deadlock, and a row that exists:
+# where two users delete a row and insert it again, the second one does not see what the first did.
+IGNORED_BY_SCRIPTS: Mapping[str, tuple[str, ...]] = {
+    MYSQL: ("1213", "1205", "1020"),
+    POSTGRESQL: ("40001", "40P01", "23505"),
+}
 """By family, the errors after which sysbench restarts a script's event if no others are given."""
 
 # Besides, where others change tables under the load: ask for a retry after ALTER TABLE, and of a
 # prepared statement whose table's definition the server had to read again too often.
-RESTART_ON: Mapping[str, tuple[str, ...]] = {MYSQL: (*IGNORED_BY_SCRIPTS[MYSQL], "1412", "1615")}
+RESTART_ON: Mapping[str, tuple[str, ...]] = {
+    MYSQL: (*IGNORED_BY_SCRIPTS[MYSQL], "1412", "1615"),
+    POSTGRESQL: IGNORED_BY_SCRIPTS[POSTGRESQL],
+}
 """By family, the errors after which an event is restarted by default."""
 
-# CR_SERVER_GONE_ERROR, CR_SERVER_LOST, CR_MALFORMED_PACKET.
-LOST: Mapping[str, tuple[str, ...]] = {MYSQL: ("2006", "2013", "2027")}
+# CR_SERVER_GONE_ERROR, CR_SERVER_LOST, CR_MALFORMED_PACKET; connection_does_not_exist,
+# connection_failure, protocol_violation.
+LOST: Mapping[str, tuple[str, ...]] = {
+    MYSQL: ("2006", "2013", "2027"),
+    POSTGRESQL: ("08003", "08006", "08P01"),
+}
 """By family, the client's errors after which a connection cannot be used any more."""
 
 
@@ -138,5 +154,42 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
         "3101": "ER_TRANSACTION_ROLLBACK_DURING_COMMIT",
         "3159": "ER_SECURE_TRANSPORT_REQUIRED",
         "4031": "ER_CLIENT_INTERACTION_TIMEOUT",
+    },
+    POSTGRESQL: {
+        "08000": "connection_exception",
+        "08001": "sqlclient_unable_to_establish_sqlconnection",
+        "08003": "connection_does_not_exist",
+        "08006": "connection_failure",
+        "08P01": "protocol_violation",
+        "0A000": "feature_not_supported",
+        "22P02": "invalid_text_representation",
+        "23503": "foreign_key_violation",
+        "23505": "unique_violation",
+        "25006": "read_only_sql_transaction",
+        "25P02": "in_failed_sql_transaction",
+        "25P03": "idle_in_transaction_session_timeout",
+        "26000": "invalid_sql_statement_name",
+        "28000": "invalid_authorization_specification",
+        "28P01": "invalid_password",
+        "3D000": "invalid_catalog_name",
+        "40001": "serialization_failure",
+        "40P01": "deadlock_detected",
+        "42501": "insufficient_privilege",
+        "42601": "syntax_error",
+        "42703": "undefined_column",
+        "42883": "undefined_function",
+        "42P01": "undefined_table",
+        "42P07": "duplicate_table",
+        "53100": "disk_full",
+        "53200": "out_of_memory",
+        "53300": "too_many_connections",
+        "55P03": "lock_not_available",
+        "57014": "query_canceled",
+        "57P01": "admin_shutdown",
+        "57P02": "crash_shutdown",
+        "57P03": "cannot_connect_now",
+        "57P05": "idle_session_timeout",
+        "58030": "io_error",
+        "XX000": "internal_error",
     },
 }

@@ -41,6 +41,8 @@ class ExitCode(IntEnum):
     """Server variables that a command had set were not restored, or may not have been."""
     PDF = 14
     """A report could not be printed as PDF: this host has no Chromium, or it failed."""
+    NOT_SUPPORTED = 15
+    """The command does not support servers of the target's family."""
     THRESHOLD = 99
     """The run or comparison is complete, and a gate failed."""
     INTERRUPTED = 130

@@ -4,7 +4,9 @@
     mysql://user@localhost/sbtest                       the unix socket, as the field expects
     mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock
     mysql://user@[2001:db8::1]:3306/sbtest
-        mysql://user@db1/sbtest?compression=zstd,zlib       the first one that the server supports
+    mysql://user@db1/sbtest?compression=zstd,zlib       the first one that the server supports
+    postgresql://user@db1:5432/sbtest?sslmode=verify-full&sslrootcert=/etc/ssl/ca.pem
+    postgresql://user@/sbtest?host=/run/postgresql      the folder of the unix socket
 
 A `Target` can be written anywhere, since it has no field for a password. `Credentials` are never
 written: their text and JSON forms are blank.
@@ -13,6 +15,7 @@ written: their text and JSON forms are blank.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal, get_args
@@ -20,7 +23,8 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from pydantic import Field, SecretStr
 
-from loadstone.model.error_codes import MYSQL
+from loadstone.model import libpq
+from loadstone.model.error_codes import MYSQL, POSTGRESQL
 from loadstone.model.error_codes import Family as FamilyName
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
@@ -35,23 +39,17 @@ TlsVersion = Literal["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]
 
 Compression = Literal["off", "zlib", "zstd"]
 
-SCHEMES = {"mysql": "mysql", "mariadb": "mysql"}
+SCHEMES = {"mysql": MYSQL, "mariadb": MYSQL, "postgresql": POSTGRESQL, "postgres": POSTGRESQL}
 """The families of servers, by the scheme of a URL."""
 
-PORTS = {MYSQL: 3306}
+PORTS = {MYSQL: 3306, POSTGRESQL: 5432}
 """The default port of each family."""
 
-_URL_OPTIONS = (
-    "tls",
-    "tls-ca",
-    "tls-cert",
-    "tls-key",
-    "tls-fingerprint",
-    "tls-version",
-    "compression",
-    "socket",
-    "server-public-key",
-)
+_OF_ALL = ("tls", "tls-ca", "tls-cert", "tls-key", "tls-fingerprint", "tls-version", "socket")
+_URL_OPTIONS = {
+    MYSQL: (*_OF_ALL, "compression", "server-public-key"),
+    POSTGRESQL: (*_OF_ALL, *libpq.NAMES, *libpq.WITHOUT_OPTION),
+}
 
 
 class TargetUrlError(LoadstoneError):
@@ -232,14 +230,24 @@ def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
     Raises:
         TargetUrlError: the URL is wrong; the message does not contain the password.
     """
+    try:
+        return _parsed(url)
+    except TargetUrlError as error:
+        if error.hint != _EXAMPLES[MYSQL]:
+            raise
+        raise TargetUrlError(error.message, _EXAMPLES[family_in(url)]) from error
+
+
+def _parsed(url: str) -> tuple[Target, SecretStr | None]:
     parts = _split(url)
-    options = _options_of(parts)
+    family = SCHEMES[parts.scheme.lower()]
+    options = _options_of(parts, family)
     user, password = _login_of(parts)
     database = unquote(parts.path.removeprefix("/"))
     if "/" in parts.path.removeprefix("/"):
         raise _bad(say("one schema after the host is enough, not {path}", path=repr(parts.path)))
-    given = {
-        "family": SCHEMES[parts.scheme.lower()],
+    given: dict[str, object] = {
+        "family": family,
         "host": _host_of(parts),
         "port": _port_of(parts),
         "socket": _path(options, "socket"),
@@ -249,9 +257,21 @@ def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
         "compression": compression(options["compression"]) if "compression" in options else None,
         "server_public_key": _path(options, "server-public-key"),
     }
+    if family == POSTGRESQL:
+        given |= _as_libpq(given, options)
     # What is not in the URL stays unset: an option file may still set it.
     target = Target.model_validate({key: value for key, value in given.items() if value})
     return target, password
+
+
+def service_in(url: str) -> str | None:
+    """The service that the URL of a PostgreSQL server names; `None` if it names none.
+
+    Raises:
+        TargetUrlError: as `parse_target_url`.
+    """
+    parts = _split(url)
+    return _options_of(parts, SCHEMES[parts.scheme.lower()]).get("service")
 
 
 def family_in(url: str) -> str:
@@ -343,21 +363,51 @@ def _marks_quoted(text: str) -> str:
     return text
 
 
-def _options_of(parts: SplitResult) -> dict[str, str]:
+def _options_of(parts: SplitResult, family: str) -> dict[str, str]:
+    """The options by our names; those of libpq in ours."""
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     options: dict[str, str] = {}
     for name, value in pairs:
         name = name.replace("_", "-")
-        if name not in _URL_OPTIONS:
-            known = Joined(_URL_OPTIONS)
+        if name not in _URL_OPTIONS[family]:
+            known = Joined(_URL_OPTIONS[family])
             said = say("it has no option '{name}' (there are {known})", name=name, known=known)
             raise _bad(said)
-        if name in options:
+        ours = libpq.NAMES.get(name, name)
+        if ours in options:
             raise _bad(say("{name} is given twice", name=name))
         if not value:
             raise _bad(say("{name} has no value", name=name))
-        options[name] = value
+        options[ours] = libpq.tls_mode_of(value) if name == "sslmode" else value
     return options
+
+
+def _as_libpq(given: Mapping[str, object], options: dict[str, str]) -> dict[str, object]:
+    """What the options of a PostgreSQL server's URL say of its host, port, user and database."""
+    host, port = given["host"] or options.get("host"), given["port"]
+    if isinstance(host, str) and "," in host:
+        raise _bad(_SEVERAL)
+    if port is None and "port" in options:
+        port = port_in(options["port"])
+    folder = host if isinstance(host, str) and host.startswith("/") else given["socket"]
+    return {
+        "host": None if folder is host else host,
+        "port": port,
+        "socket": None if folder is None else Path(str(folder)),
+        "user": given["user"] or options.get("user"),
+        "database": given["database"] or options.get("dbname"),
+    }
+
+
+def port_in(text: str) -> int:
+    """A port as text.
+
+    Raises:
+        TargetUrlError: it is not one.
+    """
+    if not (text.isdecimal() and 0 < int(text) <= 65535):
+        raise _bad(_NO_PORT)
+    return int(text)
 
 
 def _login_of(parts: SplitResult) -> tuple[str | None, SecretStr | None]:
@@ -367,19 +417,26 @@ def _login_of(parts: SplitResult) -> tuple[str | None, SecretStr | None]:
 
 
 def _host_of(parts: SplitResult) -> str | None:
+    if "," in parts.netloc.rpartition("@")[2]:
+        raise _bad(_SEVERAL)
     # urlsplit makes `hostname` lower case, which is right for names and harmless for addresses.
+    if parts.hostname and "%2f" in parts.hostname:  # the folder of a socket, in its own case
+        return unquote(parts.netloc.rpartition("@")[2].partition(":")[0])
     return unquote(parts.hostname) if parts.hostname else None
 
 
 def _port_of(parts: SplitResult) -> int | None:
-    wrong = say("the port is not a number from 1 to 65535")
     try:
         port = parts.port
     except ValueError:
-        raise _bad(wrong) from None
+        raise _bad(_NO_PORT) from None
     if port == 0:
-        raise _bad(wrong)
+        raise _bad(_NO_PORT)
     return port
+
+
+_SEVERAL = say("it names several hosts: one is enough")
+_NO_PORT = say("the port is not a number from 1 to 65535")
 
 
 def _tls_of(options: dict[str, str]) -> Tls | None:
@@ -490,5 +547,12 @@ def _bracketed(host: str) -> str:
 def _bad(what: Message) -> TargetUrlError:
     return TargetUrlError(
         say("not a target's URL: {reason}", reason=what),
-        write("mysql://user@host:3306/schema?tls=required"),
+        _EXAMPLES[MYSQL],
     )
+
+
+_EXAMPLES = {
+    MYSQL: write("mysql://user@host:3306/schema?tls=required"),
+    POSTGRESQL: write("postgresql://user@host:5432/database?sslmode=require"),
+}
+"""A right URL of each family, for errors about wrong ones."""

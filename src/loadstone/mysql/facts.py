@@ -122,6 +122,11 @@ def variables_of(connection: Connection, target: Target) -> dict[str, str]:
         return _pairs(connection, "SHOW GLOBAL VARIABLES")
 
 
+def data_folder(variables: Mapping[str, str]) -> str | None:
+    """The folder with a server's data, as its process sees it; `None`: it does not say."""
+    return variables.get("datadir") or None
+
+
 def takes_files(connection: Connection) -> bool:
     """Whether the server has LOAD DATA, if it allows it.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pymysql
 
 from loadstone.mysql import locks as _locks
@@ -12,6 +14,7 @@ from loadstone.mysql.drop_tables import drop_tables
 from loadstone.mysql.explain import explained, refusal_of, refusal_of_column
 from loadstone.mysql.facts import (
     count_rows,
+    data_folder,
     describe_server,
     functions_of,
     highest_id,
@@ -50,15 +53,18 @@ from loadstone.mysql.variables import (
     read_variables,
     set_variable,
 )
+from loadstone.servers.abilities import Ability
 from loadstone.servers.family import Locks, Words
 
 __all__ = [
     "Error",
+    "abilities",
     "bound_lock_waits",
     "broken_places",
     "connect",
     "count_rows",
     "create_schema",
+    "data_folder",
     "describe_server",
     "drop_schema",
     "forget_when_made",
@@ -102,5 +108,6 @@ __all__ = [
 ]
 
 Error: type[Exception] = pymysql.MySQLError
+abilities: frozenset[Ability] = frozenset(get_args(Ability))
 locks: Locks = _locks
 words: Words = _words

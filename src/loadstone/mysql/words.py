@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from loadstone.model.message import Message, say
 
+server = "MySQL"
 sessions = "SHOW FULL PROCESSLIST"
 variables = "SHOW GLOBAL VARIABLES"
 counters = "SHOW GLOBAL STATUS"

@@ -14,6 +14,7 @@ from loadstone.observe import process, procfs, routes
 from loadstone.observe.cgroups import Cgroups, cgroup_figures, cgroups_of
 from loadstone.observe.latest import Figures, Scale
 from loadstone.observe.mounts import disk_behind, mounts_of
+from loadstone.observe.programs import works_alone
 
 HOST = "/proc/stat"
 """The one file that must be readable."""
@@ -138,8 +139,10 @@ class Host:
         if self.is_gone(texts):
             return
         into.facts["process.pid"] = str(self._subject.pid)
-        process.stat(texts[self._process_path("stat")], self._scale, into)
-        process.io(texts.get(self._process_path("io"), ""), into)
+        stat = texts[self._process_path("stat")]
+        if works_alone(process.name_in(stat)):
+            process.stat(stat, self._scale, into)
+            process.io(texts.get(self._process_path("io"), ""), into)
         process.allowed(texts.get(self._process_path("status"), ""), into)
         cgroup = texts.get(self._process_path("cgroup"), "")
         if cgroup != self._cgroup_text:  # moved; the next reading has its new limits

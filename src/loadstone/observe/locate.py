@@ -17,7 +17,7 @@ from pathlib import Path
 from loadstone.model.target import Target
 from loadstone.observe.latest import count
 from loadstone.observe.listeners import listening_owners
-from loadstone.observe.process import has_ended, started_ticks
+from loadstone.observe.process import has_ended, parent, started_ticks
 from loadstone.observe.programs import is_loader, is_server
 from loadstone.observe.routes import address_of, local_addresses
 from loadstone.runs.safe_open import opened
@@ -109,6 +109,8 @@ def _listener(host: str, port: int) -> int | None:
     holders = [pid for pid in servers if _holds(pid, owners)]
     if not holders:
         holders = [pid for pid in servers if _user_of_hidden(pid) in owners.values()]
+        # A server with a process for each session: the one that started the others listens.
+        holders = [pid for pid in holders if parent(_text(f"/proc/{pid}/stat")) not in holders]
     return holders[0] if len(holders) == 1 else None
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from loadstone.observe.latest import Figures, Scale, count, counts
 
 # Counted from the state, the first word after the name in parentheses.
-_STATE, _MINOR, _MAJOR, _USER, _SYSTEM, _THREADS, _STARTED, _RSS = 0, 7, 9, 11, 12, 17, 19, 21
+_STATE, _PARENT, _MINOR, _MAJOR, _USER, _SYSTEM, _THREADS = 0, 1, 7, 9, 11, 12, 17
+_STARTED, _RSS = 19, 21
 _STOPPED = ("T", "t")
 _IO = {
     "read_bytes": "process.read_bytes",
@@ -39,6 +40,17 @@ def started_ticks(text: str) -> float | None:
     """Parse /proc/PID/stat: when the process started, in ticks since the boot."""
     words = _after_the_name(text)
     return count(words[_STARTED]) if len(words) > _STARTED else None
+
+
+def name_in(text: str) -> str:
+    """Parse /proc/PID/stat: the program's name, of which the kernel keeps 15 letters."""
+    return text.rpartition(")")[0].partition("(")[2]
+
+
+def parent(text: str) -> int | None:
+    """Parse /proc/PID/stat: the process that started it."""
+    words = _after_the_name(text)
+    return int(words[_PARENT]) if len(words) > _PARENT and words[_PARENT].isdecimal() else None
 
 
 def has_ended(text: str) -> bool:

@@ -8,6 +8,12 @@ from loadstone.observe.samplers import SAMPLERS
 
 # Whole names: programs that start or watch a server begin with the same letters.
 _SERVERS = frozenset(name for family in SAMPLERS.values() for name in family.programs)
+_WITH_MANY_PROCESSES = frozenset(
+    name
+    for family in SAMPLERS.values()
+    for name in family.programs
+    if family.has_process_per_session
+)
 BEGINNINGS = tuple(
     name
     for name in sorted(_SERVERS)
@@ -21,6 +27,11 @@ _LOADER = re.compile(r"ld-(?:linux|musl|[0-9]+\.[0-9]+\.so$)")
 def is_server(name: str) -> bool:
     """Whether a program with this file name is a server."""
     return name in _SERVERS
+
+
+def works_alone(name: str) -> bool:
+    """Whether one process of this program does all of a server's work."""
+    return name not in _WITH_MANY_PROCESSES
 
 
 def is_loader(name: str) -> bool:

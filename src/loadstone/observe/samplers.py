@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Protocol
 
+from loadstone.families import require
+from loadstone.model.error_codes import MYSQL, POSTGRESQL
 from loadstone.model.hot_spots import HotSpots
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint, Target
@@ -12,6 +14,7 @@ from loadstone.observe.clients import Clients
 from loadstone.observe.hot_spots import Snapshot
 from loadstone.observe.mysql import samplers as mysql
 from loadstone.observe.others import Others, OthersAsked
+from loadstone.observe.postgresql import samplers as postgresql
 from loadstone.observe.replica import Behind
 from loadstone.observe.sessions import SessionList
 from loadstone.observe.source import Source
@@ -19,7 +22,36 @@ from loadstone.servers.connection import Connection
 
 
 class Samplers(Protocol):
-    """One family's samplers. Methods that use a connection raise the family's `Error`."""
+    """What can be seen of one family's servers without their counters."""
+
+    @property
+    def programs(self) -> Collection[str]:
+        """The file names of its server programs."""
+
+    @property
+    def has_process_per_session(self) -> bool:
+        """Whether a server's work is spread over processes, so that one of them says little."""
+
+    def other_clients(
+        self,
+        connection: Connection,
+        target: Target,
+        known: Collection[tuple[str, str]] = (),
+        between_s: float = 0.5,
+    ) -> Clients:
+        """Connections of other users or hosts; accounts in `known` are not counted.
+
+        Raises:
+            TargetError: the server refused, or the connection was lost.
+            LookupError, ValueError: no server of the family answers like this.
+        """
+
+
+class Counters(Protocol):
+    """What samples one family's counters and sessions.
+
+    Methods that use a connection raise the family's `Error`.
+    """
 
     def server_source(self, name: SourceName, endpoint: Endpoint) -> Source:
         """A server's own counters, under its own names."""
@@ -33,10 +65,6 @@ class Samplers(Protocol):
 
     def exporter_source(self, name: SourceName, url: str) -> Source:
         """The same counters as its Prometheus exporter shows them; raises `PlaceError`."""
-
-    @property
-    def programs(self) -> Collection[str]:
-        """The file names of its server programs."""
 
     def session_list(
         self, endpoint: Endpoint, of_the_load: Callable[[], Collection[int]]
@@ -70,25 +98,29 @@ class Samplers(Protocol):
     def others_source(self, asked: OthersAsked) -> Source:
         """A source that reads the other clients' figures repeatedly."""
 
-    def other_clients(
-        self,
-        connection: Connection,
-        target: Target,
-        known: Collection[tuple[str, str]] = (),
-        between_s: float = 0.5,
-    ) -> Clients:
-        """Connections of other users or hosts; accounts in `known` are not counted.
 
-        Raises:
-            TargetError: the server refused, or the connection was lost.
-            LookupError, ValueError: no server of the family answers like this.
-        """
-
-
-SAMPLERS: dict[str, Samplers] = {"mysql": mysql}
+SAMPLERS: dict[str, Samplers] = {MYSQL: mysql, POSTGRESQL: postgresql}
 """By the family's name in a target."""
+
+COUNTERS: dict[str, Counters] = {MYSQL: mysql}
+"""By the family's name in a target; of a family that is missing, no counters are read."""
 
 
 def samplers_of(target: Target) -> Samplers:
     """The samplers for a target's server."""
     return SAMPLERS[target.family]
+
+
+def counters_of(target: Target) -> Counters | None:
+    """What samples the counters of a target's server; `None`: nothing does."""
+    return COUNTERS.get(target.family)
+
+
+def needed_counters(target: Target) -> Counters:
+    """The same where it cannot be done without.
+
+    Raises:
+        NotSupported: nothing samples them.
+    """
+    require(target, "counters")
+    return COUNTERS[target.family]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from loadstone.engine import connections_to
+from loadstone.families import family_of
 from loadstone.model.limits import Limits
 from loadstone.model.message import Message, counted, say
 from loadstone.model.observe_request import Observing
@@ -20,7 +21,7 @@ from loadstone.observe.locate import find_server_process
 from loadstone.observe.looking import LookingSource
 from loadstone.observe.prometheus import PrometheusHost
 from loadstone.observe.sampler import Watched
-from loadstone.observe.samplers import SAMPLERS, samplers_of
+from loadstone.observe.samplers import COUNTERS, Counters, counters_of
 from loadstone.observe.source_spec import PlaceError
 from loadstone.observe.ssh import SshHost
 
@@ -81,12 +82,12 @@ def check_places(asked: Observing, targets: int) -> None:
     for url in asked.prometheus:
         PrometheusHost(host, url)
     for url in asked.server_exporter:
-        for family in SAMPLERS.values():
-            family.exporter_source(server, url)
+        for counters in COUNTERS.values():
+            counters.exporter_source(server, url)
 
 
 def _exporter_options() -> str:
-    names = (family.exporter.replace("_", "-") for family in SAMPLERS.values())
+    names = (counters.exporter.replace("_", "-") for counters in COUNTERS.values())
     return " or ".join(f"--{name}" for name in names)
 
 
@@ -101,9 +102,13 @@ def sources_for(targets: Sequence[Observable], asked: Observing, *, drives: bool
     notes: list[Message] = []
     here: set[int] = set()
     for number, target in enumerate(targets):
-        watched.append(_server(number, target, asked))
-        if drives:
-            watched.append(_sessions(number, target))
+        counters = counters_of(target.endpoint.target)
+        if counters is None:
+            notes.append(_not_counted(target))
+        else:
+            watched.append(_server(number, target, asked, counters))
+            if drives:
+                watched.append(_sessions(number, target, counters))
         host = _host(number, target, asked)
         if host:
             if host.translate is _shared:
@@ -126,19 +131,26 @@ def sources_for(targets: Sequence[Observable], asked: Observing, *, drives: bool
     return Sources(tuple(watched), tuple(notes), device, asked.limits)
 
 
-def _server(number: int, target: Observable, asked: Observing) -> Watched:
+def _not_counted(target: Observable) -> Message:
+    return say(
+        "the counters and sessions of {place} are not observed: of {server}, only hosts are",
+        place=target.endpoint.target.place,
+        server=family_of(target.endpoint.target).words.server,
+    )
+
+
+def _server(number: int, target: Observable, asked: Observing, counters: Counters) -> Watched:
     name = SourceName(role="server", target=number)
-    family = samplers_of(target.endpoint.target)
     if number < len(asked.server_exporter):
-        source = family.exporter_source(name, asked.server_exporter[number])
-        return Watched(source, family.canonical)
-    return Watched(family.server_source(name, target.endpoint), family.canonical)
+        source = counters.exporter_source(name, asked.server_exporter[number])
+        return Watched(source, counters.canonical)
+    return Watched(counters.server_source(name, target.endpoint), counters.canonical)
 
 
 def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     name = SourceName(role="server-host", target=number)
     peer = _own_address(target.endpoint.target)
-    datadir = target.variables.get("datadir") or None
+    datadir = family_of(target.endpoint.target).data_folder(target.variables)
     if number < len(asked.host_ssh):
         return Watched(SshHost(name, asked.host_ssh[number], target.variables, peer))
     if number < len(asked.node_exporter):
@@ -151,11 +163,11 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     return Watched(LocalHost(name, found.pid, datadir, peer, _found_again(target)), _shared)
 
 
-def _sessions(number: int, target: Observable) -> Watched:
+def _sessions(number: int, target: Observable, counters: Counters) -> Watched:
     name = SourceName(role="sessions", target=number)
     found = find_server_process(target.endpoint.target, target.variables, target.started_s)
     at = target.endpoint.target
-    sessions = samplers_of(at).session_list(target.endpoint, partial(connections_to, at))
+    sessions = counters.session_list(target.endpoint, partial(connections_to, at))
     answers = Answers(at)
     pid = found.pid if found else None
     return Watched(LookingSource(name, sessions, answers, pid, _found_again(target)))
@@ -189,7 +201,8 @@ def _own_address(target: Target) -> str | None:
 
 def _data_device(target: Observable) -> str | None:
     found = find_server_process(target.endpoint.target, target.variables, target.started_s)
-    return data_device(target.variables.get("datadir") or None, found.pid if found else None)
+    datadir = family_of(target.endpoint.target).data_folder(target.variables)
+    return data_device(datadir, found.pid if found else None)
 
 
 def _shared(reading: Reading) -> Reading:

@@ -149,7 +149,7 @@ METHODS: Mapping[str, Message] = {
 CHECKLIST_ITEMS: Mapping[Item, Message] = {
     "reproducible": say("Plan, seed, version and all of the server's variables are kept"),
     "durable": say(
-        "Commits are durable: log flushed and binary log synced at each commit, doublewrite on"
+        "Commits are durable: logs are flushed at each commit, pages are safe from torn writes"
     ),
     "client-free": say("The load generator was not the limit"),
     "ceiling-known": say("What the generator can do at most on this machine is known"),

@@ -8,9 +8,7 @@ from loadstone.families import family_meant
 from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.target import Endpoint, Target
 from loadstone.sandbox import Sandbox, sandbox_at
-from loadstone.servers.endpoint_request import EndpointRequest
-
-DEFAULT_SCHEMA = "sbtest"
+from loadstone.servers.endpoint_request import DEFAULT_SCHEMA, EndpointRequest
 
 
 def resolved(request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint:

@@ -38,6 +38,7 @@ from loadstone.experiments.tables import check_tables, tables_of
 from loadstone.experiments.trials import why_not_set
 from loadstone.experiments.variants import client_of, drive_of, place_of, spoken_to, step_plan
 from loadstone.experiments.workloads import with_templates
+from loadstone.families import require
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.protection.whereabouts import is_throwaway
@@ -147,6 +148,9 @@ def _this_machine() -> Machine:
 
 
 def _checked_here(file: ExperimentFile) -> ExperimentFile:
+    for variant in file.experiment.variants:
+        for target in _targets_of(file.experiment, variant):
+            require(target, "experiments")
     known = engine.workloads()
     file = with_templates(with_scripts(file), known)
     check_workloads(file, known)

@@ -34,6 +34,7 @@ from loadstone.experiments.trials import (
     why_not,
 )
 from loadstone.experiments.variants import step_plan
+from loadstone.families import require
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.step.listener import Observer
@@ -167,6 +168,8 @@ def prove(run: Path, proving: Proving, reach: Reach, view: View) -> Proved:
     ours = vouched.read(run, trusted=proving.trusted)
     _check(run, ours.asked)
     plan = _protected(ours.asked.plan, proving)
+    for target in plan.targets:
+        require(target, "trials")
     proved = Proved(run_folder.load(run))
     ground = _ground(plan, ours.environment, proving)
     found = _asked_for(run, findings_of(run, proved.result, ours.environment), proving.only)

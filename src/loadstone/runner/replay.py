@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadstone.analyse.steady import truncation
-from loadstone.families import connect, family_of
+from loadstone.families import connect, family_of, require
 from loadstone.lab.protection.company import beside_others
 from loadstone.lab.protection.first_contact import look_before_load
 from loadstone.lab.protection.whereabouts import elsewhere
@@ -56,6 +56,7 @@ def replay(
     Raises:
         LoadstoneError: nothing was sent. A later error is in the returned value.
     """
+    require(endpoint.target, "traffic")
     check_places(asked.observing, 1)
     run_folder.check_writable(asked.out)
     _check_writes(endpoint, dealt, asked)

@@ -10,6 +10,7 @@ from itertools import chain
 
 from loadstone.analyse.search import most_left
 from loadstone.analyse.steady import truncation
+from loadstone.families import require
 from loadstone.lab.machine.outgoing import check_ports
 from loadstone.lab.protection.company import Company, beside_others
 from loadstone.lab.protection.first_contact import look_before_load
@@ -34,7 +35,7 @@ from loadstone.model.figure import Count, Seconds
 from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Plan
 from loadstone.model.quantity import LONGEST_S
-from loadstone.model.target import Endpoint
+from loadstone.model.target import Endpoint, Target
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
 from loadstone.runner.endpoints import reach
@@ -117,11 +118,20 @@ def run(
             it. An error after the start is in the returned value.
     """
     targets = [endpoint.target for endpoint in endpoints]
+    _refuse_what_is_not_supported(request, targets)
     if request.cluster is None:
         sources = request.drive.connect.source_addresses
         check_ports(request.most_connections, targets, sources)
     with step_backend(request.cluster, targets, request.most_users, view.announce) as backend:
         return _run(request, endpoints, view, notes, backend)
+
+
+def _refuse_what_is_not_supported(request: Request, targets: Sequence[Target]) -> None:
+    for target in targets:
+        if any(one.template for one in request.alone):
+            require(target, "templates")
+        if request.drive.pauses_s is not None:
+            require(target, "drills")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from loadstone.analyse.steady import truncation
+from loadstone.families import require
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.runner import Lab
 from loadstone.lab.step.watch import watch as watch_step
@@ -41,10 +42,13 @@ def watch(
 
     Raises:
         SourceError: a source of counters is invalid.
+        NotSupported: a server's counters cannot be read.
         TargetError: a server cannot be reached.
         StoreError: nothing can be stored.
     """
     check_places(asked.observing, len(endpoints))
+    for endpoint in endpoints:
+        require(endpoint.target, "watching")
     run_folder.check_writable(asked.out)
     looked = [look_at_server(endpoint) for endpoint in endpoints]
     sources = sources_for([observable(one) for one in looked], asked.observing, drives=False)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from loadstone.model.frozen import Frozen
 
+DEFAULT_SCHEMA = "sbtest"
+"""The schema if nothing names one, as sysbench's."""
+
 
 class EndpointRequest(Frozen):
     """The command line's options for one target; an option that was not given is `None`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -10,6 +10,7 @@ from loadstone.model.effect import TableName
 from loadstone.model.message import Message
 from loadstone.model.plan import Session
 from loadstone.model.target import Endpoint, Target
+from loadstone.servers.abilities import Ability
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.errors import TargetError
@@ -57,6 +58,10 @@ class Locks(Protocol):
 
 class Words(Protocol):
     """Names and statements of the family that messages quote for users."""
+
+    @property
+    def server(self) -> str:
+        """The name of its servers."""
 
     @property
     def sessions(self) -> str:
@@ -116,6 +121,10 @@ class Family(Protocol):
     @property
     def words(self) -> Words:
         """Names and statements for messages."""
+
+    @property
+    def abilities(self) -> Collection[Ability]:
+        """What Loadstone can do with its servers, apart from what it can do with all."""
 
     # Logging in.
 
@@ -187,6 +196,9 @@ class Family(Protocol):
         """What distinguishes it from other servers at this moment, by its own account."""
 
     # Variables.
+
+    def data_folder(self, variables: Mapping[str, str]) -> str | None:
+        """The folder with its data, as its process sees it, from its variables."""
 
     def variables_of(self, connection: Connection, target: Target) -> dict[str, str]:
         """All global variables at one moment, as text."""

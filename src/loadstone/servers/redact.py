@@ -18,6 +18,8 @@ from pathlib import Path
 
 PASSWORD_VARIABLE = "LOADSTONE_PASSWORD"
 TOKEN_VARIABLE = "LOADSTONE_TOKEN"
+PGPASSWORD = "PGPASSWORD"
+"""The variable of PostgreSQL's own clients."""
 
 # `model.target.password_span` as a pattern (a test compares them): importing that module takes some
 # tenths of a second, and the password stays readable until we are done.
@@ -55,7 +57,7 @@ def take_secrets() -> None:
 
     Afterwards they are in `taken_environment`.
     """
-    for name in (PASSWORD_VARIABLE, TOKEN_VARIABLE):
+    for name in (PASSWORD_VARIABLE, PGPASSWORD, TOKEN_VARIABLE):
         secret = os.environ.pop(name, None)
         if secret is not None:
             _taken[name] = secret

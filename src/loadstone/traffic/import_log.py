@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadstone.families import connect
+from loadstone.families import connect, require
 from loadstone.model.figure import Count, Percent
 from loadstone.model.message import Joined, Message, counted, say
 from loadstone.model.target import Endpoint
@@ -168,10 +168,12 @@ def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None
     """A template of the digests that a server has counted in the target's schema.
 
     Raises:
+        NotSupported: it is no server with digests.
         TrafficRefused: there are no digests, or none that a template can have.
         TargetError: the server cannot be reached, or refuses to answer.
     """
     target = endpoint.target
+    require(target, "traffic")
     stats = ReadStats(target.place)
     # Outside of the schema, so that our own queries are not counted there.
     with connect(endpoint, database=None) as connection:

@@ -33,6 +33,7 @@ def check(connection: Connection, as_json: bool) -> int:
     """Review a server's settings."""
     if not connection.given:
         raise click.UsageError(say("name the server with --target"))
+    from loadstone.analyse.known_settings import KNOWN
     from loadstone.analyse.settings_review import fragment, review
     from loadstone.lab.tables.inspect import look_at_server
     from loadstone.model.compatible import is_another, name_of
@@ -54,6 +55,9 @@ def check(connection: Connection, as_json: bool) -> int:
     if another:
         show_lines([in_words(say("Its settings are not reviewed: the rules are MySQL's."))])
         return 0
+    if not KNOWN[family].rules:
+        show_lines([in_words(say("Its settings are not reviewed: no rules are known for them."))])
+        return 0
     show(as_renderable(found, text, machine, current()))
     return 0
 
@@ -64,6 +68,7 @@ def _machine(looked: InspectedTarget) -> Machine:
     from pathlib import Path
 
     from loadstone.analyse.advice import Machine
+    from loadstone.families import family_of
     from loadstone.observe.locate import find_server_process
     from loadstone.runs.environment import of_this_machine
 
@@ -73,10 +78,11 @@ def _machine(looked: InspectedTarget) -> Machine:
     if not found:
         return Machine(today=today)
     here = of_this_machine({})
+    datadir = family_of(looked.endpoint.target).data_folder(facts.variables)
     return Machine(
         memory_bytes=_memory(found.pid),
         cores=here["cpu"]["cores_online"],
-        rotational=_turns(Path(facts.variables.get("datadir", "/"))),
+        rotational=_turns(Path(datadir or "/")),
         today=today,
     )
 

@@ -30,7 +30,7 @@ from loadstone.model.target import Endpoint, Target
 from loadstone.observe.latest import DATA_FREE, DATA_SIZE
 from loadstone.observe.others import Others, OthersAsked
 from loadstone.observe.sampler import Sampling, Watched
-from loadstone.observe.samplers import samplers_of
+from loadstone.observe.samplers import Counters, counters_of, needed_counters
 from loadstone.observe.source import Source
 from loadstone.sandbox import SandboxError, find_sandbox, sandbox_at
 from loadstone.servers.connection import Connection
@@ -102,17 +102,28 @@ class Protector:
         asked = [one for one in self._asked.asked if _is_asked_of_a_server(one)]
         if not asked and (ours or not self._asked.defaults):
             return
-        family, samplers = family_of(target), samplers_of(target)
+        counters = needed_counters(target) if asked else counters_of(target)
+        if counters is None:
+            self._note(say("{place} is not watched for harm", place=target.place))
+            return
+        self._look_with(counters, endpoint, asked)
+
+    def _look_with(
+        self, counters: Counters, endpoint: Endpoint, asked: Sequence[Condition]
+    ) -> None:
+        target = endpoint.target
+        family = family_of(target)
+        ours = is_throwaway(endpoint)
         try:
             with connect(endpoint, database=None) as connection:
-                found = samplers.look_at_others(connection)
+                found = counters.look_at_others(connection)
                 server = family.server_of(connection, target)
-                self._check(target, found, samplers.status_rows(connection))
+                self._check(target, found, counters.status_rows(connection))
                 follows = _follows(connection, target)
                 if follows is not None:
                     self._add_replica(endpoint, follows)
         except (TargetError, family.Error, LookupError, ValueError) as error:
-            said = samplers.reason(error)
+            said = counters.reason(error)
             if asked:
                 raise TargetError(
                     "statement_failed",
@@ -158,12 +169,13 @@ class Protector:
         Raises:
             TargetError: it cannot be reached, or is not a replica.
         """
+        counters = needed_counters(target)
         endpoint = self._reach(target)
         if endpoint.target.url in self._replicas:
             return
         with connect(endpoint, database=None) as connection:
             try:
-                told = samplers_of(target).behind(connection)
+                told = counters.behind(connection)
             except family_of(target).Error as error:
                 hint = say(
                     "{right} lets the user read its lag", right=family_of(target).words.see_lag
@@ -267,7 +279,7 @@ class Protector:
 
     def _watched_replica(self, name: SourceName, replica: Replica) -> tuple[Watched, Place]:
         target = replica.endpoint.target
-        source = samplers_of(target).replica_source(name, replica.endpoint)
+        source = needed_counters(target).replica_source(name, replica.endpoint)
         judges = self._judges(lambda one: one.figure in OF_REPLICAS)
         called = say("the replica {server}", server=target.place)
         return Watched(source, retry_s=_RETRY_S), Place(judges, called)
@@ -289,7 +301,7 @@ class Protector:
             by_user=self._by_user,
             schemas=tuple(sorted({target.database or "" for target in driven})),
         )
-        return samplers_of(ground.endpoint.target).others_source(wanted)
+        return needed_counters(ground.endpoint.target).others_source(wanted)
 
     def _compares_statements(self, ground: Ground) -> bool:
         if not ground.others.has_statements:
@@ -364,7 +376,7 @@ def _space(name: SourceName, sampling: Sampling | None) -> dict[str, float]:
 def _follows(connection: Connection, target: Target) -> bool | None:
     """Whether a replica is replicating; `None`: the server is not a replica, or may not say."""
     try:
-        told = samplers_of(target).behind(connection)
+        told = needed_counters(target).behind(connection)
     except family_of(target).Error:
         return None
     return None if told is None else told.seconds is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from loadstone.families import FAMILIES, in_words
+from loadstone.families import FAMILIES, family_of
 from loadstone.model.cluster import GENERATOR_LOST
 from loadstone.model.error_codes import ErrorCode
 from loadstone.model.errors import LoadstoneError
@@ -40,10 +40,6 @@ _HINTS = {
     GENERATOR_LOST: say(
         "--on-node-loss continue goes on with the others, repeat drives the step again"
     ),
-    "stalled": say(
-        "{sessions} shows who does what; the same command continues from there",
-        sessions=in_words(lambda words: words.sessions),
-    ),
     "table_in_the_way": say("it is left as it is: use another schema"),
     "public_key_needed": NEEDS_KEY,
     "password_withheld": NEEDS_PROOF,
@@ -75,6 +71,11 @@ def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneErro
             kind = known
     code = ErrorCode(failure.family, failure.code) if failure.family and failure.code else None
     hint = (_HINTS_BY_CODE.get(code) if code else None) or _HINTS.get(failure.kind)
+    if kind == "stalled" and targets:
+        hint = say(
+            "{sessions} shows who does what; the same command continues from there",
+            sessions=family_of(targets[failure.target or 0]).words.sessions,
+        )
     error = GuardError if kind == "table_in_the_way" else TargetError
     return error(kind, f"{place}{failure.message}{_code(failure)}", hint, code)
 
@@ -82,5 +83,6 @@ def as_error(failure: EngineFailure, targets: Sequence[Target]) -> LoadstoneErro
 def _code(failure: EngineFailure) -> str:
     if failure.code is None or failure.code in failure.message:
         return ""
-    state = f", {failure.sql_state}" if failure.sql_state else ""
+    states = {failure.sql_state, failure.code} - {failure.code, None}
+    state = "".join(f", {state}" for state in states)
     return f" ({failure.code}{state})"

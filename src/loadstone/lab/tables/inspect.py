@@ -137,7 +137,7 @@ def _device(looked: InspectedTarget) -> str | None:
     ours = looked.endpoint.credentials.source.startswith("sandbox ")
     if found is None and not ours:  # the name of its folder means nothing here
         return None
-    return data_device(variables.get("datadir") or None, found.pid if found else None)
+    return data_device(family_of(target).data_folder(variables), found.pid if found else None)
 
 
 def check(

@@ -1,4 +1,4 @@
-"""The samplers of MySQL's family: implements `observe.samplers.Samplers`."""
+"""The samplers of MySQL's family: implements `Samplers` and `Counters` of `observe.samplers`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from loadstone.observe.mysql.server import reason
 from loadstone.observe.mysql.sessions import MysqlSessions as session_list
 
 __all__ = [
-    "behind", "canonical", "difference", "exporter", "exporter_source", "look_at_others",
+    "behind", "canonical", "difference", "exporter", "exporter_source",
+    "has_process_per_session", "look_at_others",
     "other_clients", "others_source", "programs", "reason", "replica_source", "server_source",
     "session_list", "snapshot", "status_rows",
 ]  # fmt: skip
 
 exporter = "mysqld_exporter"
+has_process_per_session = False
 programs = frozenset(
     {"mariadbd", "mariadbd-debug", "mysqld", "mysqld-debug"} | {"dolt", "seekdb", "tidb-server"}
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from loadstone import engine
 from loadstone.config.problems import Problem
-from loadstone.families import connect, family_of
+from loadstone.families import connect, family_of, require
 from loadstone.model.engine_plan import step_document
 from loadstone.model.message import say
 from loadstone.model.plan import Drive, Plan, Step, WorkloadSpec
@@ -46,9 +46,11 @@ def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
     """Check that the tables can be created and filled, without changing anything.
 
     Raises:
+        NotSupported: no templates can be used there.
         TargetError: the server cannot be reached.
         TemplateRefused: it takes no such columns, or it is a sandbox whose disk is too small.
     """
+    require(endpoint.target, "templates")
     sandbox = sandbox_at(endpoint.target)
     if sandbox is not None:
         _check_room(template, file, sandbox)

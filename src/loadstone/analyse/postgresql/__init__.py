@@ -1,0 +1,1 @@
+"""Knowledge about the settings of PostgreSQL, for `analyse.known_settings`."""

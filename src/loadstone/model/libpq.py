@@ -1,0 +1,42 @@
+"""The words of libpq, PostgreSQL's client library, for what URLs and targets say in ours.
+
+Sources: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+NAMES: Mapping[str, str] = {
+    "sslmode": "tls",
+    "sslrootcert": "tls-ca",
+    "sslcert": "tls-cert",
+    "sslkey": "tls-key",
+}
+"""The options of a target's URL, by the parameters of libpq that mean the same."""
+
+WITHOUT_OPTION = ("host", "port", "user", "dbname", "service")
+"""Further parameters that a URL may have as options: they name what its other parts also can."""
+
+_TLS_MODES = {
+    "disable": "disabled",
+    "allow": "preferred",
+    "prefer": "preferred",
+    "require": "required",
+    "verify-full": "verify-identity",
+}
+_SOCKET = ".s.PGSQL."
+
+
+def tls_mode_of(sslmode: str) -> str:
+    """The TLS mode that a value of `sslmode` means; an unknown value as it is.
+
+    `allow` means TLS only where the server insists on it, which is never better than `preferred`.
+    """
+    return _TLS_MODES.get(sslmode, sslmode)
+
+
+def socket_in(place: Path, port: int) -> Path:
+    """The server's Unix socket in a folder; a path that is already a socket's stays as it is."""
+    return place if place.name.startswith(_SOCKET) else place / f"{_SOCKET}{port}"

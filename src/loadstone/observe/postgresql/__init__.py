@@ -1,0 +1,1 @@
+"""What is seen of PostgreSQL's servers; their counters are not read."""

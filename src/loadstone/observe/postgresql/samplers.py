@@ -1,0 +1,10 @@
+"""The samplers of PostgreSQL's family: implements `observe.samplers.Samplers`."""
+
+from __future__ import annotations
+
+from loadstone.observe.postgresql.clients import other_clients
+
+__all__ = ["has_process_per_session", "other_clients", "programs"]
+
+programs = frozenset({"postgres"})
+has_process_per_session = True

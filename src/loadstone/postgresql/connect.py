@@ -1,0 +1,133 @@
+"""Logs in for administration, with time limits and specific errors."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+
+import pg8000
+
+from loadstone.model.target import Endpoint, Target
+from loadstone.postgresql.administration import Administration, Login, Trust
+from loadstone.postgresql.databases import MAINTENANCE, Databases
+from loadstone.postgresql.errors import code_of
+from loadstone.postgresql.line import Line
+from loadstone.postgresql.login_errors import (
+    NO_SUCH_DATABASE,
+    login_error,
+    network_error,
+    no_answer_about_tls,
+    no_tls,
+)
+from loadstone.servers.connection import DEFAULT_TIMEOUTS, Timeouts
+from loadstone.servers.errors import TargetError
+from loadstone.servers.tls import MODERN, context_for
+
+_TEMPLATE = "template1"
+"""A database that every server has, and where anybody may look by default."""
+
+_ASK_FOR_TLS = struct.pack("!ii", 8, 80877103)
+"""SSLRequest: https://www.postgresql.org/docs/current/protocol-message-formats.html"""
+
+_GRACE_S = 2.0
+"""The server ends a statement at its limit and says so; we wait that much longer for the answer."""
+
+
+def connect(
+    endpoint: Endpoint, timeouts: Timeouts = DEFAULT_TIMEOUTS, *, database: str | None = ""
+) -> Databases:
+    """Log in to the target; `database` overrides its own (`None`: any will do).
+
+    Without one it is still the target's if that exists, as statements and locks need a database.
+
+    Raises:
+        TargetError: names what refused, where, and what to do.
+    """
+
+    def reach(name: str) -> Administration:
+        return _logged_in(endpoint, timeouts, name)
+
+    own = endpoint.target.database
+    if database is not None:
+        name = database or own or MAINTENANCE
+        return Databases(reach(name), name, reach)
+    *some, last = dict.fromkeys(name for name in (own, MAINTENANCE, _TEMPLATE) if name)
+    for name in some:
+        try:
+            return Databases(reach(name), name, reach)
+        except TargetError as error:
+            if code_of(error) != NO_SUCH_DATABASE:
+                raise
+    return Databases(reach(last), last, reach)
+
+
+def _logged_in(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Administration:
+    target = endpoint.target
+    connected = _with_tls(target, timeouts.connect_s)
+    encrypted = isinstance(connected, ssl.SSLSocket)
+    trust = Trust(
+        proven=target.socket is not None or (encrypted and target.tls.proves_server),
+        encrypted=encrypted,
+        in_clear=endpoint.credentials.may_go_in_clear,
+    )
+    login = Login(target.user or "", endpoint.credentials.reveal(), database, trust)
+    statement_s = timeouts.statement_s
+    try:
+        line = Line(connected, timeouts.connect_s)
+        opened = Administration(line, login, timeouts.connect_s, statement_s + _GRACE_S)
+        opened.run(f"SET statement_timeout = {int(statement_s * 1000)}")
+        return opened
+    except pg8000.Error as error:
+        connected.close()
+        raise login_error(error, endpoint, database) from error
+
+
+def _with_tls(target: Target, connect_s: float) -> socket.socket:
+    """A connected socket, encrypted as the target wants it.
+
+    As libpq does, `preferred` goes on without TLS if the server has none, or none in common with
+    us; and on a Unix socket nothing leaves the machine, where servers have no TLS either.
+
+    Raises:
+        TargetError: it cannot be reached, or not as the target wants it.
+    """
+    mode = target.tls.mode
+    if mode == "disabled" or (mode == "preferred" and target.socket is not None):
+        return _connected(target, connect_s)
+    context = context_for(target.tls, target.tls.versions or MODERN)
+    connected = _connected(target, connect_s)
+    try:
+        connected.sendall(_ASK_FOR_TLS)
+        answer = connected.recv(1)
+        if answer == b"S":
+            return context.wrap_socket(connected, server_hostname=target.host)
+    except OSError as error:
+        connected.close()
+        is_about_tls = isinstance(error, ssl.SSLError)
+        unproven = isinstance(error, ssl.SSLCertVerificationError)
+        if mode == "preferred" and is_about_tls and not unproven:
+            return _connected(target, connect_s)
+        raise network_error(error, target) from error
+    if answer == b"N" and mode == "preferred":
+        return connected
+    connected.close()
+    raise no_tls(target) if answer == b"N" else no_answer_about_tls(target)
+
+
+def _connected(target: Target, connect_s: float) -> socket.socket:
+    try:
+        if target.socket is None:
+            opened = socket.create_connection((target.host, target.tcp_port), connect_s)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            return opened
+        opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            opened.settimeout(connect_s)
+            opened.connect(str(target.socket))
+        except OSError:
+            opened.close()
+            raise
+        return opened
+    except OSError as error:
+        raise network_error(error, target) from error

@@ -1,0 +1,275 @@
+"""Builds an endpoint from the command line, libpq's environment, service and password files.
+
+Each fact comes from the first place that has it: a command-line option, the URL, the service, the
+environment, a default. The password comes from a prompt if requested, the URL,
+`LOADSTONE_PASSWORD`, the service, `PGPASSWORD`, or the password file; otherwise it is empty.
+
+Sources: https://www.postgresql.org/docs/current/libpq-envars.html
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from loadstone.model import libpq
+from loadstone.model.error_codes import POSTGRESQL
+from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message, plain, say
+from loadstone.model.target import (
+    Credentials,
+    Endpoint,
+    Target,
+    TargetUrlError,
+    Tls,
+    fingerprint,
+    parse_target_url,
+    port_in,
+    service_in,
+    tls_mode,
+    tls_versions,
+)
+from loadstone.postgresql.passfile import Wanted, password_in, why_ignored
+from loadstone.postgresql.services import service_of
+from loadstone.servers.endpoint_request import DEFAULT_SCHEMA, EndpointRequest
+from loadstone.servers.errors import TargetError
+from loadstone.servers.redact import PASSWORD_VARIABLE, PGPASSWORD, taken_environment
+
+_USUAL_SOCKETS = (Path("/run/postgresql"), Path("/var/run/postgresql"), Path("/tmp"))
+"""Folders of the socket: those of Debian's and Red Hat's packages, and PostgreSQL's own."""
+
+_VARIABLES = {
+    "PGHOST": "host",
+    "PGPORT": "port",
+    "PGUSER": "user",
+    "PGDATABASE": "dbname",
+    "PGSSLMODE": "sslmode",
+    "PGSSLROOTCERT": "sslrootcert",
+    "PGSSLCERT": "sslcert",
+    "PGSSLKEY": "sslkey",
+    "PGPASSFILE": "passfile",
+}
+"""Parameters of libpq by the variables that set them."""
+
+
+class Surroundings(Frozen):
+    """The other places to look in; tests provide their own."""
+
+    environment: Mapping[str, str]
+    home: Path
+    socket_folders: tuple[Path, ...] = _USUAL_SOCKETS
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        """This process's environment and this machine's usual places."""
+        return cls(environment={**taken_environment(), **os.environ}, home=Path.home())
+
+    @property
+    def service_files(self) -> tuple[Path, ...]:
+        """The files with services, the user's first."""
+        own = self.environment.get("PGSERVICEFILE")
+        folder = self.environment.get("PGSYSCONFDIR", "/etc/postgresql-common")
+        return (
+            Path(own) if own else self.home / ".pg_service.conf",
+            Path(folder) / "pg_service.conf",
+        )
+
+
+def resolve_endpoint(
+    request: EndpointRequest,
+    prompt: Callable[[str], str] = getpass.getpass,
+    surroundings: Surroundings | None = None,
+) -> Endpoint:
+    """The endpoint that the request means.
+
+    `prompt` is only called if a password prompt was requested.
+
+    Raises:
+        TargetUrlError: the URL or an option cannot be read, or is not one for PostgreSQL.
+        TargetError: a service or password file cannot be read, or there is no such service.
+    """
+    around = surroundings or Surroundings.here()
+    _refuse_options_of_others(request)
+    target, in_url = (
+        parse_target_url(request.url) if request.url else (Target(family=POSTGRESQL), None)
+    )
+    named = service_in(request.url) if request.url else None
+    parameters = _parameters(named, around)
+    target = _completed(_with_request(target, request), parameters, around)
+    if request.ask_password:
+        password = SecretStr(prompt(f"Password of {target.user} at {target.place}: "))
+        credentials = Credentials(password=password, source=say("the prompt"))
+    else:
+        credentials = _credentials(in_url, around, parameters, target)
+    if request.enable_cleartext_plugin:
+        credentials = credentials.model_copy(update={"may_go_in_clear": True})
+    return Endpoint(target=target, credentials=credentials)
+
+
+def _refuse_options_of_others(request: EndpointRequest) -> None:
+    """Refuse options that mean nothing here, rather than to ignore them."""
+    for name in ("compression", "server_public_key", "defaults_file"):
+        if getattr(request, name) is not None:
+            raise TargetUrlError(
+                say("PostgreSQL has no {option}", option=f"--{name.replace('_', '-')}"),
+                say("leave it out"),
+            )
+
+
+def _parameters(named: str | None, around: Surroundings) -> dict[str, str]:
+    """Libpq's parameters from the environment, and from the service, which goes first."""
+    of_environment = {
+        name: value
+        for variable, name in _VARIABLES.items()
+        if (value := around.environment.get(variable))
+    }
+    service = named or around.environment.get("PGSERVICE")
+    return of_environment | (service_of(service, around.service_files) if service else {})
+
+
+def _with_request(target: Target, request: EndpointRequest) -> Target:
+    """The target with the options of the command line, which go before its URL."""
+    update: dict[str, object] = {
+        name: value
+        for name in ("host", "port", "socket", "user", "database")
+        if (value := getattr(request, name)) is not None
+    }
+    if "host" in update and "socket" not in update:
+        update["socket"] = None
+    tls: dict[str, object] = {
+        "mode": tls_mode(request.tls) if request.tls is not None else None,
+        "ca": request.tls_ca,
+        "cert": request.tls_cert,
+        "key": request.tls_key,
+        "fingerprint": fingerprint(request.tls_fingerprint) if request.tls_fingerprint else None,
+        "versions": tls_versions(request.tls_version) if request.tls_version else None,
+    }
+    if given := {name: value for name, value in tls.items() if value is not None}:
+        update["tls"] = target.tls.model_copy(update=given)
+    return target.model_copy(update=update)
+
+
+def _completed(target: Target, parameters: Mapping[str, str], around: Surroundings) -> Target:
+    """The target with what neither URL nor options say."""
+    known = target.model_fields_set
+    update: dict[str, object] = {}
+    port = target.port
+    if port is None and "port" in parameters:
+        update["port"] = port = port_in(parameters["port"])
+    if "user" not in known:
+        update["user"] = parameters.get("user") or _login_name()
+    if "database" not in known and "dbname" in parameters:
+        update["database"] = parameters["dbname"]
+    place = _place_of(target, parameters, around, port or target.tcp_port)
+    update["tls"] = _tls_with(target.tls, parameters, around).with_mode
+    return target.model_copy(update=update | place)
+
+
+def _place_of(
+    target: Target, parameters: Mapping[str, str], around: Surroundings, port: int
+) -> dict[str, object]:
+    """Host and socket: without a host, the socket in a usual folder, else this machine's TCP."""
+    host = parameters.get("host", "")
+    if target.socket is not None:
+        return {"socket": libpq.socket_in(target.socket, port)}
+    if "host" in target.model_fields_set:
+        return {}
+    if "," in host:
+        raise TargetUrlError(
+            say("PGHOST or the service names several hosts: {hosts}", hosts=host),
+            say("one is enough"),
+        )
+    if host.startswith("/"):
+        return {"socket": libpq.socket_in(Path(host), port)}
+    if host:
+        return {"host": host}
+    there = (libpq.socket_in(folder, port) for folder in around.socket_folders)
+    found = next((socket for socket in there if socket.is_socket()), None)
+    return {} if found is None else {"socket": found}
+
+
+def _tls_with(tls: Tls, parameters: Mapping[str, str], around: Surroundings) -> Tls:
+    """TLS as libpq has it: with the user's own files if no others are named."""
+    own = around.home / ".postgresql"
+    given: dict[str, object] = {
+        "mode": tls_mode(libpq.tls_mode_of(parameters["sslmode"]))
+        if "sslmode" in parameters
+        else None,
+        "ca": parameters.get("sslrootcert"),
+        "cert": parameters.get("sslcert"),
+        "key": parameters.get("sslkey"),
+    }
+    update = {
+        name: value
+        for name, value in given.items()
+        if value is not None and name not in tls.model_fields_set
+    }
+    found = Tls.model_validate(tls.model_dump(exclude_unset=True) | update)
+    more: dict[str, object] = {}
+    if found.mode.startswith("verify-") and found.ca is None and (own / "root.crt").is_file():
+        more["ca"] = own / "root.crt"
+    pair = (own / "postgresql.crt", own / "postgresql.key")
+    if found.mode != "disabled" and found.cert is None and all(map(Path.is_file, pair)):
+        more |= {"cert": pair[0], "key": pair[1]}
+    return found.model_copy(update=more)
+
+
+def _credentials(
+    in_url: SecretStr | None, around: Surroundings, parameters: Mapping[str, str], target: Target
+) -> Credentials:
+    if in_url is not None:
+        return Credentials(password=in_url, source=say("the URL"))
+    for variable in (PASSWORD_VARIABLE, PGPASSWORD):
+        if variable == PGPASSWORD and "password" in parameters:
+            break
+        if variable in around.environment:
+            password = SecretStr(around.environment[variable])
+            return Credentials(password=password, source=plain(variable))
+    if "password" in parameters:
+        return Credentials(
+            password=SecretStr(parameters["password"]), source=say("the service file")
+        )
+    return _in_password_file(around, parameters, target)
+
+
+def _in_password_file(
+    around: Surroundings, parameters: Mapping[str, str], target: Target
+) -> Credentials:
+    path = Path(parameters.get("passfile") or around.home / ".pgpass")
+    try:
+        ignored: Message | None = why_ignored(path)
+        found = None if ignored else password_in(path, _wanted(target, around))
+    except OSError as error:
+        raise TargetError(
+            "options",
+            say(
+                "cannot read the password file {path}: {reason}",
+                path=str(path),
+                reason=error.strerror or str(error),
+            ),
+            say("PGPASSFILE names another file"),
+        ) from error
+    if ignored:
+        return Credentials(source=ignored)
+    if found is None:
+        return Credentials()
+    return Credentials(password=SecretStr(found), source=plain(str(path)))
+
+
+def _wanted(target: Target, around: Surroundings) -> Wanted:
+    hosts = {target.host}
+    if target.socket is not None:
+        folder = target.socket.parent
+        hosts = {str(folder)} | ({"localhost"} if folder in around.socket_folders else set())
+    return Wanted(hosts, target.tcp_port, target.database or DEFAULT_SCHEMA, target.user or "")
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""

@@ -1,0 +1,117 @@
+"""PostgreSQL: implements `servers.family.Family`."""
+
+from __future__ import annotations
+
+import pg8000
+
+from loadstone.postgresql import locks as _locks
+from loadstone.postgresql import words as _words
+from loadstone.postgresql.activity import is_passed_on, number_of
+from loadstone.postgresql.connect import connect
+from loadstone.postgresql.credentials import resolve_endpoint
+from loadstone.postgresql.drop_tables import drop_tables
+from loadstone.postgresql.errors import statement_errors
+from loadstone.postgresql.facts import (
+    count_rows,
+    data_folder,
+    describe_server,
+    functions_of,
+    highest_id,
+    indexed_on,
+    takes_files,
+    variables_of,
+    views_of,
+)
+from loadstone.postgresql.identity import identity_of, server_of, times_of
+from loadstone.postgresql.ledger import LedgerEntries as ledger_entries
+from loadstone.postgresql.schemas import (
+    create_schema,
+    drop_schema,
+    forget_when_made,
+    list_tables,
+    mark_ready,
+    read_schema,
+)
+from loadstone.postgresql.session import (
+    bound_lock_waits,
+    session_statements,
+    take_snapshot,
+    too_many_connections,
+    use_schema,
+)
+from loadstone.postgresql.statements import (
+    explained,
+    names_made,
+    refusal_of,
+    refusal_of_column,
+    statements_in,
+    tables_in,
+)
+from loadstone.postgresql.tpcc import broken_places
+from loadstone.postgresql.variables import (
+    is_being_set,
+    is_restless,
+    known_variables,
+    literal_of,
+    persisted_variables,
+    read_variables,
+    set_variable,
+)
+from loadstone.servers.abilities import Ability
+from loadstone.servers.family import Locks, Words
+
+__all__ = [
+    "Error",
+    "abilities",
+    "bound_lock_waits",
+    "broken_places",
+    "connect",
+    "count_rows",
+    "create_schema",
+    "data_folder",
+    "describe_server",
+    "drop_schema",
+    "forget_when_made",
+    "drop_tables",
+    "explained",
+    "functions_of",
+    "highest_id",
+    "identity_of",
+    "indexed_on",
+    "is_being_set",
+    "is_passed_on",
+    "is_restless",
+    "known_variables",
+    "ledger_entries",
+    "list_tables",
+    "literal_of",
+    "locks",
+    "mark_ready",
+    "names_made",
+    "number_of",
+    "persisted_variables",
+    "read_schema",
+    "read_variables",
+    "refusal_of",
+    "refusal_of_column",
+    "resolve_endpoint",
+    "server_of",
+    "session_statements",
+    "set_variable",
+    "statement_errors",
+    "statements_in",
+    "tables_in",
+    "take_snapshot",
+    "takes_files",
+    "too_many_connections",
+    "times_of",
+    "use_schema",
+    "variables_of",
+    "views_of",
+    "words",
+]
+
+Error: type[Exception] = pg8000.Error
+abilities: frozenset[Ability] = frozenset()
+locks: Locks = _locks
+words: Words = _words
