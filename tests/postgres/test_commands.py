@@ -1,0 +1,128 @@
+"""The commands on a real PostgreSQL, from the tables to the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from called import called
+from postgres.server import Server
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+MYSQL_S_WORDS = ("MySQL", "MariaDB", "innodb", "binlog", "SHOW GLOBAL")
+
+
+def url(server: Server, database: str) -> str:
+    return f"postgresql://postgres@/{database}?host={server.folder}&port={server.port}"
+
+
+def only_run(folder: Path) -> Path:
+    (run,) = (folder / "runs").iterdir()
+    return run
+
+
+@pytest.mark.smoke
+def test_tables_are_made_driven_reported_and_dropped(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    target = url(server, database)
+    size = ("--tables", "2", "--table-size", "1000")
+    said = called("prepare", "--target", target, *size, folder=tmp_path)
+    assert "2,000 loaded" in said.stdout
+    assert "by copy" in said.stdout
+    said = called(
+        "run", "oltp_read_write", "--target", target, "--concurrency", "1,4", "--duration", "2",
+        "--warmup", "0", folder=tmp_path,
+    )  # fmt: skip
+    assert not [word for word in MYSQL_S_WORDS if word in said.stdout + said.stderr]
+    assert "are not observed: of PostgreSQL, only hosts are" in said.stdout
+    result = json.loads((only_run(tmp_path) / "result.json").read_text())
+    assert [step["tps"] > 0 for step in result["steps"]] == [True, True]
+    assert all(set(step["errors"]) <= {"23505", "40P01"} for step in result["steps"])
+    # One of its processes alone would pass for the server.
+    assert [(step["server"], step["host"]["process_cpu_user"]) for step in result["steps"]] == [
+        (None, None), (None, None),
+    ]  # fmt: skip
+    said = called("report", "last", "--markdown", folder=tmp_path)
+    assert not [word for word in MYSQL_S_WORDS if word in said.stdout]
+    called("diagnose", "last", folder=tmp_path)
+    said = called("cleanup", "--target", target, folder=tmp_path)
+    assert "sbtest1, sbtest2" in said.stdout
+    tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+    assert server.asked(tables, database) == [["0"]]
+
+
+def test_tables_of_others_are_left_alone(server: Server, database: str, tmp_path: Path) -> None:
+    target = url(server, database)
+    server.asked("CREATE TABLE mine (a INT); CREATE TABLE sbtest1 (id INT)", database)
+    said = called("prepare", "--target", target, folder=tmp_path, code=7)
+    assert "mine, sbtest1" in said.stderr
+    said = called("prepare", "--target", target, "--yes", folder=tmp_path, code=7)
+    assert "sbtest1" in said.stderr
+    called("cleanup", "--target", target, "--yes", folder=tmp_path)
+    left = server.asked("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", database)
+    assert sorted(left) == [["mine"], ["sbtest1"]]
+
+
+def test_tpcc_is_consistent_until_somebody_changes_a_row(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    target = url(server, database)
+    called("prepare", "tpcc", "--target", target, "--warehouses", "1", folder=tmp_path)
+    called(
+        "run", "tpcc", "--target", target, "--concurrency", "2", "--duration", "2",
+        "--warmup", "0", folder=tmp_path,
+    )  # fmt: skip
+    said = called("tpcc", "check", "--target", target, folder=tmp_path)
+    assert "BROKEN" not in said.stdout
+    for broken, sql in enumerate(BREAKS, 1):
+        server.asked(f"BEGIN; {sql}; COMMIT", database)
+        said = called("tpcc", "check", "--target", target, folder=tmp_path, code=10)
+        assert f"{broken}  BROKEN" in said.stdout, said.stdout
+
+
+BREAKS = (
+    "UPDATE tpcc_warehouse SET w_ytd = w_ytd + 1",
+    "UPDATE tpcc_district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 1",
+    "DELETE FROM tpcc_new_order WHERE no_d_id = 2 AND no_o_id ="
+    " (SELECT min(no_o_id) + 1 FROM tpcc_new_order WHERE no_d_id = 2)",
+    "UPDATE tpcc_orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_id = 1 AND o_d_id = 3",
+)
+"""What breaks each of the conditions that are checked by default, in their order."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("watch", "--duration", "1"),
+        ("run", "ledger", "--timeline", "--duration", "1"),
+        ("run", "oltp_read_only", "--duration", "1", "--abort-if", "threads_running>5"),
+    ],
+)
+def test_what_is_not_supported_is_refused_in_one_line(
+    server: Server, database: str, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    called("prepare", "--target", url(server, database), "--table-size", "10", folder=tmp_path)
+    called("prepare", "ledger", "--target", url(server, database), folder=tmp_path)
+    said = called(*words, "--target", url(server, database), folder=tmp_path, code=15)
+    assert "is a PostgreSQL server: " in said.stderr
+    assert "is not supported there" in said.stderr
+
+
+def test_an_experiment_on_it_is_refused(server: Server, database: str, tmp_path: Path) -> None:
+    where = f'target = "{url(server, database)}"'
+    text = f'{where}\nladder = [1]\n[[workload]]\nname = "oltp_read_only"\n'
+    (tmp_path / "x.toml").write_text(text)
+    said = called("experiment", "x.toml", folder=tmp_path, code=15)
+    assert "an experiment is not supported there" in said.stderr
+
+
+def test_the_review_says_that_there_is_none(server: Server, database: str, tmp_path: Path) -> None:
+    said = called("check", "--target", url(server, database), folder=tmp_path)
+    assert "PostgreSQL 1" in said.stdout
+    assert "not reviewed" in said.stdout

@@ -1,0 +1,184 @@
+"""Who logs in where: options, URL, service file, libpq's environment and password file."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone.model.target import Endpoint, TargetUrlError
+from loadstone.postgresql.credentials import Surroundings, resolve_endpoint
+from loadstone.postgresql.passfile import Wanted, fields_of, password_in
+from loadstone.servers.endpoint_request import EndpointRequest
+from loadstone.servers.errors import TargetError
+
+SERVICES = """
+# what psql reads as well
+[other]
+host=wrong
+[shop]
+host=db7
+port = 6432
+user=ann
+dbname=orders
+sslmode=require
+"""
+
+
+def resolved(home: Path, url: str = "postgresql://", **environment: str) -> Endpoint:
+    around = Surroundings(environment=environment, home=home, socket_folders=(home / "run",))
+    return resolve_endpoint(EndpointRequest(url=url), surroundings=around)
+
+
+def pgpass(home: Path, text: str, mode: int = 0o600) -> Path:
+    path = home / ".pgpass"
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+@pytest.fixture
+def listening(tmp_path: Path) -> Iterator[Path]:
+    """The socket of a server in a usual folder."""
+    (tmp_path / "run").mkdir()
+    path = tmp_path / "run/.s.PGSQL.5432"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        yield path
+
+
+def test_the_environment_says_what_the_url_does_not(tmp_path: Path) -> None:
+    said = {"PGHOST": "db1", "PGPORT": "6432", "PGUSER": "ann", "PGDATABASE": "shop"}
+    target = resolved(tmp_path, **said, PGSSLMODE="verify-full", PGSSLROOTCERT="/ca.pem").target
+    assert (target.place, target.user, target.database) == ("db1:6432", "ann", "shop")
+    assert (target.tls.mode, target.tls.ca) == ("verify-identity", Path("/ca.pem"))
+    target = resolved(tmp_path, "postgresql://bob@db2:1/other?tls=disabled", **said).target
+    assert (target.place, target.user, target.database) == ("db2:1", "bob", "other")
+    assert target.tls.mode == "disabled"
+
+
+def test_without_a_host_the_usual_socket_is_meant_if_there_is_one(
+    tmp_path: Path, listening: Path
+) -> None:
+    assert resolved(tmp_path).target.socket == listening
+    assert resolved(tmp_path, "postgresql://localhost").target.socket is None
+    assert resolved(tmp_path, PGPORT="6000").target.place == "localhost:6000"
+
+
+def test_a_folder_in_place_of_a_host_is_that_of_the_socket(tmp_path: Path) -> None:
+    for url, variables in (
+        ("postgresql:///shop?host=/run/pg&port=6000", {}),
+        ("postgresql:///shop?socket=/run/pg/.s.PGSQL.6000", {}),
+        ("postgresql://", {"PGHOST": "/run/pg", "PGPORT": "6000"}),
+    ):
+        found = resolved(tmp_path, url, **variables).target
+        assert found.socket == Path("/run/pg/.s.PGSQL.6000")
+
+
+def test_a_service_goes_before_the_environment(tmp_path: Path) -> None:
+    (tmp_path / ".pg_service.conf").write_text(SERVICES)
+    for url, variables in (
+        ("postgresql:///?service=shop", {"PGHOST": "wrong"}),
+        ("postgresql://", {"PGHOST": "wrong", "PGSERVICE": "shop"}),
+    ):
+        target = resolved(tmp_path, url, **variables).target
+        assert (target.place, target.user, target.database) == ("db7:6432", "ann", "orders")
+        assert target.tls.mode == "required"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[other]\nhost=a\n", "no service 'shop'"),
+        ("[shop]\nhost a\n", "line 2: 'host a' is not name=value"),
+    ],
+)
+def test_a_service_that_cannot_be_read_is_told(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "services").write_text(text)
+    with pytest.raises(TargetError, match=said):
+        resolved(
+            tmp_path, "postgresql:///?service=shop", PGSERVICEFILE=str(tmp_path / "services"),
+            PGSYSCONFDIR=str(tmp_path),
+        )  # fmt: skip
+
+
+def test_the_password_is_taken_from_the_first_place_that_has_one(tmp_path: Path) -> None:
+    path = pgpass(tmp_path, "db1:5432:shop:ann:from the file\n")
+    url = "postgresql://ann@db1/shop"
+
+    def found(url: str = url, **variables: str) -> tuple[str, str]:
+        credentials = resolved(tmp_path, url, **variables).credentials
+        return credentials.reveal(), str(credentials.source)
+
+    assert found() == ("from the file", str(path))
+    assert found(PGPASSWORD="from psql's") == ("from psql's", "PGPASSWORD")
+    both = {"PGPASSWORD": "from psql's", "LOADSTONE_PASSWORD": "from ours"}
+    assert found(**both) == ("from ours", "LOADSTONE_PASSWORD")
+    assert found("postgresql://ann:said@db1/shop", **both) == ("said", "the URL")
+    assert found("postgresql://bob@db1/shop")[0] == ""
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604])
+def test_a_password_file_that_others_may_read_is_not_used(tmp_path: Path, mode: int) -> None:
+    path = pgpass(tmp_path, "*:*:*:*:secret\n", mode)
+    found = resolved(tmp_path, "postgresql://ann@db1/shop").credentials
+    assert found.reveal() == ""
+    assert f"chmod 600 {path}" in str(found.source)
+
+
+def test_the_socket_in_a_usual_folder_is_localhost_in_the_password_file(
+    tmp_path: Path, listening: Path
+) -> None:
+    pgpass(tmp_path, "localhost:5432:sbtest:ann:secret\n")
+    assert resolved(tmp_path, PGUSER="ann").credentials.reveal() == "secret"
+    pgpass(tmp_path, f"{listening.parent}:5432:*:ann:other\n")
+    assert resolved(tmp_path, PGUSER="ann").credentials.reveal() == "other"
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        (r"h:1:d:u:p", ["h", "1", "d", "u", "p"]),
+        (r"a\:b:1:d\\:u:p\:w", ["a:b", "1", "d\\", "u", "p:w"]),
+        ("# h:1:d:u:p", []),
+        ("h:1:d", ["h", "1", "d"]),
+    ],
+)
+def test_a_line_of_the_password_file_is_split_as_libpq_does(line: str, fields: list[str]) -> None:
+    assert fields_of(line) == fields
+
+
+def test_the_first_line_that_fits_counts(tmp_path: Path) -> None:
+    path = pgpass(tmp_path, "h:1:d\nother:*:*:*:no\n*:2:*:*:no\nh:*:d:*:yes\n*:*:*:*:late\n")
+    assert password_in(path, Wanted({"h"}, 1, "d", "u")) == "yes"
+    assert password_in(path, Wanted({"g"}, 1, "d", "u")) == "late"
+    assert password_in(tmp_path / "missing", Wanted({"h"}, 1, "d", "u")) is None
+
+
+def test_the_user_s_own_certificates_are_used_where_libpq_uses_them(tmp_path: Path) -> None:
+    own = tmp_path / ".postgresql"
+    own.mkdir()
+    for name in ("root.crt", "postgresql.crt", "postgresql.key"):
+        (own / name).touch()
+    tls = resolved(tmp_path, "postgresql://db1?sslmode=verify-full").target.tls
+    assert (tls.ca, tls.cert, tls.key) == (
+        own / "root.crt", own / "postgresql.crt", own / "postgresql.key",
+    )  # fmt: skip
+    assert resolved(tmp_path, "postgresql://db1?sslmode=disable").target.tls.cert is None
+
+
+@pytest.mark.parametrize(
+    "given", [{"compression": "zlib"}, {"defaults_file": "/a"}, {"server_public_key": "/a"}]
+)
+def test_options_of_other_families_are_refused(tmp_path: Path, given: dict[str, str]) -> None:
+    asked = EndpointRequest.model_validate({"url": "postgresql://db1"} | given)
+    around = Surroundings(environment={}, home=tmp_path)
+    with pytest.raises(TargetUrlError, match="PostgreSQL has no --"):
+        resolve_endpoint(asked, surroundings=around)
+
+
+def test_several_hosts_in_the_environment_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TargetUrlError, match="several hosts"):
+        resolved(tmp_path, PGHOST="db1,db2")

@@ -1,0 +1,97 @@
+"""URLs of PostgreSQL's servers, in our words and in libpq's."""
+
+from pathlib import Path
+
+import pytest
+
+from loadstone.families import FAMILIES, family_of
+from loadstone.model.target import Target, TargetUrlError, Tls, parse_target_url, service_in
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("postgresql://db1", Target(host="db1", family="postgresql")),
+        (
+            "postgres://ann@db1:6432/shop?sslmode=verify-full&sslrootcert=/ca.pem"
+            "&sslcert=/c.pem&sslkey=/k.pem",
+            Target(
+                family="postgresql", host="db1", port=6432, user="ann", database="shop",
+                tls=Tls(
+                    mode="verify-identity",
+                    ca=Path("/ca.pem"), cert=Path("/c.pem"), key=Path("/k.pem"),
+                ),
+            ),
+        ),
+        (
+            "postgresql:///shop?host=/run/postgresql&port=5433&user=ann",
+            Target(
+                family="postgresql", socket=Path("/run/postgresql"), port=5433, user="ann",
+                database="shop",
+            ),
+        ),
+        (
+            "postgresql://ann@%2FRun%2FPg/?dbname=shop",
+            Target(family="postgresql", socket=Path("/Run/Pg"), user="ann", database="shop"),
+        ),
+        (
+            "postgresql://db1/shop?tls=required",
+            Target(family="postgresql", host="db1", database="shop", tls=Tls(mode="required")),
+        ),
+    ],
+)  # fmt: skip
+def test_a_url_is_read_in_both_words(url: str, expected: Target) -> None:
+    found, _ = parse_target_url(url)
+    assert found == expected
+    assert parse_target_url(found.url)[0] == found
+    assert family_of(found) is FAMILIES["postgresql"]
+
+
+@pytest.mark.parametrize(
+    ("sslmode", "mode"),
+    [
+        ("disable", "disabled"),
+        ("allow", "preferred"),
+        ("prefer", "preferred"),
+        ("require", "required"),
+        ("verify-ca", "verify-ca"),
+        ("verify-full", "verify-identity"),
+    ],
+)
+def test_each_sslmode_is_one_of_ours(sslmode: str, mode: str) -> None:
+    found, _ = parse_target_url(f"postgresql://db1/shop?sslmode={sslmode}")
+    assert found.tls.mode == mode
+
+
+def test_the_default_port_is_the_family_s() -> None:
+    assert parse_target_url("postgresql://db1")[0].place == "db1:5432"
+    assert Target(host="db1", family="postgresql").tcp_port == 5432
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://db1,db2/shop", "several hosts"),
+        ("postgresql:///shop?host=db1,db2", "several hosts"),
+        ("postgresql://db1/shop?sslmode=perhaps", "tls is 'perhaps'"),
+        ("postgresql://db1/shop?port=none", "the port is not a number"),
+        ("postgresql://db1/shop?sslmode=require&tls=disabled", "given twice"),
+        ("postgresql://db1/shop?password=secret", "no option 'password'"),
+        ("postgresql://db1/shop?compression=zlib", "no option 'compression'"),
+    ],
+)
+def test_a_wrong_url_says_what_is_wrong_and_shows_a_right_one(url: str, said: str) -> None:
+    with pytest.raises(TargetUrlError, match=said) as caught:
+        parse_target_url(url)
+    assert "secret" not in caught.value.message
+    assert "postgresql://user@host:5432/database" in str(caught.value.hint)
+
+
+def test_libpq_s_words_are_not_mysql_s() -> None:
+    with pytest.raises(TargetUrlError, match="no option 'sslmode'"):
+        parse_target_url("mysql://db1/shop?sslmode=require")
+
+
+def test_a_url_may_name_a_service() -> None:
+    assert service_in("postgresql:///?service=shop") == "shop"
+    assert service_in("postgresql://db1") is None
