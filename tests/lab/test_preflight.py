@@ -93,9 +93,14 @@ def test_targets_that_differ_are_used_as_far_as_they_are_alike() -> None:
 
 
 def test_variables_that_hold_a_secret_are_blanked() -> None:
-    server = looked(wsrep_sst_auth="root:secret", report_password="x", old_passwords="0")
+    conninfo = "host=db1 password=secret"
+    server = looked(
+        wsrep_sst_auth="root:secret", report_password="x", old_passwords="0",
+        primary_conninfo=conninfo,
+    )  # fmt: skip
     (found,) = server_environment([server])
     assert found["variables"]["wsrep_sst_auth"] == "***"
+    assert found["variables"]["primary_conninfo"] == "***"
     assert found["variables"]["report_password"] == "***"
     assert found["variables"]["old_passwords"] == "0"
     assert found["variables"]["max_connections"] == "151"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -96,11 +98,50 @@ BREAKS = (
 """What breaks each of the conditions that are checked by default, in their order."""
 
 
+def test_an_outage_is_seen_and_loses_no_acknowledged_entry(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    target = url(server, database)
+    called("prepare", "ledger", "--target", target, "--tables", "2", folder=tmp_path)
+    users = (
+        f"FROM pg_stat_activity WHERE datname = '{database}' AND pid <> pg_backend_pid()"
+        " AND query ~ '^(BEGIN|INSERT|COMMIT)'"
+    )
+    last_seen: list[int] = []
+
+    def end_the_users() -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            # Some entries are written first, so that there is something to lose.
+            ((rows,),) = server.asked("SELECT coalesce(max(seq), 0) FROM drill_ledger1", database)
+            if int(rows) > 20:
+                ended = server.asked(f"SELECT count(pg_terminate_backend(pid)) {users}", database)
+                last_seen.append(int(ended[0][0]))
+                return
+            time.sleep(0.05)
+
+    ending = threading.Thread(target=end_the_users)
+    ending.start()
+    said = called(
+        "run", "ledger", "--timeline", "--target", target, "--concurrency", "2", "--duration", "5",
+        "--warmup", "0", folder=tmp_path,
+    )  # fmt: skip
+    ending.join(60)
+    assert last_seen
+    assert last_seen[0] >= 2
+    step = json.loads((only_run(tmp_path) / "result.json").read_text())["steps"][0]
+    assert step["reconnects"] == 2
+    assert "none of " in said.stdout
+    assert "57P01" in said.stdout
+    called("ledger", "check", "last", "--target", target, folder=tmp_path)
+    server.asked("DELETE FROM drill_ledger1 WHERE seq = 3", database)
+    said = called("ledger", "check", "last", "--target", target, folder=tmp_path, code=10)
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ("watch", "--duration", "1"),
-        ("run", "ledger", "--timeline", "--duration", "1"),
         ("run", "oltp_read_only", "--duration", "1", "--abort-if", "threads_running>5"),
     ],
 )
@@ -108,7 +149,6 @@ def test_what_is_not_supported_is_refused_in_one_line(
     server: Server, database: str, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     called("prepare", "--target", url(server, database), "--table-size", "10", folder=tmp_path)
-    called("prepare", "ledger", "--target", url(server, database), folder=tmp_path)
     said = called(*words, "--target", url(server, database), folder=tmp_path, code=15)
     assert "is a PostgreSQL server: " in said.stderr
     assert "is not supported there" in said.stderr

@@ -183,6 +183,7 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
         "53100": "disk_full",
         "53200": "out_of_memory",
         "53300": "too_many_connections",
+        "55000": "object_not_in_prerequisite_state",
         "55P03": "lock_not_available",
         "57014": "query_canceled",
         "57P01": "admin_shutdown",

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from loadstone.analyse.ladder import Level
-from loadstone.model.error_codes import MYSQL, name_of, order
+from loadstone.model.error_codes import order
 from loadstone.model.failover import DrillOutage, DrillSecond, LedgerPlace, LedgerVerdict
 from loadstone.model.figure import Count
 from loadstone.model.language import ENGLISH, Language
@@ -115,6 +115,7 @@ def _ms(milliseconds: float) -> str:
 
 
 def _seconds_table(outage: DrillOutage, words: Language) -> Table:
+    names = {error.code: error.name for error in outage.errors}
     heads = (say("from s"), say("succeeded"), say("failed"), say("users"))
     numbers = (Column(words(head), least=5) for head in heads)
     rows = [
@@ -123,7 +124,7 @@ def _seconds_table(outage: DrillOutage, words: Language) -> Table:
             count(second.succeeded),
             count(second.failed),
             count(second.users),
-            words.value(Joined(_errors(second))),
+            words.value(Joined(_errors(second, names))),
         )
         for second in outage.seconds
     ]
@@ -133,15 +134,15 @@ def _seconds_table(outage: DrillOutage, words: Language) -> Table:
     return Table((*numbers, Column(words(say("errors")), is_text=True)), tuple(rows), top=True)
 
 
-def _errors(second: DrillSecond) -> Iterator[str]:
-    yield from _by_code(second.errors)
-    for text in _by_code(second.connect_failures):
+def _errors(second: DrillSecond, names: Mapping[str, str | None]) -> Iterator[str]:
+    yield from _by_code(second.errors, names)
+    for text in _by_code(second.connect_failures, names):
         yield say("connect: {error}", error=text)
 
 
-def _by_code(errors: Mapping[str, int]) -> Iterator[str]:
+def _by_code(errors: Mapping[str, int], names: Mapping[str, str | None]) -> Iterator[str]:
     for code, amount in sorted(errors.items(), key=lambda item: (-item[1], order(item[0]))):
-        name = name_of(MYSQL, code)
+        name = names.get(code)
         yield f"{count(amount)} × {code}" + (f" {name}" if name else "")
 
 

@@ -130,8 +130,6 @@ def _refuse_what_is_not_supported(request: Request, targets: Sequence[Target]) -
     for target in targets:
         if any(one.template for one in request.alone):
             require(target, "templates")
-        if request.drive.pauses_s is not None:
-            require(target, "drills")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loadstone.model.account import Account
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.figure import Number
 from loadstone.model.message import Message, say
 from loadstone.model.observed import SHARED_HOST, Role, SourceName, SourceState, read_of
@@ -98,7 +99,9 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         tally=log.tally,
         tally_balances=log.unbalanced is None if log.tally else None,
         outages=tuple(OutageLine(**outage.model_dump(exclude={"kind"})) for outage in log.outages),
-        timeline=timeline_of(log.samples, log.step.concurrency) if _is_drill(run) else None,
+        timeline=timeline_of(log.samples, log.step.concurrency, _family(run))
+        if _is_drill(run)
+        else None,
         ledger=log.ledger,
         targets=_shares(run, sums),
         generator=_generator(log, run, sums, merged),
@@ -115,6 +118,13 @@ def _is_drill(run: RunBegin) -> bool:
     """Whether the run was asked to report users' pauses."""
     drive = run.plan.get("drive")
     return isinstance(drive, dict) and drive.get("pauses_s") is not None
+
+
+def _family(run: RunBegin) -> str:
+    """The family of the run's servers, which a plan does not write if it is the first one."""
+    targets = run.plan.get("targets")
+    first = targets[0] if isinstance(targets, list) and targets else None
+    return str(first.get("family", MYSQL)) if isinstance(first, dict) else MYSQL
 
 
 def _watched_window(log: StepLog) -> Window | None:

@@ -22,8 +22,13 @@ _BESIDE_S = 2.0
 """Seconds shown before and after an outage, for comparison."""
 
 
-def timeline_of(samples: Callable[[], Iterable[Sample]], users: int) -> Timeline:
-    """The outages of a step with so many users; `samples` returns its samples on each call."""
+def timeline_of(
+    samples: Callable[[], Iterable[Sample]], users: int, family: str = MYSQL
+) -> Timeline:
+    """The outages of a step with so many users; `samples` returns its samples on each call.
+
+    `family`: that of its server, whose error codes are counted.
+    """
     pauses = [pause for sample in samples() for pause in sample.pauses]
     spans = sorted(_spans(pauses), key=_length, reverse=True)[:MOST_OUTAGES]
     shown = sorted(spans, key=lambda span: span.from_s)
@@ -31,7 +36,7 @@ def timeline_of(samples: Callable[[], Iterable[Sample]], users: int) -> Timeline
         for span in shown:
             span.add(sample)
     return Timeline(
-        outages=tuple(_outage(span, users) for span in shown),
+        outages=tuple(_outage(span, users, family) for span in shown),
         outages_left_out=sum(1 for _ in _spans(pauses)) - len(shown),
     )
 
@@ -79,7 +84,7 @@ def _length(span: _Span) -> float:
     return span.to_s - span.from_s
 
 
-def _outage(span: _Span, users: int) -> DrillOutage:
+def _outage(span: _Span, users: int, family: str) -> DrillOutage:
     lengths = [(_end(pause) - pause.from_s, pause.user) for pause in span.pauses if pause.to_s]
     slowest = max(lengths, default=None)
     silent = _silence(span.pauses, users)
@@ -97,7 +102,7 @@ def _outage(span: _Span, users: int) -> DrillOutage:
         slowest_user=slowest[1] if slowest else None,
         slowest_ms=_ms(slowest[0]) if slowest else None,
         median_ms=_ms(median(length for length, _ in lengths)) if lengths else None,
-        errors=_errors(seconds),
+        errors=_errors(seconds, family),
         seconds=shown,
         seconds_left_out=len(seconds) - len(shown),
     )
@@ -158,7 +163,7 @@ def _without_the_middle(seconds: Sequence[DrillSecond]) -> tuple[DrillSecond, ..
     return (*seconds[:half], *seconds[-half:])
 
 
-def _errors(seconds: Sequence[DrillSecond]) -> tuple[DrillError, ...]:
+def _errors(seconds: Sequence[DrillSecond], family: str) -> tuple[DrillError, ...]:
     statements, connects = Counter[str](), Counter[str]()
     for second in seconds:
         statements.update(second.errors)
@@ -166,9 +171,9 @@ def _errors(seconds: Sequence[DrillSecond]) -> tuple[DrillError, ...]:
     counted = statements + connects
     return tuple(
         DrillError(
-            family=MYSQL,
+            family=family,
             code=code,
-            name=name_of(MYSQL, code),
+            name=name_of(family, code),
             statements=statements[code],
             connects=connects[code],
         )

@@ -12,7 +12,7 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import Message, say
 from loadstone.servers.errors import TargetError
 
-Ability = Literal["counters", "templates", "experiments", "watching", "trials", "traffic", "drills"]
+Ability = Literal["counters", "templates", "experiments", "watching", "trials", "traffic"]
 
 SAID: Mapping[Ability, Message] = {
     "counters": say("reading a server's counters and sessions"),
@@ -21,7 +21,6 @@ SAID: Mapping[Ability, Message] = {
     "watching": say("`loadstone watch`"),
     "trials": say("proving a finding"),
     "traffic": say("importing and replaying traffic"),
-    "drills": say("a failover drill (--timeline)"),
 }
 """The abilities as the subject of a sentence."""
 

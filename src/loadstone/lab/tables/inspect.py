@@ -30,7 +30,9 @@ _DESCRIPTORS_BESIDE_USERS = 512
 _STATEMENTS_A_TABLE = {"oltp_read_write": 9, "oltp_read_only": 5, "oltp_write_only": 4}
 # On each connection: 34, and one for each of the ten districts.
 _STATEMENTS_OF_TPCC = 44
-_SECRET_WORDS = ("password", "passphrase", "secret", "_auth", "token", "credential")
+_SECRET_WORDS = (
+    "password", "passphrase", "secret", "_auth", "token", "credential", "conninfo",
+)  # fmt: skip
 
 
 class InspectedTarget(Frozen):

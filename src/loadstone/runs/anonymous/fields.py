@@ -42,11 +42,12 @@ MAPS = frozenset(("variables", "settings", "startup", "dynamic"))
 VARIABLE_NAMES = re.compile(
     r"host|user|dir|path|file|basename|relay_log|index|socket|ssl|uuid|uid|server_id|gtid|report_|init_|"
     r"wsrep|password|secret|address|proxy|plugin|license|group_name|seeds|key|cert|allowlist|"
-    r"whitelist|admin|domain|tmp|log_error|command|redirect|url|uri"
+    r"whitelist|admin|domain|tmp|log_error|command|redirect|url|uri|"
+    r"conninfo|cluster_name|standby_names|slot_name|application_name|tablespace"
 )
 """Of variables with such a name only numbers and switches stay."""
 
-IDENTIFIERS = re.compile(r"server_id|server_uu?id|\buuid")
+IDENTIFIERS = re.compile(r"server_id|server_uu?id|\buuid|system_identifier")
 """Variables that identify a server, even by a number."""
 
 ENUMERATED = frozenset(
