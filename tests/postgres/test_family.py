@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from loadstone.families import connect, family_of
 from loadstone.model.target import Credentials, Endpoint, Target, Tls, TlsMode
 from loadstone.observe import presence
 from loadstone.observe.samplers import samplers_of
-from loadstone.postgresql import family
+from loadstone.postgresql import family, session
 from loadstone.postgresql.databases import Databases
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import GuardError, TargetError
@@ -200,6 +201,26 @@ def test_a_database_is_made_and_dropped_from_another(server: Server) -> None:
         assert family.read_schema(connection, one.target, "made by test").exists
         family.drop_schema(connection, one.target, "made by test")
         assert not family.read_schema(connection, one.target, "made by test").exists
+
+
+def test_a_statement_that_waits_is_shown_and_waits_within_its_limit(
+    server: Server, database: str, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "LONGEST_LOCK_WAIT_S", 1)
+    one = endpoint(server, database)
+    made(server, database)
+    with connect(one, database="postgres") as waiting:
+        family.bound_lock_waits(waiting)
+        family.use_schema(waiting, database)
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN; LOCK TABLE sbtest1 IN ACCESS EXCLUSIVE MODE")
+        seen: list[Any] = []
+        looking = threading.Timer(0.2, lambda: seen.append(getattr(waiting, "asked", None)))
+        looking.start()
+        with pytest.raises(TargetError, match="55P03"), family.statement_errors(one.target):
+            waiting.cursor().execute("SELECT count(*) FROM sbtest1")
+        looking.join()
+    assert seen[0][1] == "SELECT count(*) FROM sbtest1"
 
 
 def test_rows_are_counted_within_their_time(

@@ -180,6 +180,10 @@ class Administration(CoreConnection):  # type: ignore[misc]
                     error=type(error).__name__,
                 )
             ) from error
+        except BaseException:
+            # Interrupted within an answer, whose rest would pass for that of the next statement.
+            self.line.close()
+            raise
 
 
 class Rows:

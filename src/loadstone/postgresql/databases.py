@@ -20,14 +20,28 @@ class Databases:
         """Start at home, in the database of that name; `reach` logs in to another one."""
         self.home = home
         self._reach = reach
+        self._settings: list[str] = []
         self._open = {name: home}
         self._current = home
 
     def at(self, database: str) -> Administration:
         """The connection to a database; raises pg8000's errors and `TargetError` of a login."""
         if database not in self._open:
-            self._open[database] = self._reach(database)
+            self._open[database] = opened = self._reach(database)
+            for statement in self._settings:
+                opened.run(statement)
         return self._open[database]
+
+    def set_everywhere(self, statement: str) -> None:
+        """Execute a `SET` on all connections, and on those to come."""
+        for each in self._open.values():
+            each.run(statement)
+        self._settings.append(statement)
+
+    @property
+    def asked(self) -> tuple[float, str] | None:
+        """The monotonic time and the text of a statement that is not answered yet."""
+        return next((each.asked for each in tuple(self._open.values()) if each.asked), None)
 
     def elsewhere(self, database: str) -> Administration:
         """A connection to any other database, from which this one can be made or dropped."""

@@ -23,8 +23,7 @@ def bound_lock_waits(connection: Connection) -> None:
     Raises:
         pg8000.Error: the server does not answer.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET lock_timeout = '{LONGEST_LOCK_WAIT_S}s'")
+    of(connection).set_everywhere(f"SET lock_timeout = '{LONGEST_LOCK_WAIT_S}s'")
 
 
 def too_many_connections(message: str, most: int, instead: str) -> TargetError:
