@@ -15,9 +15,9 @@ from loadstone.servers.endpoint_request import EndpointRequest
 
 def test_each_scheme_s_family_is_spoken_and_observed() -> None:
     assert set(SCHEMES.values()) == FAMILIES.keys() == SAMPLERS.keys()
-    assert KNOWN.keys() == RULES_OF.keys() == FAMILIES.keys()
-    # Throwaway servers and counters are not there for each of them.
-    assert PROGRAMS.keys() | COUNTERS.keys() <= FAMILIES.keys()
+    assert KNOWN.keys() == RULES_OF.keys() == PROGRAMS.keys() == FAMILIES.keys()
+    # Counters are not there for each of them.
+    assert COUNTERS.keys() <= FAMILIES.keys()
     assert PORTS.keys() == RESTART_ON.keys() == FAMILIES.keys()
 
 

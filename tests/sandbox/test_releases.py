@@ -27,7 +27,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only place where servers are looked for."""
     monkeypatch.setattr("loadstone.sandbox.binaries.caches", lambda: [tmp_path])
     monkeypatch.setattr("loadstone.sandbox.binaries.is_ours", Path.is_file)
-    monkeypatch.setattr("loadstone.sandbox.mysql.programs.elsewhere", ())
+    for family in PROGRAMS.values():
+        monkeypatch.setattr(family, "elsewhere", ())
     monkeypatch.setattr("shutil.which", lambda name: None)
     return tmp_path
 
@@ -146,7 +147,8 @@ def test_the_list_of_available_servers_has_those_here_and_how_to_get_the_rest(ca
     place = mysqld(cache, "mysql-5.7/bin", "5.7.22")
     said = json.loads(CliRunner().invoke(sandbox, ["list", "--available", "--json"]).stdout)
     assert said["here"] == [{"server": "mysql", "version": "5.7.22", "program": str(place)}]
-    assert set(said["missing"]) == set(RELEASES) - {"mysql-5.7"}
+    known = {name for family in PROGRAMS.values() for name in family.releases}
+    assert set(said["missing"]) == known - {"mysql-5.7"}
     table = CliRunner().invoke(sandbox, ["list", "--available"]).stdout
     assert "mysql 5.7.22" in table
     assert "not here: tools/get-server mariadb-11.8" in table

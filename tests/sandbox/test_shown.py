@@ -14,8 +14,9 @@ def test_a_sandbox_is_shown_in_chinese_with_its_labels_in_one_column() -> None:
     target = SimpleNamespace(target=SimpleNamespace(url="mysql://u@h/s"))
     made = SimpleNamespace(
         name="a", flavour="mariadb", version="10.11", pid=7, tcp=target, local=target, port=3306,
-        client_file="my.cnf", disk=SimpleNamespace(description="here"), settings={"x": 1},
-        accounts=[None], state=SimpleNamespace(role="primary"), is_running=lambda: False,
+        login_words="--defaults-file=my.cnf", disk=SimpleNamespace(description="here"),
+        settings={"x": 1}, accounts=[None], state=SimpleNamespace(role="primary"),
+        is_running=lambda: False,
     )  # fmt: skip
     with spoken_for(["--lang", "zh"]):
         lines = _as_text(made).splitlines()[1:]  # type: ignore[arg-type]

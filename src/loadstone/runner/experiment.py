@@ -88,6 +88,7 @@ from loadstone.sandbox import (
     sandbox_at,
     start_sandbox,
 )
+from loadstone.sandbox.programs import check_driven
 from loadstone.servers.errors import TargetError
 from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable
@@ -419,6 +420,7 @@ def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, b
             answers[place.target.url] = known_variables(reach(place.target))
         spec = place.sandbox
         if spec and (kind := f"sandbox {spec.server} {spec.root}") not in answers:
+            check_driven(find_server(spec.server, spec.root).family)
             view.announce(say("asking a throwaway server for its variables"))
             with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
                 answers[kind] = known_variables(bare.local)

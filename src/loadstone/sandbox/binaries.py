@@ -124,14 +124,27 @@ def _candidates(family: ServerPrograms) -> Iterator[Path]:
     names = family.names
     on_path = (shutil.which(name) for name in names)
     yield from (Path(place) for place in on_path if place is not None)
-    for folder in map(Path, family.elsewhere):
+    for folder in _matching(Path("/"), family.elsewhere):
         yield from (folder / name for name in names if (folder / name).is_file())
     yield from _in_caches(names, family.cached)
 
 
 def _in_caches(names: Sequence[str], roots: Sequence[str]) -> Iterator[Path]:
-    for folder in (cache / root for cache in caches() for root in roots):
+    for folder in (found for cache in caches() for found in _matching(cache, roots)):
         yield from (folder / name for name in names if is_ours(folder / name))
+
+
+def _matching(base: Path, patterns: Sequence[str]) -> Iterator[Path]:
+    """The folders of these patterns below a folder; of one pattern the highest version first."""
+    for pattern in patterns:
+        if "*" in pattern:
+            yield from sorted(base.glob(pattern.lstrip("/")), key=_numbers_in, reverse=True)
+        else:
+            yield base / pattern
+
+
+def _numbers_in(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", str(path))]
 
 
 def _in_root(root: Path, wanted: str | None) -> ServerBinary:

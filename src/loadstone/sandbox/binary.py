@@ -24,6 +24,6 @@ class ServerBinary:
 
     @property
     def release(self) -> tuple[int, int, int]:
-        """The version as numbers, for comparison."""
-        major, minor, patch = self.version.split(".")[:3]
-        return int(major), int(minor), int(patch)
+        """The version as three numbers, for comparison; those that it does not have are zero."""
+        major, minor, patch, *_ = (*map(int, self.version.split(".")), 0, 0)
+        return major, minor, patch

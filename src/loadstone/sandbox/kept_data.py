@@ -6,7 +6,9 @@ import shutil
 
 from loadstone.sandbox.copying import copy_folder
 from loadstone.sandbox.disk import disk_error
+from loadstone.sandbox.programs import PROGRAMS
 from loadstone.sandbox.sandbox import Sandbox
+from loadstone.sandbox.unprivileged import give
 
 _KEPT = "data.kept"
 
@@ -32,5 +34,7 @@ def put_data_back(sandbox: Sandbox) -> None:
     try:
         shutil.rmtree(sandbox.datadir)
         copy_folder(sandbox.folder / _KEPT, sandbox.datadir)
+        if PROGRAMS[sandbox.state.family].refuses_root:
+            give(sandbox.datadir)
     except OSError as error:
         raise disk_error(error, sandbox.folder) from error

@@ -65,11 +65,12 @@ def mark_of_this() -> ProcessMark:
 
 
 def servers_of(datadir: Path) -> list[ProcessMark]:
-    """Processes whose command line names exactly this data folder.
+    """Processes whose command line names exactly this data folder, and those that work in it.
 
     Only our servers do, so this also finds one whose id was never stored.
     """
     options = {programs.datadir_option(datadir).encode() for programs in PROGRAMS.values()}
+    titles = tuple(each.worker_title.encode() for each in PROGRAMS.values() if each.worker_title)
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -78,9 +79,19 @@ def servers_of(datadir: Path) -> list[ProcessMark]:
             arguments = (entry / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if not options.isdisjoint(arguments) and (mark := mark_of(int(entry.name))) is not None:
+        is_worker = any(each.startswith(titles) for each in arguments) and _is_in(entry, datadir)
+        is_one = is_worker or not options.isdisjoint(arguments)
+        if is_one and (mark := mark_of(int(entry.name))) is not None:
             found.append(mark)
     return found
+
+
+def _is_in(process: Path, folder: Path) -> bool:
+    """Whether a process's working folder is this one, which may have been removed."""
+    try:
+        return os.readlink(process / "cwd").removesuffix(" (deleted)") == str(folder.resolve())
+    except OSError:
+        return False
 
 
 def boot_id() -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from loadstone.families import FAMILIES
 from loadstone.model.error_codes import MYSQL
+from loadstone.model.message import Joined, say
 from loadstone.model.target import Endpoint
 from loadstone.sandbox.account import Account
 from loadstone.sandbox.binary import ServerBinary
@@ -41,7 +44,7 @@ class ServerPrograms(Protocol):
 
     @property
     def elsewhere(self) -> Sequence[str]:
-        """Folders with such programs in addition to those of PATH."""
+        """Folders with such programs in addition to those of PATH, or patterns of them (`*`)."""
 
     @property
     def in_a_root(self) -> Sequence[str]:
@@ -49,7 +52,7 @@ class ServerPrograms(Protocol):
 
     @property
     def cached(self) -> Sequence[str]:
-        """Folders of a cache with downloaded servers."""
+        """Folders of a cache with downloaded servers, or patterns of them."""
 
     @property
     def cached_releases(self) -> Sequence[str]:
@@ -98,6 +101,13 @@ class ServerPrograms(Protocol):
 
     # Starting it.
 
+    @property
+    def refuses_root(self) -> bool:
+        """Whether its servers do not run as root, so that root must give them another user."""
+
+    def socket_file(self, port: int) -> str:
+        """The path of the unix socket in the sandbox's folder."""
+
     def check(self, binary: ServerBinary, spec: SandboxSpec) -> None:
         """Refuse a spec that this server cannot meet; raises `SandboxError`."""
 
@@ -139,16 +149,38 @@ class ServerPrograms(Protocol):
     def end_first_start(self, place: Place) -> None:
         """Remove the files of the first start."""
 
-    def users_of(self, connection: Connection) -> set[str]:
-        """All users that the server has."""
+    def answers(self, place: Place, command: Sequence[str], login: Endpoint) -> bool:
+        """Whether the server, which was started with that command, takes statements.
 
-    def values_of(self, connection: Connection, asked: dict[str, str]) -> dict[str, str]:
-        """The server's values of the variables that were set."""
+        Raises `SandboxError` if it never will.
+        """
+
+    def look_inside(
+        self, place: Place, command: Sequence[str], login: Endpoint, asked: Mapping[str, str]
+    ) -> tuple[set[str], dict[str, str]]:
+        """All users that the server has, and its values of the variables that were set."""
 
     def connect_replica(
         self, primary: Endpoint, replica: Endpoint, binary: ServerBinary, primary_port: int
     ) -> None:
         """Make one server follow the other, and wait until it does; raises `SandboxError`."""
+
+    # Ending it.
+
+    @property
+    def clean_end(self) -> signal.Signals:
+        """The signal for a clean shutdown, which does not wait for clients."""
+
+    @property
+    def quick_end(self) -> signal.Signals:
+        """The signal for the fastest end, if the data is not used any more."""
+
+    @property
+    def worker_title(self) -> str | None:
+        """The start of the names of its other processes; `None` if it has only one process."""
+
+    def clear_locks(self, datadir: Path) -> None:
+        """Remove what a crashed server has left that would keep it from starting again."""
 
     # Keeping its data for others.
 
@@ -182,17 +214,24 @@ class ServerPrograms(Protocol):
         """The settings that determine the cost of a commit."""
 
     @property
+    def certificate_setting(self) -> str:
+        """The variable with the server's certificate."""
+
+    @property
     def client_file(self) -> str:
-        """The name of an option file for other clients, in the sandbox's folder."""
+        """The name of a file with the login for other clients, in the sandbox's folder."""
 
     def write_client_file(self, place: Place, main: Account) -> None:
-        """Write the option file."""
+        """Write that file."""
 
-    def clients_of(self, flavour: str) -> Sequence[str]:
-        """The names of its clients, best match first."""
+    def login_words(self, place: Place, database: str) -> str:
+        """What a person types after a client's name to log in with that file."""
+
+    def clients_of(self, flavour: str, command: Sequence[str]) -> Sequence[str]:
+        """The names or paths of clients for the server with this command line, best first."""
 
     def client_command(
-        self, client: str, file: Path, database: str, statement: str | None
+        self, client: str, place: Place, database: str, statement: str | None
     ) -> list[str]:
         """The command that opens a client's prompt, or runs one statement."""
 
@@ -213,6 +252,23 @@ def meant_by(wanted: str | None) -> tuple[str, ...]:
     """The families that a server name may belong to; for a path or `None`, all."""
     named = tuple(name for name, family in PROGRAMS.items() if family.is_name(wanted))
     return named or tuple(PROGRAMS)
+
+
+def check_driven(family: str) -> None:
+    """Refuse a family whose servers can be started, but not be loaded yet.
+
+    Raises:
+        SandboxError: it is one.
+    """
+    if family not in FAMILIES:
+        others = (each for name, each in PROGRAMS.items() if name in FAMILIES)
+        raise SandboxError(
+            say(
+                "Loadstone can start {server}, but cannot drive it yet",
+                server=Joined(PROGRAMS[family].makers),
+            ),
+            say("--server takes {known}", known=Joined(x for each in others for x in each.servers)),
+        )
 
 
 def canonical_methods(methods: tuple[str, ...]) -> tuple[str, ...]:

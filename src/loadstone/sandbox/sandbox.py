@@ -19,7 +19,13 @@ from loadstone.sandbox.certificates import Certificates, fingerprint_of
 from loadstone.sandbox.disk import Disk, disk_of
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.place import Place
-from loadstone.sandbox.programs import PROGRAMS, canonical_methods
+from loadstone.sandbox.processes import servers_of
+from loadstone.sandbox.programs import (
+    PROGRAMS,
+    ServerPrograms,
+    canonical_methods,
+    check_driven,
+)
 from loadstone.sandbox.state import (
     SandboxState,
     clear_stale,
@@ -30,12 +36,10 @@ from loadstone.sandbox.state import (
     write_state,
 )
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
-from loadstone.servers.errors import TargetError
 
 _GRACE_S = 0.5  # short: a clean shutdown is useless, because the data is removed
 _KILL_S = 10.0
 _PLAIN, _PREFERRED = Tls(mode="disabled"), Tls()
-_NOT_YET = ("no_socket", "unreachable", "timed_out", "protocol")
 
 
 class Sandbox:
@@ -105,8 +109,18 @@ class Sandbox:
 
     @property
     def client_file(self) -> Path:
-        """An option file for other clients."""
-        return self.folder / PROGRAMS[self.state.family].client_file
+        """A file with the login for other clients."""
+        return self.folder / self._programs.client_file
+
+    @property
+    def login_words(self) -> str:
+        """What a person types after a client's name to log in."""
+        return self._programs.login_words(self.place, self.state.database)
+
+    @property
+    def place(self) -> Place:
+        """The server's files and address."""
+        return place_of(self.folder, self.state)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -155,7 +169,7 @@ class Sandbox:
         There a password must not go to an unknown server.
         """
         tls, cert = target.tls, self.certificates.cert("server")
-        of_its_own = cert.exists() and "ssl_cert" not in self.settings
+        of_its_own = cert.exists() and self._programs.certificate_setting not in self.settings
         if target.is_local or tls.fingerprint is not None or not of_its_own:
             return tls
         return tls.model_copy(update={"fingerprint": fingerprint_of(cert)})
@@ -171,7 +185,13 @@ class Sandbox:
         return target.model_copy(update={"tls": self.pinned(target)})
 
     def connect(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> Connection:
-        """Connect as the main user over the unix socket."""
+        """Connect as the main user over the unix socket.
+
+        Raises:
+            SandboxError: Loadstone has no connection for this family yet.
+            TargetError: the server refused it.
+        """
+        check_driven(self.state.family)
         return connect(self.local, timeouts)
 
     def is_running(self) -> bool:
@@ -204,7 +224,7 @@ class Sandbox:
         if mark is None:
             return
         self._keep(self.state.model_copy(update={"phase": "killed"}))
-        mark.signal(signal.SIGTERM)
+        mark.signal(self._programs.clean_end)
         if not mark.wait_until_gone(timeout_s):
             raise SandboxError(
                 say(
@@ -226,9 +246,8 @@ class Sandbox:
             raise SandboxError(say("sandbox {name} is running already", name=self.name))
         if self.state.server is not None:
             server.reap(self.state.server.pid)
-        place = place_of(self.folder, self.state)
-        # A crash leaves MySQL's lock of the socket, whose process id may be another's by now.
-        self.socket.with_name(f"{self.socket.name}.lock").unlink(missing_ok=True)
+        place = self.place
+        self._clear_locks()
         place.error_log.rename(self.folder / "error.log.before")
         namespace = self.state.namespace
         launch = server.Launch(
@@ -237,10 +256,13 @@ class Sandbox:
             self._is_owned,
             tuple(within),
             namespace.launcher if namespace else (),
+            self._programs.refuses_root,
         )
         process = server.start(launch, place)
         try:
-            mark = server.wait_until_ready(process, place, lambda: answers(self.state), timeout_s)
+            mark = server.wait_until_ready(
+                process, place, lambda: answers(self.folder, self.state), timeout_s
+            )
         except server.PortTaken:
             raise SandboxError(
                 say("port {port} was taken in the meantime", port=self.port)
@@ -253,7 +275,7 @@ class Sandbox:
         """End the server and its replica, and remove all their files. Safe to repeat."""
         if self.replica is not None:
             self.replica.stop()  # first: MySQL waits long for a replica that is still connected
-        self._end(signal.SIGTERM)
+        self._end(self._programs.quick_end)
         self._give_up_port()
         with locked(self.folder.parent / ".lock"):
             remove(self.folder, self.state)
@@ -268,6 +290,10 @@ class Sandbox:
         if self._port_keeper is not None:
             self._port_keeper.close()
             self._port_keeper = None
+
+    @property
+    def _programs(self) -> ServerPrograms:
+        return PROGRAMS[self.state.family]
 
     @property
     def _is_owned(self) -> bool:
@@ -296,6 +322,25 @@ class Sandbox:
             mark.signal(signal.SIGKILL)
             mark.wait_until_gone(_KILL_S)
         server.reap(mark.pid)
+        # Some servers have more processes, which may still write for a moment.
+        for left in servers_of(self.datadir):
+            left.signal(signal.SIGKILL)
+            left.wait_until_gone(_KILL_S)
+
+    def _clear_locks(self) -> None:
+        """Remove what a crash leaves: locks with process ids, which may be others' by now."""
+        for left in servers_of(self.datadir):
+            if not left.wait_until_gone(_KILL_S):
+                raise SandboxError(
+                    say(
+                        "process {pid} still uses the data of sandbox {name}",
+                        pid=left.pid,
+                        name=self.name,
+                    ),
+                    say("`loadstone sandbox stop {name}` ends it", name=self.name),
+                )
+        self.socket.with_name(f"{self.socket.name}.lock").unlink(missing_ok=True)
+        self._programs.clear_locks(self.datadir)
 
 
 def list_sandboxes() -> list[Sandbox]:
@@ -396,21 +441,14 @@ def endpoint_of(
     )
 
 
-def answers(state: SandboxState) -> bool:
-    """Whether the main user can log in over the unix socket.
+def answers(folder: Path, state: SandboxState) -> bool:
+    """Whether the server takes statements.
 
     Raises:
         SandboxError: the server is up, and will never accept the login.
     """
-    endpoint = endpoint_of(state, state.accounts[0])
-    try:
-        connect(endpoint, Timeouts(connect_s=5)).close()
-    except TargetError as error:
-        if error.kind in _NOT_YET:
-            return False
-        said = say("the server is up, but {reason}", reason=error.message)
-        raise SandboxError(said, error.hint) from error
-    return True
+    login = endpoint_of(state, state.accounts[0])
+    return PROGRAMS[state.family].answers(place_of(folder, state), state.command, login)
 
 
 def tls_of(target: Target) -> Tls:

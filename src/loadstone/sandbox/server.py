@@ -18,6 +18,7 @@ from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.place import Place
 from loadstone.sandbox.processes import ProcessMark, mark_of
 from loadstone.sandbox.programs import PROGRAMS
+from loadstone.sandbox.unprivileged import words_as_user
 
 _LOG_LINES = 12
 # Never lowers the hard limit: sets a soft limit within it, or (as root) a raised one, or the most
@@ -46,6 +47,8 @@ class Launch:
     """Control groups from the server's first instruction on: servers size themselves once."""
     launcher: tuple[str, ...] = ()
     """Command prefix that runs the server in a network namespace."""
+    refuses_root: bool = False
+    """Whether root must give the server another user."""
 
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -54,11 +57,13 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 def start(launch: Launch, place: Place) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own: Ctrl-C in our terminal does not reach it."""
+    ends = _end_with_us(launch)
+    user = words_as_user(dies_with_us=bool(ends)) if launch.refuses_root else ()
     with place.error_log.open("ab") as log:
         process = subprocess.Popen(
-            [*_end_with_us(launch), *_within(launch), *launch.launcher]
+            [*ends, *_within(launch), *launch.launcher]
             + ["/bin/sh", "-c", _RAISE_FILES, str(launch.files)]
-            + list(launch.command),
+            + [*user, *launch.command],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

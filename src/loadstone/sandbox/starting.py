@@ -7,7 +7,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from loadstone.families import connect
 from loadstone.model.hints import write
 from loadstone.model.message import say
 from loadstone.sandbox import server
@@ -20,7 +19,7 @@ from loadstone.sandbox.disk import check_room, disk_error
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.place import Place
 from loadstone.sandbox.processes import mark_of_this
-from loadstone.sandbox.programs import PROGRAMS, canonical_methods
+from loadstone.sandbox.programs import PROGRAMS, ServerPrograms, canonical_methods
 from loadstone.sandbox.sandbox import Sandbox, answers, endpoint_of, place_of
 from loadstone.sandbox.spec import SandboxSpec
 from loadstone.sandbox.state import (
@@ -34,9 +33,11 @@ from loadstone.sandbox.state import (
     write_state,
 )
 from loadstone.sandbox.template import copy_template
+from loadstone.sandbox.unprivileged import give
 
 _SOCKET_PATH_MOST = 103  # the kernel takes 107 bytes; MySQL's lock file adds ".lock"
 _PORT_TRIES = 5
+_HIGHEST_PORT = 65_535
 _WHATEVER_IS_THERE = SandboxSpec()
 
 
@@ -75,6 +76,8 @@ def _start_one(
             copy_template(binary, folder / "data")
         else:
             copy_folder(spec.data, folder / "data")
+        if PROGRAMS[binary.family].refuses_root:
+            give(folder / "data")
         (folder / "tmp").mkdir(mode=0o700)
         if spec.tls:
             make_certificates(folder / "tls", PROGRAMS[binary.family].keys_of(binary))
@@ -129,9 +132,12 @@ def _partner(spec: SandboxSpec, name: str) -> str | None:
 def _start_on_a_free_port(
     spec: SandboxSpec, binary: ServerBinary, folder: Path, state: SandboxState
 ) -> Sandbox:
-    socket = _socket_path(folder)
+    programs = PROGRAMS[binary.family]
+    sockets = _socket_folder(folder, programs)
     for _ in range(_PORT_TRIES):
-        state = state.model_copy(update={"port": server.free_port(), "socket": socket})
+        port = server.free_port()
+        socket = sockets / Path(programs.socket_file(port)).name
+        state = state.model_copy(update={"port": port, "socket": socket})
         try:
             return _start_server(spec, binary, folder, state)
         except server.PortTaken:
@@ -154,15 +160,18 @@ def _start_server(
         state.open_files,
         spec.owned,
         launcher=state.namespace.launcher if state.namespace else (),
+        refuses_root=programs.refuses_root,
     )
     process = server.start(launch, place)
     try:
-        mark = server.wait_until_ready(process, place, lambda: answers(state), spec.timeout_s)
+        mark = server.wait_until_ready(
+            process, place, lambda: answers(folder, state), spec.timeout_s
+        )
+        programs.write_client_file(place, state.accounts[0])
         asked = programs.settings_of(spec, binary, state.role)
         settings = _look_inside(asked, place, state)
         state = state.model_copy(update={"phase": "running", "server": mark, "settings": settings})
         programs.end_first_start(place)
-        programs.write_client_file(place, state.accounts[0])
         write_state(folder, state)
     except BaseException:
         server.end(process)
@@ -170,11 +179,15 @@ def _start_server(
     return Sandbox(folder, state)
 
 
-def _socket_path(folder: Path) -> Path:
-    own = folder / "server.sock"
-    if len(str(own).encode()) <= _SOCKET_PATH_MOST:
-        return own
-    return Path(tempfile.mkdtemp(prefix="loadstone-", dir="/tmp"), "server.sock")
+def _socket_folder(folder: Path, programs: ServerPrograms) -> Path:
+    longest = folder / programs.socket_file(_HIGHEST_PORT)
+    sockets = longest.parent
+    if len(str(longest).encode()) > _SOCKET_PATH_MOST:
+        sockets = Path(tempfile.mkdtemp(prefix="loadstone-", dir="/tmp"))
+    sockets.mkdir(mode=0o700, exist_ok=True)
+    if programs.refuses_root:
+        give(sockets)
+    return sockets
 
 
 def _look_inside(asked: dict[str, str], place: Place, state: SandboxState) -> dict[str, str]:
@@ -182,11 +195,8 @@ def _look_inside(asked: dict[str, str], place: Place, state: SandboxState) -> di
 
     A server continues after a first statement that it refuses, so the users are checked.
     """
-    programs = PROGRAMS[state.family]
-    endpoint = endpoint_of(state, state.accounts[0])
-    with connect(endpoint) as connection:
-        users = programs.users_of(connection)
-        values = programs.values_of(connection, asked)
+    login = endpoint_of(state, state.accounts[0])
+    users, values = PROGRAMS[state.family].look_inside(place, state.command, login, asked)
     if missing := [account.user for account in state.accounts if account.user not in users]:
         raise server.not_as_asked(place, f"it refused to make the user {missing[0]}")
     return values

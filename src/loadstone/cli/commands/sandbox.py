@@ -54,7 +54,8 @@ def sandbox_options(command: F) -> F:
         metavar="NAME|PATH",
         section=Section.SANDBOX,
         help=say(
-            "mariadb, mysql, one with a version such as mysql-5.7, or the path of a server program."
+            "mariadb, mysql, postgresql, one with a version such as mysql-5.7, or the path of a"
+            " server program."
             " [default: whichever is installed]"
         ),
     )
@@ -80,7 +81,7 @@ _timeout_option = option(
 
 @group(
     help=say(
-        "Start and stop throwaway MariaDB and MySQL servers.\n\n"
+        "Start and stop throwaway MariaDB, MySQL and PostgreSQL servers.\n\n"
         "Each has its own data folder and socket, and leaves nothing behind."
     )
 )
@@ -275,8 +276,7 @@ def _list_available(as_json: bool) -> None:
 
 @sandbox.command(
     help=say(
-        "Open an SQL prompt: in the mariadb or mysql client if it is installed, else a simple"
-        " one.\n\n"
+        "Open an SQL prompt: in the server's own client if it is installed, else a simple one.\n\n"
         "NAME may be left out if only one sandbox is running."
     )
 )
@@ -291,10 +291,11 @@ def shell(name: str | None, statement: str | None) -> None:
 
     chosen = find_sandbox(name)
     programs = PROGRAMS[chosen.state.family]
-    client = next(filter(None, map(shutil.which, programs.clients_of(chosen.flavour))), None)
+    known = programs.clients_of(chosen.flavour, chosen.state.command)
+    client = next(filter(None, map(shutil.which, known)), None)
     if client is not None:
         database = chosen.state.database
-        arguments = programs.client_command(client, chosen.client_file, database, statement)
+        arguments = programs.client_command(client, chosen.place, database, statement)
         sys.stdout.flush()
         os.execv(client, arguments)
     with chosen.connect() as connection:
@@ -445,7 +446,7 @@ def _as_text(each: Sandbox) -> str:
             (
                 say("  tcp      {url}", url=each.tcp.target.url),
                 say("  socket   {url}", url=each.local.target.url),
-                say("  login    {option}", option=f"--defaults-file={each.client_file}"),
+                say("  login    {option}", option=each.login_words),
                 say("  disk     {disk}", disk=each.disk.description),
             ),
         ),

@@ -6,6 +6,7 @@ import secrets
 
 from pydantic import SecretStr
 
+from loadstone.model.message import Joined, say
 from loadstone.sandbox.account import MAIN_USER, Account
 from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.errors import SandboxError
@@ -34,6 +35,11 @@ def check_methods(binary: ServerBinary, methods: tuple[str, ...]) -> None:
         SandboxError: names the method, the server and, if there is one, the alternative.
     """
     for method in methods:
+        if method not in _USERS:
+            raise SandboxError(
+                say("{server} has no {method}", server=binary.flavour, method=method),
+                say("--auth takes {known}", known=Joined(_USERS)),
+            )
         if (reason := _missing(binary, method)) is not None:
             what, hint = reason
             server = f"{binary.flavour} {binary.version}"

@@ -84,3 +84,7 @@ def is_warmed_up(connection: Connection) -> bool:
 def without_identity(datadir: Path) -> None:
     """Remove what identifies the server: each copy needs its own."""
     (datadir / "auto.cnf").unlink(missing_ok=True)
+
+
+def clear_locks(datadir: Path) -> None:
+    """Nothing: the lock of the data ends with the process."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.mysql.accounts import check_methods, make_accounts, methods
 from loadstone.sandbox.mysql.binaries import (
@@ -26,23 +28,24 @@ from loadstone.sandbox.mysql.binaries import (
     servers,
     version_options,
 )
-from loadstone.sandbox.mysql.clients import client_command, clients_of
-from loadstone.sandbox.mysql.first_start import (
+from loadstone.sandbox.mysql.clients import (
+    client_command,
     client_file,
-    end_first_start,
-    prepare_first_start,
-    users_of,
-    values_of,
+    clients_of,
+    login_words,
     write_client_file,
 )
+from loadstone.sandbox.mysql.first_start import end_first_start, prepare_first_start
 from loadstone.sandbox.mysql.initialise import initialise
 from loadstone.sandbox.mysql.keeping import (
     before_keeping,
+    clear_locks,
     is_warmed_up,
     reaches_files,
     without_identity,
 )
 from loadstone.sandbox.mysql.log import check_settings, error_of, hint_of, is_port_taken
+from loadstone.sandbox.mysql.looking import answers, look_inside
 from loadstone.sandbox.mysql.options import (
     check_connections,
     command_line,
@@ -58,10 +61,14 @@ from loadstone.sandbox.mysql.replication import connect_replica
 from loadstone.sandbox.spec import SandboxSpec
 
 __all__ = [
+    "answers",
     "before_keeping",
     "cached",
     "cached_releases",
+    "certificate_setting",
     "check",
+    "clean_end",
+    "clear_locks",
     "client_command",
     "client_file",
     "clients_of",
@@ -86,6 +93,8 @@ __all__ = [
     "keys_of",
     "labels",
     "libraries",
+    "login_words",
+    "look_inside",
     "make_accounts",
     "makers",
     "methods",
@@ -94,18 +103,32 @@ __all__ = [
     "options_in",
     "prepare_first_start",
     "private_libraries",
+    "quick_end",
     "reaches_files",
     "read_version",
+    "refuses_root",
     "releases",
     "servers",
     "settings_again",
     "settings_of",
-    "users_of",
-    "values_of",
+    "socket_file",
     "version_options",
     "without_identity",
+    "worker_title",
     "write_client_file",
 ]
+
+refuses_root = False
+certificate_setting = "ssl_cert"
+worker_title = None
+clean_end = signal.SIGTERM
+quick_end = signal.SIGTERM
+"""There is no faster one but SIGKILL."""
+
+
+def socket_file(port: int) -> str:
+    """The path of the unix socket in the sandbox's folder."""
+    return "server.sock"
 
 
 def check(binary: ServerBinary, spec: SandboxSpec) -> None:
