@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from loadstone.families import FAMILIES
-from loadstone.model.error_codes import MYSQL
+from loadstone.model.error_codes import MYSQL, POSTGRESQL
 from loadstone.model.message import Joined, say
 from loadstone.model.target import Endpoint
 from loadstone.sandbox.account import Account
@@ -17,6 +17,7 @@ from loadstone.sandbox.certificates import KeyKind
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.mysql import programs as mysql
 from loadstone.sandbox.place import Place
+from loadstone.sandbox.postgresql import programs as postgresql
 from loadstone.sandbox.spec import SandboxSpec
 from loadstone.servers.connection import Connection
 
@@ -236,7 +237,7 @@ class ServerPrograms(Protocol):
         """The command that opens a client's prompt, or runs one statement."""
 
 
-PROGRAMS: dict[str, ServerPrograms] = {MYSQL: mysql}
+PROGRAMS: dict[str, ServerPrograms] = {MYSQL: mysql, POSTGRESQL: postgresql}
 """The server programs by family name."""
 
 SERVERS = tuple(name for family in PROGRAMS.values() for name in family.servers)

@@ -1,0 +1,1 @@
+"""Throwaway servers of PostgreSQL: its programs, options, users and messages."""

@@ -1,0 +1,207 @@
+"""Throwaway servers of PostgreSQL, on the server that is installed here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone.families import FAMILIES
+from loadstone.model.target import Endpoint
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, start_sandbox
+from loadstone.sandbox.kept_tables import start_loaded
+from loadstone.sandbox.postgresql.binaries import sibling
+from loadstone.sandbox.processes import servers_of
+from pooled import need
+
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture(scope="module")
+def postgresql() -> str:
+    return need("postgresql")
+
+
+@pytest.fixture(scope="module")
+def started(postgresql: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """One for the tests that only look, with a user for each login method."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        spec = SandboxSpec(
+            server=postgresql,
+            auth=("scram", "md5"),
+            settings={"work_mem": "5MB"},
+            max_connections=9,
+        )
+        with start_sandbox(spec) as sandbox:
+            yield sandbox
+
+
+def psql(
+    server: Sandbox, login: Endpoint, sql: str, **more: str
+) -> subprocess.CompletedProcess[str]:
+    target = login.target
+    words = {
+        "host": str(target.socket.parent if target.socket else target.host),
+        "port": str(server.port), "user": str(target.user), "dbname": str(target.database), **more,
+    }  # fmt: skip
+    conninfo = " ".join(f"{name}={value}" for name, value in words.items())
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return subprocess.run(
+        [str(sibling(server.state.command, "psql")), "-XAtw", "-v", "ON_ERROR_STOP=1", conninfo],
+        input=sql,
+        env={**own, "PGPASSWORD": login.credentials.reveal()},
+        text=True,
+        capture_output=True,
+    )
+
+
+def asked(server: Sandbox, login: Endpoint, sql: str, **more: str) -> list[str]:
+    done = psql(server, login, sql, **more)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("over", ["tcp", "socket"])
+@pytest.mark.parametrize("method", [None, "scram-sha-256", "md5"])
+def test_each_user_logs_in_with_its_password_alone(
+    started: Sandbox, method: str | None, over: str
+) -> None:
+    login = started.endpoint(method, over)
+    sql = "SELECT current_user, current_database()"
+    assert asked(started, login, sql) == [f"{login.target.user}|sbtest"]
+    stored = "SELECT left(passwd, 3) FROM pg_shadow WHERE usename = current_user"
+    assert asked(started, login, stored) == ["md5" if method == "md5" else "SCR"]
+    refused = psql(
+        started,
+        started.endpoint("scram" if method == "md5" else "md5", over),
+        "",
+        user=str(login.target.user),
+    )
+    assert "password authentication failed" in refused.stderr
+
+
+def test_it_proves_its_name_by_tls(started: Sandbox) -> None:
+    sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+    proof = {"sslmode": "verify-full", "sslrootcert": str(started.certificates.ca)}
+    assert asked(started, started.tcp, sql, **proof) == ["t"]
+
+
+def test_it_is_durable_and_has_the_settings_that_were_asked_for(started: Sandbox) -> None:
+    expected = {
+        "fsync": "on",
+        "synchronous_commit": "on",
+        "full_page_writes": "on",
+        "max_connections": "9",
+        "work_mem": "5MB",
+    }
+    assert started.settings == expected
+    for name, value in expected.items():
+        assert asked(started, started.local, f"SHOW {name}") == [value]
+    assert asked(started, started.local, "SHOW listen_addresses; SHOW server_encoding") == [
+        "127.0.0.1",
+        "UTF8",
+    ]
+
+
+def test_it_does_not_run_as_root_and_writes_only_to_its_own_folders(started: Sandbox) -> None:
+    status = Path(f"/proc/{started.pid}/status").read_text()
+    fields = dict(line.split(":\t", 1) for line in status.splitlines())
+    assert "0" not in fields["Uid"].split()
+    assert int(fields["CapEff"], 16).bit_count() == (1 if os.geteuid() == 0 else 0)
+    uid = int(fields["Uid"].split()[0])
+    owned = {path.name for path in started.folder.iterdir() if path.stat().st_uid == uid}
+    if os.geteuid() == 0:
+        assert owned == {"data", "run"}
+
+
+def test_a_crash_leaves_the_data_and_no_process(state: Path, postgresql: str) -> None:
+    with start_sandbox(SandboxSpec(server=postgresql)) as sandbox:
+        asked(sandbox, sandbox.local, "CREATE TABLE t AS SELECT 7 AS a")
+        assert len(servers_of(sandbox.datadir)) > 1
+        sandbox.kill()
+        assert servers_of(sandbox.datadir) == []
+        sandbox.start_again()
+        assert asked(sandbox, sandbox.tcp, "SELECT a FROM t") == ["7"]
+        assert "automatic recovery" in sandbox.error_log.read_text()
+        with psql_that_waits(sandbox):  # a shutdown does not wait for clients
+            sandbox.restart()
+        assert asked(sandbox, sandbox.tcp, "SELECT a FROM t") == ["7"]
+        assert "automatic recovery" not in sandbox.error_log.read_text()
+        datadir = sandbox.datadir
+    assert servers_of(datadir) == []
+
+
+class psql_that_waits:
+    """A client that stays connected."""
+
+    def __init__(self, server: Sandbox) -> None:
+        self._client = subprocess.Popen(
+            [str(sibling(server.state.command, "psql")), "-XAtq", server.login_words.strip('"')],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert self._client.stdin and self._client.stdout
+        self._client.stdin.write(b"SELECT 1;\n")
+        self._client.stdin.flush()
+        assert self._client.stdout.readline() == b"1\n"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        self._client.communicate()
+
+
+def test_another_server_starts_on_a_copy_of_its_data(
+    state: Path, postgresql: str, tmp_path: Path
+) -> None:
+    with start_sandbox(SandboxSpec(server=postgresql, auth=("md5",))) as first:
+        asked(first, first.local, "CREATE TABLE t AS SELECT 7 AS a")
+        first.halt()
+        spec = SandboxSpec(server=postgresql, data=first.datadir)
+        with start_sandbox(spec) as second:
+            assert asked(second, second.tcp, "SELECT a FROM t") == ["7"]
+            assert asked(second, second.tcp, "SELECT count(*) FROM pg_shadow") == ["1"]
+            assert second.accounts[0].password != first.accounts[0].password
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"settings": {"bogus": "1"}}, 'unrecognized configuration parameter "bogus"'),
+        ({"settings": {"wal_level": "minimal"}}, "requires wal_level"),
+        ({"settings": {"port": "5432"}}, "--set port: a sandbox chooses that itself"),
+        ({"replica": True}, "cannot have a replica yet"),
+        ({"auth": ("ed25519",)}, "postgresql has no ed25519"),
+        ({"database": "a" * 64}, "too long"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(
+    state: Path, postgresql: str, more: dict[str, object], said: str
+) -> None:
+    with pytest.raises(SandboxError, match=said):
+        start_sandbox(SandboxSpec.model_validate({"server": postgresql, **more}))
+
+
+def test_its_prompt_is_psql_which_needs_no_password(state: Path, postgresql: str) -> None:
+    with start_sandbox(SandboxSpec(server=postgresql, name="it", password="it's: a\\word")):
+        words = [sys.executable, "-m", "loadstone", "sandbox", "shell", "it", "-e", "SELECT 6 * 7"]
+        done = subprocess.run(words, text=True, capture_output=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "42" in done.stdout
+
+
+def test_no_load_is_driven_on_a_family_that_can_only_be_started(
+    postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(FAMILIES, postgresql, raising=False)
+    loads: list[Sandbox] = []
+    with pytest.raises(SandboxError, match="cannot drive it yet") as refused:
+        start_loaded(SandboxSpec(server=postgresql), None, loads.append, print)
+    assert (refused.value.hint, loads) == ("--server takes mariadb, mysql", [])
