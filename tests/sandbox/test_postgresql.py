@@ -14,7 +14,7 @@ from loadstone.families import FAMILIES
 from loadstone.model.target import Endpoint
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, start_sandbox
 from loadstone.sandbox.kept_tables import start_loaded
-from loadstone.sandbox.postgresql.binaries import sibling
+from loadstone.sandbox.postgresql.binaries import releases, sibling
 from loadstone.sandbox.processes import servers_of
 from pooled import need
 
@@ -169,6 +169,20 @@ def test_another_server_starts_on_a_copy_of_its_data(
             assert asked(second, second.tcp, "SELECT a FROM t") == ["7"]
             assert asked(second, second.tcp, "SELECT count(*) FROM pg_shadow") == ["1"]
             assert second.accounts[0].password != first.accounts[0].password
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", releases)
+def test_each_release_starts_crashes_and_starts_again(state: Path, name: str) -> None:
+    with start_sandbox(SandboxSpec(server=need(name))) as sandbox:
+        assert f"postgresql-{sandbox.version}".startswith(f"{name}.")
+        asked(sandbox, sandbox.local, "CREATE TABLE t AS SELECT 7 AS a")
+        assert len(servers_of(sandbox.datadir)) > 1
+        sandbox.kill()
+        sandbox.start_again()
+        assert asked(sandbox, sandbox.tcp, "SELECT a FROM t") == ["7"]
+        sandbox.restart()
+        assert asked(sandbox, sandbox.tcp, "SELECT a FROM t") == ["7"]
 
 
 @pytest.mark.parametrize(

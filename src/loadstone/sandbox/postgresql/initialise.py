@@ -68,7 +68,8 @@ def prepare_first_start(
     alone = [*words_as_user(), str(binary.program), "--single", datadir_option(place.datadir)]
     # With the codes of errors, and without the statements, which have the passwords.
     said = ("lc_messages=C", "log_error_verbosity=verbose", "log_min_error_statement=panic")
-    options = [word for each in said for word in ("-c", each)]
+    # The copied files are not on the disk yet either.
+    options = [word for each in (*said, "fsync=off") for word in ("-c", each)]
     done = run_program([*alone, *options, "postgres"], first_statements(spec.database, accounts))
     found = (reason for code, reason in _ERROR.findall(done.stderr) if code != _ALREADY_THERE)
     reason = next(found, None)
