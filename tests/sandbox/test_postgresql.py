@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,12 @@ import pytest
 
 from loadstone.families import FAMILIES
 from loadstone.model.target import Endpoint
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, start_sandbox
+from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, sandbox_at, start_sandbox
 from loadstone.sandbox.kept_tables import start_loaded
+from loadstone.sandbox.pooler import FOLDER
 from loadstone.sandbox.postgresql.binaries import releases, sibling
-from loadstone.sandbox.processes import servers_of
+from loadstone.sandbox.postgresql.pgbouncer import check_pooler
+from loadstone.sandbox.processes import poolers_of, servers_of
 from pooled import need
 
 pytestmark = pytest.mark.server
@@ -209,6 +212,69 @@ def test_its_prompt_is_psql_which_needs_no_password(state: Path, postgresql: str
         done = subprocess.run(words, text=True, capture_output=True)
         assert (done.returncode, done.stderr) == (0, "")
         assert "42" in done.stdout
+
+
+@pytest.fixture
+def pgbouncer() -> str:
+    try:
+        check_pooler("pgbouncer", {})
+    except SandboxError as error:
+        pytest.skip(f"{error.message}: {error.hint}")
+    return "pgbouncer"
+
+
+def test_a_pooler_stands_in_front_of_it_until_both_end(
+    state: Path, postgresql: str, pgbouncer: str
+) -> None:
+    spec = SandboxSpec(
+        server=postgresql,
+        auth=("md5",),
+        pooler=pgbouncer,
+        pooler_settings={"default_pool_size": "1"},
+    )
+    with start_sandbox(spec) as sandbox:
+        pooled = sandbox.pooled
+        assert pooled is not None
+        port, proof = str(pooled.target.port), str(sandbox.certificates.ca)
+        backend = "SELECT pg_backend_pid()"
+        first = asked(sandbox, pooled, backend, port=port)
+        assert asked(sandbox, pooled, backend, port=port) == first  # the connection is kept
+        md5 = sandbox.endpoint("md5")
+        tls = {"port": port, "sslmode": "verify-full", "sslrootcert": proof}
+        assert asked(sandbox, md5, "SELECT current_user", **tls) == ["loadstone_md5"]
+        known = sandbox_at(pooled.target)
+        assert known is not None
+        assert known.name == sandbox.name
+        assert sandbox.state.pooler is not None
+        sandbox.state.pooler.process.signal(signal.SIGKILL)
+        sandbox.kill()
+        sandbox.start_again()
+        assert asked(sandbox, pooled, backend, port=port) != first
+        home = sandbox.folder / FOLDER
+        assert poolers_of(home) == [sandbox.state.pooler.process]
+    assert poolers_of(home) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"pooler_settings": {"pool_mode": "bogus"}}, "pgbouncer does not start: invalid value"),
+        ({"pooler_settings": {"listen_port": "1"}}, "a sandbox chooses that itself"),
+        ({"pooler": "odyssey"}, "there is no pooler 'odyssey'"),
+        ({"pooler": None, "pooler_settings": {"pool_mode": "session"}}, "needs --pooler"),
+    ],
+)
+def test_a_pooler_that_cannot_start_is_refused(
+    state: Path, postgresql: str, pgbouncer: str, more: dict[str, object], said: str
+) -> None:
+    spec = {"server": postgresql, "pooler": pgbouncer, **more}
+    with pytest.raises(SandboxError, match=said):
+        start_sandbox(SandboxSpec.model_validate(spec))
+
+
+def test_servers_of_mysql_have_no_pooler(state: Path, mariadb: str) -> None:
+    with pytest.raises(SandboxError, match="has no pooler"):
+        start_sandbox(SandboxSpec(server=mariadb, pooler="pgbouncer"))
 
 
 def test_no_load_is_driven_on_a_family_that_can_only_be_started(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from loadstone.model.frozen import Frozen
@@ -71,6 +72,28 @@ def servers_of(datadir: Path) -> list[ProcessMark]:
     """
     options = {programs.datadir_option(datadir).encode() for programs in PROGRAMS.values()}
     titles = tuple(each.worker_title.encode() for each in PROGRAMS.values() if each.worker_title)
+
+    def is_one(process: Path, arguments: Sequence[bytes]) -> bool:
+        is_worker = any(each.startswith(titles) for each in arguments)
+        return not options.isdisjoint(arguments) or (is_worker and _is_in(process, datadir))
+
+    return _those(is_one)
+
+
+def poolers_of(folder: Path) -> list[ProcessMark]:
+    """Connection poolers whose command line ends with a file in this folder."""
+    start = f"{folder}/".encode()
+    names = {name.encode() for programs in PROGRAMS.values() for name in programs.poolers}
+
+    def is_one(process: Path, arguments: Sequence[bytes]) -> bool:
+        *words, file = arguments[:-1] or [b""]  # the last one is empty
+        return file.startswith(start) and any(each.rpartition(b"/")[2] in names for each in words)
+
+    return _those(is_one)
+
+
+def _those(is_one: Callable[[Path, Sequence[bytes]], bool]) -> list[ProcessMark]:
+    """The processes for whose folder in /proc and arguments this is true."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -79,9 +102,7 @@ def servers_of(datadir: Path) -> list[ProcessMark]:
             arguments = (entry / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        is_worker = any(each.startswith(titles) for each in arguments) and _is_in(entry, datadir)
-        is_one = is_worker or not options.isdisjoint(arguments)
-        if is_one and (mark := mark_of(int(entry.name))) is not None:
+        if is_one(entry, arguments) and (mark := mark_of(int(entry.name))) is not None:
             found.append(mark)
     return found
 

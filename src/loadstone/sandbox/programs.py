@@ -166,6 +166,28 @@ class ServerPrograms(Protocol):
     ) -> None:
         """Make one server follow the other, and wait until it does; raises `SandboxError`."""
 
+    # A connection pooler in front of it.
+
+    @property
+    def poolers(self) -> Sequence[str]:
+        """The names of poolers, and of their programs."""
+
+    def prepare_pooler(
+        self,
+        name: str,
+        server: Place,
+        place: Place,
+        accounts: Sequence[Account],
+        settings: Mapping[str, str],
+    ) -> tuple[str, ...]:
+        """Write a pooler's files in its place; returns its command line.
+
+        Raises `SandboxError` if there is none of that name.
+        """
+
+    def is_listening(self, place: Place, command: Sequence[str]) -> bool:
+        """Whether a pooler accepts connections; `command` is that of its server."""
+
     # Ending it.
 
     @property

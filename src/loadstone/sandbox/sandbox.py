@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,6 +19,7 @@ from loadstone.sandbox.certificates import Certificates, fingerprint_of
 from loadstone.sandbox.disk import Disk, disk_of
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.place import Place
+from loadstone.sandbox.pooling import end_pooler, start_pooler, start_pooler_again
 from loadstone.sandbox.processes import servers_of
 from loadstone.sandbox.programs import (
     PROGRAMS,
@@ -163,6 +164,24 @@ class Sandbox:
         target = endpoint.target.model_copy(update={"tls": self.pinned(endpoint.target)})
         return endpoint.model_copy(update={"target": target})
 
+    @property
+    def pooled(self) -> Endpoint | None:
+        """The main user's login over TCP through the pooler; `None`: there is no pooler."""
+        pooler = self.state.pooler
+        if pooler is None:
+            return None
+        target = self.tcp.target.model_copy(update={"port": pooler.port})
+        return self.tcp.model_copy(update={"target": target})
+
+    def start_pooler(self, name: str, settings: Mapping[str, str]) -> None:
+        """Start a connection pooler in front of the server; it ends with the sandbox.
+
+        Raises:
+            SandboxError: it does not start; quotes its log.
+        """
+        pooler = start_pooler(name, settings, self.folder, self.state)
+        self._keep(self.state.model_copy(update={"pooler": pooler}))
+
     def pinned(self, target: Target) -> Tls:
         """The TLS for a login; outside of loopback, with this server's certificate pinned.
 
@@ -270,11 +289,17 @@ class Sandbox:
         finally:
             self._give_up_port()
         self._keep(self.state.model_copy(update={"phase": "running", "server": mark}))
+        pooler = self.state.pooler
+        if pooler is not None and not pooler.is_running:
+            again = start_pooler_again(pooler, self.folder, self.state)
+            self._keep(self.state.model_copy(update={"pooler": again}))
 
     def stop(self) -> None:
         """End the server and its replica, and remove all their files. Safe to repeat."""
         if self.replica is not None:
             self.replica.stop()  # first: MySQL waits long for a replica that is still connected
+        if self.state.pooler is not None:
+            end_pooler(self.state.pooler)
         self._end(self._programs.quick_end)
         self._give_up_port()
         with locked(self.folder.parent / ".lock"):
@@ -372,9 +397,13 @@ def sandbox_at(target: Target) -> Sandbox | None:
     """The running sandbox that a target refers to, if any; nothing is removed."""
     root = sandboxes_folder()
     for state in read_states(root):
-        same_socket = target.socket is not None and target.socket == state.socket
+        doors = [(state.port, state.socket)]
+        if state.pooler is not None:
+            doors.append((state.pooler.port, state.pooler.socket))
+        same_socket = any(target.socket == socket for _, socket in doors)
         hosts = (state.address,) if state.namespace else ("127.0.0.1", "localhost")
-        same_port = target.socket is None and target.port == state.port and target.host in hosts
+        at_port = any(target.port == port for port, _ in doors)
+        same_port = target.socket is None and at_port and target.host in hosts
         if state.is_running and not state.is_stale and (same_socket or same_port):
             return Sandbox(root / state.name, state)
     return None

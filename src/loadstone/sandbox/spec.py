@@ -34,6 +34,9 @@ class SandboxSpec(Frozen):
     database: str = Field(default="sbtest", pattern=r"[A-Za-z0-9_]{1,64}")
     replica: bool = False
     semi_sync: bool = False
+    pooler: str | None = None
+    """The connection pooler in front of the server; `None`: none."""
+    pooler_settings: dict[str, str] = {}
     max_connections: PositiveInt | None = None
     """Refused if the limit on open files does not allow it; by default as much as it allows."""
     tls: bool = True
@@ -51,8 +54,10 @@ class SandboxSpec(Frozen):
         return {_variable(name): value for name, value in settings.items()}
 
 
-def parse_setting(text: str) -> tuple[str, str]:
-    """Split `name=value`, as `--set` takes it.
+def parse_setting(
+    text: str, option: str = "--set", example: str = "sync_binlog=0"
+) -> tuple[str, str]:
+    """Split `name=value`, as `--set` and similar options take it.
 
     Raises:
         SandboxError: there is no name or no `=`.
@@ -60,7 +65,8 @@ def parse_setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise SandboxError(
-            say("--set {value} is not name=value", value=repr(text)), write("--set sync_binlog=0")
+            say("{option} {value} is not name=value", option=option, value=repr(text)),
+            write(f"{option} {example}"),
         )
     return _variable(name.strip()), value.strip()
 

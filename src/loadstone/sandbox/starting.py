@@ -55,9 +55,11 @@ def start_sandbox(spec: SandboxSpec = _WHATEVER_IS_THERE) -> Sandbox:
     programs.check(binary, spec)
     users = programs.make_accounts(binary, spec)
     primary = _start_one(spec, binary, users, None)
-    if not spec.replica:
-        return primary
     try:
+        if spec.pooler is not None:
+            primary.start_pooler(spec.pooler, spec.pooler_settings)
+        if not spec.replica:
+            return primary
         primary.replica = _start_one(spec, binary, users, primary)
         programs.connect_replica(primary.local, primary.replica.local, binary, primary.port)
     except BaseException:

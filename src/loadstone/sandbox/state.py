@@ -34,7 +34,8 @@ from loadstone.runs.state_folder import state_folder
 from loadstone.sandbox.account import Account
 from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.network import Namespace
-from loadstone.sandbox.processes import ProcessMark, servers_of
+from loadstone.sandbox.pooler import FOLDER, Pooler
+from loadstone.sandbox.processes import ProcessMark, poolers_of, servers_of
 from loadstone.sandbox.programs import PROGRAMS
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
@@ -72,6 +73,8 @@ class SandboxState(Frozen):
     database: str
     accounts: tuple[Account, ...] = ()
     settings: dict[str, str] = {}
+    pooler: Pooler | None = None
+    """The connection pooler in front of the server; `None`: none."""
     created_at: str
 
     @field_validator("family")
@@ -195,11 +198,12 @@ def remove(folder: Path, state: SandboxState | None) -> None:
     A server whose starter was killed may begin only now, and write into the folder meanwhile.
     """
     known = [state.server] if state is not None and state.server is not None else []
+    known += [state.pooler.process] if state is not None and state.pooler is not None else []
     if state is not None and state.socket.parent.name.startswith("loadstone-"):
         shutil.rmtree(state.socket.parent, ignore_errors=True)
     deadline = time.monotonic() + _REMOVING_S
     while True:
-        _end([*servers_of(folder / "data"), *known])
+        _end([*servers_of(folder / "data"), *poolers_of(folder / FOLDER), *known])
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists() or time.monotonic() > deadline:
             return

@@ -151,6 +151,18 @@ def _still_waiting(server: str, *, quiet: bool) -> Iterator[None]:
     help=say("max_connections of the server. [default: 4500]"),
 )
 @option("--no-tls", is_flag=True, help=say("Start the server without TLS."))
+@option(
+    "--pooler",
+    metavar="NAME",
+    help=say("Also start a connection pooler in front of the server: pgbouncer for PostgreSQL."),
+)
+@option(
+    "--pooler-set",
+    "pooler_settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help=say("Setting of the pooler, such as pool_mode=transaction. May be repeated."),
+)
 @_timeout_option
 @json_option
 def start(as_json: bool, **asked: object) -> None:
@@ -364,6 +376,8 @@ def _spec(asked: dict[str, object]) -> SandboxSpec:
             "semi_sync": asked["semi_sync"],
             "max_connections": asked["max_connections"],
             "tls": not asked["no_tls"],
+            "pooler": asked["pooler"],
+            "pooler_settings": _pooler_settings(asked["pooler_settings"]),  # type: ignore[arg-type]
             "timeout_s": asked["timeout"],
             "owned": False,
         }
@@ -381,6 +395,12 @@ def settings_of(texts: Iterable[str]) -> dict[str, str]:
             value = f"{settings[name]};{value}"  # the only variable whose values accumulate
         settings[name] = value
     return settings
+
+
+def _pooler_settings(texts: Iterable[str]) -> dict[str, str]:
+    from loadstone.sandbox import parse_setting
+
+    return dict(parse_setting(text, "--pooler-set", "pool_mode=transaction") for text in texts)
 
 
 def _methods(texts: Iterable[str]) -> tuple[str, ...]:
@@ -412,6 +432,7 @@ def _as_dict(each: Sandbox) -> dict[str, object]:
             "key": str(each.certificates.key("client")),
         },
         "target": {"tcp": each.tcp.target.url, "socket": each.local.target.url},
+        "pooler": _pooler_of(each),
         # The passwords of a throwaway server are the purpose of this list.
         "users": [
             {
@@ -426,6 +447,14 @@ def _as_dict(each: Sandbox) -> dict[str, object]:
         "created_at": each.state.created_at,
         "owner": each.state.owner.pid if each.state.owner is not None else None,
     }
+
+
+def _pooler_of(each: Sandbox) -> dict[str, object] | None:
+    pooler, pooled = each.state.pooler, each.pooled
+    if pooler is None or pooled is None:
+        return None
+    pid = pooler.process.pid if pooler.is_running else None
+    return {"name": pooler.name, "pid": pid, "target": pooled.target.url}
 
 
 def _settings_of(each: Sandbox) -> list[str]:
@@ -452,6 +481,8 @@ def _as_text(each: Sandbox) -> str:
         ),
         *_settings_of(each),
     ]
+    if each.pooled is not None:
+        lines.append(in_words(say("  pooler   {url}", url=each.pooled.target.url)))
     lines += [
         in_words(
             say(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping, Sequence
 
+from loadstone.model.message import say
+from loadstone.sandbox.account import Account
 from loadstone.sandbox.binary import ServerBinary
+from loadstone.sandbox.errors import SandboxError
 from loadstone.sandbox.mysql.accounts import check_methods, make_accounts, methods
 from loadstone.sandbox.mysql.binaries import (
     cached,
@@ -58,6 +62,7 @@ from loadstone.sandbox.mysql.options import (
     settings_of,
 )
 from loadstone.sandbox.mysql.replication import connect_replica
+from loadstone.sandbox.place import Place
 from loadstone.sandbox.spec import SandboxSpec
 
 __all__ = [
@@ -87,6 +92,7 @@ __all__ = [
     "how_to_get_in_a_root",
     "in_a_root",
     "initialise",
+    "is_listening",
     "is_name",
     "is_port_taken",
     "is_warmed_up",
@@ -101,7 +107,9 @@ __all__ = [
     "names",
     "options_beside",
     "options_in",
+    "poolers",
     "prepare_first_start",
+    "prepare_pooler",
     "private_libraries",
     "quick_end",
     "reaches_files",
@@ -118,6 +126,7 @@ __all__ = [
     "write_client_file",
 ]
 
+poolers: tuple[str, ...] = ()
 refuses_root = False
 certificate_setting = "ssl_cert"
 worker_title = None
@@ -137,6 +146,31 @@ def check(binary: ServerBinary, spec: SandboxSpec) -> None:
     Raises:
         SandboxError: names the problem and the alternative.
     """
+    if spec.pooler is not None or spec.pooler_settings:
+        raise _no_pooler(binary.flavour)
     check_methods(binary, spec.auth)
     check_connections(spec)
     check_settings(binary, spec.settings, plugin_options(spec, binary))
+
+
+def prepare_pooler(
+    name: str,
+    server: Place,
+    place: Place,
+    accounts: Sequence[Account],
+    settings: Mapping[str, str],
+) -> tuple[str, ...]:
+    """Refuse, as `check` does."""
+    raise _no_pooler(name)
+
+
+def is_listening(place: Place, command: Sequence[str]) -> bool:
+    """Refuse, as `check` does."""
+    raise _no_pooler(command[0])
+
+
+def _no_pooler(server: str) -> SandboxError:
+    return SandboxError(
+        say("a throwaway {server} server has no pooler", server=server),
+        say("--pooler is for --server postgresql"),
+    )

@@ -69,11 +69,13 @@ def first_statements(database: str, accounts: Sequence[Account]) -> str:
     return "\n".join([*lines, ""])
 
 
-def login_rules(accounts: Sequence[Account]) -> str:
+def login_rules(
+    accounts: Sequence[Account], databases: Sequence[str] = ("all", "replication")
+) -> str:
     """The content of pg_hba.conf: each user logs in by its own method, from anywhere."""
     lines = []
     for each in accounts:
-        for database in ("all", "replication"):
+        for database in databases:
             lines.append(f"local {database} {each.user} {each.method}")
             lines.append(f"host {database} {each.user} all {each.method}")
     return "\n".join([*lines, ""])

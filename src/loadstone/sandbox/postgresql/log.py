@@ -6,7 +6,8 @@ import re
 
 from loadstone.model.message import say
 
-_ERROR = re.compile(r"\b(?:ERROR|FATAL|PANIC|initdb: error):\s+(.*)")
+# PgBouncer's have no colon.
+_ERROR = re.compile(r"\b(?:(?:ERROR|FATAL|PANIC):?|initdb: error:)\s+(.*)")
 
 
 def error_of(log: str) -> str | None:

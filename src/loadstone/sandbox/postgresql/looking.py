@@ -24,6 +24,15 @@ def answers(place: Place, command: Sequence[str], login: Endpoint) -> bool:
     Raises:
         SandboxError: the program that asks cannot be used.
     """
+    return is_listening(place, command)
+
+
+def is_listening(place: Place, command: Sequence[str]) -> bool:
+    """Whether the server, or a pooler in front of it, accepts connections over its socket.
+
+    Raises:
+        SandboxError: the program that asks cannot be used.
+    """
     asks = sibling(command, "pg_isready")
     where = ("-h", str(place.socket.parent), "-p", str(place.port), "-t", "5")
     done = run_program([str(asks), *where])

@@ -51,7 +51,7 @@ from loadstone.sandbox.postgresql.keeping import (
     without_identity,
 )
 from loadstone.sandbox.postgresql.log import error_of, hint_of, is_port_taken
-from loadstone.sandbox.postgresql.looking import answers, look_inside
+from loadstone.sandbox.postgresql.looking import answers, is_listening, look_inside
 from loadstone.sandbox.postgresql.options import (
     check_database,
     check_settings,
@@ -63,6 +63,7 @@ from loadstone.sandbox.postgresql.options import (
     settings_again,
     settings_of,
 )
+from loadstone.sandbox.postgresql.pgbouncer import NAME, check_pooler, prepare_pooler
 from loadstone.sandbox.spec import SandboxSpec
 from loadstone.sandbox.unprivileged import words_as_user
 
@@ -93,6 +94,7 @@ __all__ = [
     "how_to_get_in_a_root",
     "in_a_root",
     "initialise",
+    "is_listening",
     "is_name",
     "is_port_taken",
     "is_warmed_up",
@@ -107,7 +109,9 @@ __all__ = [
     "names",
     "options_beside",
     "options_in",
+    "poolers",
     "prepare_first_start",
+    "prepare_pooler",
     "private_libraries",
     "quick_end",
     "reaches_files",
@@ -124,6 +128,7 @@ __all__ = [
     "write_client_file",
 ]
 
+poolers = (NAME,)
 refuses_root = True
 certificate_setting = "ssl_cert_file"
 worker_title = "postgres: "
@@ -148,6 +153,7 @@ def check(binary: ServerBinary, spec: SandboxSpec) -> None:
         raise _no_replica()
     check_methods(spec.auth)
     check_database(spec.database)
+    check_pooler(spec.pooler, spec.pooler_settings)
     words_as_user()
     check_settings(binary, spec.settings)
 

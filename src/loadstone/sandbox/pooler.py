@@ -1,0 +1,26 @@
+"""The record of a connection pooler that runs in front of a throwaway server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadstone.model.frozen import Frozen
+from loadstone.sandbox.processes import ProcessMark
+
+FOLDER = "pooler"
+"""Its folder within the sandbox's."""
+
+
+class Pooler(Frozen):
+    """A pooler that was started, and how to start it again."""
+
+    name: str
+    command: tuple[str, ...]
+    port: int
+    socket: Path
+    process: ProcessMark
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process runs."""
+        return self.process.is_alive()
