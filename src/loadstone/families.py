@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loadstone.model.error_codes import MYSQL, POSTGRESQL
+from loadstone.model.message import Message
 from loadstone.model.target import Endpoint, Target, family_in
 from loadstone.mysql import family as mysql
 from loadstone.postgresql import family as postgresql
@@ -28,9 +29,18 @@ def require(target: Target, ability: Ability) -> None:
     Raises:
         NotSupported: it cannot.
     """
-    family = family_of(target)
-    if ability not in family.abilities:
-        raise NotSupported(target.place, family.words.server, ability)
+    require_of(target.family, target.place, ability)
+
+
+def require_of(family: str, place: str | Message, ability: Ability) -> None:
+    """The same for a server of this family that is not reached yet; messages call it `place`.
+
+    Raises:
+        NotSupported: Loadstone cannot.
+    """
+    known = FAMILIES[family]
+    if ability not in known.abilities:
+        raise NotSupported(place, known.words.server, ability)
 
 
 def family_meant(request: EndpointRequest) -> Family:

@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.families import FAMILIES
 from loadstone.model.target import Endpoint
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, sandbox_at, start_sandbox
-from loadstone.sandbox.kept_tables import start_loaded
 from loadstone.sandbox.pooler import FOLDER
 from loadstone.sandbox.postgresql.binaries import releases, sibling
 from loadstone.sandbox.postgresql.pgbouncer import check_pooler
@@ -275,13 +273,3 @@ def test_a_pooler_that_cannot_start_is_refused(
 def test_servers_of_mysql_have_no_pooler(state: Path, mariadb: str) -> None:
     with pytest.raises(SandboxError, match="has no pooler"):
         start_sandbox(SandboxSpec(server=mariadb, pooler="pgbouncer"))
-
-
-def test_no_load_is_driven_on_a_family_that_can_only_be_started(
-    postgresql: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delitem(FAMILIES, postgresql, raising=False)
-    loads: list[Sandbox] = []
-    with pytest.raises(SandboxError, match="cannot drive it yet") as refused:
-        start_loaded(SandboxSpec(server=postgresql), None, loads.append, print)
-    assert (refused.value.hint, loads) == ("--server takes mariadb, mysql", [])

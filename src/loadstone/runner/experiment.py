@@ -38,7 +38,7 @@ from loadstone.experiments.tables import check_tables, tables_of
 from loadstone.experiments.trials import why_not_set
 from loadstone.experiments.variants import client_of, drive_of, place_of, spoken_to, step_plan
 from loadstone.experiments.workloads import with_templates
-from loadstone.families import require
+from loadstone.families import require, require_of
 from loadstone.lab.machine.environment import target_environment
 from loadstone.lab.protection.protector import Protector
 from loadstone.lab.protection.whereabouts import is_throwaway
@@ -88,7 +88,7 @@ from loadstone.sandbox import (
     sandbox_at,
     start_sandbox,
 )
-from loadstone.sandbox.programs import check_driven
+from loadstone.sandbox.programs import meant_by
 from loadstone.servers.errors import TargetError
 from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable
@@ -152,6 +152,8 @@ def _checked_here(file: ExperimentFile) -> ExperimentFile:
     for variant in file.experiment.variants:
         for target in _targets_of(file.experiment, variant):
             require(target, "experiments")
+        if (spec := place_of(file.experiment, variant).sandbox) is not None:
+            _require_of_sandbox(meant_by(spec.server))
     known = engine.workloads()
     file = with_templates(with_scripts(file), known)
     check_workloads(file, known)
@@ -159,6 +161,12 @@ def _checked_here(file: ExperimentFile) -> ExperimentFile:
     check_limits(file)
     check_tables(file, known)
     return file
+
+
+def _require_of_sandbox(families: Sequence[str]) -> None:
+    """Refuse throwaway servers that are certainly of a family without experiments."""
+    if len(families) == 1:
+        require_of(families[0], say("the throwaway server"), "experiments")
 
 
 def changes_of(experiment: Experiment) -> tuple[list[Changes], str | None]:
@@ -420,7 +428,7 @@ def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, b
             answers[place.target.url] = known_variables(reach(place.target))
         spec = place.sandbox
         if spec and (kind := f"sandbox {spec.server} {spec.root}") not in answers:
-            check_driven(find_server(spec.server, spec.root).family)
+            _require_of_sandbox([find_server(spec.server, spec.root).family])
             view.announce(say("asking a throwaway server for its variables"))
             with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
                 answers[kind] = known_variables(bare.local)

@@ -28,7 +28,7 @@ from loadstone.sandbox.binaries import find_server
 from loadstone.sandbox.binary import ServerBinary
 from loadstone.sandbox.copying import copy_folder
 from loadstone.sandbox.errors import SandboxError
-from loadstone.sandbox.programs import PROGRAMS, check_driven
+from loadstone.sandbox.programs import PROGRAMS
 from loadstone.sandbox.sandbox import Sandbox
 from loadstone.sandbox.spec import SandboxSpec
 from loadstone.sandbox.starting import start_sandbox
@@ -89,7 +89,6 @@ def start_loaded(
         LoadstoneError: what `load` raises.
     """
     binary = find_server(spec.server, spec.root)
-    check_driven(binary.family)
     most = _most_bytes()
     if contents is None or spec.replica or not most:
         return _with_tables(start_sandbox(spec), load)

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from loadstone.families import FAMILIES
 from loadstone.model.error_codes import MYSQL, POSTGRESQL
-from loadstone.model.message import Joined, say
 from loadstone.model.target import Endpoint
 from loadstone.sandbox.account import Account
 from loadstone.sandbox.binary import ServerBinary
@@ -272,26 +270,11 @@ def is_server_name(text: str) -> bool:
 
 
 def meant_by(wanted: str | None) -> tuple[str, ...]:
-    """The families that a server name may belong to; for a path or `None`, all."""
+    """The families that a server name may belong to; for a path all, for `None` the usual one."""
+    if wanted is None:
+        return (MYSQL,)
     named = tuple(name for name, family in PROGRAMS.items() if family.is_name(wanted))
     return named or tuple(PROGRAMS)
-
-
-def check_driven(family: str) -> None:
-    """Refuse a family whose servers can be started, but not be loaded yet.
-
-    Raises:
-        SandboxError: it is one.
-    """
-    if family not in FAMILIES:
-        others = (each for name, each in PROGRAMS.items() if name in FAMILIES)
-        raise SandboxError(
-            say(
-                "Loadstone can start {server}, but cannot drive it yet",
-                server=Joined(PROGRAMS[family].makers),
-            ),
-            say("--server takes {known}", known=Joined(x for each in others for x in each.servers)),
-        )
 
 
 def canonical_methods(methods: tuple[str, ...]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class NotSupported(TargetError):
 
     exit_code = ExitCode.NOT_SUPPORTED
 
-    def __init__(self, place: str, server: str, ability: Ability) -> None:
+    def __init__(self, place: str | Message, server: str, ability: Ability) -> None:
         super().__init__(
             "not_supported",
             say(
