@@ -237,6 +237,8 @@ def test_a_process_with_an_odd_name() -> None:
     assert stopped.gauges["process.stopped"] == 1
     assert process.started_ticks(PROCESS_STAT) == 2446094
     assert not process.has_ended(PROCESS_STAT)
+    assert process.parent(PROCESS_STAT) == 20739
+    assert process.name_in(PROCESS_STAT) == "my) sql d"
     assert process.has_ended(PROCESS_STAT.replace(" S ", " Z "))
 
 

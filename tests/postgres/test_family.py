@@ -12,6 +12,8 @@ from pydantic import SecretStr
 from loadstone.families import connect, family_of
 from loadstone.model.target import Credentials, Endpoint, Target, Tls, TlsMode
 from loadstone.observe import presence
+from loadstone.observe.locate import data_folder, find_server_process
+from loadstone.observe.programs import works_alone
 from loadstone.observe.samplers import samplers_of
 from loadstone.postgresql import family, session
 from loadstone.postgresql.databases import Databases
@@ -279,6 +281,23 @@ def test_settings_are_read_in_their_own_units(
     assert found == {"max_connections": 20, "fsync": "off", "random_page_cost": 4.0}
     known = family.known_variables(connection, target)
     assert (known["max_connections"], known["work_mem"]) == (False, True)
+
+
+def test_its_process_and_the_folder_of_its_data_are_found_by_any_user(
+    server: Server, database: str
+) -> None:
+    one = endpoint(server, database)
+    with connect(one) as connection:
+        facts = family.describe_server(connection, one.target)
+    found = find_server_process(one.target, facts.variables, facts.started_s)
+    pid = int((server.folder / "data/postmaster.pid").read_text().split()[0])
+    assert found is not None
+    assert found.pid == pid
+    assert not works_alone("postgres")
+    # This user may not see the setting.
+    assert family.data_folder(facts.variables) is None
+    folder = data_folder(one.target, facts.variables, pid)
+    assert folder == str(server.folder / "data")
 
 
 def test_other_clients_are_seen_and_those_of_this_user_are_not(

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
+from loadstone.families import family_of
 from loadstone.model.target import Target
 from loadstone.observe.latest import count
 from loadstone.observe.listeners import listening_owners
 from loadstone.observe.process import has_ended, parent, started_ticks
 from loadstone.observe.programs import is_loader, is_server
 from loadstone.observe.routes import address_of, local_addresses
+from loadstone.observe.samplers import samplers_of
 from loadstone.runs.safe_open import opened
 
 _SOCKET_S = 2.0
@@ -66,6 +68,19 @@ def find_server_process(
     if seen_s is None or abs(seen_s - started_s) > _START_TOLERANCE_S or not _runs_a_server(pid):
         return None
     return ServerProcess(pid, "its pid file, host name and start say so")
+
+
+def data_folder(target: Target, variables: Mapping[str, str], pid: int | None) -> str | None:
+    """The folder with a server's data as its process sees it; `None` if we cannot know.
+
+    Some servers tell it only to some users, but their process works in it.
+    """
+    said = family_of(target).data_folder(variables)
+    if said or pid is None or not samplers_of(target).work_in_their_data:
+        return said
+    with contextlib.suppress(OSError):  # another user's process
+        return os.readlink(f"/proc/{pid}/cwd")
+    return None
 
 
 def _owner_of(path: Path) -> int | None:

@@ -29,6 +29,10 @@ class Samplers(Protocol):
         """The file names of its server programs."""
 
     @property
+    def work_in_their_data(self) -> bool:
+        """Whether the working folder of a server's process is that of its data."""
+
+    @property
     def has_process_per_session(self) -> bool:
         """Whether a server's work is spread over processes, so that one of them says little."""
 

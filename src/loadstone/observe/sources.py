@@ -17,7 +17,7 @@ from loadstone.model.target import Endpoint, Target
 from loadstone.observe.answers import Answers
 from loadstone.observe.exporters import NodeExporter
 from loadstone.observe.local import LocalHost, data_device
-from loadstone.observe.locate import find_server_process
+from loadstone.observe.locate import data_folder, find_server_process
 from loadstone.observe.looking import LookingSource
 from loadstone.observe.prometheus import PrometheusHost
 from loadstone.observe.sampler import Watched
@@ -152,7 +152,8 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     peer = _own_address(target.endpoint.target)
     datadir = family_of(target.endpoint.target).data_folder(target.variables)
     if number < len(asked.host_ssh):
-        return Watched(SshHost(name, asked.host_ssh[number], target.variables, peer))
+        found_by = {**target.variables, "datadir": datadir or ""}
+        return Watched(SshHost(name, asked.host_ssh[number], found_by, peer))
     if number < len(asked.node_exporter):
         return Watched(NodeExporter(name, asked.node_exporter[number], datadir=datadir))
     if number < len(asked.prometheus):
@@ -160,6 +161,7 @@ def _host(number: int, target: Observable, asked: Observing) -> Watched | None:
     found = find_server_process(target.endpoint.target, target.variables, target.started_s)
     if found is None:
         return None
+    datadir = data_folder(target.endpoint.target, target.variables, found.pid)
     return Watched(LocalHost(name, found.pid, datadir, peer, _found_again(target)), _shared)
 
 
@@ -201,8 +203,9 @@ def _own_address(target: Target) -> str | None:
 
 def _data_device(target: Observable) -> str | None:
     found = find_server_process(target.endpoint.target, target.variables, target.started_s)
-    datadir = family_of(target.endpoint.target).data_folder(target.variables)
-    return data_device(datadir, found.pid if found else None)
+    pid = found.pid if found else None
+    datadir = data_folder(target.endpoint.target, target.variables, pid)
+    return data_device(datadir, pid)
 
 
 def _shared(reading: Reading) -> Reading:

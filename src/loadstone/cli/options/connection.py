@@ -31,11 +31,16 @@ def _target(about: Message) -> Callable[[Any], Any]:
     return _server("--target", "targets", type=WORD, multiple=True, metavar="URL", help=about)
 
 
-_ONE_TARGET = _target(say("Server and schema, such as mysql://user@host:3306/schema?tls=required."))
+_ONE_TARGET = _target(
+    say(
+        "Server and schema, such as mysql://user@host:3306/schema?tls=required or"
+        " postgresql://user@host/database."
+    )
+)
 _TARGETS_OF_USERS = _target(
     say(
-        "Server and schema, such as mysql://user@host:3306/schema?tls=required. Repeat it to"
-        " spread the users over several servers."
+        "Server and schema, such as mysql://user@host:3306/schema?tls=required or"
+        " postgresql://user@host/database. Repeat it to spread the users over several servers."
     )
 )
 _WATCHED_TARGETS = _target(
@@ -72,7 +77,7 @@ _OPTIONS = (
         is_flag=True,
         help=say(
             "Prompt for the password. Without this option it is read from LOADSTONE_PASSWORD,"
-            " ~/.my.cnf or the URL."
+            " ~/.my.cnf, ~/.pgpass or the URL."
         ),
     ),
     _server("--database", "-D", type=WORD, metavar="SCHEMA", help=say("Schema. [default: sbtest]")),

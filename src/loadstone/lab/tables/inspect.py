@@ -18,7 +18,7 @@ from loadstone.model.message import Message, counted, say, user_count
 from loadstone.model.plan import Plan, Session, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
 from loadstone.observe.local import data_device
-from loadstone.observe.locate import find_server_process
+from loadstone.observe.locate import data_folder, find_server_process
 from loadstone.observe.sources import Observable
 from loadstone.servers.connection import Timeouts
 from loadstone.servers.errors import TargetError
@@ -139,7 +139,8 @@ def _device(looked: InspectedTarget) -> str | None:
     ours = looked.endpoint.credentials.source.startswith("sandbox ")
     if found is None and not ours:  # the name of its folder means nothing here
         return None
-    return data_device(family_of(target).data_folder(variables), found.pid if found else None)
+    pid = found.pid if found else None
+    return data_device(data_folder(target, variables, pid), pid)
 
 
 def check(

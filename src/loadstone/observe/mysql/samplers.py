@@ -18,11 +18,12 @@ __all__ = [
     "behind", "canonical", "difference", "exporter", "exporter_source",
     "has_process_per_session", "look_at_others",
     "other_clients", "others_source", "programs", "reason", "replica_source", "server_source",
-    "session_list", "snapshot", "status_rows",
+    "session_list", "snapshot", "status_rows", "work_in_their_data",
 ]  # fmt: skip
 
 exporter = "mysqld_exporter"
 has_process_per_session = False
+work_in_their_data = False
 programs = frozenset(
     {"mariadbd", "mariadbd-debug", "mysqld", "mysqld-debug"} | {"dolt", "seekdb", "tidb-server"}
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from loadstone.observe.postgresql.clients import other_clients
 
-__all__ = ["has_process_per_session", "other_clients", "programs"]
+__all__ = ["has_process_per_session", "other_clients", "programs", "work_in_their_data"]
 
 programs = frozenset({"postgres"})
 has_process_per_session = True
+work_in_their_data = True
