@@ -348,3 +348,13 @@ def test_a_connection_is_to_any_database_where_the_target_has_none(server: Serve
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_database()")
             assert cursor.fetchone() == ("postgres",)
+    server.asked("REVOKE CONNECT ON DATABASE postgres FROM PUBLIC")
+    try:
+        with connect(one, database=None) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT current_database()")
+            assert cursor.fetchone() == ("template1",)
+        server.asked("REVOKE CONNECT ON DATABASE template1 FROM PUBLIC", "template1")
+        with pytest.raises(TargetError, match="no database 'not yet'"):
+            connect(one, database=None)
+    finally:
+        server.asked("GRANT CONNECT ON DATABASE postgres, template1 TO PUBLIC")

@@ -15,6 +15,7 @@ from loadstone.postgresql.errors import code_of
 from loadstone.postgresql.line import Line
 from loadstone.postgresql.login_errors import (
     NO_SUCH_DATABASE,
+    NOT_THAT_DATABASE,
     login_error,
     network_error,
     no_answer_about_tls,
@@ -52,14 +53,17 @@ def connect(
     if database is not None:
         name = database or own or MAINTENANCE
         return Databases(reach(name), name, reach)
-    *some, last = dict.fromkeys(name for name in (own, MAINTENANCE, _TEMPLATE) if name)
-    for name in some:
+    why: TargetError | None = None
+    for name in dict.fromkeys(name for name in (own, MAINTENANCE, _TEMPLATE) if name):
         try:
             return Databases(reach(name), name, reach)
         except TargetError as error:
-            if code_of(error) != NO_SUCH_DATABASE:
+            refused = (NO_SUCH_DATABASE,) if name == own else NOT_THAT_DATABASE
+            if code_of(error) not in refused:
                 raise
-    return Databases(reach(last), last, reach)
+            why = why or error
+    assert why is not None, "one of the names was refused"
+    raise why
 
 
 def _logged_in(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Administration:

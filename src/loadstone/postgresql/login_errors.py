@@ -15,6 +15,9 @@ from loadstone.postgresql.line import LineError
 from loadstone.servers.errors import NEEDS_AUTHORITY, NEEDS_PROOF, TargetError, TargetErrorKind
 
 NO_SUCH_DATABASE = "3D000"
+NOT_THAT_DATABASE = (NO_SUCH_DATABASE, "28000", "42501")
+"""Codes of a login that may succeed with another database: it is missing, or not for this user."""
+
 _REFUSED = ("28P01", "28000")
 _NOT_REACHED = "08001"
 _ANY = "08000"
