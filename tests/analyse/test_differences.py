@@ -193,3 +193,39 @@ def test_directories_next_to_the_data_do_not_differ_by_the_names_of_folders() ->
     assert found(a=run_with(one), b=run_with(other)).rows == ()
     elsewhere = found(a=run_with(one), b=run_with({**other, "tmpdir": "/dev/shm"}))
     assert [row.name for row in elsewhere.rows] == ["tmpdir"]
+
+
+def on_postgresql(**variables: str) -> Run:
+    around = environment(dict(variables))
+    around["targets"] = [
+        {**around["targets"][0], "target": "postgresql://u@h/db", "variables": variables}
+    ]
+    return a_run("x", repeats(100), around=around)
+
+
+@pytest.mark.parametrize(
+    ("mysql", "postgresql", "told"),
+    [
+        ({}, {"fsync": "off"}, ((NO_SUCH, "fsync=off"),)),
+        ({}, {"fsync": "on"}, ()),
+        ({"innodb_flush_log_at_trx_commit": "2"}, {"synchronous_commit": "off"}, ()),
+        (
+            {"innodb_flush_log_at_trx_commit": "2"},
+            {"fsync": "on"},
+            (("innodb_flush_log_at_trx_commit=2", NO_SUCH),),
+        ),
+    ],
+)
+def test_of_two_families_what_only_one_may_lose_is_told(
+    mysql: dict[str, str], postgresql: dict[str, str], told: tuple[tuple[str, str], ...]
+) -> None:
+    seen = found(a=run_with(mysql), b=on_postgresql(**postgresql))
+    assert tuple(row.values for row in seen.durability if row.name == "lost_in_a_crash") == told
+
+
+def test_an_isolation_level_is_the_same_in_each_family_s_spelling() -> None:
+    mysql = run_with({"transaction_isolation": "READ-COMMITTED"})
+    same = found(a=mysql, b=on_postgresql(transaction_isolation="read committed"))
+    other = found(a=mysql, b=on_postgresql(transaction_isolation="serializable"))
+    assert "transaction_isolation" not in [row.name for row in same.rows]
+    assert "transaction_isolation" in [row.name for row in other.rows]

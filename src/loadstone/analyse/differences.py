@@ -76,6 +76,7 @@ def differences(sides: Mapping[str, Sequence[Surroundings]]) -> Differences:
     parts = list(sides.values())
     known = _known(parts)
     settings, lone = _settings(parts, known)
+    settings += _lost_in_a_crash(parts)
     rows = [*_work(parts), *settings, *_server(parts, known), *_host(parts), *_generator(parts)]
     rows.sort(key=lambda row: (WEIGHTS.index(row.weight), _GROUPS.index(row.group)))
     return Differences(tuple(sides), tuple(rows), tuple(_unknown(sides)), lone)
@@ -165,6 +166,30 @@ def _settings(
         if name not in told
     ]
     return rows, lone
+
+
+def _lost_in_a_crash(sides: Sequence[Sequence[Surroundings]]) -> Iterator[Difference]:
+    """The settings by which only some sides may lose commits, where families differ.
+
+    Servers of one family have the same settings, which are compared one by one.
+    """
+    if len({part.family for side in sides for part in side}) < 2:
+        return
+    losing = [
+        sorted({one for part in side for one in KNOWN[part.family].losing(part.variables)})
+        for side in sides
+    ]
+    if any(losing) and not all(losing):
+        values = tuple(", ".join(those) or NO_SUCH for those in losing)
+        yield Difference("setting", "lost_in_a_crash", _LOST, values, "unfair", _LOSING)
+
+
+_LOST = say("settings with which a crash may lose commits")
+_LOSING = Meaning(
+    "unfair",
+    say("commits that do not wait for the disk are faster"),
+    say("a crash may lose commits on one side only"),
+)
 
 
 def _setting(
@@ -344,6 +369,8 @@ def _canonical(value: str) -> str:
     """
     word = value.strip().lower().replace(NO_SUCH, "off")
     word = {"on": "1", "yes": "1", "true": "1", "off": "0", "no": "0", "false": "0"}.get(word, word)
+    # Isolation levels: one family writes `READ-COMMITTED`, another `read committed`.
+    word = re.sub(r"^(read|repeatable)-", r"\1 ", word)
     if re.fullmatch(r"-?\d+\.\d+", word):
         word = word.rstrip("0").rstrip(".")
     return word

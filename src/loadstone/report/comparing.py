@@ -149,7 +149,7 @@ def _unfair(found: Differences) -> Iterator[Message]:
         yield say(
             "WARNING: the sides do not promise the same ({settings}): what is faster may only be "
             "less durable.",
-            settings=Joined(row.name for row in found.durability),
+            settings=Joined(row.label for row in found.durability),
         )
     if found.other_work:
         yield say(
