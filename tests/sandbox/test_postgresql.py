@@ -6,13 +6,21 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from loadstone.model.target import Endpoint
-from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, sandbox_at, start_sandbox
+from loadstone.sandbox import (
+    Sandbox,
+    SandboxError,
+    SandboxSpec,
+    clear_leftovers,
+    sandbox_at,
+    start_sandbox,
+)
 from loadstone.sandbox.pooler import FOLDER
 from loadstone.sandbox.postgresql.binaries import releases, sibling
 from loadstone.sandbox.postgresql.pgbouncer import check_pooler
@@ -40,6 +48,15 @@ def started(postgresql: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         )
         with start_sandbox(spec) as sandbox:
             yield sandbox
+
+
+@pytest.fixture
+def pgbouncer() -> str:
+    try:
+        check_pooler("pgbouncer", {})
+    except SandboxError as error:
+        pytest.skip(f"{error.message}: {error.hint}")
+    return "pgbouncer"
 
 
 def psql(
@@ -159,6 +176,52 @@ class psql_that_waits:
         self._client.communicate()
 
 
+OWNER = """
+import sys
+from loadstone.sandbox import SandboxSpec, start_sandbox
+server, *pooler = sys.argv[1:]
+sandbox = start_sandbox(SandboxSpec(server=server, pooler=pooler[0] if pooler else None))
+print(sandbox.folder, flush=True)
+sys.stdin.read()
+"""
+
+
+def owner(*words: str) -> subprocess.Popen[str]:
+    """A process with which a sandbox ends."""
+    program = [sys.executable, "-c", OWNER, *words]
+    return subprocess.Popen(
+        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def test_it_and_its_pooler_end_with_their_killed_owner(
+    state: Path, postgresql: str, pgbouncer: str
+) -> None:
+    with owner(postgresql, pgbouncer) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        known = [*servers_of(folder / "data"), *poolers_of(folder / FOLDER)]
+        assert len(known) > 2
+        process.kill()
+    assert all(mark.wait_until_gone(60) for mark in known)
+    assert clear_leftovers() == [folder.name]
+    assert not folder.exists()
+
+
+def test_an_owner_killed_while_it_starts_one_leaves_nothing_after_the_next_start(
+    state: Path, postgresql: str
+) -> None:
+    for wait_s in (0.0, 0.2, 0.4, 0.8):
+        with owner(postgresql) as process:
+            while not list(state.glob("*/state.json")):
+                time.sleep(0.002)
+            time.sleep(wait_s)
+            process.kill()
+        folders = [entry for entry in state.iterdir() if entry.is_dir()]
+        clear_leftovers()
+        assert [entry for entry in folders if entry.exists() or servers_of(entry / "data")] == []
+
+
 def test_another_server_starts_on_a_copy_of_its_data(
     state: Path, postgresql: str, tmp_path: Path
 ) -> None:
@@ -210,15 +273,6 @@ def test_its_prompt_is_psql_which_needs_no_password(state: Path, postgresql: str
         done = subprocess.run(words, text=True, capture_output=True)
         assert (done.returncode, done.stderr) == (0, "")
         assert "42" in done.stdout
-
-
-@pytest.fixture
-def pgbouncer() -> str:
-    try:
-        check_pooler("pgbouncer", {})
-    except SandboxError as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-    return "pgbouncer"
 
 
 def test_a_pooler_stands_in_front_of_it_until_both_end(
