@@ -84,11 +84,11 @@ from loadstone.runs.recorder import Recorder
 from loadstone.sandbox import (
     SandboxError,
     SandboxSpec,
+    ServerBinary,
     find_server,
     sandbox_at,
     start_sandbox,
 )
-from loadstone.sandbox.programs import meant_by
 from loadstone.servers.errors import TargetError
 from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable
@@ -152,8 +152,9 @@ def _checked_here(file: ExperimentFile) -> ExperimentFile:
     for variant in file.experiment.variants:
         for target in _targets_of(file.experiment, variant):
             require(target, "experiments")
-        if (spec := place_of(file.experiment, variant).sandbox) is not None:
-            _require_of_sandbox(meant_by(spec.server))
+        spec = place_of(file.experiment, variant).sandbox
+        if spec is not None and (binary := _binary_of(spec)) is not None:
+            require_of(binary.family, _label_of(binary), "experiments")
     known = engine.workloads()
     file = with_templates(with_scripts(file), known)
     check_workloads(file, known)
@@ -161,12 +162,6 @@ def _checked_here(file: ExperimentFile) -> ExperimentFile:
     check_limits(file)
     check_tables(file, known)
     return file
-
-
-def _require_of_sandbox(families: Sequence[str]) -> None:
-    """Refuse throwaway servers that are certainly of a family without experiments."""
-    if len(families) == 1:
-        require_of(families[0], say("the throwaway server"), "experiments")
 
 
 def changes_of(experiment: Experiment) -> tuple[list[Changes], str | None]:
@@ -186,10 +181,21 @@ def throwaways_of(experiment: Experiment) -> list[str]:
 
 def _program(spec: SandboxSpec) -> str:
     try:
-        found = find_server(spec.server, spec.root)
+        return _label_of(find_server(spec.server, spec.root))
     except SandboxError as error:  # reported when it is to be started
         return spec.server or error.message
-    return labelled(found.family, found.flavour, found.version)
+
+
+def _binary_of(spec: SandboxSpec) -> ServerBinary | None:
+    """The program that a throwaway server will be; `None` if there is none here."""
+    try:
+        return find_server(spec.server, spec.root)
+    except SandboxError:  # reported when it is to be started
+        return None
+
+
+def _label_of(binary: ServerBinary) -> str:
+    return labelled(binary.family, binary.flavour, binary.version)
 
 
 def losing_commits(experiment: Experiment) -> tuple[Target, list[str]] | None:
@@ -428,7 +434,6 @@ def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, b
             answers[place.target.url] = known_variables(reach(place.target))
         spec = place.sandbox
         if spec and (kind := f"sandbox {spec.server} {spec.root}") not in answers:
-            _require_of_sandbox([find_server(spec.server, spec.root).family])
             view.announce(say("asking a throwaway server for its variables"))
             with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
                 answers[kind] = known_variables(bare.local)

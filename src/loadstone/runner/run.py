@@ -10,7 +10,7 @@ from itertools import chain
 
 from loadstone.analyse.search import most_left
 from loadstone.analyse.steady import truncation
-from loadstone.families import require
+from loadstone.families import require, require_of
 from loadstone.lab.machine.outgoing import check_ports
 from loadstone.lab.protection.company import Company, beside_others
 from loadstone.lab.protection.first_contact import look_before_load
@@ -47,7 +47,7 @@ from loadstone.runner.search_cap import capped
 from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import View
 from loadstone.runs.recorder import Recorder
-from loadstone.sandbox import Sandbox, SandboxSpec
+from loadstone.sandbox import Sandbox, SandboxSpec, find_server
 from loadstone.sandbox.kept_tables import start_loaded
 from loadstone.sandbox.programs import PROGRAMS
 from loadstone.servers.guard import Consent
@@ -80,6 +80,9 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
         SandboxError: no server program was found, or it does not start.
         TargetError: it refused the tables.
     """
+    binary = find_server(request.server)
+    if any(one.template for one in request.alone):
+        require_of(binary.family, binary.flavour, "templates")
     view.announce(say("starting a throwaway server"))
     layouts = together([_layout(one) for one in request.alone])
 

@@ -9,7 +9,7 @@ from loadstone.cli.help.command import command
 from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.types import out_option, result_json_option
 from loadstone.lab.step.shards import cores
-from loadstone.model.message import plain, say
+from loadstone.model.message import Message, plain, say
 
 LADDER = (1, 4, 16, 64, 256)
 STEP_S = 5.0
@@ -66,17 +66,21 @@ def demo(
             finished = run(request, [server_of_its_own.endpoint], view, server_of_its_own.notes)
         code = end(finished, as_json=as_json)
     if code == 0:
-        for line in _NEXT:
+        for line in _next(server_of_its_own.endpoint.target.family):
             announce(line, quiet=as_json)
     return code
 
 
-_NEXT = (
-    plain(""),
-    say("next  loadstone runs show last                      show this run again"),
-    say("      loadstone run oltp_point_select --concurrency 1,8,64 --duration 10s"),
-    say("      loadstone prepare --target mysql://user@host/schema    then, on your own server:"),
-    say(
-        "      loadstone run oltp_read_write --target mysql://user@host/schema --concurrency 1,8,64"
-    ),
-)
+def _next(family: str) -> tuple[Message, ...]:
+    """What to try next, on a server of this family."""
+    url = f"{family}://user@host/schema"
+    return (
+        plain(""),
+        say("next  loadstone runs show last                      show this run again"),
+        say("      loadstone run oltp_point_select --concurrency 1,8,64 --duration 10s"),
+        say("      loadstone prepare --target {url}    then, on your own server:", url=url),
+        say(
+            "      loadstone run oltp_read_write --target {url} --concurrency 1,8,64",
+            url=url,
+        ),
+    )
