@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from called import called
-from postgres.server import Server, find_programs
+from postgres.server import Server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -166,30 +166,3 @@ def test_the_review_says_that_there_is_none(server: Server, database: str, tmp_p
     said = called("check", "--target", url(server, database), folder=tmp_path)
     assert "PostgreSQL 1" in said.stdout
     assert "not reviewed" in said.stdout
-
-
-def test_a_throwaway_server_is_driven_and_gone(tmp_path: Path) -> None:
-    if find_programs() is None:
-        pytest.skip("no PostgreSQL: tools/get-postgres fetches one")
-    said = called(
-        "run", "oltp_read_write", "--server", "postgresql", "--concurrency", "2",
-        "--duration", "2", "--warmup", "0", "--tables", "1", folder=tmp_path,
-    )  # fmt: skip
-    assert not [word for word in MYSQL_S_WORDS if word in said.stdout + said.stderr]
-    assert "a throwaway PostgreSQL" in said.stdout
-    assert "synchronous_commit=on" in said.stdout
-    assert "no sandbox" in called("sandbox", "list", folder=tmp_path).stderr
-
-
-def test_an_experiment_on_a_throwaway_server_is_refused_before_one_is_started(
-    tmp_path: Path,
-) -> None:
-    head = '[sandbox]\nserver = "postgresql"\n[workload]\nname = "oltp_point_select"\n'
-    (tmp_path / "e.toml").write_text(
-        head + '[factor.a.x]\n[factor.a.y]\ndynamic = { work_mem = "8MB" }\n'
-    )
-    said = called("experiment", "e.toml", folder=tmp_path, code=15)
-    assert said.stderr.splitlines()[0] == (
-        "error: the throwaway server is a PostgreSQL server: an experiment is not supported there"
-    )
-    assert "starting" not in said.stderr
