@@ -8,7 +8,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::ptr;
 
-use loadstone_protocol::ResultSet;
+use loadstone_protocol::{Code, ResultSet};
 
 use crate::ffi_value::{RawValue, bytes};
 use crate::request::{Answer, Parameters, Request};
@@ -144,8 +144,9 @@ impl Mailbox {
             }
             Answer::Refused { code, sql_state, message } => {
                 letter.answer = 1;
-                // Scripts know errors by their numbers; an error without one has its SQL state.
-                letter.errno = code.number().unwrap_or_default().into();
+                // Scripts know errors by their numbers; one that is known by its SQL state has none.
+                let has_number = Code::of_state(&sql_state) != Some(code);
+                letter.errno = code.number().filter(|_| has_number).unwrap_or_default().into();
                 letter.sql_state = sql_state;
                 (letter.message, letter.message_length) = (message.as_ptr(), message.len());
             }

@@ -227,10 +227,13 @@ fn ignored_errors(lua: &Lua, errors: &IgnoredErrors) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     match errors {
         IgnoredErrors::All => table.set("all", true)?,
-        // Scripts know errors by their numbers.
+        // Scripts know errors by their numbers, and by their states where servers have no numbers.
         IgnoredErrors::These(codes) => {
-            for number in codes.iter().filter_map(|code| code.number()) {
-                table.set(number, true)?;
+            for code in codes {
+                table.set(code.to_string(), true)?;
+                if let Some(number) = code.number() {
+                    table.set(number, true)?;
+                }
             }
         }
     }

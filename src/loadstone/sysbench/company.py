@@ -6,12 +6,11 @@ import contextlib
 import math
 from collections.abc import Iterator, Sequence
 
-import pymysql
-
-from loadstone.families import connect
+from loadstone.families import FAMILIES, connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
+from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.message import say
-from loadstone.mysql.connect import statement_errors
+from loadstone.model.target import Target
 from loadstone.observe import presence
 from loadstone.observe.clients import Clients
 from loadstone.observe.samplers import samplers_of
@@ -22,7 +21,12 @@ from loadstone.sysbench.targets import Place
 
 _SHORT = Timeouts(connect_s=3, statement_s=5)
 _LIMITS = ("max_connections", "max_user_connections")
-_NOT_TOLD = (TargetError, pymysql.MySQLError, LookupError, ValueError)
+_NOT_TOLD: tuple[type[Exception], ...] = (
+    TargetError,
+    *(family.Error for family in FAMILIES.values()),
+    LookupError,
+    ValueError,
+)
 """The next query fails with the same error and reports it in sysbench's words."""
 
 
@@ -55,8 +59,11 @@ def beside_others(places: Sequence[Place], threads: int) -> Iterator[None]:
 
 def _free(connection: Connection, place: Place) -> int:
     """How many connections this user may have there, including the one that asks."""
+    target = place.endpoint.target
+    if target.family == POSTGRESQL:
+        return _free_of_postgresql(connection, target)
     # SHOW, because a SELECT would be counted among those of the test.
-    with statement_errors(place.endpoint.target), connection.cursor() as cursor:
+    with family_of(target).statement_errors(target), connection.cursor() as cursor:
         cursor.execute(f"SHOW VARIABLES WHERE Variable_name IN {_LIMITS}")
         limits = {str(name).lower(): int(str(value)) for name, value in cursor.fetchall()}
         cursor.execute("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
@@ -64,6 +71,17 @@ def _free(connection: Connection, place: Place) -> int:
     free = limits["max_connections"] - int(connected) + 1
     of_user = limits["max_user_connections"]
     return min(free, of_user) if of_user else free
+
+
+def _free_of_postgresql(connection: Connection, target: Target) -> int:
+    with family_of(target).statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_connections')::int"
+            " - current_setting('superuser_reserved_connections')::int - count(*) + 1"
+            " FROM pg_stat_activity WHERE backend_type = 'client backend'"
+        )
+        ((free,),) = cursor.fetchall()
+    return int(free)
 
 
 def warn_of_others(connection: Connection, place: Place) -> None:

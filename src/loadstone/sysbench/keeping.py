@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from loadstone.families import connect
+from loadstone.families import connect, family_of
 from loadstone.lab.step.sampling import StepSampling
 from loadstone.lab.tables.discover import Data
 from loadstone.lab.tables.inspect import InspectedTarget, observable
@@ -20,7 +20,6 @@ from loadstone.model.observe_request import Observing
 from loadstone.model.plan import Plan, Step
 from loadstone.model.records import Connected, End, StepRecord
 from loadstone.model.target import Endpoint
-from loadstone.mysql.facts import describe_server
 from loadstone.observe.sources import sources_for
 from loadstone.runner.recording import Place, begin_run, sampling_of
 from loadstone.runs import run_folder
@@ -101,6 +100,6 @@ def keeper_of(
 
 def _look_at(endpoint: Endpoint, plan: Plan) -> InspectedTarget:
     with connect(endpoint, database=None) as connection:
-        facts = describe_server(connection, endpoint.target)
+        facts = family_of(endpoint.target).describe_server(connection, endpoint.target)
     data = Data(tables=plan.workload.tables, table_size=plan.workload.table_size)
     return InspectedTarget(endpoint=endpoint, facts=facts, data=data)

@@ -6,7 +6,9 @@ import errno as system_errors
 import os
 import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from loadstone.model.error_codes import MYSQL, POSTGRESQL, number_of
 from loadstone.model.plan import Plan
 from loadstone.model.records import EngineFailure, FirstError
 from loadstone.model.target import Target
@@ -54,9 +56,10 @@ def lines_of_run(failure: EngineFailure, plan: Plan, places: Sequence[Place]) ->
         )
     if plan.drive.protocol == "prepared" and failure.number in _CANNOT_BE_PREPARED:
         return _preparing_lines(failure.number, failure.message)
-    return _statement_lines(
-        plan, failure.number or 0, failure.message, failure.statement, failure.sql_state
-    )
+    refused = Refusal(failure.code or "0", failure.message, failure.statement)
+    if _is_of_preparing(plan, refused.code):
+        return _not_prepared_lines(refused)
+    return _statement_lines(plan, refused, failure.sql_state)
 
 
 def _preparing_lines(number: int, message: str) -> tuple[str, ...]:
@@ -68,7 +71,23 @@ def _preparing_lines(number: int, message: str) -> tuple[str, ...]:
     )
 
 
-def connection_lines(failure: EngineFailure, place: Place) -> tuple[str, str]:
+def _is_of_preparing(plan: Plan, code: str) -> bool:
+    """On PostgreSQL: a table or a column is missing, which shows when its statement is prepared."""
+    is_prepared = plan.drive.protocol == "prepared"
+    return is_prepared and plan.targets[0].family == POSTGRESQL and code in ("42P01", "42703")
+
+
+def _not_prepared_lines(refused: Refusal) -> tuple[str, ...]:
+    return (
+        f"PQprepare() failed: ERROR:  {refused.message}",
+        f"failed query was: {refused.statement}",
+        f"`thread_init' function failed: SQL error, errno = 0, state = '{refused.code}':"
+        f" {refused.message}",
+        _NOT_STARTED,
+    )
+
+
+def connection_lines(failure: EngineFailure, place: Place) -> tuple[str, ...]:
     """Why a connection failed, in the form that the driver reports."""
     return _connection_lines(place, *_number_and_text(failure, place))
 
@@ -84,6 +103,8 @@ def check_preparing(error: FirstError, plan: Plan) -> None:
     is_prepared = plan.drive.protocol == "prepared" and error.statement is not None
     if is_prepared and error.number in _CANNOT_BE_PREPARED:
         raise Fatal(*_preparing_lines(error.number, error.message))
+    if error.statement is not None and _is_of_preparing(plan, error.code):
+        raise Fatal(*_not_prepared_lines(Refusal(error.code, error.message, error.statement)))
 
 
 def check_loss(error: FirstError, plan: Plan) -> None:
@@ -96,7 +117,7 @@ def check_loss(error: FirstError, plan: Plan) -> None:
     if error.statement is not None or ignored == "all" or error.code in ignored:
         return
     message = _LOSSES.get(error.number, error.message)
-    raise Fatal(*_statement_lines(plan, error.number, message, "", None))
+    raise Fatal(*_statement_lines(plan, Refusal(error.code, message, ""), None))
 
 
 def of_command(error: TargetError, command: str, place: Place) -> Fatal:
@@ -107,43 +128,107 @@ def of_command(error: TargetError, command: str, place: Place) -> Fatal:
     )
 
 
-def of_load(failure: EngineFailure, command: str) -> Fatal:
+def of_load(failure: EngineFailure, command: str, place: Place) -> Fatal:
     """The error that ended a load of tables."""
-    if failure.number is None:
+    if failure.code is None:
         return Fatal(failure.message)
-    return of_statement(failure.number, failure.message, command, failure.statement or "")
+    refused = Refusal(failure.code, failure.message, failure.statement or "")
+    return _of_statement(refused, command, place.endpoint.target.family)
 
 
-def of_statement(number: int, message: str, command: str, statement: str) -> Fatal:
+def of_existing_table(place: Place, name: str, command: str) -> Fatal:
+    """The error for a table that `prepare` was to make and that is there already."""
+    refused = {
+        MYSQL: Refusal("1050", f"Table '{name}' already exists", f"CREATE TABLE {name}"),
+        POSTGRESQL: Refusal("42P07", f'relation "{name}" already exists', f"CREATE TABLE {name}"),
+    }
+    family = place.endpoint.target.family
+    return _of_statement(refused[family], command, family)
+
+
+def of_refusal(error: TargetError, place: Place, command: str, statement: str) -> Fatal:
     """The error for a statement of `prepare`, `cleanup` or `prewarm` that the server refused."""
-    state = _STATES.get(number, _GENERAL_STATE)
+    code = error.code.code if error.code else "0"
+    _, text = _cause(error, place.endpoint.target)
+    return _of_statement(Refusal(code, text, statement), command, place.endpoint.target.family)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A statement that the server has refused, with the code of its family."""
+
+    code: str
+    message: str
+    statement: str
+
+
+def _of_statement(refused: Refusal, command: str, family: str) -> Fatal:
+    number, state = _number_and_state(refused.code, None, family)
     return Fatal(
-        f"mysql_drv_query() returned error {number} ({message}) for query '{statement}'",
-        f"`{command}' function failed: SQL error, errno = {number}, state = '{state}': {message}",
+        *_driver_lines(refused, family, is_prepared=False),
+        f"`{command}' function failed: SQL error, errno = {number}, state = '{state}':"
+        f" {refused.message}",
     )
 
 
-def _connection_lines(place: Place, number: int, text: str) -> tuple[str, str]:
+def _number_and_state(code: str, state: str | None, family: str) -> tuple[int, str]:
+    """PostgreSQL's driver has states alone."""
+    if family == POSTGRESQL:
+        return 0, code
+    number = number_of(code) or 0
+    return number, state or _STATES.get(number, _GENERAL_STATE)
+
+
+def _driver_lines(refused: Refusal, family: str, *, is_prepared: bool) -> tuple[str, ...]:
+    """What a driver says of a refused statement."""
+    if family == POSTGRESQL:
+        call = "PQexecPrepared()" if is_prepared else "PQexec()"
+        # PGRES_FATAL_ERROR
+        said = f"{call} failed: 7 {refused.message}"
+        return (said, f"failed query was: {refused.statement}") if refused.statement else (said,)
+    call = "mysql_stmt_execute()" if is_prepared else "mysql_drv_query()"
+    said = f"{call} returned error {number_of(refused.code) or 0} ({refused.message})"
+    return (f"{said} for query '{refused.statement}'",)
+
+
+def of_driver(error: FirstError, *, is_prepared: bool) -> tuple[str, ...]:
+    """What a driver says of an error of a script's statement."""
+    refused = Refusal(error.code, error.message, error.statement or "")
+    return _driver_lines(refused, error.family, is_prepared=is_prepared)
+
+
+def of_preparing(error: FirstError) -> tuple[str, ...]:
+    """What a driver says of a statement that cannot be prepared."""
+    if error.family == POSTGRESQL:
+        return (f"PQprepare() failed: ERROR:  {error.message}",)
+    return ("mysql_stmt_prepare() failed", f'MySQL error: {error.code} "{error.message}"')
+
+
+def _connection_lines(place: Place, number: int, text: str) -> tuple[str, ...]:
+    if place.endpoint.target.family == POSTGRESQL:
+        return (f"Connection to database failed: {text}",)
     return (
         f"unable to connect to MySQL server on {place.called}, aborting...",
         f"error {number}: {text}",
     )
 
 
-def _statement_lines(
-    plan: Plan, number: int, message: str, statement: str, state: str | None
-) -> tuple[str, ...]:
-    is_prepared = plan.drive.protocol == "prepared"
-    call = "mysql_stmt_execute()" if is_prepared else "mysql_drv_query()"
+def _statement_lines(plan: Plan, refused: Refusal, state: str | None) -> tuple[str, ...]:
+    family = plan.targets[0].family
+    number, state = _number_and_state(refused.code, state or _GENERAL_STATE, family)
     return (
-        f"{call} returned error {number} ({message}) for query '{statement}'",
-        f"`thread_run' function failed: SQL error, errno = {number}, "
-        f"state = '{state or _GENERAL_STATE}': {message}",
+        *_driver_lines(refused, family, is_prepared=plan.drive.protocol == "prepared"),
+        f"`thread_run' function failed: SQL error, errno = {number}, state = '{state}':"
+        f" {refused.message}",
     )
 
 
 def _number_and_text(failure: EngineFailure, place: Place) -> tuple[int, str]:
     target = place.endpoint.target
+    if target.family == POSTGRESQL:
+        if failure.kind == "unreachable" and failure.sql_state is None:
+            return 0, _said_by_libpq(target, _refused_by_system(failure.message))
+        return 0, _said_by_libpq(target, failure.message, is_servers=bool(failure.sql_state))
     match failure.kind:
         case "unreachable" if failure.sql_state is None:
             return _CANNOT_CONNECT, _unreachable(target, _number_of(failure.message))
@@ -151,6 +236,33 @@ def _number_and_text(failure: EngineFailure, place: Place) -> tuple[int, str]:
             return _unknown_host(target)
         case _:
             return failure.number or _UNKNOWN_ERROR, failure.message
+
+
+def _of_postgresql(cause: BaseException | None, error: TargetError, target: Target) -> str:
+    """What the server, or the system, has said of a connection or a statement."""
+    said = cause.args[0] if cause is not None and cause.args else None
+    if isinstance(said, dict):  # the fields of an ErrorResponse
+        message = str(said.get("M", ""))
+        is_of_login = error.kind != "statement_failed"
+        return _said_by_libpq(target, message, is_servers=True) if is_of_login else message
+    if isinstance(cause, OSError) and cause.errno:
+        return _said_by_libpq(target, _refused_by_system(os.strerror(cause.errno)))
+    return _said_by_libpq(target, str(cause or error.message))
+
+
+def _refused_by_system(words: str) -> str:
+    number = _number_of(words)
+    said = os.strerror(number) if isinstance(number, int) else words
+    return f"{said}\n\tIs the server running on that host and accepting TCP/IP connections?"
+
+
+def _said_by_libpq(target: Target, why: str, *, is_servers: bool = False) -> str:
+    """Why there is no connection, in the words of PostgreSQL's client library."""
+    if target.socket is not None:
+        at = f'connection to server on socket "{target.socket}" failed'
+    else:
+        at = f'connection to server at "{target.host}", port {target.tcp_port} failed'
+    return f"{at}: FATAL:  {why}" if is_servers else f"{at}: {why}"
 
 
 def _unknown_host(target: Target) -> tuple[int, str]:
@@ -174,6 +286,8 @@ def _number_of(words: str) -> int | str:
 def _cause(error: TargetError, target: Target) -> tuple[int, str]:
     """The number and text of the server's or the system's error that caused ours."""
     cause = error.__cause__
+    if target.family == POSTGRESQL:
+        return 0, _of_postgresql(cause, error, target)
     # PyMySQL keeps the system's error there.
     cause = getattr(cause, "original_exception", None) or cause
     if isinstance(cause, socket.gaierror):

@@ -13,6 +13,7 @@ from loadstone import engine
 from loadstone.lab.step.script_command import command_plan
 from loadstone.lab.step.shards import USERS_A_SHARD, cores
 from loadstone.model.engine_plan import Layout, LoadPlan
+from loadstone.model.error_codes import IGNORED_BY_SCRIPTS, POSTGRESQL
 from loadstone.model.plan import (
     Arrival,
     Closed,
@@ -30,6 +31,7 @@ from loadstone.model.target import Target
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.oltp.tests import STATEMENT_COUNTS, Bundled
 from loadstone.sysbench.settings import HIGHEST_RATE, Settings, seed_of
+from loadstone.sysbench.targets import family_of_driver
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values
 
@@ -214,7 +216,9 @@ def distribution_of(given: Values) -> Distribution:
 
 
 def restart_on(given: Values) -> Literal["all"] | tuple[str, ...]:
-    """The errors of `--mysql-ignore-errors`: numbers, or all."""
+    """The errors of `--mysql-ignore-errors`: numbers, or all. The other driver has fixed ones."""
+    if family_of_driver(given) == POSTGRESQL:
+        return IGNORED_BY_SCRIPTS[POSTGRESQL]
     words = given.words("mysql_ignore_errors")
     if "all" in words:
         return "all"

@@ -7,30 +7,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import pymysql
-
 from loadstone import engine
-from loadstone.families import connect
+from loadstone.families import connect, family_of
 from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.engine_plan import LoadPlan, load_document
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import say
 from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadProgress, LoadStalled
-from loadstone.mysql.facts import tables_of
 from loadstone.report.stalls import stalled_line
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
 from loadstone.sysbench import company, messages, planning, running
+from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.log import Log, aside
 from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.settings import Settings
-from loadstone.sysbench.targets import Place, check_driver, places_of
+from loadstone.sysbench.targets import Place, check_driver, family_of_driver, places_of
 from loadstone.workloads.scripts.given import Values
 
 # Large tables may take this long to read or drop.
 _PATIENT = Timeouts(connect_s=10, statement_s=86_400)
-_TABLE_EXISTS = 1050
 _PARALLEL_COMMAND = "sysbench.cmdline.call_command"
 
 
@@ -91,7 +89,7 @@ def prepare(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
         # The loader makes no empty tables, but sysbench does.
         with _connected(tables, command) as connection:
             for name in tables.names:
-                _execute(connection, f"TRUNCATE TABLE {name}", command)
+                _execute(tables, connection, f"TRUNCATE TABLE {name}", command)
     return code
 
 
@@ -126,13 +124,13 @@ class _Lines:
 
 def _refuse_tables_that_exist(tables: _Tables, connection: Connection, command: str) -> None:
     target = tables.place.endpoint.target
-    there = {table.name for table in tables_of(connection, target, target.database or "")}
+    state = family_of(target).read_schema(connection, target, target.database or "")
+    there = {table.name for table in state.tables}
     lines = _Lines(tables)
     for name in tables.names:
         if name in there:
             lines.creating(name)
-            message = f"Table '{name}' already exists"
-            raise messages.of_statement(_TABLE_EXISTS, message, command, f"CREATE TABLE {name}")
+            raise messages.of_existing_table(tables.place, name, command)
 
 
 def _make_tables_without_primary_key(tables: _Tables, connection: Connection, command: str) -> None:
@@ -141,6 +139,7 @@ def _make_tables_without_primary_key(tables: _Tables, connection: Connection, co
     numbering = " AUTO_INCREMENT" if layout.auto_increment else ""
     for name in tables.names:
         _execute(
+            tables,
             connection,
             f"CREATE TABLE {name} (id INTEGER NOT NULL{numbering}, k INTEGER DEFAULT '0' NOT NULL,"
             " c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL,"
@@ -170,7 +169,7 @@ def _load(tables: _Tables, command: str) -> int:
         aside(say("interrupted"))
         return ExitCode.INTERRUPTED
     if ends[0].error:
-        raise messages.of_load(ends[0].error, command)
+        raise messages.of_load(ends[0].error, command, tables.place)
     lines.up_to(len(tables.names))
     return ExitCode.OK
 
@@ -190,7 +189,7 @@ def cleanup(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
         for name in tables.names:
             log.notice(f"Dropping table '{name}'...")
             if connection:
-                _execute(connection, f"DROP TABLE IF EXISTS {name}", "cleanup")
+                _execute(tables, connection, f"DROP TABLE IF EXISTS {name}", "cleanup")
     return ExitCode.OK
 
 
@@ -202,6 +201,9 @@ def prewarm(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
     """
     tables = _Tables(test, settings, given, log)
     check_driver(given, _PARALLEL_COMMAND)
+    if family_of_driver(given) != MYSQL:
+        why = f"`{_PARALLEL_COMMAND}' function failed: prewarm is currently MySQL only"
+        raise Fatal(why)
     if settings.threads > 1:
         running.announce_threads(log)
     with contextlib.ExitStack() as stack:
@@ -211,19 +213,19 @@ def prewarm(test: Bundled, settings: Settings, given: Values, log: Log) -> int:
         for number, name in enumerate(tables.names, start=1):
             log.notice(f"Prewarming table {name}")
             if connection:
-                _read(connection, name, number)
+                _read(tables, connection, name, number)
     return ExitCode.OK
 
 
-def _read(connection: Connection, name: str, number: int) -> None:
+def _read(tables: _Tables, connection: Connection, name: str, number: int) -> None:
     """Read the rows with their texts, then the index on `k` if there is one."""
-    _execute(connection, f"SELECT COUNT(pad) FROM {name}", _PARALLEL_COMMAND)
+    _execute(tables, connection, f"SELECT COUNT(pad) FROM {name}", _PARALLEL_COMMAND)
     with connection.cursor() as cursor:
         cursor.execute(f"SHOW INDEX FROM {name} WHERE Key_name = 'k_{number}'")
         has_index = cursor.fetchone() is not None
     if has_index:
         sql = f"SELECT SUM(k) FROM {name} FORCE INDEX (k_{number})"
-        _execute(connection, sql, _PARALLEL_COMMAND)
+        _execute(tables, connection, sql, _PARALLEL_COMMAND)
 
 
 @contextlib.contextmanager
@@ -237,10 +239,10 @@ def _connected(tables: _Tables, command: str) -> Iterator[Connection]:
         yield connection
 
 
-def _execute(connection: Connection, sql: str, command: str) -> None:
+def _execute(tables: _Tables, connection: Connection, sql: str, command: str) -> None:
+    target = tables.place.endpoint.target
     try:
-        with connection.cursor() as cursor:
+        with family_of(target).statement_errors(target), connection.cursor() as cursor:
             cursor.execute(sql)
-    except pymysql.MySQLError as error:
-        number, text = (*error.args, "", "")[:2]
-        raise messages.of_statement(int(number or 0), str(text), command, sql) from error
+    except TargetError as error:
+        raise messages.of_refusal(error, tables.place, command, sql) from error

@@ -1,16 +1,27 @@
-"""The servers given by the options of the MySQL driver."""
+"""The servers given by the options of a driver."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import SecretStr
 
 from loadstone.lab.protection.whereabouts import with_listener
+from loadstone.model.error_codes import MYSQL, POSTGRESQL
+from loadstone.model.libpq import socket_in
 from loadstone.model.message import plain
-from loadstone.model.target import Compression, Credentials, Endpoint, Target, Tls, compression
+from loadstone.model.target import (
+    Compression,
+    Credentials,
+    Endpoint,
+    Target,
+    Tls,
+    TlsMode,
+    compression,
+)
 from loadstone.mysql.credentials import Surroundings, local_sockets, may_go_in_clear
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.settings import Compat
@@ -36,12 +47,19 @@ class Place:
     called: str
 
 
+def family_of_driver(given: Values) -> str:
+    """The family of the servers that the driver connects to."""
+    return POSTGRESQL if given.text("db_driver") == "pgsql" else MYSQL
+
+
 def places_of(given: Values, compat: Compat) -> tuple[Place, ...]:
     """The servers: one for each socket, or for each host with each port.
 
     Raises:
         Fatal: a port is invalid.
     """
+    if family_of_driver(given) == POSTGRESQL:
+        return (_of_postgresql(given),)
     sockets = given.words("mysql_socket")
     if sockets:
         return tuple(
@@ -61,6 +79,43 @@ def _by_host(given: Values, compat: Compat, host: str, port: str) -> Place:
     if not 0 < number < 65536:
         raise Fatal(f"Invalid value for --mysql-port: '{port}'")
     return Place(_endpoint(given, compat, host=host, port=number), called)
+
+
+def _of_postgresql(given: Values) -> Place:
+    """The only server of PostgreSQL's driver: `--pgsql-host` may be the folder of a unix socket."""
+    host, port = given.text("pgsql_host") or "localhost", given.text("pgsql_port") or "5432"
+    number = values.lenient_int(port)
+    if not 0 < number < 65536:
+        raise Fatal(f"Invalid value for --pgsql-port: '{port}'")
+    if host.startswith("/"):
+        place: dict[str, object] = {"socket": socket_in(Path(host), number)}
+    else:
+        place = {"host": host, "port": number}
+    mode = _SSL_MODES.get(given.text("pgsql_sslmode"))
+    if mode is None:
+        raise Fatal(f"Invalid value for --pgsql-sslmode: '{given.text('pgsql_sslmode')}'")
+    known = {
+        "family": POSTGRESQL,
+        "user": given.text("pgsql_user"),
+        "database": given.text("pgsql_db"),
+        "tls": Tls(mode=mode),
+    }
+    endpoint = Endpoint(
+        target=Target.model_validate(known | place),
+        credentials=Credentials(
+            password=SecretStr(given.text("pgsql_password")), source=plain("--pgsql-password")
+        ),
+    )
+    return Place(with_listener(endpoint), endpoint.target.place)
+
+
+_SSL_MODES: Mapping[str, TlsMode] = {
+    "disable": "disabled",
+    "allow": "preferred",
+    "prefer": "preferred",
+    "require": "required",
+}
+"""Modes of libpq that need no file, for which sysbench has no option."""
 
 
 def _local_socket() -> Path:
@@ -128,12 +183,10 @@ def check_driver(given: Values, command: str, *more: str) -> None:
 
 def driver_problem(driver: str, ps_mode: str) -> str | None:
     """What is wrong with the driver and its mode, in sysbench's words; `None` if nothing is."""
-    if driver == "pgsql":
-        return "the PostgreSQL driver is not built into Loadstone yet"
     if not driver:
         named = "Use --db-driver=name to specify which one to use"
         return f"Multiple DB drivers are available. {named}"
-    if driver != "mysql":
+    if driver not in ("mysql", "pgsql"):
         return f"invalid database driver name: '{driver}'"
     if ps_mode not in ("auto", "disable"):
         return f"Invalid value for db-ps-mode: {ps_mode}"

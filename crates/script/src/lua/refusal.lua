@@ -8,7 +8,8 @@ local mailbox = state.mailbox
 local RESTART_EVENT = 1
 
 local function is_ignorable(user, description)
-  if user.ignored.all or user.ignored[description.sql_errno] then
+  local ignored = user.ignored
+  if ignored.all or ignored[description.sql_errno] or ignored[description.sql_state] then
     return true
   end
   local hook = user.env.sysbench.hooks.sql_error_ignorable

@@ -220,8 +220,13 @@ function Driver:connect()
   return ffi.gc(ffi.new(sql_connection, number), collect_connection)
 end
 
+--- The servers' driver: that of the command line.
+local function driver_name()
+  return (state.current.env.sysbench.opt or {}).db_driver or "mysql"
+end
+
 function Driver:name()
-  return "mysql"
+  return driver_name()
 end
 
 local sql_driver = ffi.metatype("sql_driver", {
@@ -233,11 +238,13 @@ local sql_driver = ffi.metatype("sql_driver", {
 
 local the_driver = ffi.new(sql_driver, 0)
 
+local DRIVERS = { mysql = true, pgsql = true }
 local PS_MODES = { auto = true, disable = true }
 
 local function driver(name)
   local opt = state.current.env.sysbench.opt or {}
-  if (name or opt.db_driver or "mysql") ~= "mysql" or not PS_MODES[opt.db_ps_mode or "auto"] then
+  local there = driver_name()
+  if (name or there) ~= there or not DRIVERS[there] or not PS_MODES[opt.db_ps_mode or "auto"] then
     error("failed to initialize the DB driver", 2)
   end
   return the_driver

@@ -40,10 +40,13 @@ class Heard:
         ignored = script.ignore_errors if script else ()
         if error.preparing:
             # sysbench never ignores these.
-            self.log.fatal("mysql_stmt_prepare() failed")
-            self.log.fatal(f'MySQL error: {error.code} "{error.message}"')
+            lines = messages.of_preparing(error)
         elif error.statement is not None and ignored is not None and error.code not in ignored:
-            self.log.fatal(_said_of(error, "mysql_drv_query()"))
+            lines = messages.of_driver(error, is_prepared=False)
+        else:
+            return
+        for line in lines:
+            self.log.fatal(line)
 
 
 def check_exit(message: str) -> None:
@@ -98,7 +101,7 @@ def _of_driver(
         known = list(errors)
     if not known or known[-1].statement is not None:
         return ()
-    return (_said_of(known[-1], "mysql_stmt_execute()"),)
+    return messages.of_driver(known[-1], is_prepared=True)
 
 
 def _as_of_api(why: str, errors: Sequence[FirstError]) -> str:
@@ -110,11 +113,6 @@ def _as_of_api(why: str, errors: Sequence[FirstError]) -> str:
 
 def _is_of_preparing(errors: Sequence[FirstError]) -> bool:
     return bool(errors) and errors[-1].preparing
-
-
-def _said_of(error: FirstError, call: str) -> str:
-    query = error.statement or ""
-    return f"{call} returned error {error.code} ({error.message}) for query '{query}'"
 
 
 def _as_failure(error: FirstError) -> EngineFailure:

@@ -1,0 +1,161 @@
+"""Debian's sysbench and ours with `--db-driver=pgsql`, by the same command lines."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from postgres.server import PASSWORD, Server
+from postgres.test_pgbench import logged
+from sysbench.comparing import masked
+from sysbench.conftest import Done, carried_out
+
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.sysbench]
+
+DEBIANS = ["sysbench"]
+OURS = [sys.executable, "-m", "loadstone.cli", "sysbench"]
+BOTH = (DEBIANS, OURS)
+PREPARED = ("--tables=2", "--table-size=100")
+WORKLOADS = (
+    "oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_insert",
+    "oltp_delete", "oltp_update_index", "oltp_update_non_index", "select_random_points",
+    "select_random_ranges",
+)  # fmt: skip
+LINES = ((), ("--db-ps-mode=disable",), ("--skip-trx=on",), ("--auto-inc=off",))
+"""Options that decide what an event sends."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Both programs on a server, with a database of their own."""
+
+    server: Server
+    database: str
+    folder: Path
+
+    def tried(self, program: list[str], *words: str, **given: str) -> Done:
+        """What comes of a command line."""
+        place = {
+            "host": "127.0.0.1", "port": str(self.server.port), "user": "by_scram",
+            "password": PASSWORD, "db": self.database,
+        }  # fmt: skip
+        options = (f"--pgsql-{name}={value}" for name, value in (place | given).items())
+        return carried_out(program, ("--db-driver=pgsql", *options, *words), self.folder)
+
+    def says(self, program: list[str], *words: str) -> Done:
+        """What a program says of a command line that must succeed."""
+        done = self.tried(program, *words)
+        assert done.returncode == 0, (program, words, done.stdout, done.stderr)
+        return done
+
+    def sent(self, program: list[str], *words: str) -> Counter[str]:
+        """The statements of the load by the server's log, without their values."""
+        begun = len(self.server.log)
+        with logged(self.server, self.database):
+            self.says(program, *words)
+        said = self.server.log[begun:].replace("\n\t", " ")
+        verbs = "BEGIN|COMMIT|(?:SELECT|UPDATE|INSERT|DELETE) .*"
+        texts = re.findall(rf"(?:statement|execute [^:]*): +({verbs})", said)
+        load = [text for text in texts if "sbtest" in text or text in ("BEGIN", "COMMIT")]
+        return Counter(without_values(text) for text in load if "pg_" not in text)
+
+
+@pytest.fixture
+def beside(server: Server, database: str, tmp_path: Path) -> Beside:
+    """Both programs, and an empty database."""
+    if not shutil.which("sysbench"):
+        pytest.skip("Debian's sysbench is not installed")
+    return Beside(server, database, tmp_path)
+
+
+def without_values(text: str) -> str:
+    text = re.sub(r"'[\d-]*'", "'#'", text)
+    return re.sub(r"\s+", " ", re.sub(r"\$?-?\d+", "#", text)).strip()
+
+
+def test_output_and_tables_are_the_same(beside: Beside) -> None:
+    said, made = [], []
+    shape = (
+        "SELECT column_name, data_type, character_maximum_length, is_nullable, column_default"
+        " FROM information_schema.columns WHERE table_name = 'sbtest1' ORDER BY 1",
+        "SELECT indexdef FROM pg_indexes WHERE tablename = 'sbtest1' ORDER BY 1",
+        "SELECT count(*), min(id), max(id), min(length(c)), max(length(pad)) FROM sbtest1",
+        "SELECT nextval('sbtest1_id_seq')",
+    )
+    for program in BOTH:
+        prepared = beside.says(program, *PREPARED, "oltp_read_write", "prepare")
+        run = beside.says(program, *PREPARED, "--events=20", "oltp_read_write", "run")
+        made.append([beside.server.asked(sql, beside.database) for sql in shape])
+        cleaned = beside.says(program, *PREPARED, "oltp_read_write", "cleanup")
+        said.append([masked(each.stdout) for each in (prepared, run, cleaned)])
+    assert said[0] == said[1]
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    "workloads", [WORKLOADS[:1], pytest.param(WORKLOADS, marks=pytest.mark.nightly)]
+)
+def test_the_server_is_sent_the_same(beside: Beside, workloads: tuple[str, ...]) -> None:
+    beside.says(OURS, *PREPARED, "oltp_read_write", "prepare")
+    for workload, options in product(workloads, LINES):
+        words = (*PREPARED, "--threads=1", "--events=3", *options, workload, "run")
+        theirs, ours = (beside.sent(program, *words) for program in BOTH)
+        assert ours == theirs, (workload, options)
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (("oltp_read_write", "prepare"), {"password": "wrong"}),
+        (("oltp_read_write", "run"), {"port": "1"}),
+        (("oltp_read_write", "prewarm"), {}),
+    ],
+)
+def test_what_fails_is_said_in_the_same_words(
+    beside: Beside, words: tuple[str, ...], given: dict[str, str]
+) -> None:
+    theirs, ours = (beside.tried(program, *words, **given) for program in BOTH)
+    assert ours.returncode == theirs.returncode != 0
+    # Some versions of libpq say a refused login twice: once for each way of encryption.
+    expected = list(dict.fromkeys(masked(theirs.stdout)))
+    assert list(dict.fromkeys(masked(ours.stdout))) == [
+        line for line in expected if not line.startswith("connection to server at")
+    ]
+
+
+def test_a_script_meets_the_driver_that_was_asked_for(beside: Beside) -> None:
+    script = beside.folder / "s.lua"
+    script.write_text(
+        "function thread_init() drv = sysbench.sql.driver() con = drv:connect() end\n"
+        "function event() print(drv:name(), con:query_row('SELECT 41 + 1')) end\n"
+    )
+    theirs, ours = (beside.says(each, "--events=2", str(script), "run") for each in BOTH)
+    assert "pgsql\t42" in ours.stdout
+    assert masked(ours.stdout) == masked(theirs.stdout)
+
+
+def test_a_script_s_conflict_restarts_its_event_and_another_error_ends_it(beside: Beside) -> None:
+    table = "CREATE TABLE t (a INT PRIMARY KEY); GRANT ALL ON t TO PUBLIC"
+    beside.server.asked(table, beside.database)
+    script = beside.folder / "s.lua"
+    head = "function thread_init() con = sysbench.sql.driver():connect() end\nfunction event() "
+    insert = "n = (n or 0) + 1 con:query('INSERT INTO t VALUES (' .. n .. ')')"
+    script.write_text(f"{head}{insert} end\n")
+    for program in BOTH:
+        beside.server.asked("TRUNCATE t; INSERT INTO t VALUES (1)", beside.database)
+        done = beside.says(program, "--events=3", str(script), "run")
+        assert re.search(r"ignored errors: +1 ", done.stdout), (program, done.stdout)
+    script.write_text(head + "con:query('SELECT * FROM nothing') end\n")
+    theirs, ours = (beside.tried(each, "--events=2", str(script), "run") for each in BOTH)
+    assert ours.returncode == theirs.returncode == 1
+    wanted = [line for line in masked(theirs.stdout) if line.startswith("FATAL")]
+    assert [line for line in masked(ours.stdout) if line.startswith("FATAL")] == wanted
