@@ -35,7 +35,6 @@ MAY_HAVE_NUMBERS = {
 }
 MAY_SAY_ITS_WORDS = {
     "analyse/ceilings.py": "whether the binary log is synced, by the name that observing gives it",
-    "cli/commands/check.py": "help, which names the file that people have",
     "cli/commands/sandbox.py": "an example of a variable",
     "cli/defaults/giving_way.py": "the option that bears the name of its exporter",
     "cli/commands/traffic.py": "help of the slow log's and the digests' import",

@@ -162,7 +162,11 @@ def test_an_experiment_on_it_is_refused(server: Server, database: str, tmp_path:
     assert "an experiment is not supported there" in said.stderr
 
 
-def test_the_review_says_that_there_is_none(server: Server, database: str, tmp_path: Path) -> None:
+def test_the_review_names_what_may_lose_commits(
+    server: Server, database: str, tmp_path: Path
+) -> None:
     said = called("check", "--target", url(server, database), folder=tmp_path)
     assert "PostgreSQL 1" in said.stdout
-    assert "not reviewed" in said.stdout
+    assert "fsync = off" in said.stdout
+    assert "max_wal_size = 16GB" in said.stdout
+    called("check", "--target", url(server, database), "--json", folder=tmp_path)

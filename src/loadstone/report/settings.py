@@ -20,7 +20,7 @@ _INDENT = 8
 def as_renderable(
     found: Sequence[Advice], fragment: str, machine: Machine, words: Language = ENGLISH
 ) -> RenderableType:
-    """One paragraph a line of advice, then what to write into my.cnf, to be copied as it is."""
+    """One paragraph a line of advice, then what to write into the configuration file."""
     lines = [_advice(advice, words) for advice in found]
     if not found:
         lines.append(words(say("nothing to change: these settings suit a benchmark")))

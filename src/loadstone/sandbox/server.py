@@ -145,7 +145,7 @@ def free_port() -> int:
 
 
 def kept_port(port: int) -> socket.socket | None:
-    """A socket that keeps a port from whoever looks for a free one; `None`: it is taken already.
+    """A socket that keeps a port from others who look for a free one; `None`: it is taken already.
 
     A server can listen there all the same: Linux allows that where both sockets have SO_REUSEADDR,
     as servers' have, and the other one does not listen (socket(7)).

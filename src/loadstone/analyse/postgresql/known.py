@@ -1,7 +1,5 @@
 """Knowledge about PostgreSQL as a module that fits `known_settings.KnownSettings`.
 
-It knows which settings decide whether a commit lasts, and which to show. It reviews none.
-
 Source: https://www.postgresql.org/docs/current/runtime-config.html
 """
 
@@ -9,30 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadstone.analyse.advice import Rule
-from loadstone.analyse.meaning import Meaning
+from loadstone.analyse.postgresql.settings import MEANINGS as meanings
+from loadstone.analyse.postgresql.settings import RULES as rules
+from loadstone.analyse.postgresql.settings import losing
 from loadstone.model.message import Message, say
 
-meanings: Mapping[str, Meaning] = {
-    "fsync": Meaning(
-        "unfair",
-        say("off saves each wait for the disk"),
-        say("off may leave a database that cannot be read after a crash of the host"),
-    ),
-    "synchronous_commit": Meaning(
-        "unfair",
-        say("off and local save waits for the log or the standbys at each commit"),
-        say("off may lose the latest commits in a crash; local may lose them in a failover"),
-    ),
-    "full_page_writes": Meaning(
-        "unfair",
-        say("off writes less to the log after each checkpoint"),
-        say("off may leave torn pages after a crash of the host"),
-    ),
-}
+__all__ = [
+    "deciding", "fragment_head", "is_identity", "is_own", "lasting", "leaders", "lists", "losing",
+    "matters", "meanings", "own_places", "part_of", "places", "renamed", "rules",
+    "shown_though_missing", "versions",
+]  # fmt: skip
+
 renamed: Mapping[str, str] = {}
 places = ("data_directory",)
-rules: tuple[Rule, ...] = ()
 fragment_head: tuple[str, ...] = ()
 deciding = ("fsync", "synchronous_commit", "full_page_writes")
 lasting: Mapping[str, str] = {"fsync": "1", "synchronous_commit": "1"}
@@ -49,7 +36,6 @@ matters = (
     "jit", "ssl",
 )  # fmt: skip
 
-_SAFE_COMMITS = ("on", "remote_apply", "remote_write")
 _IDENTITY = frozenset(
     {
         "system_identifier",
@@ -62,16 +48,6 @@ _IDENTITY = frozenset(
         *own_places,
     }
 )
-
-
-def losing(variables: Mapping[str, str]) -> list[str]:
-    """Those of the current settings with which a crash may lose commits."""
-    good = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": _SAFE_COMMITS}
-    return [
-        f"{name}={variables[name]}"
-        for name, values in good.items()
-        if name in variables and variables[name] not in values
-    ]
 
 
 def leaders(name: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     help=say(
         "Review a server's settings before a benchmark: what makes it unfair, and what makes it"
         " slow.\n\n"
-        "Changes nothing. Ends with lines that are ready for my.cnf."
+        "Changes nothing. Ends with lines that are ready for the server's configuration file."
     ),
     examples=((say("a server"), "loadstone check --target mysql://user@db1"),),
 )
@@ -33,7 +33,6 @@ def check(connection: Connection, as_json: bool) -> int:
     """Review a server's settings."""
     if not connection.given:
         raise click.UsageError(say("name the server with --target"))
-    from loadstone.analyse.known_settings import KNOWN
     from loadstone.analyse.settings_review import fragment, review
     from loadstone.lab.tables.inspect import look_at_server
     from loadstone.model.compatible import is_another, name_of
@@ -54,9 +53,6 @@ def check(connection: Connection, as_json: bool) -> int:
     show_lines(["".join(mark for mark in said if mark.isprintable())])
     if another:
         show_lines([in_words(say("Its settings are not reviewed: the rules are MySQL's."))])
-        return 0
-    if not KNOWN[family].rules:
-        show_lines([in_words(say("Its settings are not reviewed: no rules are known for them."))])
         return 0
     show(as_renderable(found, text, machine, current()))
     return 0

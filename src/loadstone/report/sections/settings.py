@@ -76,7 +76,7 @@ def _review(context: ReportContext, targets: Mapping[str, Mapping[str, Any]]) ->
     variables = {str(name): str(value) for name, value in (first.get("variables") or {}).items()}
     if not variables:
         return
-    if is_another(first.get("flavour")) or not KNOWN[family_in(place)].rules:
+    if is_another(first.get("flavour")):
         return
     found = review(variables, _machine_of(context), family_in(place))
     yield element("h3", words(say("Review for a benchmark")))
