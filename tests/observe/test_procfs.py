@@ -242,6 +242,24 @@ def test_a_process_with_an_odd_name() -> None:
     assert process.has_ended(PROCESS_STAT.replace(" S ", " Z "))
 
 
+def test_a_server_s_processes_are_counted_together_those_that_have_ended_too() -> None:
+    def stat(pid: int, *ticks: int) -> str:
+        user, system, waited_user, waited_system = ticks
+        return (
+            f"{pid} (postgres) S 1 {pid} {pid} 0 -1 4194560 9 9 0 0"
+            f" {user} {system} {waited_user} {waited_system} 20 0 1 0 777 999 88 0"
+        )
+
+    into = Figures()
+    children = [stat(11, 100, 50, 9999, 9999), stat(12, 200, 70, 0, 0), "torn"]
+    process.tree(stat(10, 1, 2, 1000, 500), children, SCALE, into)
+    assert into.counters == {"process.cpu_user_s": 13.01, "process.cpu_sys_s": 6.22}
+    assert into.gauges == {"process.threads": 3, "process.stopped": 0}
+    assert process.children_in("11 12 \n") == (11, 12)
+    process.tree("torn", children, SCALE, nothing := Figures())
+    assert not nothing.counters
+
+
 def test_a_processs_input_and_output_and_where_it_may_run() -> None:
     assert said("PID/io").counters == {
         "process.read_calls": 11,

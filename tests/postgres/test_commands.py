@@ -46,10 +46,11 @@ def test_tables_are_made_driven_reported_and_dropped(
     result = json.loads((only_run(tmp_path) / "result.json").read_text())
     assert [step["tps"] > 0 for step in result["steps"]] == [True, True]
     assert all(set(step["errors"]) <= {"23505", "40P01"} for step in result["steps"])
-    # One of its processes alone would pass for the server.
-    assert [(step["server"], step["host"]["process_cpu_user"]) for step in result["steps"]] == [
-        (None, None), (None, None),
-    ]  # fmt: skip
+    for step in result["steps"]:
+        assert step["server"] is None
+        # All of its processes together: each event takes some hundred microseconds.
+        cpu = step["host"]["process_cpu_user"] + step["host"]["process_cpu_sys"]
+        assert 1e-4 < cpu / step["tps"] < 1.0
     said = called("report", "last", "--markdown", folder=tmp_path)
     assert not [word for word in MYSQL_S_WORDS if word in said.stdout]
     called("diagnose", "last", folder=tmp_path)

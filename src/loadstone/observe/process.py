@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from loadstone.observe.latest import Figures, Scale, count, counts
 
 # Counted from the state, the first word after the name in parentheses.
 _STATE, _PARENT, _MINOR, _MAJOR, _USER, _SYSTEM, _THREADS = 0, 1, 7, 9, 11, 12, 17
 _STARTED, _RSS = 19, 21
+_OWN_AND_WAITED = (_USER, _SYSTEM, 13, 14)
 _STOPPED = ("T", "t")
 _IO = {
     "read_bytes": "process.read_bytes",
@@ -34,6 +37,34 @@ def stat(text: str, scale: Scale, into: Figures) -> None:
     into.gauges["process.threads"] = threads
     into.gauges["process.rss_bytes"] = pages * scale.page_bytes
     into.gauges["process.stopped"] = float(words[_STATE] in _STOPPED)
+
+
+def tree(text: str, children: Iterable[str], scale: Scale, into: Figures) -> None:
+    """Parse /proc/PID/stat of a process and of those that it has started: their CPU time together.
+
+    That of a child that has ended is its parent's, once the parent has waited for it.
+    """
+    words = _after_the_name(text)
+    own = counts(words[place] for place in _OWN_AND_WAITED) if len(words) > _RSS else None
+    if own is None:
+        return
+    user, system, waited_user, waited_system = own
+    total = [user + waited_user, system + waited_system]
+    number = 1
+    for child in children:
+        used = counts(_after_the_name(child)[_USER : _SYSTEM + 1])
+        if used is not None and len(used) == len(total):
+            total = [sum(pair) for pair in zip(total, used, strict=True)]
+            number += 1
+    into.counters["process.cpu_user_s"] = total[0] / scale.ticks_per_s
+    into.counters["process.cpu_sys_s"] = total[1] / scale.ticks_per_s
+    into.gauges["process.threads"] = number
+    into.gauges["process.stopped"] = float(words[_STATE] in _STOPPED)
+
+
+def children_in(text: str) -> tuple[int, ...]:
+    """Parse /proc/PID/task/PID/children: the processes that it has started."""
+    return tuple(int(word) for word in text.split() if word.isdecimal())
 
 
 def started_ticks(text: str) -> float | None:
