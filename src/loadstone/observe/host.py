@@ -71,8 +71,7 @@ class Host:
         self._mountinfo = ""
         self._net = "/proc/net"
         self._facts: dict[str, str] = {}
-        self._children: tuple[int, ...] | None = None
-        """Those of a server with a process for each session; `None`: it works alone."""
+        self._works_alone = True
 
     @property
     def pid(self) -> int | None:
@@ -89,7 +88,7 @@ class Host:
         """Files that hardly ever change: read once after each connect, for `learn`."""
         nets = [f"{net}/{name}" for net in self._nets() for name in _RARE_NET]
         own = ["/proc/self/mountinfo", "/proc/diskstats", *nets]
-        return (*own, *self._of_process("cgroup", "mountinfo", "stat", *self._names_of_children()))
+        return (*own, *self._of_process("cgroup", "mountinfo", "stat"))
 
     def learn(self, texts: Mapping[str, str]) -> None:
         """Store what hardly ever changes, from the texts of `rare_paths` and `NIC_PATTERNS`."""
@@ -98,8 +97,7 @@ class Host:
         self._join(texts.get(self._process_path("cgroup"), ""))
         self._facts = {**nic_facts(texts, self._net), **self._place_facts(texts)}
         stat = texts.get(self._process_path("stat"), "")
-        if not works_alone(process.name_in(stat)):
-            self._learn_children(texts)
+        self._works_alone = works_alone(process.name_in(stat))
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -114,12 +112,21 @@ class Host:
             f"{self._net}/dev",
             f"{self._net}/snmp",
             *self._of_process("stat", "io", "status", "cgroup"),
-            *self._paths_of_children(),
+            *(() if self._works_alone else [self._children_path]),
             *self._cgroups.files,
         )
 
+    def further_paths(self, texts: Mapping[str, str]) -> tuple[str, ...]:
+        """Files to read after these: of the processes that the server has for its sessions."""
+        if self._works_alone or self._subject.pid is None:
+            return ()
+        children = process.children_in(texts.get(self._children_path, ""))
+        if len(children) > _MOST_CHILDREN:
+            return ()
+        return tuple(f"/proc/{pid}/stat" for pid in children)
+
     def figures(self, texts: Mapping[str, str]) -> Figures:
-        """The figures in the contents of `paths`."""
+        """The figures in the contents of `paths` and `further_paths`."""
         into = Figures(facts=dict(self._facts))
         procfs.cpu(texts.get(HOST, ""), self._scale, into)
         procfs.disks(texts.get("/proc/diskstats", ""), into)
@@ -149,11 +156,9 @@ class Host:
         if works_alone(process.name_in(stat)):
             process.stat(stat, self._scale, into)
             process.io(texts.get(self._process_path("io"), ""), into)
-        elif self._children is not None:
-            if len(self._children) <= _MOST_CHILDREN:
-                known = (texts.get(f"/proc/{pid}/stat") for pid in self._children)
-                process.tree(stat, filter(None, known), self._scale, into)
-            self._learn_children(texts)
+        elif self.further_paths(texts):
+            children = (texts.get(path) for path in self.further_paths(texts))
+            process.tree(stat, filter(None, children), self._scale, into)
         process.allowed(texts.get(self._process_path("status"), ""), into)
         cgroup = texts.get(self._process_path("cgroup"), "")
         if cgroup != self._cgroup_text:  # moved; the next reading has its new limits
@@ -161,22 +166,9 @@ class Host:
         disks = procfs.disk_names(texts.get("/proc/diskstats", ""))
         cgroup_figures(self._cgroups, texts, disks, into)
 
-    def _learn_children(self, texts: Mapping[str, str]) -> None:
-        """Those that the next reading looks at."""
-        for name in self._names_of_children():
-            if (text := texts.get(self._process_path(name))) is not None:
-                self._children = process.children_in(text)
-
-    def _names_of_children(self) -> tuple[str, ...]:
-        pid = self._subject.pid
-        return () if pid is None else (f"task/{pid}/children",)
-
-    def _paths_of_children(self) -> tuple[str, ...]:
-        if self._children is None:
-            return ()
-        read = self._children if len(self._children) <= _MOST_CHILDREN else ()
-        stats = (f"/proc/{pid}/stat" for pid in read)
-        return (*self._of_process(*self._names_of_children()), *stats)
+    @property
+    def _children_path(self) -> str:
+        return self._process_path(f"task/{self._subject.pid}/children")
 
     def _join(self, cgroup: str) -> None:
         self._cgroup_text = cgroup

@@ -68,7 +68,7 @@ class LocalHost:
         """
         host = self._host or self._learn()
         began = time.monotonic()
-        texts = self._files.texts(host.paths)
+        texts = self._texts(host)
         ended = time.monotonic()
         if HOST not in texts:
             raise SourceError(
@@ -91,7 +91,7 @@ class LocalHost:
         device = data_device(self._datadir, self._pid)
         with OpenFiles() as files:
             texts = files.texts([*paths_of(self._pid, device), *glob.glob(MITIGATIONS)])
-            figures = host.figures(files.texts(host.paths))
+            figures = host.figures(self._texts(host))
         libc = libc_of_process(texts.get(f"/proc/{self._pid}/maps", ""), self._pid, _bytes_of)
         return surroundings(
             Seen(
@@ -104,6 +104,13 @@ class LocalHost:
                 on_socket=self._peer is None,
             )
         )
+
+    def _texts(self, host: Host) -> dict[str, str]:
+        texts = self._files.texts(host.paths)
+        if further := host.further_paths(texts):
+            with OpenFiles() as files:  # these processes come and go
+                texts |= files.texts(further)
+        return texts
 
     def _search_again(self, now_s: float) -> None:
         """Look for the process again, for the next reading."""

@@ -112,7 +112,7 @@ class SshHost:
                 )
             )
         began = time.monotonic()
-        texts = self._texts(host.paths)
+        texts = self._all_texts(host)
         ended = time.monotonic()
         if HOST not in texts:
             self._shell.close()
@@ -158,7 +158,7 @@ class SshHost:
         return surroundings(
             Seen(
                 texts=texts,
-                figures=host.figures(self._texts(host.paths)),
+                figures=host.figures(self._all_texts(host)),
                 pid=host.pid,
                 device=device,
                 datadir=self._server.datadir,
@@ -181,6 +181,11 @@ class SshHost:
         """End ssh."""
         self._shell.close()
         self._host = None
+
+    def _all_texts(self, host: Host) -> dict[str, str]:
+        texts = self._texts(host.paths)
+        further = host.further_paths(texts)
+        return {**texts, **self._texts(further)} if further else dict(texts)
 
     def _search_again(self) -> None:
         """Let a later reading look for the process again, since the server may be restarted."""
