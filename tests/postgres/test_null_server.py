@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
+from called import called
 from engine.driving import Document, Outcome, a_plan, drive, events, workload
 from loadstone import engine
 from loadstone.engine.null import NullServer
@@ -101,3 +102,9 @@ def test_psql_understands_it(start: Start) -> None:
     assert (said.returncode, said.stderr) == (0, "")
     begun, row, updated, *rest = said.stdout.splitlines()
     assert (begun, len(row), updated, rest) == ("BEGIN", 119, "UPDATE 1", ["COMMIT", "COPY 2"])
+
+
+def test_a_server_that_answers_anything_is_told_in_a_line(start: Start, tmp_path: Path) -> None:
+    url = f"postgresql://u@127.0.0.1:{start().port}/sbtest"
+    said = called("run", "oltp_point_select", "--target", url, folder=tmp_path, code=3)
+    assert "does not answer as PostgreSQL servers do" in said.stderr

@@ -57,7 +57,7 @@ def _field(error: BaseException, name: str) -> str:
 
 @contextlib.contextmanager
 def statement_errors(target: Target, place: str | None = None) -> Iterator[None]:
-    """Convert the server's errors on a statement into `TargetError`.
+    """Convert the server's errors on a statement, and answers that are none, into `TargetError`.
 
     `place`: what messages call the server; `None`: its address.
     """
@@ -74,6 +74,10 @@ def statement_errors(target: Target, place: str | None = None) -> Iterator[None]
         )
         kind: TargetErrorKind = "timed_out" if timed_out else "statement_failed"
         raise target_error(kind, message, _HINTS.get(code or ""), code) from error
+    except (LookupError, TypeError, ValueError) as error:
+        # Rows of another form than asked for.
+        said = say("{place} does not answer as PostgreSQL servers do", place=place or target.place)
+        raise TargetError("protocol", said) from error
 
 
 READ_ONLY = say("the server is read-only: is it a standby?")
