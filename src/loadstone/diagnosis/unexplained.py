@@ -8,6 +8,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import outside, state_share
 from loadstone.model.account import PLACE_NAMES, Place
 from loadstone.model.ceilings import RESOURCES
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
 from loadstone.model.message import Message, plain, say, say_in, sentences
@@ -70,11 +71,21 @@ def unexplained(case: Case) -> Finding:
         evidence=(largest[2],) if largest else (),
         share=largest[0] if largest else None,
         confidence=0.5,
-        remedy=say(
-            "performance_schema=ON with its wait instruments shows more; so does a ladder of "
-            "users. loadstone probe and loadstone calibrate measure the limits of disk and "
-            "generator."
+        remedy=_more_to_see(case),
+    )
+
+
+def _more_to_see(case: Case) -> Message:
+    limits = say(
+        "loadstone probe and loadstone calibrate measure the limits of disk and generator."
+    )
+    if case.family != MYSQL:
+        return sentences(say("A ladder of users shows more."), limits)
+    return sentences(
+        say(
+            "performance_schema=ON with its wait instruments shows more; so does a ladder of users."
         ),
+        limits,
     )
 
 
