@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -133,7 +134,8 @@ def test_an_outage_is_seen_and_loses_no_acknowledged_entry(
     step = json.loads((only_run(tmp_path) / "result.json").read_text())["steps"][0]
     assert step["reconnects"] == 2
     assert "none of " in said.stdout
-    assert "57P01" in said.stdout
+    # A user who sends at that moment meets a closed connection, and not its last word.
+    assert re.search("57P01|08006", said.stdout)
     called("ledger", "check", "last", "--target", target, folder=tmp_path)
     server.asked("DELETE FROM drill_ledger1 WHERE seq = 3", database)
     said = called("ledger", "check", "last", "--target", target, folder=tmp_path, code=10)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-import socket
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -54,7 +54,7 @@ class Sandbox:
         self.folder = folder
         self.state = state
         self.replica = replica
-        self._port_keeper: socket.socket | None = None
+        self._port_keeper: weakref.finalize[[], Sandbox] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -306,11 +306,13 @@ class Sandbox:
         """Note that the server is gone; until it is started again its port is kept for it."""
         self._keep(self.state.model_copy(update={"server": None}))
         if self.state.namespace is None and self._port_keeper is None:
-            self._port_keeper = server.kept_port(self.port)
+            keeper = server.kept_port(self.port)
+            # Who forgets a sandbox gives up its port.
+            self._port_keeper = None if keeper is None else weakref.finalize(self, keeper.close)
 
     def _give_up_port(self) -> None:
         if self._port_keeper is not None:
-            self._port_keeper.close()
+            self._port_keeper()
             self._port_keeper = None
 
     @property
