@@ -119,7 +119,8 @@ mod tests {
     }
 
     fn kept(types: &[ColumnType], values: &[Option<&[u8]>]) -> Result<ResultSet, WireError> {
-        let columns = Columns { count: values.len() as u16, types: types.to_vec() };
+        let columns =
+            Columns { count: values.len() as u16, types: types.to_vec(), names: Vec::new() };
         let mut bytes = Vec::new();
         append(&mut bytes, &columns, &body(values))?;
         Ok(ResultSet {
@@ -193,7 +194,7 @@ mod tests {
     fn a_number_of_another_size_and_another_number_of_values_are_errors() {
         let integer = ColumnType::Integer { bits: 32, is_unsigned: false };
         assert!(matches!(kept(&[integer], &[Some(b"abc")]), Err(WireError::BadField { .. })));
-        let columns = Columns { count: 2, types: Vec::new() };
+        let columns = Columns { count: 2, types: Vec::new(), names: Vec::new() };
         let refused = append(&mut Vec::new(), &columns, &body(&[None]));
         assert!(matches!(refused, Err(WireError::BadField { .. })));
     }
