@@ -2,7 +2,7 @@
 
 use super::holders;
 use crate::finding::{Finding, Signs, is_refusal};
-use crate::holder::{read, text};
+use crate::holder::{read, text, without_quoted};
 use crate::record::Holder;
 use loadstone_drive::Failure;
 use loadstone_drive::client::{Beat, Client, Halt};
@@ -162,7 +162,7 @@ fn holder(
     let mut refused = Vec::new();
     for question in questions {
         let rows = seen(client, &question(id), &mut refused)?.unwrap_or_default();
-        if let Some(found) = rows.first().and_then(read) {
+        if let Some(found) = rows.first().and_then(|row| read(row, without_quoted)) {
             return Ok(Some(found));
         }
     }
@@ -175,9 +175,12 @@ fn holder(
 /// The likely holder, if the server does not show who holds a lock.
 fn suspicion(client: &mut Client, own: &[u32]) -> Result<String, Halt> {
     let rows = seen(client, &holders::suspect(own), &mut Vec::new())?.unwrap_or_default();
-    let oldest = rows.first().and_then(read).map_or_else(String::new, |(holder, _)| {
-        format!("; the oldest transaction beside the load's is that of {}", holder.text())
-    });
+    let oldest = rows.first().and_then(|row| read(row, without_quoted)).map_or_else(
+        String::new,
+        |(holder, _)| {
+            format!("; the oldest transaction beside the load's is that of {}", holder.text())
+        },
+    );
     Ok(format!("; the server does not say who holds it{oldest}"))
 }
 

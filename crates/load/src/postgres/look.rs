@@ -3,7 +3,7 @@
 //! <https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ACTIVITY-VIEW>
 
 use crate::finding::{Finding, Signs};
-use crate::holder::{read, text};
+use crate::holder::{before_strings, read, text};
 use crate::record::Holder;
 use loadstone_drive::client::{Beat, Client, Halt};
 
@@ -63,7 +63,7 @@ fn holder(client: &mut Client, id: u32) -> Result<Option<(Holder, String)>, Halt
          FROM unnest(pg_blocking_pids({id})) AS blocking (pid) \
          JOIN pg_stat_activity a ON a.pid = blocking.pid ORDER BY a.xact_start LIMIT 1"
     ))?;
-    Ok(rows.first().and_then(read))
+    Ok(rows.first().and_then(|row| read(row, before_strings)))
 }
 
 /// How far a COPY or an index has come; the first view is there since PostgreSQL 14.

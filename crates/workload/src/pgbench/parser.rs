@@ -10,6 +10,9 @@ use super::variables::Names;
 /// More than this in one another is somebody's attack on the stack.
 const DEEPEST: usize = 200;
 
+/// So are more operators than this in one expression: each is one level of its tree.
+const MOST_OPERATORS: usize = 1000;
+
 /// Why a text is no expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
@@ -33,6 +36,9 @@ pub enum ParseError {
     /// Expressions in one another, too many of them.
     #[error("too many parentheses in one another")]
     TooDeep,
+    /// A chain of operators, too long.
+    #[error("too many operators in one expression")]
+    TooLong,
     /// More variables than a script may have.
     #[error("too many variables")]
     TooManyVariables,
@@ -42,7 +48,7 @@ impl Expression {
     /// Reads an expression; variables get their places in `names`.
     pub fn parse(text: &str, names: &mut Names) -> Result<Self, ParseError> {
         let tokens = tokens(text).map_err(|place| ParseError::Character(place + 1))?;
-        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, names };
+        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, operators: 0, names };
         let found = parser.either()?;
         match parser.peek() {
             None => Ok(found),
@@ -55,6 +61,7 @@ struct Parser<'a> {
     tokens: &'a [Token],
     at: usize,
     depth: usize,
+    operators: usize,
     names: &'a mut Names,
 }
 
@@ -114,6 +121,11 @@ impl Parser<'_> {
         is_it
     }
 
+    fn grow(&mut self) -> Result<(), ParseError> {
+        self.operators += 1;
+        if self.operators > MOST_OPERATORS { Err(ParseError::TooLong) } else { Ok(()) }
+    }
+
     fn either(&mut self) -> Parsed {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -121,6 +133,7 @@ impl Parser<'_> {
         }
         let mut left = self.both()?;
         while self.takes_word("or") {
+            self.grow()?;
             left = Expression::Or(Box::new([left, self.both()?]));
         }
         self.depth -= 1;
@@ -130,6 +143,7 @@ impl Parser<'_> {
     fn both(&mut self) -> Parsed {
         let mut left = self.negation()?;
         while self.takes_word("and") {
+            self.grow()?;
             left = Expression::And(Box::new([left, self.negation()?]));
         }
         Ok(left)
@@ -187,6 +201,7 @@ impl Parser<'_> {
         'more: loop {
             for &(sign, function, turned) in level {
                 if self.takes_sign(sign) {
+                    self.grow()?;
                     let right = tighter(self)?;
                     let both = if turned { vec![right, left] } else { vec![left, right] };
                     left = Expression::Call(function, both);
@@ -365,6 +380,10 @@ mod tests {
             error(&format!("{}1", "-".repeat(100_000))),
             "too many parentheses in one another"
         );
+        for sign in ["+", "=", "|", "*", " and ", " or "] {
+            let long = format!("1{}", format!("{sign}1").repeat(100_000));
+            assert_eq!(error(&long), "too many operators in one expression", "{sign}");
+        }
         let many = format!("{}1", "not ".repeat(100_001));
         assert!(Expression::parse(&many, &mut Names::default()).is_ok());
     }
