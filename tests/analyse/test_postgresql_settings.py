@@ -26,7 +26,6 @@ def test_settings_for_a_benchmark_need_no_advice() -> None:
     [
         ("fsync", "off", "unfair", "on"),
         ("synchronous_commit", "off", "unfair", "on"),
-        ("synchronous_commit", "local", "unfair", "on"),
         ("full_page_writes", "off", "unfair", "on"),
         ("debug_assertions", "on", "unfair", None),
         ("shared_buffers", "128MB", "slow", "16384MB"),
@@ -46,6 +45,13 @@ def test_each_rule_finds_its_setting_and_no_other(
     assert (found.variable, found.value, found.weight, found.wanted) == (
         name, value, weight, wanted,
     )  # fmt: skip
+
+
+def test_a_commit_on_the_server_s_own_disk_is_unfair_only_beside_standbys() -> None:
+    local = {**FINE, "synchronous_commit": "local"}
+    assert review(local, MACHINE, POSTGRESQL) == []
+    found = review({**local, "synchronous_standby_names": "b"}, MACHINE, POSTGRESQL)
+    assert ("synchronous_commit", "unfair") in [(one.variable, one.weight) for one in found]
 
 
 def test_of_an_unknown_machine_only_the_default_is_too_little() -> None:

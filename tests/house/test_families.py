@@ -42,7 +42,6 @@ MAY_SAY_ITS_WORDS = {
     "cli/options/connection.py": "help of options, which names the file that people have",
     "cli/options/observe.py": "the option that bears the name of its exporter",
     "config/values.py": "an example of a variable",
-    "diagnosis/rules/swapping.py": "what to make smaller; the cause itself is the host's",
     "diagnosis/unexplained.py": "what to switch on, so that more can be seen",
     "model/hot_spots.py": "describes a field of result.json as it has always been",
     "runs/source_figures.py": "which commits count, by the names that observing gives them",

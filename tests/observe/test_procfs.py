@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.observe import process, procfs
+from loadstone.observe.host import Host, Subject
 from loadstone.observe.latest import Figures, Scale
 
 SCALE = Scale(ticks_per_s=100, page_bytes=4096)
@@ -258,6 +259,33 @@ def test_a_server_s_processes_are_counted_together_those_that_have_ended_too() -
     assert process.children_in("11 12 \n") == (11, 12)
     process.tree("torn", children, SCALE, nothing := Figures())
     assert not nothing.counters
+
+
+@pytest.mark.parametrize(
+    ("name", "children", "seconds"),
+    [
+        ("postgres", "11\n", 3.0),
+        ("ld-linux-x86-64", "11\n", 3.0),
+        ("ld-linux-x86-64", "", 1.0),
+        ("mysqld", "11\n", 1.0),
+    ],
+)
+def test_only_a_server_that_works_in_its_children_is_counted_with_them(
+    name: str, children: str, seconds: float
+) -> None:
+    def stat(pid: int, name: str, ticks: int) -> str:
+        return f"{pid} ({name}) S 1 1 1 0 -1 0 9 9 0 0 {ticks} 0 0 0 20 0 1 0 777 999 88 0"
+
+    texts = {
+        "/proc/10/stat": stat(10, name, 100),
+        "/proc/10/task/10/children": children,
+        "/proc/11/stat": stat(11, "postgres", 200),
+    }
+    host = Host(Subject(pid=10), SCALE)
+    host.learn(texts)
+    wanted = {*host.paths, *host.further_paths(texts)}
+    read = {path: text for path, text in texts.items() if path in wanted}
+    assert host.figures(read).counters["process.cpu_user_s"] == seconds
 
 
 def test_a_processs_input_and_output_and_where_it_may_run() -> None:

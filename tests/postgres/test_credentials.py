@@ -93,6 +93,10 @@ def test_a_service_goes_before_the_environment(tmp_path: Path) -> None:
     [
         ("[other]\nhost=a\n", "no service 'shop'"),
         ("[shop]\nhost a\n", "line 2: 'host a' is not name=value"),
+        (
+            "[shop]\nhost=a\nchannel_binding=require\napplication_name=x\n",
+            "the service 'shop' has channel_binding, not taken here",
+        ),
     ],
 )
 def test_a_service_that_cannot_be_read_is_told(tmp_path: Path, text: str, said: str) -> None:
@@ -167,6 +171,21 @@ def test_the_user_s_own_certificates_are_used_where_libpq_uses_them(tmp_path: Pa
         own / "root.crt", own / "postgresql.crt", own / "postgresql.key",
     )  # fmt: skip
     assert resolved(tmp_path, "postgresql://db1?sslmode=disable").target.tls.cert is None
+    tls = resolved(tmp_path, "postgresql://db1?sslmode=require").target.tls
+    assert (tls.mode, tls.ca) == ("verify-ca", own / "root.crt")
+
+
+def test_an_authority_in_the_url_does_not_weaken_what_the_environment_wants(
+    tmp_path: Path,
+) -> None:
+    url = "postgresql://db1?sslrootcert=/ca.pem"
+    assert resolved(tmp_path, url).target.tls.mode == "verify-ca"
+    assert resolved(tmp_path, url, PGSSLMODE="verify-full").target.tls.mode == "verify-identity"
+
+
+def test_the_environment_wants_no_tls_of_a_unix_socket(tmp_path: Path, listening: Path) -> None:
+    target = resolved(tmp_path, PGSSLMODE="require").target
+    assert (target.socket, target.tls.mode) == (listening, "preferred")
 
 
 @pytest.mark.parametrize(

@@ -122,3 +122,10 @@ def test_a_lost_connection_is_told_and_closes() -> None:
         pytest.raises(limits.LineError, match="closed the connection"),
     ):
         connection.cursor().execute("SELECT 1")
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64])
+def test_a_name_that_no_host_can_have_is_told_in_a_line(host: str) -> None:
+    target = Target(family="postgresql", host=host, user="ann", tls=Tls(mode="disabled"))
+    with pytest.raises(TargetError, match=f"unknown host '{host}'"):
+        connect(Endpoint(target=target, credentials=Credentials()))

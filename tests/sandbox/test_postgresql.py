@@ -141,8 +141,11 @@ def test_a_crash_leaves_the_data_and_no_process(state: Path, postgresql: str) ->
     with start_sandbox(SandboxSpec(server=postgresql)) as sandbox:
         asked(sandbox, sandbox.local, "CREATE TABLE t AS SELECT 7 AS a")
         assert len(servers_of(sandbox.datadir)) > 1
+        memory = shared_memory_of(sandbox)
+        assert memory
         sandbox.kill()
         assert servers_of(sandbox.datadir) == []
+        assert not any(path.exists() for path in memory)
         sandbox.start_again()
         assert asked(sandbox, sandbox.tcp, "SELECT a FROM t") == ["7"]
         assert "automatic recovery" in sandbox.error_log.read_text()
@@ -152,6 +155,13 @@ def test_a_crash_leaves_the_data_and_no_process(state: Path, postgresql: str) ->
         assert "automatic recovery" not in sandbox.error_log.read_text()
         datadir = sandbox.datadir
     assert servers_of(datadir) == []
+
+
+def shared_memory_of(sandbox: Sandbox) -> list[Path]:
+    """The files of the shared memory that its processes have mapped."""
+    maps = [Path(f"/proc/{one.pid}/maps").read_text() for one in servers_of(sandbox.datadir)]
+    words = {word for text in maps for word in text.split()}
+    return [Path(word) for word in words if word.startswith("/dev/shm/PostgreSQL.")]
 
 
 class psql_that_waits:
@@ -255,6 +265,7 @@ def test_each_release_starts_crashes_and_starts_again(state: Path, name: str) ->
         ({"settings": {"bogus": "1"}}, 'unrecognized configuration parameter "bogus"'),
         ({"settings": {"wal_level": "minimal"}}, "requires wal_level"),
         ({"settings": {"port": "5432"}}, "--set port: a sandbox chooses that itself"),
+        ({"settings": {"Listen_Addresses": "*"}}, "--set Listen_Addresses: a sandbox chooses that"),
         ({"replica": True}, "cannot have a replica yet"),
         ({"auth": ("ed25519",)}, "postgresql has no ed25519"),
         ({"database": "a" * 64}, "too long"),

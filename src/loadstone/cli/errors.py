@@ -241,7 +241,7 @@ def _of_surplus_word(error: click.UsageError) -> Message | None:
     word, known = surplus[1], {name for one in error.ctx.command.params for name in one.opts}
     if "--target" in known and "://" in word:
         return say("{option} names a server", option=f"--target {word}")
-    if "--server" in known and re.fullmatch(r"(mysql|mariadb|percona)[-.\w]*", word):
+    if "--server" in known and re.fullmatch(r"(mysql|mariadb|percona|postgresql)[-.\w]*", word):
         return say("{option} chooses the server that is started", option=f"--server {word}")
     if "--output" in known and re.fullmatch(r"\S+\.\w+", word):
         return say("{option} writes to that file", option=f"-o {word}")

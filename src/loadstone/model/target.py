@@ -384,6 +384,10 @@ def _options_of(parts: SplitResult, family: str) -> dict[str, str]:
 
 def _as_libpq(given: Mapping[str, object], options: dict[str, str]) -> dict[str, object]:
     """What the options of a PostgreSQL server's URL say of its host, port, user and database."""
+    for name in ("host", "port", "user", "database"):
+        word = "dbname" if name == "database" else name
+        if given[name] is not None and word in options:
+            raise _bad(say("{name} is given twice", name=word))
     host, port = given["host"] or options.get("host"), given["port"]
     if isinstance(host, str) and "," in host:
         raise _bad(_SEVERAL)
@@ -449,7 +453,7 @@ def _tls_of(options: dict[str, str]) -> Tls | None:
         "versions": tls_versions(named) if (named := options.get("tls-version")) else None,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    return Tls.model_validate(given).with_mode if given else None
+    return Tls.model_validate(given) if given else None
 
 
 def tls_mode(text: str) -> TlsMode:

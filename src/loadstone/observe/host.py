@@ -14,7 +14,7 @@ from loadstone.observe import process, procfs, routes
 from loadstone.observe.cgroups import Cgroups, cgroup_figures, cgroups_of
 from loadstone.observe.latest import Figures, Scale
 from loadstone.observe.mounts import disk_behind, mounts_of
-from loadstone.observe.programs import works_alone
+from loadstone.observe.programs import is_loader, works_alone
 
 HOST = "/proc/stat"
 """The one file that must be readable."""
@@ -153,7 +153,7 @@ class Host:
             return
         into.facts["process.pid"] = str(self._subject.pid)
         stat = texts[self._process_path("stat")]
-        if works_alone(process.name_in(stat)):
+        if self._is_alone(stat, texts):
             process.stat(stat, self._scale, into)
             process.io(texts.get(self._process_path("io"), ""), into)
         elif self.further_paths(texts):
@@ -165,6 +165,12 @@ class Host:
             self._join(cgroup)
         disks = procfs.disk_names(texts.get("/proc/diskstats", ""))
         cgroup_figures(self._cgroups, texts, disks, into)
+
+    def _is_alone(self, stat: str, texts: Mapping[str, str]) -> bool:
+        """Whether the process does all the work; under a loader's name, if it has no children."""
+        name = process.name_in(stat)
+        has_children = bool(process.children_in(texts.get(self._children_path, "")))
+        return works_alone(name) or (is_loader(name) and not has_children)
 
     @property
     def _children_path(self) -> str:

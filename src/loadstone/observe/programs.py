@@ -30,8 +30,8 @@ def is_server(name: str) -> bool:
 
 
 def works_alone(name: str) -> bool:
-    """Whether one process of this program does all of a server's work."""
-    return name not in _WITH_MANY_PROCESSES
+    """Whether one process of this program does all of a server's work; a loader's may not."""
+    return name not in _WITH_MANY_PROCESSES and not is_loader(name)
 
 
 def is_loader(name: str) -> bool:

@@ -106,7 +106,7 @@ def _with_tls(target: Target, connect_s: float) -> socket.socket:
         answer = connected.recv(1)
         if answer == b"S":
             return context.wrap_socket(connected, server_hostname=target.host)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name that cannot be a host's
         connected.close()
         is_about_tls = isinstance(error, ssl.SSLError)
         unproven = isinstance(error, ssl.SSLCertVerificationError)
@@ -133,5 +133,5 @@ def _connected(target: Target, connect_s: float) -> socket.socket:
             opened.close()
             raise
         return opened
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise network_error(error, target) from error

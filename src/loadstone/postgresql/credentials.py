@@ -164,9 +164,13 @@ def _completed(target: Target, parameters: Mapping[str, str], around: Surroundin
         update["user"] = parameters.get("user") or _login_name()
     if "database" not in known and "dbname" in parameters:
         update["database"] = parameters["dbname"]
-    place = _place_of(target, parameters, around, port or target.tcp_port)
-    update["tls"] = _tls_with(target.tls, parameters, around).with_mode
-    return target.model_copy(update=update | place)
+    completed = target.model_copy(
+        update=update | _place_of(target, parameters, around, port or target.tcp_port)
+    )
+    if completed.socket is not None:  # libpq asks for no TLS there, whatever the environment says
+        parameters = {name: parameters[name] for name in parameters if name != "sslmode"}
+    tls = _tls_with(target.tls, parameters, around).with_mode
+    return completed.model_copy(update={"tls": tls})
 
 
 def _place_of(
@@ -210,7 +214,10 @@ def _tls_with(tls: Tls, parameters: Mapping[str, str], around: Surroundings) -> 
     }
     found = Tls.model_validate(tls.model_dump(exclude_unset=True) | update)
     more: dict[str, object] = {}
-    if found.mode.startswith("verify-") and found.ca is None and (own / "root.crt").is_file():
+    has_own = (own / "root.crt").is_file()
+    if found.mode == "required" and found.fingerprint is None and (found.ca or has_own):
+        more["mode"] = "verify-ca"  # as libpq does: an authority that is there is asked
+    if (found.mode.startswith("verify-") or "mode" in more) and found.ca is None and has_own:
         more["ca"] = own / "root.crt"
     pair = (own / "postgresql.crt", own / "postgresql.key")
     if found.mode != "disabled" and found.cert is None and all(map(Path.is_file, pair)):

@@ -99,12 +99,12 @@ def _refused(endpoint: Endpoint, reason: str, code: str) -> TargetError:
     return target_error("login_refused", message, hint, code)
 
 
-def network_error(cause: OSError, target: Target) -> TargetError:
+def network_error(cause: OSError | ValueError, target: Target) -> TargetError:
     """The error for a server that cannot be reached."""
     place = target.place
     if isinstance(cause, ssl.SSLError):
         return _tls_error(cause, target)
-    if isinstance(cause, socket.gaierror):
+    if isinstance(cause, socket.gaierror | ValueError):  # ValueError: no host can have that name
         hint = say("check the name in --target, or use the address")
         return target_error(
             "unknown_host", say("unknown host '{host}'", host=target.host), hint, _ANY

@@ -5,22 +5,34 @@ Source: https://www.postgresql.org/docs/current/libpq-pgservice.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadstone.model.message import Joined, say
 from loadstone.servers.errors import TargetError
+
+_READ = frozenset(
+    ("host", "port", "user", "dbname", "password", "passfile")
+    + ("sslmode", "sslrootcert", "sslcert", "sslkey")
+)
+_WITHOUT_EFFECT = frozenset(
+    ("application_name", "fallback_application_name", "client_encoding", "connect_timeout")
+    + ("keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count")
+    + ("tcp_user_timeout", "sslcompression", "sslsni", "gssencmode", "krbsrvname")
+)
+"""Parameters that change neither which server is reached nor what it must prove."""
 
 
 def service_of(name: str, files: Sequence[Path]) -> dict[str, str]:
     """The parameters of a service, from the first of these files that has it.
 
     Raises:
-        TargetError: no file has it, or one cannot be read.
+        TargetError: no file has it, one cannot be read, or it has a parameter that is not taken.
     """
     for path in files:
         found = _in_file(name, path)
         if found is not None:
+            _refuse_unknown(name, found, path)
             return found
     raise TargetError(
         "options",
@@ -31,6 +43,18 @@ def service_of(name: str, files: Sequence[Path]) -> dict[str, str]:
         ),
         say("PGSERVICEFILE names the file with its section [{name}]", name=name),
     )
+
+
+def _refuse_unknown(name: str, found: Mapping[str, str], path: Path) -> None:
+    unknown = [key for key in found if key not in _READ | _WITHOUT_EFFECT]
+    if unknown:
+        said = say(
+            "{path}: the service '{name}' has {parameters}, not taken here",
+            path=str(path),
+            name=name,
+            parameters=Joined(unknown),
+        )
+        raise TargetError("options", said, say("take another service, or write a URL"))
 
 
 def _in_file(name: str, path: Path) -> dict[str, str] | None:

@@ -26,6 +26,7 @@ from loadstone.sandbox.programs import (
     ServerPrograms,
     canonical_methods,
 )
+from loadstone.sandbox.shared_memory import SharedMemory
 from loadstone.sandbox.state import (
     SandboxState,
     clear_stale,
@@ -341,6 +342,7 @@ class Sandbox:
         mark = self.state.server
         if mark is None:
             return
+        memory = SharedMemory(servers_of(self.datadir))
         mark.signal(number)
         if not mark.wait_until_gone(_GRACE_S):
             mark.signal(signal.SIGKILL)
@@ -350,6 +352,7 @@ class Sandbox:
         for left in servers_of(self.datadir):
             left.signal(signal.SIGKILL)
             left.wait_until_gone(_KILL_S)
+        memory.free()
 
     def _clear_locks(self) -> None:
         """Remove what a crash leaves: locks with process ids, which may be others' by now."""

@@ -37,6 +37,7 @@ from loadstone.sandbox.network import Namespace
 from loadstone.sandbox.pooler import FOLDER, Pooler
 from loadstone.sandbox.processes import ProcessMark, poolers_of, servers_of
 from loadstone.sandbox.programs import PROGRAMS
+from loadstone.sandbox.shared_memory import SharedMemory
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RECORD = "state.json"
@@ -211,7 +212,9 @@ def remove(folder: Path, state: SandboxState | None) -> None:
 
 
 def _end(servers: Sequence[ProcessMark]) -> None:
+    memory = SharedMemory(servers)
     for mark in servers:
         mark.signal(signal.SIGKILL)
     for mark in servers:
         mark.wait_until_gone(_ENDING_S)
+    memory.free()

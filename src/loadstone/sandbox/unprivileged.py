@@ -1,8 +1,9 @@
 """Runs servers that refuse to run as root: where Loadstone is root, as the user `nobody`.
 
 A sandbox's folder may be below one that only root can enter, such as /root, and so may a fetched
-server. So the user gets one capability (capabilities(7)): it may read and enter what root may. It
-can write only to the folders that it is given.
+server. So the user gets one capability (capabilities(7)): it may read and enter what root may.
+With the lesser one it can write only to the folders that it is given; where a container has only
+the greater, it can write what root may, as a throwaway server started by root can anyway.
 """
 
 from __future__ import annotations

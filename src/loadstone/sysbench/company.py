@@ -78,7 +78,9 @@ def _free_of_postgresql(connection: Connection, target: Target) -> int:
         cursor.execute(
             "SELECT current_setting('max_connections')::int"
             " - current_setting('superuser_reserved_connections')::int - count(*) + 1"
-            " FROM pg_stat_activity WHERE backend_type = 'client backend'"
+            " FROM pg_stat_activity WHERE datid IS NOT NULL AND usesysid IS NOT NULL"
+            # Sessions that this user may not see have no type.
+            " AND coalesce(backend_type, 'client backend') = 'client backend'"
         )
         ((free,),) = cursor.fetchall()
     return int(free)

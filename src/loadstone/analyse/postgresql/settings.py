@@ -45,7 +45,12 @@ _SAFE_COMMITS = ("on", "remote_apply", "remote_write")
 
 def losing(variables: Mapping[str, str]) -> list[str]:
     """Those of the current settings with which a crash may lose commits."""
-    good = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": _SAFE_COMMITS}
+    alone = ("local",) if variables.get("synchronous_standby_names") == "" else ()
+    good = {
+        "fsync": ("on",),
+        "full_page_writes": ("on",),
+        "synchronous_commit": _SAFE_COMMITS + alone,
+    }
     return [
         f"{name}={variables[name]}"
         for name, values in good.items()

@@ -56,7 +56,7 @@ def sandbox_options(command: F) -> F:
         help=say(
             "mariadb, mysql, postgresql, one with a version such as mysql-5.7, or the path of a"
             " server program."
-            " [default: whichever is installed]"
+            " [default: one of MySQL's family that is installed]"
         ),
     )
     settings = option(

@@ -101,7 +101,7 @@ _NEEDS_NONE: dict[str, Message] = {
         ("--percentile", "--histogram"),
         say("the result always has percentiles and the histogram; no option is needed"),
     ),
-    "--db-driver": say("the URL of --target says which family of servers it is: mysql://"),
+    "--db-driver": say("--target has it in its URL: mysql:// or postgresql://"),
 }
 """Options of other tools that need no counterpart in commands that apply load."""
 

@@ -215,7 +215,7 @@ def _finding(
         confidence=weight[1],
         remedy=say(
             "A disk or a volume class with more operations or bandwidth; fewer operations: a "
-            "larger buffer pool and redo log, larger commit groups."
+            "larger buffer pool and more log between checkpoints, larger commit groups."
         ),
         acts_on=acts_on,
     )

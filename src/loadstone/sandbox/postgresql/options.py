@@ -95,7 +95,7 @@ def check_settings(binary: ServerBinary, settings: Mapping[str, str]) -> None:
         SandboxError: quotes the server's error.
     """
     for name in settings:
-        if name in _OF_THE_SANDBOX:
+        if name.lower() in _OF_THE_SANDBOX:  # the server does not care about case
             raise SandboxError(
                 say("--set {name}: a sandbox chooses that itself", name=name),
                 say("leave it out"),
