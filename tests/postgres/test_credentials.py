@@ -180,7 +180,12 @@ def test_an_authority_in_the_url_does_not_weaken_what_the_environment_wants(
 ) -> None:
     url = "postgresql://db1?sslrootcert=/ca.pem"
     assert resolved(tmp_path, url).target.tls.mode == "verify-ca"
-    assert resolved(tmp_path, url, PGSSLMODE="verify-full").target.tls.mode == "verify-identity"
+    for sslmode, mode in (
+        ("verify-full", "verify-identity"),
+        ("prefer", "verify-ca"),
+        ("disable", "verify-ca"),
+    ):
+        assert resolved(tmp_path, url, PGSSLMODE=sslmode).target.tls.mode == mode
 
 
 def test_the_environment_wants_no_tls_of_a_unix_socket(tmp_path: Path, listening: Path) -> None:

@@ -222,23 +222,24 @@ class Endpoint(Frozen):
         }
 
 
-def parse_target_url(url: str) -> tuple[Target, SecretStr | None]:
+def parse_target_url(url: str, *, is_all: bool = True) -> tuple[Target, SecretStr | None]:
     """Split a URL into the target and the password that it contained.
 
-    No password (`user@`) is `None`; an empty one (`user:@`) is an empty secret.
+    No password (`user@`) is `None`; an empty one (`user:@`) is an empty secret. If the URL is not
+    `is_all` that is known, other places may still say the TLS mode that its certificates imply.
 
     Raises:
         TargetUrlError: the URL is wrong; the message does not contain the password.
     """
     try:
-        return _parsed(url)
+        return _parsed(url, is_all)
     except TargetUrlError as error:
         if error.hint != _EXAMPLES[MYSQL]:
             raise
         raise TargetUrlError(error.message, _EXAMPLES[family_in(url)]) from error
 
 
-def _parsed(url: str) -> tuple[Target, SecretStr | None]:
+def _parsed(url: str, is_all: bool) -> tuple[Target, SecretStr | None]:
     parts = _split(url)
     family = SCHEMES[parts.scheme.lower()]
     options = _options_of(parts, family)
@@ -253,7 +254,7 @@ def _parsed(url: str) -> tuple[Target, SecretStr | None]:
         "socket": _path(options, "socket"),
         "user": user,
         "database": database or None,
-        "tls": _tls_of(options),
+        "tls": _tls_of(options, is_all),
         "compression": compression(options["compression"]) if "compression" in options else None,
         "server_public_key": _path(options, "server-public-key"),
     }
@@ -443,7 +444,7 @@ _SEVERAL = say("it names several hosts: one is enough")
 _NO_PORT = say("the port is not a number from 1 to 65535")
 
 
-def _tls_of(options: dict[str, str]) -> Tls | None:
+def _tls_of(options: dict[str, str], is_all: bool) -> Tls | None:
     given: dict[str, object] = {
         "mode": tls_mode(options["tls"]) if "tls" in options else None,
         "ca": _path(options, "tls-ca"),
@@ -453,7 +454,10 @@ def _tls_of(options: dict[str, str]) -> Tls | None:
         "versions": tls_versions(named) if (named := options.get("tls-version")) else None,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    return Tls.model_validate(given) if given else None
+    if not given:
+        return None
+    found = Tls.model_validate(given)
+    return found.with_mode if is_all else found
 
 
 def tls_mode(text: str) -> TlsMode:

@@ -13,6 +13,7 @@ import getpass
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import get_args
 
 from pydantic import SecretStr
 
@@ -26,6 +27,7 @@ from loadstone.model.target import (
     Target,
     TargetUrlError,
     Tls,
+    TlsMode,
     fingerprint,
     parse_target_url,
     port_in,
@@ -95,7 +97,9 @@ def resolve_endpoint(
     around = surroundings or Surroundings.here()
     _refuse_options_of_others(request)
     target, in_url = (
-        parse_target_url(request.url) if request.url else (Target(family=POSTGRESQL), None)
+        parse_target_url(request.url, is_all=False)
+        if request.url
+        else (Target(family=POSTGRESQL), None)
     )
     named = service_in(request.url) if request.url else None
     parameters = _parameters(named, around)
@@ -213,6 +217,10 @@ def _tls_with(tls: Tls, parameters: Mapping[str, str], around: Surroundings) -> 
         if value is not None and name not in tls.model_fields_set
     }
     found = Tls.model_validate(tls.model_dump(exclude_unset=True) | update)
+    if "mode" not in tls.model_fields_set and tls.implied != "preferred":
+        # Another place's mode may be stricter than what the URL's certificates imply, not weaker.
+        stricter = max(found.mode, tls.implied, key=get_args(TlsMode).index)
+        found = found.model_copy(update={"mode": stricter})
     more: dict[str, object] = {}
     has_own = (own / "root.crt").is_file()
     if found.mode == "required" and found.fingerprint is None and (found.ca or has_own):
