@@ -24,7 +24,7 @@ from loadstone.mysql.facts import (
     views_of,
 )
 from loadstone.mysql.identity import identity_of, server_of, times_of
-from loadstone.mysql.ledger import LedgerEntries as ledger_entries
+from loadstone.mysql.ledger import ledger_entries
 from loadstone.mysql.named_tables import names_made, tables_in
 from loadstone.mysql.processlist import is_passed_on, number_of
 from loadstone.mysql.schemas import (

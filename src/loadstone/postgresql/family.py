@@ -23,7 +23,7 @@ from loadstone.postgresql.facts import (
     views_of,
 )
 from loadstone.postgresql.identity import identity_of, server_of, times_of
-from loadstone.postgresql.ledger import LedgerEntries as ledger_entries
+from loadstone.postgresql.ledger import ledger_entries
 from loadstone.postgresql.schemas import (
     create_schema,
     drop_schema,
