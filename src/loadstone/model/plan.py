@@ -17,6 +17,7 @@ from loadstone.model.distribution import Uniform as Uniform
 from loadstone.model.distribution import Zipfian as Zipfian
 from loadstone.model.error_codes import IGNORED_BY_SCRIPTS, MYSQL, RESTART_ON, Code
 from loadstone.model.frozen import Frozen
+from loadstone.model.pgbench import PgbenchSpec
 from loadstone.model.protection import Protection
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Target
@@ -71,6 +72,8 @@ class WorkloadSpec(Frozen):
 
     template: TemplateSpec | None = None
     """Replaces a built-in workload; it defines its own tables."""
+    pgbench: PgbenchSpec | None = None
+    """A script of pgbench that replaces a built-in workload, on tables that are there already."""
     book: NonNegativeInt = 0
     """Plus a step's number, it identifies the step's entries in a ledger; 0 without a ledger."""
 
@@ -165,6 +168,8 @@ class Open(Frozen):
     kind: Literal["open"] = "open"
     gaps: Literal["poisson", "uniform"] = "poisson"
     max_backlog: Annotated[int, Field(ge=1, le=100_000_000)] = 100_000
+    latest_start_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """How long after it was due an event may start; a later one is skipped. `None`: any time."""
 
 
 Arrival = Annotated[Closed | Open, Field(discriminator="kind")]
@@ -229,9 +234,17 @@ class Drive(Frozen):
     arrival: Arrival = Closed()
     connect: ConnectPolicy = ConnectPolicy()
     session: Session = Session()
-    on_error: Literal["restart", "continue", "stop"] = "restart"
+    on_error: Literal["restart", "continue", "stop", "end_user"] = "restart"
+    """`end_user`: errors that restart no event end the user that they happen to."""
+
     restart_on: Literal["all"] | tuple[Code, ...] = RESTART_ON[MYSQL]
-    """The errors after which an event is restarted, if `on_error` is `restart`."""
+    """The errors after which an event is restarted, if `on_error` is `restart` or `end_user`."""
+
+    max_tries: Annotated[int, Field(ge=1, lt=2**32)] | None = None
+    """After this many tries an event that errors restart has failed; `None`: any number."""
+
+    tries_within_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """An event that was due longer ago is not tried again; `None`: it is."""
 
     drain_s: NonNegativeFloat = 5.0
     """The time that events in flight at the window's end may take to finish."""
@@ -247,6 +260,15 @@ class Drive(Frozen):
 
     pauses_s: Annotated[float, Field(ge=0.001, le=3600)] | None = None
     """The shortest time without success of a user that is reported as a pause; `None`: none is."""
+
+    figures_by_command: bool = False
+    """Whether samples have the figures of each command of a script of pgbench."""
+
+    event_log: bool = False
+    """Whether samples have a row for each event."""
+
+    event_log_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """The share of events that have one, drawn at random."""
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     shards: Annotated[int, Field(ge=1, le=1024)] = 1
@@ -322,6 +344,9 @@ class Plan(Load):
 
     events: PositiveInt | None = None
     """The most events to start in the window; `None`: only time limits them."""
+
+    events_of_each_user: bool = False
+    """Whether each user may start `events`, rather than all together."""
 
     @property
     def warmup_s(self) -> float:

@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter, WrapValidator, model_validator
 from loadstone.model.error_codes import MYSQL, Code, Family, number_of, with_family
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message
+from loadstone.model.pgbench import CommandFigures, LoggedEvent
 
 Phase = Literal["warmup", "window", "drain"]
 
@@ -57,6 +58,8 @@ class MemberCounts(Frozen):
     events: Count = 0
     failed: Count = 0
     restarts: Count = 0
+    retried: Count = 0
+    """Events that succeeded or failed after at least one restart."""
     reads: Count = 0
     writes: Count = 0
     other: Count = 0
@@ -247,6 +250,11 @@ class Sample(Frozen):
     """Pauses that ended in the interval, or with the step."""
     ledger: tuple[Entries, ...] = ()
     """Entries of users that have written; they are kept in a separate file, not in the journal."""
+    commands: tuple[CommandFigures, ...] = ()
+    """Of scripts of pgbench, commands that were executed or failed; empty unless requested."""
+    event_log: tuple[LoggedEvent, ...] = ()
+    """Events in the order of their ends on each shard; empty unless requested, and not in the
+    journal."""
     latency_ns: Latencies = Latencies()
     generator: GeneratorUse
     generators: tuple[GeneratorPart, ...] = ()
@@ -324,6 +332,20 @@ class FirstError(Frozen):
     def number(self) -> int:
         """The code as a number; 0 if it is not one."""
         return number_of(self.code) or 0
+
+
+class UserEnded(Frozen):
+    """A user has ended after an error, and its connection is closed."""
+
+    kind: Literal["user_ended"] = "user_ended"
+    user: Count
+    member: Count = 0
+    """The place of its event's workload among the members of a mix."""
+    command: Count | None = None
+    """The number of the script's command that failed, from 0; `None`: it was none."""
+    family: Family
+    code: Code
+    message: str
 
 
 class EngineFailure(Frozen):
@@ -445,6 +467,7 @@ AnyStepRecord = (
     Connected
     | Sample
     | FirstError
+    | UserEnded
     | Outage
     | Printed
     | Milestone

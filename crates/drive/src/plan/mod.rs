@@ -13,6 +13,7 @@ mod workloads;
 
 pub use connect::ConnectPlan;
 pub use member::MemberPlan;
+pub(crate) use on_error::TryLimit;
 pub use on_error::{OnError, RestartOn};
 pub use part::Part;
 pub(crate) use part::Stride;
@@ -69,6 +70,12 @@ pub struct Plan {
     /// `None`: those that are usual for the servers' family.
     #[serde(default)]
     pub restart_on: Option<RestartOn>,
+    /// After this many tries an event that errors restart has failed; `None`: any number.
+    #[serde(default)]
+    pub max_tries: Option<NonZeroU32>,
+    /// An event is not tried again once this time has passed since it was due, in seconds; `None`: at any time.
+    #[serde(default)]
+    pub tries_within_s: Option<f64>,
     /// How many event loops share the virtual users.
     pub shards: u32,
     /// The same seed gives each virtual user the same keys.
@@ -85,6 +92,15 @@ pub struct Plan {
     /// report none. A lost connection makes an outage of any length.
     #[serde(default)]
     pub pauses_s: Option<f64>,
+    /// Whether the samples show what each command of the scripts of pgbench did.
+    #[serde(default)]
+    pub figures_by_command: bool,
+    /// Whether the samples have a row for each event.
+    #[serde(default)]
+    pub event_log: bool,
+    /// The share of events that have one.
+    #[serde(default = "default_event_log_share")]
+    pub event_log_share: f64,
     /// This engine's part of the step, where other engines drive the rest.
     #[serde(default)]
     pub part: Part,
@@ -106,6 +122,10 @@ pub struct Plan {
 
 fn default_drain_s() -> f64 {
     5.0
+}
+
+fn default_event_log_share() -> f64 {
+    1.0
 }
 
 /// Limit on the workloads of a mix: more than anyone could distinguish.
@@ -140,9 +160,24 @@ impl Plan {
         Stride { first: number + of * shard as u64, step: of * u64::from(self.shards) }
     }
 
-    /// How many events this engine may begin in the window, where there is a limit.
+    /// How many events this engine's users together may begin in the window; `None`: any number.
     pub(crate) fn own_events(&self) -> Option<u64> {
-        self.stop.events().map(|events| self.part.share(events))
+        self.stop.events_of_all().map(|events| self.part.share(events))
+    }
+
+    /// How many events of an open loop may become due in the window on this engine's shard, if each
+    /// user has a number of its own.
+    pub(crate) fn own_events_of(&self, shard: usize) -> Option<u64> {
+        let events = self.stop.events_of_each_user()?;
+        let first = u64::from(self.users_of_members());
+        let takes = |number: &u64| *number >= first;
+        let users = self.stride_of(shard).numbers(u64::from(self.users)).filter(takes).count();
+        Some(events.saturating_mul(users as u64))
+    }
+
+    /// How often an event is tried, if the plan limits that.
+    pub(crate) fn try_limit(&self) -> Option<TryLimit> {
+        TryLimit::new(self.max_tries, self.tries_within_s)
     }
 
     /// How many virtual users are this engine's.
@@ -255,6 +290,42 @@ impl Plan {
         Ok(())
     }
 
+    fn check_tries_and_figures(&self) -> Result<(), PlanError> {
+        let refuse = |text: &str| Err(PlanError::new(text));
+        if self.tries_within_s.is_some_and(|within_s| !(within_s > 0.0 && within_s <= 86_400.0)) {
+            return refuse("tries_within_s: above 0 and at most 86400");
+        }
+        if !(self.event_log_share > 0.0 && self.event_log_share <= 1.0) {
+            return refuse("event_log_share: above 0 and at most 1");
+        }
+        let mut workloads =
+            self.workload.iter().chain(self.members.iter().map(|member| &member.workload));
+        if self.figures_by_command && workloads.all(|workload| workload.pgbench.is_none()) {
+            return refuse("figures_by_command: only scripts of pgbench have commands");
+        }
+        if self.script.is_some() {
+            return self.check_script_alone();
+        }
+        Ok(())
+    }
+
+    /// What the engine's own users do, and a script's do not.
+    fn check_script_alone(&self) -> Result<(), PlanError> {
+        for (name, is_asked) in [
+            ("event_log", self.event_log),
+            ("max_tries", self.max_tries.is_some()),
+            ("tries_within_s", self.tries_within_s.is_some()),
+            ("on_error", self.on_error == OnError::EndUser),
+            ("stop.of_each_user", self.stop.events_of_each_user().is_some()),
+            ("arrival.latest_start_s", self.arrival.latest_start().is_some()),
+        ] {
+            if is_asked {
+                return Err(PlanError::new(format!("{name}: not in a step with a script")));
+            }
+        }
+        Ok(())
+    }
+
     fn check(&mut self) -> Result<(), PlanError> {
         let refuse = |text: &str| Err(PlanError::new(text));
         if self.targets.is_empty() {
@@ -283,6 +354,7 @@ impl Plan {
         if !(0.0..=StopRule::LONGEST_S).contains(&self.drain_s) {
             return refuse("drain_s: 0 to a year");
         }
+        self.check_tries_and_figures()?;
         if self.pauses_s.is_some_and(|pauses_s| !(0.001..=3600.0).contains(&pauses_s)) {
             return refuse("pauses_s: 0.001 to 3600");
         }

@@ -7,7 +7,7 @@ use super::event_loop::EventLoop;
 use crate::clock::Clock;
 use crate::connection::{Endpoint, ServerFamily};
 use crate::error::{Failure, FailureKind, os_text};
-use crate::metering::{Boundaries, Meter};
+use crate::metering::{Boundaries, EventLog, Meter};
 use crate::plan::{Plan, RUN, Stride};
 use crate::record::{End, EndReason, Record};
 use crate::scripted::{Scripted, Watchdog};
@@ -88,6 +88,7 @@ fn settings(
         protocol: plan.protocol,
         on_error: plan.on_error,
         restart_on: plan.restart_on.clone(),
+        try_limit: plan.try_limit(),
         family,
         longest_drain: Nanos::from_seconds(plan.drain_s),
         connect: plan.connect.clone(),
@@ -251,6 +252,7 @@ fn make_context(
         meter: make_meter(plan, shard),
         connect_queue: ConnectQueue::new(settings.control.clone(), shard),
         open,
+        events_of_open_loop: plan.own_events_of(shard),
         sched_policy,
     };
     ShardContext::new(settings, parts, coordinator)
@@ -262,6 +264,14 @@ fn make_meter(plan: &Plan, shard: usize) -> Meter {
         .with_members(plan.members.len());
     if plan.per_user {
         meter = meter.with_users(users);
+    }
+    if plan.figures_by_command {
+        meter = meter.with_commands();
+    }
+    if plan.event_log {
+        let Stride { first, .. } = plan.stride_of(shard);
+        let log = EventLog::new(users, plan.event_log_share, plan.seed, first);
+        meter = meter.with_event_log(log);
     }
     match plan.pauses_s {
         Some(least_s) => meter.with_pauses(Nanos::from_seconds(least_s), users),
@@ -278,7 +288,8 @@ fn open_loop(plan: &Plan, shard: usize, assignment: Option<&Assignment>) -> Opti
         plan.arrival.open_by_phases(plan.seed, first, step, &plan.phases)?
     };
     let picker = assignment.and_then(|assignment| assignment.picker(plan.seed, first));
-    Some(OpenLoop::new(schedule, plan.arrival.backlog(step), picker))
+    let open = OpenLoop::new(schedule, plan.arrival.backlog(step), picker);
+    Some(open.with_latest_start(plan.arrival.latest_start()))
 }
 
 fn spawn_shard(

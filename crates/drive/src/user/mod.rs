@@ -1,8 +1,11 @@
 //! A virtual user that a built-in workload or a template drives: one connection, one stream of events.
 
 mod assignment;
+mod commands;
 mod connect;
+mod ending;
 mod idle;
+mod logging;
 mod schedule;
 
 pub(crate) use assignment::Assignment;
@@ -13,9 +16,9 @@ use crate::connection::{
 };
 use crate::error::Failure;
 use crate::metering::{ALONE, Class, Labels};
-use crate::plan::{OnError, Protocol};
-use crate::record::FirstError;
-use crate::shard::{Alarm, ShardContext, Stage};
+use crate::plan::Protocol;
+use crate::record::{FirstError, Outcome};
+use crate::shard::{AfterError, Alarm, ShardContext, Stage};
 use assignment::UserSpec;
 use idle::Idle;
 use loadstone_measure::Nanos;
@@ -56,6 +59,8 @@ pub(crate) struct User {
     pub(crate) served: u32,
     /// It has closed its connection as the plan asks, and reconnects when its next event is due.
     pub(crate) renews: bool,
+    /// How many more events it may start in the window; `None`: as many as all users together.
+    pub(crate) events_left: Option<u64>,
     /// It is an idle connection, not a user.
     pub(crate) is_idle: bool,
 }
@@ -84,13 +89,25 @@ pub(crate) enum Activity {
 
 pub(crate) struct Event {
     due: Nanos,
+    /// When the first attempt at it began.
+    started: Nanos,
     /// When the current attempt at it sent its first statement.
     began: Nanos,
     /// When the statement that is unanswered was sent.
     sent: Nanos,
     statement: StatementRef,
     statements: u32,
+    /// How often it was begun.
+    tries: u32,
     pending: Pending,
+}
+
+/// What all attempts at an event share, and how many there were.
+#[derive(Clone, Copy)]
+struct Course {
+    due: Nanos,
+    started: Nanos,
+    tries: u32,
 }
 
 /// What the server's next answer belongs to.
@@ -116,7 +133,7 @@ const NO_STATEMENT: StatementRef = StatementRef { kind: 0, table: 0 };
 
 impl User {
     pub(crate) fn new(index: u32, endpoint: Arc<Endpoint>, spec: UserSpec) -> Self {
-        let UserSpec { machine, member, picker, think, is_closed_loop } = spec;
+        let UserSpec { machine, member, picker, think, is_closed_loop, events_left } = spec;
         Self {
             index,
             endpoint,
@@ -136,6 +153,7 @@ impl User {
             attempt_began: Nanos::ZERO,
             served: 0,
             renews: false,
+            events_left,
             is_idle: false,
         }
     }
@@ -148,6 +166,7 @@ impl User {
             picker: None,
             think: Nanos::ZERO,
             is_closed_loop: false,
+            events_left: None,
         };
         Self { is_idle: true, ..Self::new(index, endpoint, spec) }
     }
@@ -288,6 +307,7 @@ impl User {
         let Activity::Busy(event) = &self.activity else { return };
         let latency = now - event.sent;
         shard.meter.statement(Class::of(completion), self.labels(), latency);
+        self.command_done(shard, latency);
         let Link::Open(connection) = &self.link else { return };
         let answer = Answer { completion, result: connection.conversation.results().first() };
         let step = self.machine.step(Some(answer), &mut shard.params);
@@ -297,7 +317,8 @@ impl User {
     fn take_step(&mut self, shard: &mut ShardContext, step: Step, now: Nanos) {
         match step {
             Step::Send(statement) => self.send_statement(shard, statement, now),
-            Step::Sleep(span) => self.sleep(shard, now + span),
+            Step::Sleep(span) => self.sleep(shard, span, now),
+            Step::Ran => self.time_own_commands(shard, now),
             Step::Done => self.event_done(shard, now),
             Step::Fail(why) => {
                 let why = self.machine.take_reason().unwrap_or_else(|| why.to_owned());
@@ -307,15 +328,19 @@ impl User {
     }
 
     /// The event goes on then, in another turn of the loop.
-    fn sleep(&mut self, shard: &mut ShardContext, until: Nanos) {
+    fn sleep(&mut self, shard: &mut ShardContext, span: Nanos, now: Nanos) {
         let Activity::Busy(event) = &mut self.activity else { return };
+        let until = now + span;
         event.pending = Pending::Sleep { until };
+        event.sent = now;
         shard.timers.set(until, self.index, Alarm::Slept);
     }
 
     fn has_slept(&mut self, shard: &mut ShardContext, now: Nanos) {
         let Activity::Busy(event) = &mut self.activity else { return };
         event.pending = Pending::Answer;
+        let slept = now - event.sent;
+        self.command_done(shard, slept);
         let step = self.machine.step(None, &mut shard.params);
         self.take_step(shard, step, now);
     }
@@ -401,7 +426,8 @@ impl User {
             return self.lose(shard, &Loss::from_server(error));
         }
         let Activity::Busy(event) = &mut self.activity else { return };
-        let (statement, began) = (event.statement, event.began);
+        let (statement, began, tries) = (event.statement, event.began, event.tries);
+        let after = shard.after_error(error.code, tries, now - event.due);
         let verdict = verdict(error.code);
         self.machine.refused(verdict);
         shard.meter.error(error.code, self.labels(), now - began);
@@ -413,24 +439,38 @@ impl User {
             preparing: false,
         });
         let roll_back = self.machine.in_transaction() && verdict != Verdict::RolledBack;
+        let ended =
+            (after == AfterError::EndUser).then(|| self.ended(error.code, error.message.clone()));
+        let restart = after == AfterError::Restart;
+        self.command_failed(shard, restart);
         self.machine.abandon();
         self.tell_entries(shard);
-        let restart = shard.settings.restarts(error.code);
         if restart {
             shard.meter.restarted(self.member);
         } else {
-            shard.meter.event_failed(self.member);
+            self.count_failed(shard, tries);
+            self.log_failed(shard, error.code, now);
             shard.meter.user_failed(self.index);
-            if shard.settings.on_error != OnError::Continue {
-                let text = statement_text(&catalogue, statement);
-                shard.fail(Failure::of_statement(error, text).at(self.endpoint.index));
-            }
+        }
+        if let Some(ended) = ended {
+            return self.end_after(shard, ended);
+        }
+        if after == AfterError::EndStep {
+            let text = statement_text(&catalogue, statement);
+            shard.fail(Failure::of_statement(error, text).at(self.endpoint.index));
         }
         if roll_back {
             self.roll_back(shard, restart, now);
         } else {
             self.rolled_back(shard, restart, now);
         }
+    }
+
+    fn count_failed(&self, shard: &mut ShardContext, tries: u32) {
+        if tries > 1 {
+            shard.meter.retried(self.member);
+        }
+        shard.meter.event_failed(self.member);
     }
 
     fn roll_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
@@ -448,8 +488,8 @@ impl User {
     fn rolled_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         if restart {
-            let due = event.due;
-            self.begin_attempt(shard, due, now);
+            let Event { due, started, tries, .. } = *event;
+            self.begin_attempt(shard, Course { due, started, tries: tries + 1 }, now);
         } else {
             shard.user_is_free();
             self.renew_when_served(shard);
@@ -460,6 +500,10 @@ impl User {
     fn event_done(&mut self, shard: &mut ShardContext, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         let empty = event.statements == 0;
+        if event.tries > 1 {
+            shard.meter.retried(self.member);
+        }
+        self.log_event(shard, Outcome::Ok, now);
         shard.count_unfinished(self.member, event.due, Some(event.began));
         shard.meter.event_succeeded(self.labels(), now - event.due, now - event.began);
         let response = now - event.due;
@@ -498,13 +542,17 @@ impl User {
         shard.meter.user_cut_off(self.index);
     }
 
-    pub(crate) fn begin_attempt(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos) {
+    /// Begins an event for the first time, or again after an error.
+    fn begin_attempt(&mut self, shard: &mut ShardContext, course: Course, now: Nanos) {
+        let Course { due, started, tries } = course;
         self.activity = Activity::Busy(Event {
             due,
+            started,
             began: now,
             sent: now,
             statement: NO_STATEMENT,
             statements: 0,
+            tries,
             pending: Pending::Answer,
         });
         let step = self.machine.step(None, &mut shard.params);
@@ -517,11 +565,16 @@ impl User {
             shard.meter.user_cut_off(self.index);
         }
         let Activity::Busy(event) = &self.activity else { return };
+        let (tries, has_failed, began) = (event.tries, event.has_failed(), event.began);
+        if !has_failed {
+            self.command_failed(shard, false);
+            self.log_failed(shard, loss.code, now);
+        }
         self.machine.abandon();
         if let Some(entries) = self.machine.take_entries() {
             shard.meter.of_ledger(self.index, entries);
         }
-        shard.meter.error(loss.code, self.labels(), now - event.began);
+        shard.meter.error(loss.code, self.labels(), now - began);
         shard.meter.first_error(loss.code, || FirstError {
             code: loss.code,
             message: loss.message.clone(),
@@ -529,8 +582,8 @@ impl User {
             preparing: false,
         });
         // It was rolling back an event that had failed already: that is counted.
-        if !event.has_failed() {
-            shard.meter.event_failed(self.member);
+        if !has_failed {
+            self.count_failed(shard, tries);
         }
         shard.user_is_free();
         self.schedule(shard, now);
