@@ -21,7 +21,8 @@ from loadstone.cli.help.command import Option
 from loadstone.cli.help.sections import Section
 from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.model.result import Result
-from loadstone.observe.mysql.counters import COUNTERS, GAUGES, Entry
+from loadstone.observe.mysql.counters import COUNTERS, GAUGES
+from loadstone.observe.names import Entry
 
 _MADE = "<!-- Made by `make docs`: change the code that it is made from. -->"
 

@@ -91,8 +91,8 @@ class Words(Protocol):
         """The privilege needed to see how far a replica is behind."""
 
     @property
-    def statement_sums(self) -> str:
-        """The facility that sums statements up."""
+    def statement_sums(self) -> str | None:
+        """The facility that sums up the statements of each account; `None`: none is read."""
 
     @property
     def prepared_limit(self) -> tuple[str, str] | None:
