@@ -6,6 +6,7 @@ from typing import get_args
 
 import pymysql
 
+from loadstone.mysql import dialect as _dialect
 from loadstone.mysql import locks as _locks
 from loadstone.mysql import words as _words
 from loadstone.mysql.connect import connect, statement_errors
@@ -54,6 +55,7 @@ from loadstone.mysql.variables import (
     set_variable,
 )
 from loadstone.servers.abilities import Ability
+from loadstone.servers.dialect import Dialect
 from loadstone.servers.family import Locks, Words
 
 __all__ = [
@@ -66,6 +68,7 @@ __all__ = [
     "create_schema",
     "data_folder",
     "describe_server",
+    "dialect",
     "drop_schema",
     "forget_when_made",
     "drop_tables",
@@ -109,5 +112,6 @@ __all__ = [
 
 Error: type[Exception] = pymysql.MySQLError
 abilities: frozenset[Ability] = frozenset(get_args(Ability))
+dialect: Dialect = _dialect
 locks: Locks = _locks
 words: Words = _words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pg8000
 
+from loadstone.postgresql import dialect as _dialect
 from loadstone.postgresql import locks as _locks
 from loadstone.postgresql import words as _words
 from loadstone.postgresql.activity import is_passed_on, number_of
@@ -58,6 +59,7 @@ from loadstone.postgresql.variables import (
     set_variable,
 )
 from loadstone.servers.abilities import Ability
+from loadstone.servers.dialect import Dialect
 from loadstone.servers.family import Locks, Words
 
 __all__ = [
@@ -70,6 +72,7 @@ __all__ = [
     "create_schema",
     "data_folder",
     "describe_server",
+    "dialect",
     "drop_schema",
     "forget_when_made",
     "drop_tables",
@@ -112,6 +115,7 @@ __all__ = [
 ]
 
 Error: type[Exception] = pg8000.Error
-abilities: frozenset[Ability] = frozenset(("counters", "watching"))
+abilities: frozenset[Ability] = frozenset({"counters", "templates", "watching"})
+dialect: Dialect = _dialect
 locks: Locks = _locks
 words: Words = _words

@@ -83,6 +83,7 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
     binary = find_server(request.server)
     if any(one.template for one in request.alone):
         require_of(binary.family, binary.flavour, "templates")
+    request = request.in_dialect(binary.family)
     view.announce(say("starting a throwaway server"))
     layouts = together([_layout(one) for one in request.alone])
 
@@ -122,6 +123,7 @@ def run(
     """
     targets = [endpoint.target for endpoint in endpoints]
     _refuse_what_is_not_supported(request, targets)
+    request = request.in_dialect(targets[0].family)
     if request.cluster is None:
         sources = request.drive.connect.source_addresses
         check_ports(request.most_connections, targets, sources)

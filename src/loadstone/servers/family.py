@@ -12,6 +12,7 @@ from loadstone.model.plan import Session
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.abilities import Ability
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
+from loadstone.servers.dialect import Dialect
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.errors import TargetError
 from loadstone.servers.facts import RowCount, ServerFacts, Value
@@ -19,7 +20,7 @@ from loadstone.servers.guard import CleanupDecision, ListedTable, SchemaState
 from loadstone.servers.identity import Identity
 from loadstone.servers.ledger import Entries
 from loadstone.servers.locks import Holder
-from loadstone.servers.statements import Access, Refusal
+from loadstone.servers.statements import Access, Prepared, Refusal
 
 
 class Locks(Protocol):
@@ -117,6 +118,10 @@ class Family(Protocol):
     @property
     def locks(self) -> Locks:
         """The server's named locks."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How its SQL is read and written."""
 
     @property
     def words(self) -> Words:
@@ -240,8 +245,13 @@ class Family(Protocol):
     def names_made(self, sql: str) -> frozenset[str]:
         """The names in a statement that may make a table of such a name."""
 
-    def explained(self, connection: Connection, sql: str) -> tuple[Access, ...]:
-        """How the server would access the rows; raises `StatementRefused`."""
+    def explained(
+        self, connection: Connection, sql: str, prepared: Prepared | None = None
+    ) -> tuple[Access, ...]:
+        """How the server would access the rows; raises `StatementRefused`.
+
+        `prepared`: the same without values, of which some may not be the server's.
+        """
 
     def views_of(self, connection: Connection, target: Target) -> list[tuple[str, str]]:
         """Schema and name of all views that this user can read, except the server's own."""
