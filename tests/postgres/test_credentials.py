@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.target import Endpoint, TargetUrlError
-from loadstone.postgresql.credentials import Surroundings, resolve_endpoint
+from loadstone.postgresql.credentials import Surroundings, candidates
 from loadstone.postgresql.passfile import Wanted, fields_of, password_in
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.errors import TargetError
@@ -29,7 +29,8 @@ sslmode=require
 
 def resolved(home: Path, url: str = "postgresql://", **environment: str) -> Endpoint:
     around = Surroundings(environment=environment, home=home, socket_folders=(home / "run",))
-    return resolve_endpoint(EndpointRequest(url=url), surroundings=around)
+    (found,) = candidates(EndpointRequest(url=url), surroundings=around).endpoints
+    return found
 
 
 def pgpass(home: Path, text: str, mode: int = 0o600) -> Path:
@@ -200,9 +201,4 @@ def test_options_of_other_families_are_refused(tmp_path: Path, given: dict[str, 
     asked = EndpointRequest.model_validate({"url": "postgresql://db1"} | given)
     around = Surroundings(environment={}, home=tmp_path)
     with pytest.raises(TargetUrlError, match="PostgreSQL has no --"):
-        resolve_endpoint(asked, surroundings=around)
-
-
-def test_several_hosts_in_the_environment_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TargetUrlError, match="several hosts"):
-        resolved(tmp_path, PGHOST="db1,db2")
+        candidates(asked, surroundings=around)

@@ -194,6 +194,8 @@ class Endpoint(Frozen):
     server_is_here: bool = False
     """Whether the listener on that loopback address is known to be a server on this machine, and
     not the end of a tunnel: then it may ask for the password itself, as over a socket."""
+    chosen: Message | None = None
+    """Why this one of several hosts is used, and not the others; `None`: no other was named."""
 
     def for_engine(self) -> dict[str, object]:
         """The engine's form (docs/engine.md) with the password: only for the plan, never stored."""
@@ -240,7 +242,7 @@ def parse_target_url(url: str, *, is_all: bool = True) -> tuple[Target, SecretSt
 
 
 def _parsed(url: str, is_all: bool) -> tuple[Target, SecretStr | None]:
-    parts = _split(url)
+    parts = split_url(url)
     family = SCHEMES[parts.scheme.lower()]
     options = _options_of(parts, family)
     user, password = _login_of(parts)
@@ -271,7 +273,7 @@ def service_in(url: str) -> str | None:
     Raises:
         TargetUrlError: as `parse_target_url`.
     """
-    parts = _split(url)
+    parts = split_url(url)
     return _options_of(parts, SCHEMES[parts.scheme.lower()]).get("service")
 
 
@@ -319,7 +321,12 @@ _NO_PASSWORD = re.compile(
 )
 
 
-def _split(url: str) -> SplitResult:
+def split_url(url: str) -> SplitResult:
+    """The parts of a URL with a known scheme, whose login is quoted.
+
+    Raises:
+        TargetUrlError: it cannot be read; the message does not contain the password.
+    """
     url = url.strip()
     scheme, separator, _ = url.partition("://")
     if not separator:

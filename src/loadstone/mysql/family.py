@@ -10,7 +10,7 @@ from loadstone.mysql import dialect as _dialect
 from loadstone.mysql import locks as _locks
 from loadstone.mysql import words as _words
 from loadstone.mysql.connect import connect, statement_errors
-from loadstone.mysql.credentials import resolve_endpoint
+from loadstone.mysql.credentials import candidates
 from loadstone.mysql.drop_tables import drop_tables
 from loadstone.mysql.explain import explained, refusal_of, refusal_of_column
 from loadstone.mysql.facts import (
@@ -63,6 +63,7 @@ __all__ = [
     "abilities",
     "bound_lock_waits",
     "broken_places",
+    "candidates",
     "connect",
     "count_rows",
     "create_schema",
@@ -93,7 +94,6 @@ __all__ = [
     "read_variables",
     "refusal_of",
     "refusal_of_column",
-    "resolve_endpoint",
     "server_of",
     "session_statements",
     "set_variable",

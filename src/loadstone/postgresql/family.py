@@ -9,7 +9,7 @@ from loadstone.postgresql import locks as _locks
 from loadstone.postgresql import words as _words
 from loadstone.postgresql.activity import is_passed_on, number_of
 from loadstone.postgresql.connect import connect
-from loadstone.postgresql.credentials import resolve_endpoint
+from loadstone.postgresql.credentials import candidates
 from loadstone.postgresql.drop_tables import drop_tables
 from loadstone.postgresql.errors import statement_errors
 from loadstone.postgresql.facts import (
@@ -67,6 +67,7 @@ __all__ = [
     "abilities",
     "bound_lock_waits",
     "broken_places",
+    "candidates",
     "connect",
     "count_rows",
     "create_schema",
@@ -97,7 +98,6 @@ __all__ = [
     "read_variables",
     "refusal_of",
     "refusal_of_column",
-    "resolve_endpoint",
     "server_of",
     "session_statements",
     "set_variable",

@@ -11,6 +11,7 @@ from loadstone.model.message import Message
 from loadstone.model.plan import Session
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.abilities import Ability
+from loadstone.servers.candidates import Candidates
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
 from loadstone.servers.dialect import Dialect
 from loadstone.servers.endpoint_request import EndpointRequest
@@ -133,8 +134,8 @@ class Family(Protocol):
 
     # Logging in.
 
-    def resolve_endpoint(self, request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint:
-        """The endpoint that a request means, completed from the family's files and variables."""
+    def candidates(self, request: EndpointRequest, prompt: Callable[[str], str]) -> Candidates:
+        """The endpoints that a request may mean, with what the family's files and variables say."""
 
     def connect(
         self,

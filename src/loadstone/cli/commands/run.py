@@ -358,7 +358,7 @@ def _run(request: Request, connection: Connection, view: View, ending: _Ending) 
     from loadstone.runner.run import throwaway
 
     if connection.given:
-        endpoints = connection.endpoints()
+        endpoints = connection.endpoints(noted=True)
         return _end(drive(request, endpoints, view), endpoints[0], view, ending)
     with throwaway(request, view, connection.for_sandbox) as server:
         finished = drive(request, [server.endpoint], view, server.notes)
