@@ -6,18 +6,17 @@ import contextlib
 import math
 from collections.abc import Iterator, Sequence
 
+from loadstone.dropin.aside import aside
 from loadstone.families import FAMILIES, connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
 from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.message import say
-from loadstone.model.target import Target
+from loadstone.model.target import Endpoint, Target
 from loadstone.observe import presence
 from loadstone.observe.clients import Clients
 from loadstone.observe.samplers import samplers_of
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
-from loadstone.sysbench.log import aside
-from loadstone.sysbench.targets import Place
 
 _SHORT = Timeouts(connect_s=3, statement_s=5)
 _LIMITS = ("max_connections", "max_user_connections")
@@ -27,24 +26,24 @@ _NOT_TOLD: tuple[type[Exception], ...] = (
     LookupError,
     ValueError,
 )
-"""The next query fails with the same error and reports it in sysbench's words."""
+"""The next query fails with the same error, and that is reported in the program's own words."""
 
 
 @contextlib.contextmanager
-def beside_others(places: Sequence[Place], threads: int) -> Iterator[None]:
+def beside_others(endpoints: Sequence[Endpoint], users: int) -> Iterator[None]:
     """Warn of other users of these servers, and announce the test to them while it runs.
 
     This takes a connection of its own, which adds nothing to the server's counts of the test's
-    statements; it is closed if the test's threads need all connections.
+    statements; it is closed if the test's users need all connections.
     """
-    share = math.ceil(threads / len(places))
+    share = math.ceil(users / len(endpoints))
     with contextlib.ExitStack() as stack:
-        for place in places:
-            target = place.endpoint.target
+        for endpoint in endpoints:
+            target = endpoint.target
             with contextlib.suppress(*_NOT_TOLD), contextlib.ExitStack() as own:
-                connection = own.enter_context(connect(place.endpoint, _SHORT, database=None))
-                _warn_of_clients(connection, place)
-                if share >= _free(connection, place):
+                connection = own.enter_context(connect(endpoint, _SHORT, database=None))
+                _warn_of_clients(connection, endpoint)
+                if share >= _free(connection, target):
                     aside(
                         say(
                             "{place} has no connection left to announce this test to others",
@@ -57,9 +56,8 @@ def beside_others(places: Sequence[Place], threads: int) -> Iterator[None]:
         yield
 
 
-def _free(connection: Connection, place: Place) -> int:
+def _free(connection: Connection, target: Target) -> int:
     """How many connections this user may have there, including the one that asks."""
-    target = place.endpoint.target
     if target.family == POSTGRESQL:
         return _free_of_postgresql(connection, target)
     # SHOW, because a SELECT would be counted among those of the test.
@@ -86,9 +84,9 @@ def _free_of_postgresql(connection: Connection, target: Target) -> int:
     return int(free)
 
 
-def warn_of_others(connection: Connection, place: Place) -> None:
+def warn_of_others(connection: Connection, endpoint: Endpoint) -> None:
     """Print a line for each active run on the same tables, and one about all other clients."""
-    target = place.endpoint.target
+    target = endpoint.target
     with contextlib.suppress(*_NOT_TOLD):
         for one in presence.at_work(connection, target, target.database or ""):
             aside(
@@ -98,22 +96,21 @@ def warn_of_others(connection: Connection, place: Place) -> None:
                     client=str(one),
                 )
             )
-        _warn_of_clients(connection, place)
+        _warn_of_clients(connection, endpoint)
 
 
-def _clients(connection: Connection, place: Place) -> Clients:
+def _clients(connection: Connection, endpoint: Endpoint) -> Clients:
     """The other clients, from a single query: a test that is about to start must not wait."""
-    return samplers_of(place.endpoint.target).other_clients(
-        connection, place.endpoint.target, between_s=0.0
-    )
+    target = endpoint.target
+    return samplers_of(target).other_clients(connection, target, between_s=0.0)
 
 
-def _warn_of_clients(connection: Connection, place: Place) -> None:
-    if not is_throwaway(place.endpoint) and (clients := _clients(connection, place)):
+def _warn_of_clients(connection: Connection, endpoint: Endpoint) -> None:
+    if not is_throwaway(endpoint) and (clients := _clients(connection, endpoint)):
         aside(
             say(
                 "warning: {place} {clients}: a load may slow them down",
-                place=place.endpoint.target.place,
+                place=endpoint.target.place,
                 clients=str(clients),
             )
         )
