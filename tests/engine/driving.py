@@ -27,6 +27,7 @@ from loadstone.model.records import (
     Outage,
     Printed,
     Sample,
+    UserEnded,
 )
 from loadstone.model.target import Endpoint, Tls
 from loadstone.sandbox import Sandbox
@@ -109,6 +110,7 @@ class Outcome:
     errors_said: dict[str, FirstError] = field(default_factory=dict)
     outages: list[Outage] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
+    ended: list[UserEnded] = field(default_factory=list)
     end: End | None = None
 
     def take(self, record: object) -> None:
@@ -126,6 +128,8 @@ class Outcome:
                 self.errors_said[record.code] = record
             case Outage():
                 self.outages.append(record)
+            case UserEnded():
+                self.ended.append(record)
             case Printed():
                 self.printed.append(record.text)
             case End():

@@ -66,11 +66,15 @@ BAD: list[tuple[Document, str]] = [
     ({"arrival": {"kind": "open", "rate": 0}}, "arrival.rate"),
     ({"arrival": {"kind": "open", "rate": 5, "gaps": "even"}}, "even"),
     ({"arrival": {"kind": "open", "rate": 5, "max_backlog": 0}}, "max_backlog"),
+    ({"arrival": {"kind": "open", "rate": 5, "latest_start_s": 0}}, "latest_start_s"),
     ({"arrival": {"kind": "open", "rate": 5, "ramp": {"to": 9, "over_s": 0}}}, "over_s"),
     ({"arrival": {"kind": "closed", "think_s": -1}}, "think_s"),
     ({"stop": seconds(0)}, "duration_s"),
     ({"stop": seconds(1, -1)}, "warmup_s"),
     ({"stop": events(0)}, "events"),
+    ({"stop": seconds(1) | {"of_each_user": True}}, "of_each_user"),
+    ({"max_tries": 0}, "nonzero"),
+    ({"tries_within_s": 0}, "tries_within_s"),
     ({"stop": {"kind": "never"}}, "never"),
     ({"connect": connecting(at_once=0)}, "at_once"),
     ({"connect": connecting(timeout_s=0)}, "timeout_s"),
@@ -155,6 +159,23 @@ def test_a_script_opens_its_connections_itself(asked: Document) -> None:
     plan = a_plan(NOBODY) | {"script": script} | asked
     del plan["workload"]
     with pytest.raises(PlanRefused, match="opens its connections itself"):
+        engine.check_plan(json.dumps(plan))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"on_error": "end_user"},
+        {"max_tries": 1},
+        {"tries_within_s": 1},
+        {"stop": events(1) | {"of_each_user": True}},
+        {"arrival": {"kind": "open", "rate": 5, "latest_start_s": 1}},
+    ],
+)
+def test_a_script_handles_its_errors_itself(asked: Document) -> None:
+    plan = a_plan(NOBODY) | {"script": {"path": "a.lua", "options": {}, "general": {}}} | asked
+    del plan["workload"]
+    with pytest.raises(PlanRefused, match="not in a step with a script"):
         engine.check_plan(json.dumps(plan))
 
 

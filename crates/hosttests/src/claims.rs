@@ -53,6 +53,7 @@ impl Claims {
             ramp: None,
             gaps: Gaps::Poisson,
             max_backlog: 1,
+            latest_start_s: None,
         });
         let schedule = arrival
             .and_then(|arrival| arrival.open(plan.seed, 0, 1, Nanos::ZERO))

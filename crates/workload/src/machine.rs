@@ -89,6 +89,12 @@ pub trait Machine: Send {
     /// otherwise.
     fn abandon(&mut self);
 
+    /// The number of the script's command that the last step belongs to, if there is a script. Call
+    /// this before [`Machine::abandon`].
+    fn command(&self) -> Option<u16> {
+        None
+    }
+
     /// What the last [`Step::Fail`] was about, if there is more to say than it did.
     fn take_reason(&mut self) -> Option<String> {
         None

@@ -160,6 +160,10 @@ impl Machine for MixMachine {
         self.current().machine.kinds()
     }
 
+    fn command(&self) -> Option<u16> {
+        self.current().machine.command()
+    }
+
     fn take_reason(&mut self) -> Option<String> {
         self.members[self.turn].machine.take_reason()
     }

@@ -21,6 +21,9 @@ pub enum StopRule {
     Events {
         /// How many events may start in the window.
         events: u64,
+        /// Each user may start as many, rather than all users together.
+        #[serde(default)]
+        of_each_user: bool,
         /// The warm-up before the window, in seconds.
         #[serde(default)]
         warmup_s: f64,
@@ -76,7 +79,7 @@ impl StopRule {
         Nanos::from_seconds(warmup_s) + Nanos::from_seconds(duration_s)
     }
 
-    /// How many events may start in the window; `None`: any number.
+    /// The number of events in the plan, of all users together or of each; `None`: it has none.
     #[must_use]
     pub fn events(&self) -> Option<u64> {
         match *self {
@@ -85,10 +88,28 @@ impl StopRule {
         }
     }
 
+    /// How many events all users together may start in the window; `None`: any number.
+    #[must_use]
+    pub fn events_of_all(&self) -> Option<u64> {
+        self.events().filter(|_| !self.is_of_each_user())
+    }
+
+    /// How many events each user may start in the window; `None`: any number.
+    #[must_use]
+    pub fn events_of_each_user(&self) -> Option<u64> {
+        self.events().filter(|_| self.is_of_each_user())
+    }
+
+    fn is_of_each_user(&self) -> bool {
+        matches!(self, Self::Events { of_each_user: true, .. })
+    }
+
     /// The phase at `now`, when `window_events` events of the window have started.
     #[must_use]
     pub fn phase(&self, now: Nanos, window_events: u64) -> Phase {
-        if now >= self.window_ends() || self.events().is_some_and(|limit| window_events >= limit) {
+        if now >= self.window_ends()
+            || self.events_of_all().is_some_and(|limit| window_events >= limit)
+        {
             Phase::Over
         } else if now >= self.window_begins() {
             Phase::Window

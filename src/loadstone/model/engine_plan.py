@@ -81,6 +81,8 @@ def step_document(plan: Plan, step: Step, endpoints: Sequence[Endpoint]) -> str:
         "session": drive.session.model_dump(mode="json"),
         "on_error": drive.on_error,
         "restart_on": drive.restart_on,
+        "max_tries": drive.max_tries,
+        "tries_within_s": drive.tries_within_s,
         "drain_s": drive.drain_s,
         "per_user": drive.per_user,
         "pauses_s": drive.pauses_s,
@@ -136,7 +138,8 @@ def _stop(plan: Plan) -> dict[str, Any]:
     times = {"warmup_s": plan.warmup_s, "duration_s": plan.duration_s}
     if plan.events is None:
         return {"kind": "time"} | times
-    return {"kind": "events", "events": plan.events} | times
+    of_each_user = plan.events_of_each_user
+    return {"kind": "events", "events": plan.events, "of_each_user": of_each_user} | times
 
 
 def _arrival(arrival: Arrival, step: Step) -> dict[str, Any]:

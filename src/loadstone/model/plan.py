@@ -165,6 +165,8 @@ class Open(Frozen):
     kind: Literal["open"] = "open"
     gaps: Literal["poisson", "uniform"] = "poisson"
     max_backlog: Annotated[int, Field(ge=1, le=100_000_000)] = 100_000
+    latest_start_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """How long after it was due an event may start; a later one is skipped. `None`: any time."""
 
 
 Arrival = Annotated[Closed | Open, Field(discriminator="kind")]
@@ -229,9 +231,17 @@ class Drive(Frozen):
     arrival: Arrival = Closed()
     connect: ConnectPolicy = ConnectPolicy()
     session: Session = Session()
-    on_error: Literal["restart", "continue", "stop"] = "restart"
+    on_error: Literal["restart", "continue", "stop", "end_user"] = "restart"
+    """`end_user`: errors that restart no event end the user that they happen to."""
+
     restart_on: Literal["all"] | tuple[Code, ...] = RESTART_ON[MYSQL]
-    """The errors after which an event is restarted, if `on_error` is `restart`."""
+    """The errors after which an event is restarted, if `on_error` is `restart` or `end_user`."""
+
+    max_tries: Annotated[int, Field(ge=1, lt=2**32)] | None = None
+    """After this many tries an event that errors restart has failed; `None`: any number."""
+
+    tries_within_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """An event that was due longer ago is not tried again; `None`: it is."""
 
     drain_s: NonNegativeFloat = 5.0
     """The time that events in flight at the window's end may take to finish."""
@@ -322,6 +332,9 @@ class Plan(Load):
 
     events: PositiveInt | None = None
     """The most events to start in the window; `None`: only time limits them."""
+
+    events_of_each_user: bool = False
+    """Whether each user may start `events`, rather than all together."""
 
     @property
     def warmup_s(self) -> float:

@@ -57,6 +57,8 @@ class MemberCounts(Frozen):
     events: Count = 0
     failed: Count = 0
     restarts: Count = 0
+    retried: Count = 0
+    """Events that succeeded or failed after at least one restart."""
     reads: Count = 0
     writes: Count = 0
     other: Count = 0
@@ -326,6 +328,20 @@ class FirstError(Frozen):
         return number_of(self.code) or 0
 
 
+class UserEnded(Frozen):
+    """A user has ended after an error, and its connection is closed."""
+
+    kind: Literal["user_ended"] = "user_ended"
+    user: Count
+    member: Count = 0
+    """The place of its event's workload among the members of a mix."""
+    command: Count | None = None
+    """The number of the script's command that failed, from 0; `None`: it was none."""
+    family: Family
+    code: Code
+    message: str
+
+
 class EngineFailure(Frozen):
     """The reason why a step or a load could not continue."""
 
@@ -445,6 +461,7 @@ AnyStepRecord = (
     Connected
     | Sample
     | FirstError
+    | UserEnded
     | Outage
     | Printed
     | Milestone

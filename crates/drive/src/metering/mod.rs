@@ -318,6 +318,11 @@ impl Meter {
         self.count(member, |_, counts| counts.restarts += 1);
     }
 
+    /// An event that was restarted has ended.
+    pub(crate) fn retried(&mut self, member: u16) {
+        self.count(member, |_, counts| counts.retried += 1);
+    }
+
     pub(crate) fn event_failed(&mut self, member: u16) {
         self.count(member, |tally, counts| {
             tally.fail();

@@ -13,6 +13,7 @@ mod workloads;
 
 pub use connect::ConnectPlan;
 pub use member::MemberPlan;
+pub(crate) use on_error::TryLimit;
 pub use on_error::{OnError, RestartOn};
 pub use part::Part;
 pub(crate) use part::Stride;
@@ -69,6 +70,12 @@ pub struct Plan {
     /// `None`: those that are usual for the servers' family.
     #[serde(default)]
     pub restart_on: Option<RestartOn>,
+    /// After this many tries an event that errors restart has failed; `None`: any number.
+    #[serde(default)]
+    pub max_tries: Option<NonZeroU32>,
+    /// An event is not tried again once this time has passed since it was due, in seconds; `None`: at any time.
+    #[serde(default)]
+    pub tries_within_s: Option<f64>,
     /// How many event loops share the virtual users.
     pub shards: u32,
     /// The same seed gives each virtual user the same keys.
@@ -140,9 +147,24 @@ impl Plan {
         Stride { first: number + of * shard as u64, step: of * u64::from(self.shards) }
     }
 
-    /// How many events this engine may begin in the window, where there is a limit.
+    /// How many events this engine's users together may begin in the window; `None`: any number.
     pub(crate) fn own_events(&self) -> Option<u64> {
-        self.stop.events().map(|events| self.part.share(events))
+        self.stop.events_of_all().map(|events| self.part.share(events))
+    }
+
+    /// How many events of an open loop may become due in the window on this engine's shard, if each
+    /// user has a number of its own.
+    pub(crate) fn own_events_of(&self, shard: usize) -> Option<u64> {
+        let events = self.stop.events_of_each_user()?;
+        let first = u64::from(self.users_of_members());
+        let takes = |number: &u64| *number >= first;
+        let users = self.stride_of(shard).numbers(u64::from(self.users)).filter(takes).count();
+        Some(events.saturating_mul(users as u64))
+    }
+
+    /// How often an event is tried, if the plan limits that.
+    pub(crate) fn try_limit(&self) -> Option<TryLimit> {
+        TryLimit::new(self.max_tries, self.tries_within_s)
     }
 
     /// How many virtual users are this engine's.
@@ -255,6 +277,22 @@ impl Plan {
         Ok(())
     }
 
+    /// What the engine's own users do, and a script's do not.
+    fn check_script_alone(&self) -> Result<(), PlanError> {
+        for (name, is_asked) in [
+            ("max_tries", self.max_tries.is_some()),
+            ("tries_within_s", self.tries_within_s.is_some()),
+            ("on_error", self.on_error == OnError::EndUser),
+            ("stop.of_each_user", self.stop.events_of_each_user().is_some()),
+            ("arrival.latest_start_s", self.arrival.latest_start().is_some()),
+        ] {
+            if is_asked {
+                return Err(PlanError::new(format!("{name}: not in a step with a script")));
+            }
+        }
+        Ok(())
+    }
+
     fn check(&mut self) -> Result<(), PlanError> {
         let refuse = |text: &str| Err(PlanError::new(text));
         if self.targets.is_empty() {
@@ -282,6 +320,12 @@ impl Plan {
         self.stop.check().map_err(|error| PlanError::new(error.to_string()))?;
         if !(0.0..=StopRule::LONGEST_S).contains(&self.drain_s) {
             return refuse("drain_s: 0 to a year");
+        }
+        if self.tries_within_s.is_some_and(|within_s| !(within_s > 0.0 && within_s <= 86_400.0)) {
+            return refuse("tries_within_s: above 0 and at most 86400");
+        }
+        if self.script.is_some() {
+            self.check_script_alone()?;
         }
         if self.pauses_s.is_some_and(|pauses_s| !(0.001..=3600.0).contains(&pauses_s)) {
             return refuse("pauses_s: 0.001 to 3600");

@@ -1,7 +1,9 @@
-//! The parts `on_error` and `restart_on` of a plan: how a step handles an event that the server refuses.
+//! The parts of a plan about events that the server refuses: `on_error`, `restart_on`, and how often they are tried.
 
+use loadstone_measure::Nanos;
 use loadstone_protocol::Code;
 use serde::Deserialize;
+use std::num::NonZeroU32;
 
 /// The errors after which an event is restarted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -34,11 +36,57 @@ pub enum OnError {
     Continue,
     /// Every error ends the step.
     Stop,
+    /// The event is restarted after the errors of the plan's `restart_on`; others end the user that
+    /// they happen to.
+    #[serde(rename = "end_user")]
+    EndUser,
+}
+
+impl OnError {
+    /// Whether some errors restart the event.
+    pub(crate) fn restarts(self) -> bool {
+        matches!(self, Self::Restart | Self::EndUser)
+    }
+}
+
+/// How often an event is tried if errors restart it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TryLimit {
+    /// The most tries.
+    most: u32,
+    /// No further one begins later than this after the event was due.
+    within: Nanos,
+}
+
+impl TryLimit {
+    /// The limit of a plan's `max_tries` and `tries_within_s`; `None` if it has neither.
+    pub(super) fn new(max_tries: Option<NonZeroU32>, within_s: Option<f64>) -> Option<Self> {
+        if max_tries.is_none() && within_s.is_none() {
+            return None;
+        }
+        let most = max_tries.map_or(u32::MAX, NonZeroU32::get);
+        Some(Self { most, within: within_s.map_or(Nanos::MAX, Nanos::from_seconds) })
+    }
+
+    /// Whether an event that was tried so often, and was due so long ago, may be tried again.
+    pub(crate) fn allows(self, tries: u32, age: Nanos) -> bool {
+        tries < self.most && age < self.within
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_event_is_tried_as_often_and_as_long_as_both_limits_say() {
+        let limit = |most, within_s| TryLimit::new(NonZeroU32::new(most), within_s);
+        let second = Nanos::from_seconds(1.0);
+        assert_eq!(limit(0, None), None);
+        let (few, short) = (limit(3, None).unwrap(), limit(0, Some(1.0)).unwrap());
+        assert!(few.allows(2, Nanos::MAX) && !few.allows(3, Nanos::ZERO));
+        assert!(short.allows(1_000_000, second - Nanos(1)) && !short.allows(1, second));
+    }
 
     #[test]
     fn errors_that_restart_are_a_list_or_all() {

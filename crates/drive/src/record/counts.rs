@@ -37,6 +37,8 @@ pub struct WorkCounts {
     pub failed: u64,
     /// Events restarted after a deadlock or similar error.
     pub restarts: u64,
+    /// Events that succeeded or failed after at least one restart.
+    pub retried: u64,
     /// Statements with a result set.
     pub reads: u64,
     /// Statements that change rows.
@@ -56,6 +58,7 @@ impl WorkCounts {
         self.events += other.events;
         self.failed += other.failed;
         self.restarts += other.restarts;
+        self.retried += other.retried;
         self.reads += other.reads;
         self.writes += other.writes;
         self.other += other.other;

@@ -24,6 +24,9 @@ pub enum Record {
     Error(FirstError),
     /// Users were without a connection for a while.
     Outage(Outage),
+    /// A user has ended after an error.
+    #[serde(rename = "user_ended")]
+    UserEnded(UserEnded),
     /// Output of a script.
     Printed(Printed),
     /// A script has reached a part that runs once for all users.
@@ -229,6 +232,22 @@ pub struct FirstError {
     /// A script's statement was refused when it was prepared, not when it was executed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub preparing: bool,
+}
+
+/// See [`Record::UserEnded`].
+#[derive(Clone, Debug, Serialize)]
+pub struct UserEnded {
+    /// Its number among all users.
+    pub user: u64,
+    /// The place of its event's workload among the plan's members; 0 if the step is not a mix.
+    pub member: u16,
+    /// The number of the script's command that failed, from 0; `null` if that was none.
+    pub command: Option<u16>,
+    /// The error's code, and the family it belongs to.
+    #[serde(flatten)]
+    pub code: ErrorCode,
+    /// What the server, or the client's side, said.
+    pub message: String,
 }
 
 /// See [`Record::Outage`].

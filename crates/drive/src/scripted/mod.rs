@@ -56,6 +56,8 @@ pub(crate) struct Scripted {
     address: usize,
     /// Whether its last event has waited for anything.
     has_waited: bool,
+    /// The event in flight was restarted.
+    has_restarted: bool,
     /// Whether it is in the open loop's queue of free users.
     in_row: bool,
     /// Whether it has asked for an event and has to rest.
@@ -150,6 +152,7 @@ impl Scripted {
             attempt: 0,
             address: 0,
             has_waited: true,
+            has_restarted: false,
             in_row: false,
             rests: false,
             is_ready: false,
@@ -397,6 +400,7 @@ impl Scripted {
         self.count_error(shard, target, FirstError { code, message, statement, preparing: false });
         if shard.settings.ignores(error.code) && self.has_event() {
             shard.meter.restarted(ALONE);
+            self.has_restarted = true;
         }
     }
 
@@ -434,6 +438,7 @@ impl Scripted {
             shard.user_is_free();
         }
         if let Activity::Busy { .. } = self.activity {
+            self.count_retried(shard);
             shard.meter.event_failed(ALONE);
             shard.user_is_free();
             self.activity = Activity::Resting;

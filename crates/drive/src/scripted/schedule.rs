@@ -77,11 +77,19 @@ impl Scripted {
         }
     }
 
+    /// The event in flight ends: counts it if it was restarted.
+    pub(super) fn count_retried(&mut self, shard: &mut ShardContext) {
+        if std::mem::take(&mut self.has_restarted) {
+            shard.meter.retried(ALONE);
+        }
+    }
+
     /// The event in flight has succeeded, unless the script has cancelled it. Returns whether it,
     /// or the last one if that was over before, has waited for anything.
     pub(super) fn event_over(&mut self, shard: &mut ShardContext) -> bool {
         let Activity::Busy { due, began, asked } = self.activity else { return self.has_waited };
         self.has_waited = asked;
+        self.count_retried(shard);
         let now = shard.now();
         if self.script.has_cancelled() {
             shard.meter.event_failed(ALONE);

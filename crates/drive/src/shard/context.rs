@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::connection::{Poller, ServerFamily};
 use crate::error::Failure;
 use crate::metering::Meter;
-use crate::plan::{ConnectPlan, OnError, Protocol, RUN, RestartOn};
+use crate::plan::{ConnectPlan, OnError, Protocol, RUN, RestartOn, TryLimit};
 use crate::record::Connected;
 use loadstone_measure::Nanos;
 use loadstone_protocol::ErrorCode;
@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) protocol: Protocol,
     pub(crate) on_error: OnError,
     pub(crate) restart_on: Option<RestartOn>,
+    /// How often an event is tried, if that is limited.
+    pub(crate) try_limit: Option<TryLimit>,
     /// The targets' family.
     pub(crate) family: ServerFamily,
     /// How long events in flight at the window's end may take.
@@ -63,14 +65,27 @@ impl Settings {
         (command != RUN).then_some(command)
     }
 
-    /// Whether this error restarts the event.
-    pub(crate) fn restarts(&self, code: ErrorCode) -> bool {
+    /// Whether errors with this code restart the event.
+    fn restarts(&self, code: ErrorCode) -> bool {
         let is_listed = match &self.restart_on {
             Some(listed) => listed.has(code.code),
             None => self.family.usual().restarts.contains(&code.code),
         };
-        self.on_error == OnError::Restart && is_listed
+        self.on_error.restarts() && is_listed
     }
+}
+
+/// What an error means for an event and its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterError {
+    /// The event is tried again.
+    Restart,
+    /// The event has failed.
+    Fail,
+    /// The event has failed, and its user ends.
+    EndUser,
+    /// The event has failed, and the step ends.
+    EndStep,
 }
 
 /// How far a shard is.
@@ -113,6 +128,9 @@ pub(crate) struct ShardContext {
     pub(crate) again: Vec<u64>,
     /// The stop rule's last event is claimed.
     pub(crate) exhausted: bool,
+    /// How many more events of the open loop may become due in the window, if each user has a number
+    /// of its own.
+    events_of_open_loop: Option<u64>,
     sched_policy: SchedPolicy,
     /// Users with a lower place than this may start events; the others rest.
     active: u32,
@@ -132,6 +150,7 @@ pub(crate) struct Parts {
     pub(crate) meter: Meter,
     pub(crate) connect_queue: ConnectQueue,
     pub(crate) open: Option<OpenLoop>,
+    pub(crate) events_of_open_loop: Option<u64>,
     pub(crate) sched_policy: SchedPolicy,
 }
 
@@ -157,6 +176,7 @@ impl ShardContext {
             arrived_after: Nanos::ZERO,
             again: Vec::new(),
             exhausted: false,
+            events_of_open_loop: parts.events_of_open_loop,
             sched_policy: parts.sched_policy,
             active: u32::MAX,
             applied: 0,
@@ -213,6 +233,21 @@ impl ShardContext {
         if matches!(self.stage, Stage::Draining { .. }) {
             let since = |at: Nanos| at.since(self.began);
             self.meter.event_unfinished(member, since(due), began.map(since));
+        }
+    }
+
+    /// What this error means for an event that was tried so often, the first time `age` ago.
+    pub(crate) fn after_error(&self, code: ErrorCode, tries: u32, age: Nanos) -> AfterError {
+        let settings = &self.settings;
+        if settings.restarts(code) {
+            let again = |limit: TryLimit| self.is_loading() && limit.allows(tries, age);
+            let is_allowed = settings.try_limit.is_none_or(again);
+            return if is_allowed { AfterError::Restart } else { AfterError::Fail };
+        }
+        match settings.on_error {
+            OnError::Continue => AfterError::Fail,
+            OnError::EndUser => AfterError::EndUser,
+            OnError::Restart | OnError::Stop => AfterError::EndStep,
         }
     }
 
@@ -295,12 +330,24 @@ impl ShardContext {
 
     /// Whether the stop rule allows one more event to start.
     pub(crate) fn claim_event(&mut self, now: Nanos) -> bool {
-        if self.since_begin(now) < self.settings.window_begins {
+        if !self.is_in_window(now) {
             return true;
         }
-        let claimed = self.settings.control.claim_event();
+        let claimed = match &mut self.events_of_open_loop {
+            None => self.settings.control.claim_event(),
+            Some(left) => {
+                let claimed = *left > 0;
+                *left = left.saturating_sub(1);
+                claimed
+            }
+        };
         self.exhausted |= !claimed;
         claimed
+    }
+
+    /// Whether an event that is due, or starts, at `at` counts for the stop rule.
+    pub(crate) fn is_in_window(&self, at: Nanos) -> bool {
+        self.since_begin(at) >= self.settings.window_begins
     }
 
     /// No more events start; those in flight are finished.

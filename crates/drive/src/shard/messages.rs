@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::metering::Interval;
-use crate::record::{Connected, FirstError, ScriptStage, Stuck};
+use crate::record::{Connected, FirstError, ScriptStage, Stuck, UserEnded};
 use crossbeam_channel::Sender;
 
 /// A message.
@@ -22,6 +22,8 @@ pub(crate) enum Message {
     Complaint(String),
     /// A script does not return control.
     Stuck(Stuck),
+    /// A user has ended after an error; `user` is still its place in the shard.
+    UserEnded(UserEnded),
     /// The step cannot continue.
     Failed(Failure),
     /// The shard's thread is over.

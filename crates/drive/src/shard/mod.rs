@@ -10,7 +10,7 @@ mod sched_policy;
 mod timers;
 
 pub(crate) use connect_queue::ConnectQueue;
-pub(crate) use context::{Parts, Settings, ShardContext, Stage};
+pub(crate) use context::{AfterError, Parts, Settings, ShardContext, Stage};
 pub(crate) use control::Control;
 pub(crate) use messages::{Message, ShardMessage, ShardSender};
 pub(crate) use open_loop::{Due, OpenLoop};

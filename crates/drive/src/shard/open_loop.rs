@@ -18,6 +18,8 @@ pub(crate) struct OpenLoop {
     picker: Option<WeightedPicker>,
     /// How many may wait; any more are skipped, so that no overload exhausts our memory.
     most_waiting: usize,
+    /// How long after it was due one may start.
+    latest_start: Nanos,
     /// The load is on hold: events that become due are skipped.
     held: bool,
     /// Users that were idle when they were added, longest first; some may have lost their
@@ -50,7 +52,22 @@ impl OpenLoop {
         picker: Option<WeightedPicker>,
     ) -> Self {
         let (waiting, free) = (VecDeque::new(), VecDeque::new());
-        Self { schedule, began: Nanos::ZERO, waiting, picker, most_waiting, held: false, free }
+        Self {
+            schedule,
+            began: Nanos::ZERO,
+            waiting,
+            picker,
+            most_waiting,
+            latest_start: Nanos::MAX,
+            held: false,
+            free,
+        }
+    }
+
+    /// No event starts later than this after it was due.
+    pub(crate) fn with_latest_start(mut self, latest_start: Option<Nanos>) -> Self {
+        self.latest_start = latest_start.unwrap_or(Nanos::MAX);
+        self
     }
 
     pub(crate) fn begin(&mut self, at: Nanos) {
@@ -89,6 +106,11 @@ impl OpenLoop {
         self.waiting.pop_front()
     }
 
+    /// Whether it is too late at `now` to start this event.
+    pub(crate) fn is_too_late(&self, due: Due, now: Nanos) -> bool {
+        now.since(due.at) > self.latest_start
+    }
+
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -120,6 +142,19 @@ mod tests {
         assert_eq!(taken(), Some(Nanos::from_millis(100)));
         assert_eq!(taken(), Some(Nanos::from_millis(101)));
         assert!(!open.has_waiting());
+    }
+
+    #[test]
+    fn an_event_is_late_when_more_than_the_longest_wait_has_passed() {
+        let open = |latest: Option<u64>| {
+            let curve = RateCurve::new(1000.0, None, Nanos::ZERO);
+            OpenLoop::new(OpenSchedule::new(curve, Gaps::Even, 0, 0, 1), 9, None)
+                .with_latest_start(latest.map(Nanos::from_millis))
+        };
+        let due = Due { at: Nanos::from_millis(10), member: ALONE };
+        let is_late = |latest, now| open(latest).is_too_late(due, Nanos::from_millis(now));
+        assert_eq!([is_late(Some(5), 15), is_late(Some(5), 16)], [false, true]);
+        assert!(!is_late(Some(5), 9) && !is_late(None, 1_000_000));
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl AnyUser {
     /// Whether it has ended by itself.
     pub(crate) fn is_over(&self) -> bool {
         match self {
-            Self::Native(_) => false,
+            Self::Native(user) => user.is_over(),
             Self::Scripted(user) => user.is_over(),
         }
     }

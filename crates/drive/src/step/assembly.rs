@@ -88,6 +88,7 @@ fn settings(
         protocol: plan.protocol,
         on_error: plan.on_error,
         restart_on: plan.restart_on.clone(),
+        try_limit: plan.try_limit(),
         family,
         longest_drain: Nanos::from_seconds(plan.drain_s),
         connect: plan.connect.clone(),
@@ -251,6 +252,7 @@ fn make_context(
         meter: make_meter(plan, shard),
         connect_queue: ConnectQueue::new(settings.control.clone(), shard),
         open,
+        events_of_open_loop: plan.own_events_of(shard),
         sched_policy,
     };
     ShardContext::new(settings, parts, coordinator)
@@ -278,7 +280,8 @@ fn open_loop(plan: &Plan, shard: usize, assignment: Option<&Assignment>) -> Opti
         plan.arrival.open_by_phases(plan.seed, first, step, &plan.phases)?
     };
     let picker = assignment.and_then(|assignment| assignment.picker(plan.seed, first));
-    Some(OpenLoop::new(schedule, plan.arrival.backlog(step), picker))
+    let open = OpenLoop::new(schedule, plan.arrival.backlog(step), picker);
+    Some(open.with_latest_start(plan.arrival.latest_start()))
 }
 
 fn spawn_shard(

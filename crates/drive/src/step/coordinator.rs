@@ -4,7 +4,9 @@ use crate::clock::Clock;
 use crate::error::{Failure, FailureKind};
 use crate::metering::{Merge, Outages, Spares, Whole};
 use crate::plan::{Part, Plan};
-use crate::record::{Complaint, Connected, End, EndReason, Milestone, Printed, Record, Seconds};
+use crate::record::{
+    Complaint, Connected, End, EndReason, Milestone, Printed, Record, Seconds, UserEnded,
+};
 use crate::shard::{Control, Message, ShardMessage};
 use crossbeam_channel::{Receiver, Sender, never, select};
 use loadstone_measure::{Nanos, Tally};
@@ -186,10 +188,17 @@ impl Coordinator {
             }
             Message::Complaint(message) => self.say(Record::Complaint(Complaint { message })),
             Message::Stuck(stuck) => self.say(Record::Stuck(stuck)),
+            Message::UserEnded(ended) => self.user_ended(shard, ended),
             Message::Failed(failure) => self.fail(failure),
             Message::Finished => self.finished[shard] = true,
         }
         self.emit_complete();
+    }
+
+    fn user_ended(&self, shard: usize, ended: UserEnded) {
+        let place = usize::try_from(ended.user).unwrap_or(usize::MAX);
+        let user = self.step.part.number_of(place * self.step.shards + shard);
+        self.say(Record::UserEnded(UserEnded { user, ..ended }));
     }
 
     fn follow(&mut self, order: Order) {

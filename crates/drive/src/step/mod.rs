@@ -99,7 +99,8 @@ impl Drive {
         if !self.limits.is_open {
             return Err(PlanError::new("rate: a closed loop has none"));
         }
-        let arrival = Arrival::Open { rate, ramp: None, gaps: Gaps::default(), max_backlog: 1 };
+        let (gaps, max_backlog, latest_start_s) = (Gaps::default(), 1, None);
+        let arrival = Arrival::Open { rate, ramp: None, gaps, max_backlog, latest_start_s };
         arrival.check().map_err(|error| PlanError::new(error.to_string()))?;
         self.control.set_rate(rate);
         Ok(())

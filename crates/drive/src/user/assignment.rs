@@ -35,6 +35,8 @@ pub(crate) struct UserSpec {
     pub(crate) think: Nanos,
     /// Its loop is closed, even if the step also has an open one.
     pub(crate) is_closed_loop: bool,
+    /// How many events it may start in the window; `None`: as many as all users together.
+    pub(crate) events_left: Option<u64>,
 }
 
 impl Assignment {
@@ -56,6 +58,7 @@ impl Assignment {
             picker: None,
             think: plan.arrival.think(),
             is_closed_loop: false,
+            events_left: plan.stop.events_of_each_user(),
         };
         match &self.workloads {
             Workloads::One(workload) => spec(workload.machine(seed, number, all)),

@@ -7,6 +7,7 @@ use crate::plan::OnError;
 use crate::record::FirstError;
 use crate::shard::{Alarm, ShardContext, Stage};
 use loadstone_measure::Nanos;
+use loadstone_protocol::Fault;
 
 /// A unix socket whose connect queue is full says so at once: the server is busy accepting others,
 /// and blocking clients would simply wait. Asking again is not a failed attempt.
@@ -107,6 +108,13 @@ impl User {
         if shard.stage == Stage::Connecting && (!failure.may_pass() || self.attempt >= retries) {
             return shard.fail(failure);
         }
+        let ends_users = shard.settings.on_error == OnError::EndUser;
+        if ends_users && !self.is_idle && shard.stage != Stage::Connecting {
+            let code =
+                failure.code.unwrap_or_else(|| self.endpoint.family.code_of(Fault::ConnectionGone));
+            let ended = self.ended(code, failure.message);
+            return self.end_without_connection(shard, ended);
+        }
         if std::mem::take(&mut self.renews) {
             // It was about to reconnect: from here on it counts as a user that lost its connection.
             let reason = format!("{} {}", failure.code_alone(), failure.message);
@@ -131,6 +139,9 @@ impl User {
         self.link = Link::Down;
         if self.is_idle {
             return self.idle_lost(shard, loss, now);
+        }
+        if shard.settings.on_error == OnError::EndUser {
+            return self.end_after_loss(shard, loss, now);
         }
         let reason = format!("{} {}", loss.code, loss.message);
         shard.meter.user_lost(shard.since_begin(now), self.endpoint.index, reason);

@@ -2,6 +2,7 @@
 
 mod assignment;
 mod connect;
+mod ending;
 mod idle;
 mod schedule;
 
@@ -13,9 +14,9 @@ use crate::connection::{
 };
 use crate::error::Failure;
 use crate::metering::{ALONE, Class, Labels};
-use crate::plan::{OnError, Protocol};
+use crate::plan::Protocol;
 use crate::record::FirstError;
-use crate::shard::{Alarm, ShardContext, Stage};
+use crate::shard::{AfterError, Alarm, ShardContext, Stage};
 use assignment::UserSpec;
 use idle::Idle;
 use loadstone_measure::Nanos;
@@ -56,6 +57,8 @@ pub(crate) struct User {
     pub(crate) served: u32,
     /// It has closed its connection as the plan asks, and reconnects when its next event is due.
     pub(crate) renews: bool,
+    /// How many more events it may start in the window; `None`: as many as all users together.
+    pub(crate) events_left: Option<u64>,
     /// It is an idle connection, not a user.
     pub(crate) is_idle: bool,
 }
@@ -90,6 +93,8 @@ pub(crate) struct Event {
     sent: Nanos,
     statement: StatementRef,
     statements: u32,
+    /// How often it was begun.
+    tries: u32,
     pending: Pending,
 }
 
@@ -116,7 +121,7 @@ const NO_STATEMENT: StatementRef = StatementRef { kind: 0, table: 0 };
 
 impl User {
     pub(crate) fn new(index: u32, endpoint: Arc<Endpoint>, spec: UserSpec) -> Self {
-        let UserSpec { machine, member, picker, think, is_closed_loop } = spec;
+        let UserSpec { machine, member, picker, think, is_closed_loop, events_left } = spec;
         Self {
             index,
             endpoint,
@@ -136,6 +141,7 @@ impl User {
             attempt_began: Nanos::ZERO,
             served: 0,
             renews: false,
+            events_left,
             is_idle: false,
         }
     }
@@ -148,6 +154,7 @@ impl User {
             picker: None,
             think: Nanos::ZERO,
             is_closed_loop: false,
+            events_left: None,
         };
         Self { is_idle: true, ..Self::new(index, endpoint, spec) }
     }
@@ -401,7 +408,8 @@ impl User {
             return self.lose(shard, &Loss::from_server(error));
         }
         let Activity::Busy(event) = &mut self.activity else { return };
-        let (statement, began) = (event.statement, event.began);
+        let (statement, began, tries) = (event.statement, event.began, event.tries);
+        let after = shard.after_error(error.code, tries, now - event.due);
         let verdict = verdict(error.code);
         self.machine.refused(verdict);
         shard.meter.error(error.code, self.labels(), now - began);
@@ -413,24 +421,36 @@ impl User {
             preparing: false,
         });
         let roll_back = self.machine.in_transaction() && verdict != Verdict::RolledBack;
+        let ended =
+            (after == AfterError::EndUser).then(|| self.ended(error.code, error.message.clone()));
         self.machine.abandon();
         self.tell_entries(shard);
-        let restart = shard.settings.restarts(error.code);
+        let restart = after == AfterError::Restart;
         if restart {
             shard.meter.restarted(self.member);
         } else {
-            shard.meter.event_failed(self.member);
+            self.count_failed(shard, tries);
             shard.meter.user_failed(self.index);
-            if shard.settings.on_error != OnError::Continue {
-                let text = statement_text(&catalogue, statement);
-                shard.fail(Failure::of_statement(error, text).at(self.endpoint.index));
-            }
+        }
+        if let Some(ended) = ended {
+            return self.end_after(shard, ended);
+        }
+        if after == AfterError::EndStep {
+            let text = statement_text(&catalogue, statement);
+            shard.fail(Failure::of_statement(error, text).at(self.endpoint.index));
         }
         if roll_back {
             self.roll_back(shard, restart, now);
         } else {
             self.rolled_back(shard, restart, now);
         }
+    }
+
+    fn count_failed(&self, shard: &mut ShardContext, tries: u32) {
+        if tries > 1 {
+            shard.meter.retried(self.member);
+        }
+        shard.meter.event_failed(self.member);
     }
 
     fn roll_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
@@ -448,8 +468,8 @@ impl User {
     fn rolled_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         if restart {
-            let due = event.due;
-            self.begin_attempt(shard, due, now);
+            let (due, tries) = (event.due, event.tries + 1);
+            self.begin_attempt(shard, due, tries, now);
         } else {
             shard.user_is_free();
             self.renew_when_served(shard);
@@ -460,6 +480,9 @@ impl User {
     fn event_done(&mut self, shard: &mut ShardContext, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         let empty = event.statements == 0;
+        if event.tries > 1 {
+            shard.meter.retried(self.member);
+        }
         shard.count_unfinished(self.member, event.due, Some(event.began));
         shard.meter.event_succeeded(self.labels(), now - event.due, now - event.began);
         let response = now - event.due;
@@ -498,13 +521,15 @@ impl User {
         shard.meter.user_cut_off(self.index);
     }
 
-    pub(crate) fn begin_attempt(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos) {
+    /// Begins an event for the first time, or again after an error.
+    fn begin_attempt(&mut self, shard: &mut ShardContext, due: Nanos, tries: u32, now: Nanos) {
         self.activity = Activity::Busy(Event {
             due,
             began: now,
             sent: now,
             statement: NO_STATEMENT,
             statements: 0,
+            tries,
             pending: Pending::Answer,
         });
         let step = self.machine.step(None, &mut shard.params);
@@ -517,6 +542,7 @@ impl User {
             shard.meter.user_cut_off(self.index);
         }
         let Activity::Busy(event) = &self.activity else { return };
+        let (tries, has_failed) = (event.tries, event.has_failed());
         self.machine.abandon();
         if let Some(entries) = self.machine.take_entries() {
             shard.meter.of_ledger(self.index, entries);
@@ -529,8 +555,8 @@ impl User {
             preparing: false,
         });
         // It was rolling back an event that had failed already: that is counted.
-        if !event.has_failed() {
-            shard.meter.event_failed(self.member);
+        if !has_failed {
+            self.count_failed(shard, tries);
         }
         shard.user_is_free();
         self.schedule(shard, now);

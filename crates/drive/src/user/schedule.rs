@@ -31,7 +31,7 @@ impl User {
     /// The user is free: finds its next event.
     pub(crate) fn schedule(&mut self, shard: &mut ShardContext, now: Nanos) {
         self.activity = Activity::Resting;
-        if !shard.is_loading() || self.is_idle {
+        if !shard.is_loading() || self.is_idle || self.has_no_event_left() {
             return;
         }
         if self.goes_by_schedule(shard) {
@@ -104,7 +104,7 @@ impl User {
             return;
         }
         let now = shard.now();
-        if let Some(due) = shard.open.as_mut().and_then(|open| open.take_waiting()) {
+        if let Some(due) = self.next_waiting(shard, now) {
             self.take(shard, due, now, HeldBy::Generator);
         }
         self.watch(shard);
@@ -143,10 +143,12 @@ impl User {
         if !self.is_ready() || shard.rests(self.index) {
             return;
         }
-        let Some(open) = &mut shard.open else { return };
-        if let Some(due) = open.take_waiting() {
+        if let Some(due) = self.next_waiting(shard, now) {
             self.take(shard, due, now, HeldBy::Users);
-        } else if !self.in_row {
+        } else if !self.in_row
+            && !self.has_no_event_left()
+            && let Some(open) = &mut shard.open
+        {
             self.in_row = true;
             open.put_free(self.index);
         }
@@ -154,7 +156,7 @@ impl User {
 
     /// Closed loop: the user's next event.
     fn becomes_due(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos) {
-        if !shard.is_loading() || shard.rests(self.index) || !shard.claim_event(now) {
+        if !shard.is_loading() || shard.rests(self.index) || !self.claim_event(shard, now) {
             return;
         }
         shard.meter.became_due(self.member);
@@ -190,6 +192,6 @@ impl User {
     fn start(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos, held_by: HeldBy) {
         shard.meter.event_started(self.member, now - due, held_by);
         shard.busy += 1;
-        self.begin_attempt(shard, due, now);
+        self.begin_attempt(shard, due, 1, now);
     }
 }

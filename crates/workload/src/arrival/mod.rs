@@ -38,6 +38,9 @@ pub enum Arrival {
         /// How many due events may wait for a user; any more are skipped.
         #[serde(default = "default_backlog")]
         max_backlog: u64,
+        /// An event that no user takes within this time after it was due is skipped, in seconds.
+        #[serde(default)]
+        latest_start_s: Option<f64>,
     },
 }
 
@@ -68,7 +71,7 @@ impl Arrival {
                 refuse("arrival.think_s", "0 to 86400")
             }
             Self::Closed { .. } => Ok(()),
-            Self::Open { rate, ramp, max_backlog, .. } => {
+            Self::Open { rate, ramp, max_backlog, latest_start_s, .. } => {
                 let to = ramp.map_or(rate, |ramp| ramp.to);
                 let over_s = ramp.map_or(1.0, |ramp| ramp.over_s);
                 if !Self::is_rate(rate) || !Self::is_rate(to) || rate.max(to) <= 0.0 {
@@ -79,6 +82,10 @@ impl Arrival {
                 }
                 if !(1..=MOST_BACKLOG).contains(&max_backlog) {
                     return refuse("arrival.max_backlog", "1 to 100000000");
+                }
+                if latest_start_s.is_some_and(|latest_s| !(latest_s > 0.0 && latest_s <= 86_400.0))
+                {
+                    return refuse("arrival.latest_start_s", "above 0 and at most 86400");
                 }
                 Ok(())
             }
@@ -91,6 +98,15 @@ impl Arrival {
         match *self {
             Self::Closed { think_s } => Nanos::from_seconds(think_s),
             Self::Open { .. } => Nanos::ZERO,
+        }
+    }
+
+    /// How long after it was due an event of an open loop may start; `None`: at any time.
+    #[must_use]
+    pub fn latest_start(&self) -> Option<Nanos> {
+        match *self {
+            Self::Closed { .. } => None,
+            Self::Open { latest_start_s, .. } => latest_start_s.map(Nanos::from_seconds),
         }
     }
 
@@ -152,7 +168,12 @@ mod tests {
     use super::*;
 
     fn open(rate: f64, ramp: Option<Ramp>) -> Arrival {
-        Arrival::Open { rate, ramp, gaps: Gaps::Even, max_backlog: 10 }
+        Arrival::Open { rate, ramp, gaps: Gaps::Even, max_backlog: 10, latest_start_s: None }
+    }
+
+    fn with_limits(max_backlog: u64, latest_start_s: Option<f64>) -> Arrival {
+        let gaps = Gaps::Poisson;
+        Arrival::Open { rate: 1.0, ramp: None, gaps, max_backlog, latest_start_s }
     }
 
     #[test]
@@ -163,7 +184,9 @@ mod tests {
             open(-1.0, None),
             open(1.0, Some(Ramp { to: f64::INFINITY, over_s: 1.0 })),
             open(1.0, Some(Ramp { to: 2.0, over_s: 0.0 })),
-            Arrival::Open { rate: 1.0, ramp: None, gaps: Gaps::Poisson, max_backlog: 0 },
+            with_limits(0, None),
+            with_limits(1, Some(0.0)),
+            with_limits(1, Some(86_401.0)),
             Arrival::Closed { think_s: -1.0 },
         ];
         for arrival in wrong {

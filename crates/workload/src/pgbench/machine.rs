@@ -28,6 +28,8 @@ pub(crate) struct PgbenchMachine {
     before: Option<(Variables, Random)>,
     /// The command that comes next; `None`: no event is under way.
     at: Option<usize>,
+    /// The number of the command that was executed last, or is being executed.
+    number: Option<u16>,
     /// The event has sent something, or slept: one that does nothing would never let go.
     has_acted: bool,
     in_transaction: bool,
@@ -46,6 +48,7 @@ impl PgbenchMachine {
             random: Random::new(seed, Purpose::Values, &[user]),
             before: None,
             at: None,
+            number: None,
             has_acted: false,
             in_transaction: false,
             reason: None,
@@ -53,7 +56,7 @@ impl PgbenchMachine {
     }
 
     fn begin(&mut self) {
-        (self.at, self.has_acted) = (Some(0), false);
+        (self.at, self.number, self.has_acted) = (Some(0), None, false);
         if self.shared.repeats_draws {
             // The event before this one was given up: this one is its repetition.
             if let Some((variables, random)) = self.before.take() {
@@ -75,6 +78,7 @@ impl PgbenchMachine {
         loop {
             let at = self.at.unwrap_or_default();
             let Some(command) = shared.script.commands.get(at) else { return Ok(self.end()) };
+            self.number = Some(command.number);
             let mut next = at + 1;
             let mut step = None;
             match &command.what {
@@ -114,6 +118,7 @@ impl PgbenchMachine {
     }
 
     fn end(&mut self) -> Step {
+        self.number = None;
         if !self.has_acted {
             self.has_acted = true;
             return Step::Sleep(Nanos::ZERO);
@@ -235,6 +240,10 @@ impl Machine for PgbenchMachine {
     fn reads_rows(&self) -> bool {
         let reads = |what: &What| matches!(what, What::Sql { keeps: Some(_), .. });
         self.shared.script.commands.iter().any(|command| reads(&command.what))
+    }
+
+    fn command(&self) -> Option<u16> {
+        self.number
     }
 
     fn take_reason(&mut self) -> Option<String> {

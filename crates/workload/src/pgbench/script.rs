@@ -5,14 +5,29 @@
 
 use super::expression::Expression;
 use super::parser::ParseError;
-use super::sql::{End, next_statement};
+use super::sql::{End, Found, next_statement};
 use super::variables::Names;
+use serde::Serialize;
 
 /// A script, as the commands of its transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// One after the other, but for the jumps.
     pub commands: Vec<Command>,
+    /// Its text, as pgbench lists it.
+    pub listing: Vec<Listed>,
+}
+
+/// A statement or a command with a backslash, as pgbench lists it with `-r`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// From 0, in the order of the text.
+    pub number: u16,
+    /// Where it begins in the file, from 1.
+    pub line: usize,
+    /// The first line of a statement; the whole of a command, which a backslash at the end of a line
+    /// continues.
+    pub text: String,
 }
 
 /// A command and its line in the file, from 1.
@@ -22,6 +37,8 @@ pub struct Command {
     pub what: What,
     /// Where it begins.
     pub line: usize,
+    /// Its number in the script's listing; one there may be several here, or none.
+    pub number: u16,
 }
 
 /// What a command does.
@@ -118,19 +135,20 @@ struct Reader<'a> {
     line: usize,
     names: &'a mut Names,
     commands: Vec<Command>,
+    listing: Vec<Listed>,
     open: Vec<Open>,
 }
 
 impl Script {
     /// Reads a script; variables get their places in `names`.
     pub fn parse(text: &str, names: &mut Names) -> Result<Self, ScriptError> {
-        let mut reader =
-            Reader { rest: text, line: 1, names, commands: Vec::new(), open: Vec::new() };
+        let (commands, listing, open) = (Vec::new(), Vec::new(), Vec::new());
+        let mut reader = Reader { rest: text, line: 1, names, commands, listing, open };
         while !reader.rest.is_empty() {
             reader.next()?;
         }
         match reader.open.last() {
-            None => Ok(Self { commands: reader.commands }),
+            None => Ok(Self { commands: reader.commands, listing: reader.listing }),
             Some(open) => {
                 Err(ScriptError { line: open.line, why: "\\if without \\endif".to_owned() })
             }
@@ -144,7 +162,16 @@ impl Reader<'_> {
     }
 
     fn add(&mut self, what: What, line: usize) {
-        self.commands.push(Command { what, line });
+        let number = self.listing.last().map_or(0, |listed| listed.number);
+        self.commands.push(Command { what, line, number });
+    }
+
+    /// What was just read has the next number.
+    fn list(&mut self, line: usize, text: String) -> Result<(), ScriptError> {
+        let number =
+            u16::try_from(self.listing.len()).map_err(|_| self.wrong("too many commands"))?;
+        self.listing.push(Listed { number, line, text });
+        Ok(())
     }
 
     /// Reads up to the end of a statement, and the command that ends it, if one does.
@@ -157,6 +184,7 @@ impl Reader<'_> {
         let text = found.text.trim();
         if !text.is_empty() {
             let pieces = self.pieces(text)?;
+            self.list(line, first_line(&found))?;
             self.add(What::Sql { pieces, keeps: None }, line);
         }
         match found.end {
@@ -204,6 +232,9 @@ impl Reader<'_> {
     fn command(&mut self, ends_sql: bool) -> Result<(), ScriptError> {
         let (whole, used) = logical_line(self.rest);
         let line = self.line;
+        if !matches!(whole.split_whitespace().next(), Some("gset" | "aset")) {
+            self.list(line, format!("\\{}", self.rest[..used].trim_end()))?;
+        }
         let (name, given) = whole.split_once(char::is_whitespace).unwrap_or((&whole, ""));
         let words: Vec<&str> = given.split_whitespace().collect();
         match name {
@@ -362,6 +393,16 @@ fn name_at(text: &str) -> &str {
     text.split(is_end).next().unwrap_or_default()
 }
 
+/// The first line of a statement, with its semicolon if that ends it.
+fn first_line(found: &Found) -> String {
+    let text = found.text.trim_start();
+    match text.split_once('\n') {
+        Some((first, _)) => first.to_owned(),
+        None if found.end == End::Semicolon => format!("{text};"),
+        None => text.to_owned(),
+    }
+}
+
 fn lines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
@@ -421,6 +462,39 @@ mod tests {
             (text.as_str(), names.name(*id)),
             ("SELECT a::int, ';' FROM t\n  WHERE id = ", "id")
         );
+    }
+
+    #[test]
+    fn the_listing_is_pgbenchs() {
+        let text = "-- a comment\n\\set a random(1, 1000)\n\\set b :a + \\\n   2\n\
+                    SELECT :a,\n   :b;\n\\if :a > 500\nSELECT 1 AS one \\gset p_\n\
+                    \\elif :a > 200\nSELECT 2 \\; SELECT 3;\n\\else\n  \\sleep 1 ms\n\
+                    SELECT 4;\n\\endif\nBEGIN;\nEND";
+        let script = Script::parse(text, &mut Names::default()).expect("a script");
+        let listed: Vec<&str> = script.listing.iter().map(|one| &one.text[..]).collect();
+        // As pgbench 15 prints it with -r.
+        let expected = [
+            "\\set a random(1, 1000)",
+            "\\set b :a + \\\n   2",
+            "SELECT :a,",
+            "\\if :a > 500",
+            "SELECT 1 AS one ",
+            "\\elif :a > 200",
+            "SELECT 2 ; SELECT 3;",
+            "\\else",
+            "\\sleep 1 ms",
+            "SELECT 4;",
+            "\\endif",
+            "BEGIN;",
+            "END",
+        ];
+        assert_eq!(listed, expected);
+        let places: Vec<(u16, usize)> =
+            script.listing.iter().map(|one| (one.number, one.line)).collect();
+        assert_eq!((places[1], places[3], places[12]), ((1, 3), (3, 7), (12, 16)));
+        let numbers: Vec<u16> = script.commands.iter().map(|command| command.number).collect();
+        // \\elif ends a branch and begins one, and \\endif does nothing.
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 11, 12]);
     }
 
     #[test]
