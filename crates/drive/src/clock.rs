@@ -9,19 +9,26 @@ use rustix::time::{ClockId, clock_gettime};
 pub struct Clock {
     /// CLOCK_MONOTONIC when the clock was started; timers that take absolute times need it.
     epoch: Nanos,
+    /// Since 1970, at the same time.
+    unix_epoch: Nanos,
 }
 
 impl Clock {
     /// A clock that starts now.
     #[must_use]
     pub fn start() -> Self {
-        Self { epoch: read(ClockId::Monotonic) }
+        Self { epoch: read(ClockId::Monotonic), unix_epoch: read(ClockId::Realtime) }
     }
 
     /// Time since the clock started.
     #[must_use]
     pub fn now(self) -> Nanos {
         Nanos(read(ClockId::Monotonic).0 - self.epoch.0)
+    }
+
+    /// The instant in microseconds since 1970. Later changes of the system's time have no effect.
+    pub(crate) fn unix_us(self, at: Nanos) -> u64 {
+        (self.unix_epoch.0 + at.0) / 1_000
     }
 
     /// The instant of CLOCK_MONOTONIC on this clock; zero if it is before the clock's start.

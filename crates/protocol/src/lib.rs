@@ -28,7 +28,7 @@ pub use family::Family;
 pub use param::Param;
 pub use reply::{Completion, Expect, Prepared, Reply};
 pub use rows::{ColumnType, ResultSet, Row, UnreadableRow, Value, Values};
-pub use verdict::{Fault, Usual, Verdict};
+pub use verdict::{Conflict, Fault, Usual, Verdict};
 
 /// A text that is not a family's name, or not a code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

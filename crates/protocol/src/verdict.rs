@@ -38,6 +38,15 @@ pub enum Verdict {
     TlsRefused,
 }
 
+/// Why a server made a transaction give way to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// No order of the transactions has the same result.
+    Serialization,
+    /// They waited for each other.
+    Deadlock,
+}
+
 /// A failure without a message from the server. Each family has a code for it: that of its own
 /// clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,6 +19,10 @@ pub(crate) fn plan(error: EnginePlanError) -> PyErr {
     PlanError::new_err(error.to_string())
 }
 
+pub(crate) fn pgbench_script(error: loadstone_workload::pgbench::ScriptError) -> PyErr {
+    PlanError::new_err(error.to_string())
+}
+
 pub(crate) fn host_plan(error: loadstone_hosttests::PlanError) -> PyErr {
     PlanError::new_err(error.to_string())
 }

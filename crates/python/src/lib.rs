@@ -59,6 +59,12 @@ fn samples(plan: &str, count: usize) -> PyResult<String> {
     to_json(&found.unwrap_or_default())
 }
 
+/// What a script of pgbench consists of, as JSON. Raises `PlanError` if it is none.
+#[pyfunction]
+fn pgbench_commands(script: &str) -> PyResult<String> {
+    to_json(&loadstone_workload::pgbench::listing(script).map_err(errors::pgbench_script)?)
+}
+
 /// Raises `PlanError` if the plan of a step cannot be run.
 #[pyfunction]
 fn check_plan(plan: &str) -> PyResult<()> {
@@ -178,6 +184,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(build_info, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(samples, module)?)?;
+    module.add_function(wrap_pyfunction!(pgbench_commands, module)?)?;
     module.add_function(wrap_pyfunction!(check_plan, module)?)?;
     module.add_function(wrap_pyfunction!(start, module)?)?;
     module.add_function(wrap_pyfunction!(load, module)?)?;

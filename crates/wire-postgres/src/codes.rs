@@ -3,7 +3,7 @@
 //!
 //! <https://www.postgresql.org/docs/current/errcodes-appendix.html>
 
-use loadstone_protocol::{Code, ErrorCode, Family, Fault, Usual, Verdict};
+use loadstone_protocol::{Code, Conflict, ErrorCode, Family, Fault, Usual, Verdict};
 
 use crate::WireError;
 
@@ -65,6 +65,16 @@ fn verdict_of_class(class: &str) -> Verdict {
     }
 }
 
+/// The conflict of transactions that a code reports.
+#[must_use]
+pub fn conflict(code: Code) -> Option<Conflict> {
+    match code {
+        _ if code == RESTARTED[0] => Some(Conflict::Serialization),
+        _ if code == RESTARTED[1] => Some(Conflict::Deadlock),
+        _ => None,
+    }
+}
+
 /// The code that drivers report for a fault; libpq itself has none.
 #[must_use]
 pub const fn code_of_fault(fault: Fault) -> ErrorCode {
@@ -101,6 +111,14 @@ impl WireError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conflicts_are_serialization_failures_and_deadlocks() {
+        let of = |state: &[u8; 5]| conflict(error_code(state).code);
+        assert_eq!(of(b"40001"), Some(Conflict::Serialization));
+        assert_eq!(of(b"40P01"), Some(Conflict::Deadlock));
+        assert_eq!([of(b"23505"), of(b"40002")], [None, None]);
+    }
 
     fn of(state: &[u8; 5]) -> Verdict {
         verdict(error_code(state).code)

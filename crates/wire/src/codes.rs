@@ -2,7 +2,7 @@
 //!
 //! <https://dev.mysql.com/doc/mysql-errors/8.4/en/>, <https://mariadb.com/docs/server/reference/error-codes>
 
-use loadstone_protocol::{Code, ErrorCode, Family, Fault, Usual, Verdict};
+use loadstone_protocol::{Code, Conflict, ErrorCode, Family, Fault, Usual, Verdict};
 
 use crate::WireError;
 
@@ -51,6 +51,12 @@ pub fn verdict(code: Code) -> Verdict {
     }
 }
 
+/// The conflict of transactions that a code reports.
+#[must_use]
+pub fn conflict(code: Code) -> Option<Conflict> {
+    (code == RESTARTED[0]).then_some(Conflict::Deadlock)
+}
+
 /// The code that common clients report for a fault.
 #[must_use]
 pub const fn code_of_fault(fault: Fault) -> ErrorCode {
@@ -91,6 +97,12 @@ impl WireError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_conflict_is_a_deadlock() {
+        let of = |number| conflict(Code::of_number(number));
+        assert_eq!([of(1213), of(1205)], [Some(Conflict::Deadlock), None]);
+    }
 
     fn of(number: u16) -> Verdict {
         verdict(Code::of_number(number))

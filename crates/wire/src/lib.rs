@@ -34,7 +34,7 @@ pub mod status;
 
 pub use auth::ed25519_answer;
 pub use capabilities::Capabilities;
-pub use codes::{FAMILY, USUAL, code_of_fault, error_code, verdict};
+pub use codes::{FAMILY, USUAL, code_of_fault, conflict, error_code, verdict};
 pub use command::{
     CommandMark, begin_query, end, write_close_statement, write_execute, write_local_infile_data,
     write_local_infile_end, write_ping, write_prepare, write_query, write_quit,

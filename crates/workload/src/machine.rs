@@ -12,6 +12,9 @@ pub enum Step {
     Send(StatementRef),
     /// Wait for so long, and return without an answer.
     Sleep(Nanos),
+    /// A command of the client's own was executed: return without an answer. Only from a machine
+    /// that is [asked](Machine::return_after_each_command) for it.
+    Ran,
     /// The event is over.
     Done,
     /// The event cannot continue with this answer; says what is missing. As after any error,
@@ -94,6 +97,10 @@ pub trait Machine: Send {
     fn command(&self) -> Option<u16> {
         None
     }
+
+    /// From now on [`Step::Ran`] follows each command of a script that the client executes itself, so
+    /// that it can be timed.
+    fn return_after_each_command(&mut self) {}
 
     /// What the last [`Step::Fail`] was about, if there is more to say than it did.
     fn take_reason(&mut self) -> Option<String> {

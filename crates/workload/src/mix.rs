@@ -164,6 +164,12 @@ impl Machine for MixMachine {
         self.current().machine.command()
     }
 
+    fn return_after_each_command(&mut self) {
+        for member_machine in &mut self.members {
+            member_machine.machine.return_after_each_command();
+        }
+    }
+
     fn take_reason(&mut self) -> Option<String> {
         self.members[self.turn].machine.take_reason()
     }

@@ -33,6 +33,8 @@ pub enum Purpose {
     Members = 10,
     /// Which member of a mix an event is of.
     Lots = 11,
+    /// Which events are logged.
+    Samples = 12,
 }
 
 /// One stream of random numbers.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 from loadstone.engine import SummedLines
+from loadstone.model.pgbench import CommandFigures
 from loadstone.model.records import (
     Connected,
     Counts,
@@ -62,6 +63,8 @@ def merge_samples(
         pauses=tuple(sorted((each for sample in samples for each in sample.pauses), key=_begin)),
         members=tuple(_sum_member(name, of_mix[name], samples, by_name) for name in of_mix),
         ledger=tuple(sorted(each for sample in samples for each in sample.ledger)),
+        commands=_sum_commands(samples),
+        event_log=tuple(each for sample in samples for each in sample.event_log),
         latency_ns=Latencies(
             response=_latency([each.latency_ns.response for each in samples], by_name, "response"),
             service=_latency([each.latency_ns.service for each in samples], by_name, "service"),
@@ -92,6 +95,14 @@ def _sum_member(
         errors=_sum_numbers(part.errors for part in parts),
         latency_ns=Latencies(response=latency("response"), service=latency("service")),
     )
+
+
+def _sum_commands(samples: Sequence[Sample]) -> tuple[CommandFigures, ...]:
+    summed: dict[tuple[int, int], list[int]] = {}
+    for member, command, *figures in (each for sample in samples for each in sample.commands):
+        known = summed.setdefault((member, command), [0] * len(figures))
+        summed[member, command] = [a + b for a, b in zip(known, figures, strict=True)]
+    return tuple(CommandFigures(*key, *summed[key]) for key in sorted(summed))
 
 
 def _begin(pause: Pause) -> tuple[float, int]:

@@ -5,7 +5,14 @@ The documents and records that it exchanges with the engine are described in doc
 
 from __future__ import annotations
 
-from loadstone.engine.catalogue import Sample, WorkloadInfo, check_plan, samples, workloads
+from loadstone.engine.catalogue import (
+    Sample,
+    WorkloadInfo,
+    check_plan,
+    pgbench_commands,
+    samples,
+    workloads,
+)
 from loadstone.engine.hlog import (
     LogError,
     SummedLines,
@@ -69,6 +76,7 @@ __all__ = [
     "load_part",
     "merge_hlog",
     "null_server",
+    "pgbench_commands",
     "samples",
     "script",
     "start",

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from loadstone.engine.native import native, planning
 from loadstone.model.frozen import Frozen
+from loadstone.model.pgbench import ListedCommand
 from loadstone.model.plan import OptionValue
 
 
@@ -47,6 +48,17 @@ def workloads() -> dict[str, WorkloadInfo]:
     """The built-in workloads by name, in the engine's order."""
     found = TypeAdapter(list[WorkloadInfo]).validate_json(native().workloads())
     return {workload.name: workload for workload in found}
+
+
+def pgbench_commands(script: str) -> tuple[ListedCommand, ...]:
+    """The commands of a script of pgbench, by the numbers that records have of them.
+
+    Raises:
+        PlanRefused: it is no script; the message has the line.
+    """
+    with planning():
+        found = native().pgbench_commands(script)
+    return TypeAdapter(tuple[ListedCommand, ...]).validate_json(found)
 
 
 def samples(plan: str, count: int) -> tuple[Sample, ...]:

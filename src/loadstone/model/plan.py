@@ -17,6 +17,7 @@ from loadstone.model.distribution import Uniform as Uniform
 from loadstone.model.distribution import Zipfian as Zipfian
 from loadstone.model.error_codes import IGNORED_BY_SCRIPTS, MYSQL, RESTART_ON, Code
 from loadstone.model.frozen import Frozen
+from loadstone.model.pgbench import PgbenchSpec
 from loadstone.model.protection import Protection
 from loadstone.model.search import SearchPlan
 from loadstone.model.target import Target
@@ -71,6 +72,8 @@ class WorkloadSpec(Frozen):
 
     template: TemplateSpec | None = None
     """Replaces a built-in workload; it defines its own tables."""
+    pgbench: PgbenchSpec | None = None
+    """A script of pgbench that replaces a built-in workload, on tables that are there already."""
     book: NonNegativeInt = 0
     """Plus a step's number, it identifies the step's entries in a ledger; 0 without a ledger."""
 
@@ -257,6 +260,15 @@ class Drive(Frozen):
 
     pauses_s: Annotated[float, Field(ge=0.001, le=3600)] | None = None
     """The shortest time without success of a user that is reported as a pause; `None`: none is."""
+
+    figures_by_command: bool = False
+    """Whether samples have the figures of each command of a script of pgbench."""
+
+    event_log: bool = False
+    """Whether samples have a row for each event."""
+
+    event_log_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """The share of events that have one, drawn at random."""
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     shards: Annotated[int, Field(ge=1, le=1024)] = 1

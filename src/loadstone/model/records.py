@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter, WrapValidator, model_validator
 from loadstone.model.error_codes import MYSQL, Code, Family, number_of, with_family
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message
+from loadstone.model.pgbench import CommandFigures, LoggedEvent
 
 Phase = Literal["warmup", "window", "drain"]
 
@@ -249,6 +250,11 @@ class Sample(Frozen):
     """Pauses that ended in the interval, or with the step."""
     ledger: tuple[Entries, ...] = ()
     """Entries of users that have written; they are kept in a separate file, not in the journal."""
+    commands: tuple[CommandFigures, ...] = ()
+    """Of scripts of pgbench, commands that were executed or failed; empty unless requested."""
+    event_log: tuple[LoggedEvent, ...] = ()
+    """Events in the order of their ends on each shard; empty unless requested, and not in the
+    journal."""
     latency_ns: Latencies = Latencies()
     generator: GeneratorUse
     generators: tuple[GeneratorPart, ...] = ()

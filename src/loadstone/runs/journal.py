@@ -383,7 +383,8 @@ def _again(path: Path) -> BinaryIO:
 
 def to_line(entry: Entry) -> bytes:
     """The entry as a line of the journal."""
-    text = entry.model_dump_json(exclude={"record": {"hlog", "per_user", "ledger"}})
+    apart = {"hlog", "per_user", "ledger", "event_log"}
+    text = entry.model_dump_json(exclude={"record": apart})
     return text.encode() + b"\n"
 
 

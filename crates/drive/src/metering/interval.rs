@@ -1,8 +1,11 @@
 //! An interval: what one shard counted in a second, or in what is left of one.
 
+use super::commands::ByCommand;
 use super::pauses::Pause;
 use super::spares::Spares;
-use crate::record::{Counts, FirstError, IdleCounts, PhaseName, TargetCounts, WorkCounts};
+use crate::record::{
+    Counts, EventRow, FirstError, IdleCounts, PhaseName, TargetCounts, WorkCounts,
+};
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
 use loadstone_protocol::Code;
 use loadstone_workload::Entries;
@@ -165,6 +168,10 @@ pub(crate) struct Interval {
     pub(crate) pauses: Vec<Pause>,
     /// The outcome of the entries of users that wrote some, by place in the shard.
     pub(crate) entries: BTreeMap<u32, Entries>,
+    /// Figures by command; empty unless requested.
+    pub(crate) commands: ByCommand,
+    /// Events that have ended, by place in the shard; empty unless requested.
+    pub(crate) event_log: Vec<EventRow>,
     pub(crate) latencies: Latencies<Latency>,
     /// Response times that equal service times; they are in neither of these two.
     pub(crate) punctual: Latency,

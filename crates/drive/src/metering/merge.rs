@@ -1,12 +1,13 @@
 //! Merges the intervals of all shards into one sample.
 
+use super::commands::{ByCommand, CommandFigures};
 use super::interval::{Connectivity, Interval, Latencies, OfMember, Unfinished};
 use super::pauses::Pause;
 use super::spares::Spares;
 use crate::plan::Part;
 use crate::record::{
-    Counts, EventLatency, FirstError, Generator, IdleCounts, MemberSample, NumberedEntries,
-    NumberedPause, PhaseName, Sample, Seconds, TargetCounts, WorkCounts,
+    CommandRow, Counts, EventLatency, EventRow, FirstError, Generator, IdleCounts, MemberSample,
+    NumberedEntries, NumberedPause, PhaseName, Sample, Seconds, TargetCounts, WorkCounts,
 };
 use loadstone_measure::{Latency, Nanos, NumberedShare, Share, Tally, hlog};
 use loadstone_protocol::Code;
@@ -86,6 +87,7 @@ impl Merge {
             sum.add_users(&users, number);
             sum.add_pauses(std::mem::take(&mut part.pauses), number);
             sum.add_entries(std::mem::take(&mut part.entries), number);
+            sum.add_events(std::mem::take(&mut part.event_log), number);
             sum.add(part);
         }
         sum.pauses.sort_unstable_by_key(|NumberedPause(number, Seconds(from), _)| (*from, *number));
@@ -110,6 +112,8 @@ struct Sum {
     per_user: Vec<NumberedShare>,
     pauses: Vec<NumberedPause>,
     ledger: Vec<NumberedEntries>,
+    commands: ByCommand,
+    event_log: Vec<EventRow>,
     latencies: Latencies<Latency>,
     /// Where the histograms come from, and go in the end.
     spares: Spares,
@@ -132,6 +136,8 @@ impl Sum {
             per_user: Vec::new(),
             pauses: Vec::new(),
             ledger: Vec::new(),
+            commands: ByCommand::default(),
+            event_log: Vec::new(),
             latencies: Latencies::from_spares(&spares),
             spares,
         }
@@ -162,6 +168,13 @@ impl Sum {
         self.ledger.extend(numbered);
     }
 
+    fn add_events(&mut self, events: Vec<EventRow>, number: impl Fn(usize) -> u64) {
+        self.event_log.extend(events.into_iter().map(|mut row| {
+            row.0 = number(usize::try_from(row.0).unwrap_or(usize::MAX));
+            row
+        }));
+    }
+
     fn add(&mut self, part: Interval) {
         self.phase.get_or_insert(part.phase);
         self.from = Some(self.from.map_or(part.from, |from| from.min(part.from)));
@@ -178,6 +191,7 @@ impl Sum {
             sum.add(target);
         }
         self.idle.add(&part.idle);
+        self.commands.add(&part.commands);
         self.add_members(part.members, &part.spares);
         self.latencies.merge(&part.latencies, &self.spares);
         self.latencies.response.merge(&part.punctual);
@@ -237,6 +251,8 @@ impl Sum {
             per_user: self.per_user,
             pauses: self.pauses,
             ledger: self.ledger,
+            commands: self.commands.all().map(command_row).collect(),
+            event_log: self.event_log,
             latency_ns,
             generator,
             hlog,
@@ -274,6 +290,11 @@ fn member_samples(sums: &[OfMember<Latency>], told: &[(&str, Tally)]) -> Vec<Mem
         },
     };
     sums.iter().zip(told).map(sample).collect()
+}
+
+fn command_row((member, command, figures): (u16, u16, &CommandFigures)) -> CommandRow {
+    let CommandFigures { count, sum, failed, restarted } = *figures;
+    CommandRow(member, command, count, sum.0, failed, restarted)
 }
 
 fn add_counts(sum: &mut BTreeMap<Code, u64>, part: &BTreeMap<Code, u64>) {

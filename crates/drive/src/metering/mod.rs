@@ -4,6 +4,8 @@
 //! those of all shards.
 
 mod boundaries;
+mod commands;
+mod event_log;
 mod interval;
 mod merge;
 mod outages;
@@ -12,6 +14,7 @@ mod run_delay;
 mod spares;
 
 pub(crate) use boundaries::Boundaries;
+pub(crate) use event_log::{EndedEvent, EventLog};
 pub(crate) use interval::Interval;
 pub(crate) use merge::{Merge, Whole};
 pub(crate) use outages::Outages;
@@ -19,6 +22,7 @@ pub(crate) use spares::Spares;
 
 use crate::clock::thread_cpu;
 use crate::record::{Counts, FirstError, IdleCounts, TargetCounts, WorkCounts};
+use commands::ByCommand;
 use interval::{Connectivity, Latencies, OfMember};
 use loadstone_measure::{Latency, LatencyRecorder, Nanos, Share, Tally};
 use loadstone_protocol::{Code, Completion, ErrorCode};
@@ -85,6 +89,10 @@ impl Labels {
 pub(crate) struct Meter {
     pub(crate) tally: Tally,
     pub(crate) counts: Counts,
+    /// Figures by command, if the plan asks for them.
+    pub(crate) commands: Option<ByCommand>,
+    /// The events that have ended, if the plan asks for them.
+    pub(crate) event_log: Option<EventLog>,
     boundaries: Boundaries,
     targets: Vec<TargetCounts>,
     idle: IdleCounts,
@@ -119,6 +127,8 @@ impl Meter {
         Self {
             tally: Tally::default(),
             counts: Counts::default(),
+            commands: None,
+            event_log: None,
             boundaries,
             targets: vec![TargetCounts::default(); targets],
             idle: IdleCounts::default(),
@@ -158,6 +168,18 @@ impl Meter {
     /// Also counts this many members of a mix separately.
     pub(crate) fn with_members(mut self, members: usize) -> Self {
         self.members.resize_with(members, OfMember::default);
+        self
+    }
+
+    /// Also counts by command.
+    pub(crate) fn with_commands(mut self) -> Self {
+        self.commands = Some(ByCommand::default());
+        self
+    }
+
+    /// Also reports each event.
+    pub(crate) fn with_event_log(mut self, log: EventLog) -> Self {
+        self.event_log = Some(log);
         self
     }
 
@@ -467,6 +489,8 @@ impl Meter {
             users: self.users.clone(),
             pauses: self.pauses.as_mut().map(Pauses::take).unwrap_or_default(),
             entries: std::mem::take(&mut self.entries),
+            commands: self.commands.as_mut().map(ByCommand::take).unwrap_or_default(),
+            event_log: self.event_log.as_mut().map(EventLog::take).unwrap_or_default(),
             latencies: self.take_latencies(),
             punctual: self.spares.swap(&mut self.punctual),
             spares: self.spares.clone(),

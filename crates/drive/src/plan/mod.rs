@@ -92,6 +92,15 @@ pub struct Plan {
     /// report none. A lost connection makes an outage of any length.
     #[serde(default)]
     pub pauses_s: Option<f64>,
+    /// Whether the samples show what each command of the scripts of pgbench did.
+    #[serde(default)]
+    pub figures_by_command: bool,
+    /// Whether the samples have a row for each event.
+    #[serde(default)]
+    pub event_log: bool,
+    /// The share of events that have one.
+    #[serde(default = "default_event_log_share")]
+    pub event_log_share: f64,
     /// This engine's part of the step, where other engines drive the rest.
     #[serde(default)]
     pub part: Part,
@@ -113,6 +122,10 @@ pub struct Plan {
 
 fn default_drain_s() -> f64 {
     5.0
+}
+
+fn default_event_log_share() -> f64 {
+    1.0
 }
 
 /// Limit on the workloads of a mix: more than anyone could distinguish.
@@ -277,9 +290,29 @@ impl Plan {
         Ok(())
     }
 
+    fn check_tries_and_figures(&self) -> Result<(), PlanError> {
+        let refuse = |text: &str| Err(PlanError::new(text));
+        if self.tries_within_s.is_some_and(|within_s| !(within_s > 0.0 && within_s <= 86_400.0)) {
+            return refuse("tries_within_s: above 0 and at most 86400");
+        }
+        if !(self.event_log_share > 0.0 && self.event_log_share <= 1.0) {
+            return refuse("event_log_share: above 0 and at most 1");
+        }
+        let mut workloads =
+            self.workload.iter().chain(self.members.iter().map(|member| &member.workload));
+        if self.figures_by_command && workloads.all(|workload| workload.pgbench.is_none()) {
+            return refuse("figures_by_command: only scripts of pgbench have commands");
+        }
+        if self.script.is_some() {
+            return self.check_script_alone();
+        }
+        Ok(())
+    }
+
     /// What the engine's own users do, and a script's do not.
     fn check_script_alone(&self) -> Result<(), PlanError> {
         for (name, is_asked) in [
+            ("event_log", self.event_log),
             ("max_tries", self.max_tries.is_some()),
             ("tries_within_s", self.tries_within_s.is_some()),
             ("on_error", self.on_error == OnError::EndUser),
@@ -321,12 +354,7 @@ impl Plan {
         if !(0.0..=StopRule::LONGEST_S).contains(&self.drain_s) {
             return refuse("drain_s: 0 to a year");
         }
-        if self.tries_within_s.is_some_and(|within_s| !(within_s > 0.0 && within_s <= 86_400.0)) {
-            return refuse("tries_within_s: above 0 and at most 86400");
-        }
-        if self.script.is_some() {
-            self.check_script_alone()?;
-        }
+        self.check_tries_and_figures()?;
         if self.pauses_s.is_some_and(|pauses_s| !(0.001..=3600.0).contains(&pauses_s)) {
             return refuse("pauses_s: 0.001 to 3600");
         }

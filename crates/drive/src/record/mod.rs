@@ -2,9 +2,11 @@
 
 mod counts;
 mod next;
+mod rows;
 
 pub use counts::{Counts, IdleCounts, TargetCounts, WorkCounts};
 pub use next::{Next, next_record};
+pub use rows::{CommandRow, EventRow, Outcome};
 
 use crate::error::Failure;
 use loadstone_measure::{LatencySummary, Nanos, NumberedShare, Tally};
@@ -159,6 +161,12 @@ pub struct Sample {
     /// The outcome of users' entries, if they keep a ledger.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ledger: Vec<NumberedEntries>,
+    /// Figures by command of the scripts, if the plan requests them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandRow>,
+    /// The events that have ended, if the plan requests them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub event_log: Vec<EventRow>,
     /// The latency of events.
     pub latency_ns: EventLatency,
     /// The engine's own cost.

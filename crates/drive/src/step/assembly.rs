@@ -7,7 +7,7 @@ use super::event_loop::EventLoop;
 use crate::clock::Clock;
 use crate::connection::{Endpoint, ServerFamily};
 use crate::error::{Failure, FailureKind, os_text};
-use crate::metering::{Boundaries, Meter};
+use crate::metering::{Boundaries, EventLog, Meter};
 use crate::plan::{Plan, RUN, Stride};
 use crate::record::{End, EndReason, Record};
 use crate::scripted::{Scripted, Watchdog};
@@ -264,6 +264,14 @@ fn make_meter(plan: &Plan, shard: usize) -> Meter {
         .with_members(plan.members.len());
     if plan.per_user {
         meter = meter.with_users(users);
+    }
+    if plan.figures_by_command {
+        meter = meter.with_commands();
+    }
+    if plan.event_log {
+        let Stride { first, .. } = plan.stride_of(shard);
+        let log = EventLog::new(users, plan.event_log_share, plan.seed, first);
+        meter = meter.with_event_log(log);
     }
     match plan.pauses_s {
         Some(least_s) => meter.with_pauses(Nanos::from_seconds(least_s), users),

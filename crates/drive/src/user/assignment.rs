@@ -52,13 +52,18 @@ impl Assignment {
     /// What the user with this number among all users does.
     pub(crate) fn user(&self, plan: &Plan, number: u64) -> UserSpec {
         let (seed, all) = (plan.seed, u64::from(plan.users));
-        let spec = |machine| UserSpec {
-            machine,
-            member: 0,
-            picker: None,
-            think: plan.arrival.think(),
-            is_closed_loop: false,
-            events_left: plan.stop.events_of_each_user(),
+        let spec = |mut machine: Box<dyn Machine>| {
+            if plan.figures_by_command {
+                machine.return_after_each_command();
+            }
+            UserSpec {
+                machine,
+                member: 0,
+                picker: None,
+                think: plan.arrival.think(),
+                is_closed_loop: false,
+                events_left: plan.stop.events_of_each_user(),
+            }
         };
         match &self.workloads {
             Workloads::One(workload) => spec(workload.machine(seed, number, all)),

@@ -52,6 +52,7 @@ impl User {
                 return Some(due);
             }
             shard.meter.event_skipped(due.member);
+            self.log_skipped(shard, due, now);
         }
         None
     }

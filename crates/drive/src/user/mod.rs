@@ -1,9 +1,11 @@
 //! A virtual user that a built-in workload or a template drives: one connection, one stream of events.
 
 mod assignment;
+mod commands;
 mod connect;
 mod ending;
 mod idle;
+mod logging;
 mod schedule;
 
 pub(crate) use assignment::Assignment;
@@ -15,7 +17,7 @@ use crate::connection::{
 use crate::error::Failure;
 use crate::metering::{ALONE, Class, Labels};
 use crate::plan::Protocol;
-use crate::record::FirstError;
+use crate::record::{FirstError, Outcome};
 use crate::shard::{AfterError, Alarm, ShardContext, Stage};
 use assignment::UserSpec;
 use idle::Idle;
@@ -87,6 +89,8 @@ pub(crate) enum Activity {
 
 pub(crate) struct Event {
     due: Nanos,
+    /// When the first attempt at it began.
+    started: Nanos,
     /// When the current attempt at it sent its first statement.
     began: Nanos,
     /// When the statement that is unanswered was sent.
@@ -96,6 +100,14 @@ pub(crate) struct Event {
     /// How often it was begun.
     tries: u32,
     pending: Pending,
+}
+
+/// What all attempts at an event share, and how many there were.
+#[derive(Clone, Copy)]
+struct Course {
+    due: Nanos,
+    started: Nanos,
+    tries: u32,
 }
 
 /// What the server's next answer belongs to.
@@ -295,6 +307,7 @@ impl User {
         let Activity::Busy(event) = &self.activity else { return };
         let latency = now - event.sent;
         shard.meter.statement(Class::of(completion), self.labels(), latency);
+        self.command_done(shard, latency);
         let Link::Open(connection) = &self.link else { return };
         let answer = Answer { completion, result: connection.conversation.results().first() };
         let step = self.machine.step(Some(answer), &mut shard.params);
@@ -304,7 +317,8 @@ impl User {
     fn take_step(&mut self, shard: &mut ShardContext, step: Step, now: Nanos) {
         match step {
             Step::Send(statement) => self.send_statement(shard, statement, now),
-            Step::Sleep(span) => self.sleep(shard, now + span),
+            Step::Sleep(span) => self.sleep(shard, span, now),
+            Step::Ran => self.time_own_commands(shard, now),
             Step::Done => self.event_done(shard, now),
             Step::Fail(why) => {
                 let why = self.machine.take_reason().unwrap_or_else(|| why.to_owned());
@@ -314,15 +328,19 @@ impl User {
     }
 
     /// The event goes on then, in another turn of the loop.
-    fn sleep(&mut self, shard: &mut ShardContext, until: Nanos) {
+    fn sleep(&mut self, shard: &mut ShardContext, span: Nanos, now: Nanos) {
         let Activity::Busy(event) = &mut self.activity else { return };
+        let until = now + span;
         event.pending = Pending::Sleep { until };
+        event.sent = now;
         shard.timers.set(until, self.index, Alarm::Slept);
     }
 
     fn has_slept(&mut self, shard: &mut ShardContext, now: Nanos) {
         let Activity::Busy(event) = &mut self.activity else { return };
         event.pending = Pending::Answer;
+        let slept = now - event.sent;
+        self.command_done(shard, slept);
         let step = self.machine.step(None, &mut shard.params);
         self.take_step(shard, step, now);
     }
@@ -423,13 +441,15 @@ impl User {
         let roll_back = self.machine.in_transaction() && verdict != Verdict::RolledBack;
         let ended =
             (after == AfterError::EndUser).then(|| self.ended(error.code, error.message.clone()));
+        let restart = after == AfterError::Restart;
+        self.command_failed(shard, restart);
         self.machine.abandon();
         self.tell_entries(shard);
-        let restart = after == AfterError::Restart;
         if restart {
             shard.meter.restarted(self.member);
         } else {
             self.count_failed(shard, tries);
+            self.log_failed(shard, error.code, now);
             shard.meter.user_failed(self.index);
         }
         if let Some(ended) = ended {
@@ -468,8 +488,8 @@ impl User {
     fn rolled_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         if restart {
-            let (due, tries) = (event.due, event.tries + 1);
-            self.begin_attempt(shard, due, tries, now);
+            let Event { due, started, tries, .. } = *event;
+            self.begin_attempt(shard, Course { due, started, tries: tries + 1 }, now);
         } else {
             shard.user_is_free();
             self.renew_when_served(shard);
@@ -483,6 +503,7 @@ impl User {
         if event.tries > 1 {
             shard.meter.retried(self.member);
         }
+        self.log_event(shard, Outcome::Ok, now);
         shard.count_unfinished(self.member, event.due, Some(event.began));
         shard.meter.event_succeeded(self.labels(), now - event.due, now - event.began);
         let response = now - event.due;
@@ -522,9 +543,11 @@ impl User {
     }
 
     /// Begins an event for the first time, or again after an error.
-    fn begin_attempt(&mut self, shard: &mut ShardContext, due: Nanos, tries: u32, now: Nanos) {
+    fn begin_attempt(&mut self, shard: &mut ShardContext, course: Course, now: Nanos) {
+        let Course { due, started, tries } = course;
         self.activity = Activity::Busy(Event {
             due,
+            started,
             began: now,
             sent: now,
             statement: NO_STATEMENT,
@@ -542,12 +565,16 @@ impl User {
             shard.meter.user_cut_off(self.index);
         }
         let Activity::Busy(event) = &self.activity else { return };
-        let (tries, has_failed) = (event.tries, event.has_failed());
+        let (tries, has_failed, began) = (event.tries, event.has_failed(), event.began);
+        if !has_failed {
+            self.command_failed(shard, false);
+            self.log_failed(shard, loss.code, now);
+        }
         self.machine.abandon();
         if let Some(entries) = self.machine.take_entries() {
             shard.meter.of_ledger(self.index, entries);
         }
-        shard.meter.error(loss.code, self.labels(), now - event.began);
+        shard.meter.error(loss.code, self.labels(), now - began);
         shard.meter.first_error(loss.code, || FirstError {
             code: loss.code,
             message: loss.message.clone(),

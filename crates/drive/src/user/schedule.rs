@@ -1,7 +1,7 @@
 //! Decides when the events of a native user start: after its last one in a closed loop, when one
 //! waits in an open loop.
 
-use super::{Activity, Link, User};
+use super::{Activity, Course, Link, User};
 use crate::metering::HeldBy;
 use crate::shard::{Alarm, Due, ShardContext};
 use loadstone_measure::Nanos;
@@ -192,6 +192,6 @@ impl User {
     fn start(&mut self, shard: &mut ShardContext, due: Nanos, now: Nanos, held_by: HeldBy) {
         shard.meter.event_started(self.member, now - due, held_by);
         shard.busy += 1;
-        self.begin_attempt(shard, due, 1, now);
+        self.begin_attempt(shard, Course { due, started: now, tries: 1 }, now);
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct PgbenchMachine {
     at: Option<usize>,
     /// The number of the command that was executed last, or is being executed.
     number: Option<u16>,
+    /// Each command that the client executes itself is a step of its own.
+    is_timed: bool,
     /// The event has sent something, or slept: one that does nothing would never let go.
     has_acted: bool,
     in_transaction: bool,
@@ -49,6 +51,7 @@ impl PgbenchMachine {
             before: None,
             at: None,
             number: None,
+            is_timed: false,
             has_acted: false,
             in_transaction: false,
             reason: None,
@@ -113,6 +116,9 @@ impl PgbenchMachine {
             if let Some(step) = step {
                 self.has_acted = true;
                 return Ok(step);
+            }
+            if self.is_timed {
+                return Ok(Step::Ran);
             }
         }
     }
@@ -246,6 +252,10 @@ impl Machine for PgbenchMachine {
         self.number
     }
 
+    fn return_after_each_command(&mut self) {
+        self.is_timed = true;
+    }
+
     fn take_reason(&mut self) -> Option<String> {
         self.reason.take()
     }
@@ -291,6 +301,7 @@ mod tests {
                     String::from_utf8(out).unwrap()
                 }
                 Step::Sleep(nanos) => format!("sleep {}", nanos.0),
+                Step::Ran => format!("ran {}", self.machine.command().unwrap()),
                 Step::Done => "done".to_owned(),
                 Step::Fail(_) => format!("failed: {}", self.machine.take_reason().unwrap()),
             }
@@ -313,6 +324,26 @@ mod tests {
             assert_eq!(run.answered(), "SELECT 'more'");
             assert_eq!(run.answered(), "COMMIT");
             assert_eq!(run.answered(), "done");
+        }
+    }
+
+    #[test]
+    fn each_command_is_a_step_of_its_own_where_that_is_asked_for() {
+        let script = "\\set a 1\n\\if :a > 1\nSELECT 1;\n\\elif :a = 1\nSELECT :a;\n\\else\n\
+                      SELECT 3;\n\\endif\n\\set b 1 / (1 - :a)";
+        let mut run = Run::new(script, |_| {});
+        run.machine.return_after_each_command();
+        for _ in 0..2 {
+            assert_eq!(run.machine.command(), None);
+            let steps: Vec<_> = (0..4).map(|_| run.next(None)).collect();
+            assert_eq!(steps, ["ran 0", "ran 1", "ran 3", "SELECT 1"]);
+            assert_eq!(run.machine.command(), Some(4));
+            // The branch ends where \\else stands.
+            assert_eq!(run.answered(), "ran 5");
+            assert_eq!(run.next(None), "failed: line 9: division by zero");
+            assert_eq!(run.machine.command(), Some(8));
+            run.machine.abandon();
+            run.machine.number = None;
         }
     }
 

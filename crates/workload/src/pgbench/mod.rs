@@ -19,7 +19,7 @@ pub use evaluate::Context;
 pub use expression::Expression;
 pub(crate) use machine::PgbenchMachine;
 pub use parser::ParseError;
-pub use script::{Amount, Command, Keeps, Listed, Script, ScriptError, SqlPiece, What};
+pub use script::{Amount, Command, Keeps, Listed, Script, ScriptError, SqlPiece, What, listing};
 pub use spec::PgbenchSpec;
 pub(crate) use spec::Prepared;
 pub use value::{EvalError, Value};

@@ -156,6 +156,14 @@ impl Script {
     }
 }
 
+/// What a script consists of, as pgbench lists it with `-r`.
+///
+/// # Errors
+/// The text is no script.
+pub fn listing(text: &str) -> Result<Vec<Listed>, ScriptError> {
+    Script::parse(text, &mut Names::default()).map(|script| script.listing)
+}
+
 impl Reader<'_> {
     fn wrong(&self, why: impl Into<String>) -> ScriptError {
         ScriptError { line: self.line, why: why.into() }

@@ -25,4 +25,4 @@ pub(crate) use login::{LoggedIn, Login, LoginOptions, LoginProgress, Session};
 pub use mysql::ed25519_answer;
 pub(crate) use protocol_error::ProtocolError;
 pub use server_family::ServerFamily;
-pub(crate) use server_family::verdict;
+pub(crate) use server_family::{conflict, verdict};

@@ -3,7 +3,7 @@
 use super::{mysql, postgres};
 use crate::error::{Failure, FailureKind};
 use crate::plan::SessionPlan;
-use loadstone_protocol::{Code, ErrorCode, Family, Fault, Usual, Verdict};
+use loadstone_protocol::{Code, Conflict, ErrorCode, Family, Fault, Usual, Verdict};
 use loadstone_workload::dialect::Dialect;
 
 /// A family that this program speaks to.
@@ -95,6 +95,14 @@ pub(crate) fn verdict(code: ErrorCode) -> Verdict {
         Some(ServerFamily::MySql) => mysql::verdict(code.code),
         Some(ServerFamily::Postgres) => postgres::verdict(code.code),
         None => Verdict::default(),
+    }
+}
+
+/// The conflict that an error code reports in its own family.
+pub(crate) fn conflict(code: ErrorCode) -> Option<Conflict> {
+    match ServerFamily::of(code.family)? {
+        ServerFamily::MySql => mysql::conflict(code.code),
+        ServerFamily::Postgres => postgres::conflict(code.code),
     }
 }
 

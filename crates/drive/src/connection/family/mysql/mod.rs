@@ -10,7 +10,7 @@ pub(super) use failure_kind::failure_kind;
 pub use loadstone_wire::ed25519_answer;
 pub(super) use loadstone_wire::{
     Conversation, FAMILY, Login, LoginOptions, LoginProgress, TlsWish, USUAL, WireError,
-    code_of_fault, error_code, verdict,
+    code_of_fault, conflict, error_code, verdict,
 };
 pub(super) use login_options::login_options;
 pub(super) use session::session_statements;
