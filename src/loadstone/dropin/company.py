@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from loadstone.dropin.aside import aside
 from loadstone.families import FAMILIES, connect, family_of
 from loadstone.lab.protection.whereabouts import is_throwaway
-from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.message import say
-from loadstone.model.target import Endpoint, Target
+from loadstone.model.target import Endpoint
 from loadstone.observe import presence
 from loadstone.observe.clients import Clients
 from loadstone.observe.samplers import samplers_of
@@ -19,7 +18,6 @@ from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
 
 _SHORT = Timeouts(connect_s=3, statement_s=5)
-_LIMITS = ("max_connections", "max_user_connections")
 _NOT_TOLD: tuple[type[Exception], ...] = (
     TargetError,
     *(family.Error for family in FAMILIES.values()),
@@ -43,7 +41,7 @@ def beside_others(endpoints: Sequence[Endpoint], users: int) -> Iterator[None]:
             with contextlib.suppress(*_NOT_TOLD), contextlib.ExitStack() as own:
                 connection = own.enter_context(connect(endpoint, _SHORT, database=None))
                 _warn_of_clients(connection, endpoint)
-                if share >= _free(connection, target):
+                if share >= family_of(target).free_connections(connection, target):
                     aside(
                         say(
                             "{place} has no connection left to announce this test to others",
@@ -54,34 +52,6 @@ def beside_others(endpoints: Sequence[Endpoint], users: int) -> Iterator[None]:
                 presence.announce(connection, target, target.database or "")
                 stack.push(own.pop_all())
         yield
-
-
-def _free(connection: Connection, target: Target) -> int:
-    """How many connections this user may have there, including the one that asks."""
-    if target.family == POSTGRESQL:
-        return _free_of_postgresql(connection, target)
-    # SHOW, because a SELECT would be counted among those of the test.
-    with family_of(target).statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(f"SHOW VARIABLES WHERE Variable_name IN {_LIMITS}")
-        limits = {str(name).lower(): int(str(value)) for name, value in cursor.fetchall()}
-        cursor.execute("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
-        ((_, connected),) = cursor.fetchall()
-    free = limits["max_connections"] - int(connected) + 1
-    of_user = limits["max_user_connections"]
-    return min(free, of_user) if of_user else free
-
-
-def _free_of_postgresql(connection: Connection, target: Target) -> int:
-    with family_of(target).statement_errors(target), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT current_setting('max_connections')::int"
-            " - current_setting('superuser_reserved_connections')::int - count(*) + 1"
-            " FROM pg_stat_activity WHERE datid IS NOT NULL AND usesysid IS NOT NULL"
-            # Sessions that this user may not see have no type.
-            " AND coalesce(backend_type, 'client backend') = 'client backend'"
-        )
-        ((free,),) = cursor.fetchall()
-    return int(free)
 
 
 def warn_of_others(connection: Connection, endpoint: Endpoint) -> None:
