@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lab.watched import drive, ground_of, lab_for
+from loadstone.dropin import keeping
 from loadstone.engine import EngineError
 from loadstone.lab.protection import company
 from loadstone.lab.protection.protector import Protector
@@ -35,7 +36,6 @@ from loadstone.observe.looking import LookingSource
 from loadstone.observe.sampler import Sampler, Sampling, Watched
 from loadstone.runs.errors import StoreError
 from loadstone.servers.errors import TargetError
-from loadstone.sysbench import keeping
 from observe.test_looker import Listed
 from recorded import a_plan, recorder_for
 from scripted_engine import Script

@@ -57,6 +57,7 @@ def test_it_has_programs_completion_and_licences_and_nothing_compiled_beforehand
     assert {
         "./usr/bin/loadstone",
         "./usr/bin/loadstone-sysbench",
+        "./usr/bin/loadstone-pgbench",
         "./usr/bin/loadstone-gate",
         "./usr/share/bash-completion/completions/loadstone",
         "./usr/share/zsh/vendor-completions/_loadstone",

@@ -36,6 +36,12 @@ def sysbench() -> None:
     _end(["sysbench", *sys.argv[1:]])
 
 
+def pgbench() -> None:
+    """The program `loadstone-pgbench`, which may be linked as `pgbench`."""
+    _begin()
+    _end(["pgbench", *sys.argv[1:]])
+
+
 def _begin() -> None:
     """Prepare the process before anything is imported."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

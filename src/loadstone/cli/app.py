@@ -51,6 +51,7 @@ TASKS: Mapping[Message, Mapping[str, Listed]] = {
         "tpcc": Listed(say("Check the consistency of the TPC-C tables")),
         "ledger": Listed(say("Check after a failover that no acknowledged write is lost")),
         "sysbench": Listed(say("Run sysbench command lines and scripts unchanged")),
+        "pgbench": Listed(say("Run pgbench command lines and scripts unchanged")),
     },
     say("Servers"): {
         "check": Listed(say("Review a server's settings before a benchmark")),

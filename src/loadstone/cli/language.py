@@ -15,10 +15,10 @@ from loadstone.cli.defaults.place import language_of_defaults
 from loadstone.model.language import ENGLISH, VARIABLE, Lang, Language, named, of_environment
 
 _OPTION = "--lang"
-_AS_ANOTHER = ("sysbench",)
-"""Commands that print what sysbench prints, which scripts parse."""
+_AS_ANOTHER = ("sysbench", "pgbench")
+"""Commands that print what these programs print, which scripts parse."""
 
-_NO_OPTIONS_AFTER = ("--", "sysbench")
+_NO_OPTIONS_AFTER = ("--", *_AS_ANOTHER)
 """Words after which `--lang` is not our option."""
 
 

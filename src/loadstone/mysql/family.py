@@ -26,6 +26,7 @@ from loadstone.mysql.facts import (
 )
 from loadstone.mysql.identity import identity_of, server_of, times_of
 from loadstone.mysql.ledger import ledger_entries
+from loadstone.mysql.limits import free_connections
 from loadstone.mysql.named_tables import names_made, tables_in
 from loadstone.mysql.processlist import is_passed_on, number_of
 from loadstone.mysql.schemas import (
@@ -74,6 +75,7 @@ __all__ = [
     "forget_when_made",
     "drop_tables",
     "explained",
+    "free_connections",
     "functions_of",
     "highest_id",
     "identity_of",

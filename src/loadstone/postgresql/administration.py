@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -23,6 +23,7 @@ from pg8000.dbapi import convert_paramstyle
 
 from loadstone.model.message import Message, say
 from loadstone.postgresql.line import Line, LineError
+from loadstone.servers.sanitize import plain
 
 APPLICATION = "loadstone"
 """By this name sessions of ours are known in the server's lists; the engine's have it as well."""
@@ -34,6 +35,7 @@ _LONGEST_LOGIN = 3
 """The limit for the whole login, in multiples of a connection's time limit."""
 
 _SHOWN = 100
+_MOST_TEXT = 1000
 _CLEARTEXT = 3
 _SASL = 10
 """Requests of the server: https://www.postgresql.org/docs/current/protocol-message-formats.html"""
@@ -142,6 +144,25 @@ class Administration(CoreConnection):  # type: ignore[misc]
         finally:
             self.asked = None
 
+    def copy(self, statement: str, pieces: Iterable[bytes]) -> None:
+        """Execute a `COPY … FROM STDIN` with these pieces of its input, one after the other."""
+        self.line.expect(self.statement_s, _LONGEST_ANSWER * self.statement_s)
+        self.asked = (time.monotonic(), statement[:_SHOWN])
+        try:
+            with self._as_protocol_errors():
+                self.execute_unnamed(statement, stream=pieces)
+        finally:
+            self.asked = None
+
+    def taken_notices(self) -> list[str]:
+        """The server's notices since the last call, as PostgreSQL's own clients print them."""
+        taken = [
+            plain(f"{_text(notice, b'S')}:  {_text(notice, b'M')}", _MOST_TEXT)
+            for notice in self.notices
+        ]
+        self.notices.clear()
+        return taken
+
     def parse(self, statement: str) -> None:
         """Have the server parse a statement, without executing it."""
         self.line.expect(self.statement_s, _LONGEST_ANSWER * self.statement_s)
@@ -187,6 +208,11 @@ class Administration(CoreConnection):  # type: ignore[misc]
             # Interrupted within an answer, whose rest would pass for that of the next statement.
             self.line.close()
             raise
+
+
+def _text(notice: Mapping[bytes, bytes], field: bytes) -> str:
+    """A field of a notice: https://www.postgresql.org/docs/current/protocol-error-fields.html."""
+    return notice.get(field, b"").decode(errors="replace")
 
 
 class Rows:

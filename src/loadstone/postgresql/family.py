@@ -25,6 +25,7 @@ from loadstone.postgresql.facts import (
 )
 from loadstone.postgresql.identity import identity_of, server_of, times_of
 from loadstone.postgresql.ledger import ledger_entries
+from loadstone.postgresql.limits import free_connections
 from loadstone.postgresql.schemas import (
     create_schema,
     drop_schema,
@@ -78,6 +79,7 @@ __all__ = [
     "forget_when_made",
     "drop_tables",
     "explained",
+    "free_connections",
     "functions_of",
     "highest_id",
     "identity_of",

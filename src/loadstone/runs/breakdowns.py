@@ -66,7 +66,7 @@ def _member(
         weight=asked.weight,
         tps=counts.events / seconds if seconds else None,
         qps=counts.queries / seconds if seconds else None,
-        **counts.model_dump(),
+        **counts.model_dump(exclude={"retried"}),
         errors=by_number(sums.errors),
         waiting=last.tally.waiting,
         latency=latency_pair(sums.response, sums.service, merged, f"-of-{asked.name}"),

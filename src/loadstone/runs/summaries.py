@@ -75,7 +75,7 @@ def summarise(log: StepLog, run: RunBegin, quantiles: Quantiles) -> StepResult:
         tps=counts.events / seconds if seconds else None,
         tps_half_width=half_width(sums.rates),
         qps=counts.queries / seconds if seconds else None,
-        **counts.model_dump(),
+        **counts.model_dump(exclude={"retried"}),
         errors=by_number(sums.errors),
         errors_outside=by_number(sums.errors_outside),
         error_examples=_examples(log),

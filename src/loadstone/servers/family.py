@@ -160,6 +160,9 @@ class Family(Protocol):
     def number_of(self, connection: Connection) -> int:
         """The server's number for a connection."""
 
+    def free_connections(self, connection: Connection, target: Target) -> int:
+        """How many connections this user may have there, including the one that asks."""
+
     def too_many_connections(self, message: str, most: int, instead: str) -> TargetError:
         """The error for too low a connection limit: says how to raise it, or what else to do."""
 

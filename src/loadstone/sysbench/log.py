@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from enum import IntEnum
 
-from loadstone.model.language import of_environment
+from loadstone.dropin.aside import aside
 from loadstone.model.message import say
 
 
@@ -63,12 +62,3 @@ def warn_of_file(key: str, log: Log, *, is_known: bool) -> None:
         )
     else:
         log.warning(f"Global option '{key}' will not be exported, because the type is unknown")
-
-
-def aside(text: str) -> None:
-    """Print a remark of our own on stderr, where no parser of the report finds it.
-
-    It is in the language of the environment, as sysbench has no such line; sysbench's own lines
-    stay English.
-    """
-    print(of_environment()(say("loadstone: {text}", text=text)), file=sys.stderr, flush=True)

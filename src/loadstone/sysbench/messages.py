@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import errno as system_errors
-import os
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadstone.dropin import libpq
 from loadstone.model.error_codes import MYSQL, POSTGRESQL, number_of
 from loadstone.model.plan import Plan
 from loadstone.model.records import EngineFailure, FirstError
@@ -226,43 +225,15 @@ def _statement_lines(plan: Plan, refused: Refusal, state: str | None) -> tuple[s
 def _number_and_text(failure: EngineFailure, place: Place) -> tuple[int, str]:
     target = place.endpoint.target
     if target.family == POSTGRESQL:
-        if failure.kind == "unreachable" and failure.sql_state is None:
-            return 0, _said_by_libpq(target, _refused_by_system(failure.message))
-        return 0, _said_by_libpq(target, failure.message, is_servers=bool(failure.sql_state))
+        return 0, libpq.of_failure(failure, target)
     match failure.kind:
         case "unreachable" if failure.sql_state is None:
-            return _CANNOT_CONNECT, _unreachable(target, _number_of(failure.message))
+            words = failure.message
+            return _CANNOT_CONNECT, _unreachable(target, libpq.number_of(words) or words)
         case "unknown_host":
             return _unknown_host(target)
         case _:
             return failure.number or _UNKNOWN_ERROR, failure.message
-
-
-def _of_postgresql(cause: BaseException | None, error: TargetError, target: Target) -> str:
-    """What the server, or the system, has said of a connection or a statement."""
-    said = cause.args[0] if cause is not None and cause.args else None
-    if isinstance(said, dict):  # the fields of an ErrorResponse
-        message = str(said.get("M", ""))
-        is_of_login = error.kind != "statement_failed"
-        return _said_by_libpq(target, message, is_servers=True) if is_of_login else message
-    if isinstance(cause, OSError) and cause.errno:
-        return _said_by_libpq(target, _refused_by_system(os.strerror(cause.errno)))
-    return _said_by_libpq(target, str(cause or error.message))
-
-
-def _refused_by_system(words: str) -> str:
-    number = _number_of(words)
-    said = os.strerror(number) if isinstance(number, int) else words
-    return f"{said}\n\tIs the server running on that host and accepting TCP/IP connections?"
-
-
-def _said_by_libpq(target: Target, why: str, *, is_servers: bool = False) -> str:
-    """Why there is no connection, in the words of PostgreSQL's client library."""
-    if target.socket is not None:
-        at = f'connection to server on socket "{target.socket}" failed'
-    else:
-        at = f'connection to server at "{target.host}", port {target.tcp_port} failed'
-    return f"{at}: FATAL:  {why}" if is_servers else f"{at}: {why}"
 
 
 def _unknown_host(target: Target) -> tuple[int, str]:
@@ -275,19 +246,13 @@ def _unreachable(target: Target, why: int | str) -> str:
     return f"Can't connect to server on '{target.host}' ({why})"
 
 
-def _number_of(words: str) -> int | str:
-    """The errno whose text the engine passes on; the text itself if there is none."""
-    for number in system_errors.errorcode:
-        if os.strerror(number).lower() == words.lower():
-            return number
-    return words
-
-
 def _cause(error: TargetError, target: Target) -> tuple[int, str]:
     """The number and text of the server's or the system's error that caused ours."""
     cause = error.__cause__
     if target.family == POSTGRESQL:
-        return 0, _of_postgresql(cause, error, target)
+        is_of_statement = error.kind == "statement_failed"
+        said = libpq.servers_message(error) if is_of_statement else ""
+        return 0, said or libpq.of_login(error, target)
     # PyMySQL keeps the system's error there.
     cause = getattr(cause, "original_exception", None) or cause
     if isinstance(cause, socket.gaierror):

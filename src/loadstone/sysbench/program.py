@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone import __version__
+from loadstone.dropin.aside import aside
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.message import say
 from loadstone.sysbench import usage
@@ -15,7 +16,7 @@ from loadstone.sysbench.dialect import as_asked, in_words_of_1_0
 from loadstone.sysbench.errors import Fatal, Refused, ScriptExit
 from loadstone.sysbench.host import program
 from loadstone.sysbench.host.options import HOST_TESTS
-from loadstone.sysbench.log import Log, aside, warn_of_file
+from loadstone.sysbench.log import Log, warn_of_file
 from loadstone.sysbench.oltp.tests import (
     PARALLEL_PREPARE,
     Bundled,

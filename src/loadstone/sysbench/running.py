@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from loadstone import engine
+from loadstone.dropin.aside import aside
+from loadstone.dropin.keeping import Keeper
 from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.order import steps_of
@@ -29,8 +31,7 @@ from loadstone.model.records import (
 from loadstone.sysbench import messages, reporting
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import Figures, values_of
-from loadstone.sysbench.keeping import Keeper
-from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import errors as script_errors
 from loadstone.sysbench.report_writer import OpenScript, Teller, write
 from loadstone.sysbench.settings import Settings

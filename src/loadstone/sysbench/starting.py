@@ -9,13 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from loadstone import engine
+from loadstone.dropin import company
+from loadstone.dropin.keeping import keeper_of
 from loadstone.lab.tables.inspect import check_descriptors
 from loadstone.model.null_server import NullServerSettings
 from loadstone.model.observe_request import Observing
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Endpoint, Target, Tls
-from loadstone.sysbench import company, planning, running
-from loadstone.sysbench.keeping import keeper_of
+from loadstone.sysbench import planning, running
 from loadstone.sysbench.log import Log
 from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.report_writer import OpenScript
@@ -69,7 +70,7 @@ def servers(given: Values, settings: Settings, *, is_dry: bool) -> Iterator[tupl
     """The servers; for a dry run, one that answers at once and has no tables."""
     places = places_of(given, settings.compat)
     if not is_dry:
-        with company.beside_others(places, settings.threads):
+        with company.beside_others([place.endpoint for place in places], settings.threads):
             yield places
         return
     with TemporaryDirectory(prefix="loadstone-dry-run-") as folder:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from loadstone import engine
+from loadstone.dropin import company
+from loadstone.dropin.aside import aside
 from loadstone.families import connect, family_of
 from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
@@ -19,9 +21,9 @@ from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadProgress, LoadSt
 from loadstone.report.stalls import stalled_line
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
-from loadstone.sysbench import company, messages, planning, running
+from loadstone.sysbench import messages, planning, running
 from loadstone.sysbench.errors import Fatal
-from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.log import Log
 from loadstone.sysbench.oltp.tests import Bundled
 from loadstone.sysbench.settings import Settings
 from loadstone.sysbench.targets import Place, check_driver, family_of_driver, places_of
@@ -235,7 +237,7 @@ def _connected(tables: _Tables, command: str) -> Iterator[Connection]:
     except TargetError as error:
         raise messages.of_command(error, command, tables.place) from error
     with connection:
-        company.warn_of_others(connection, tables.place)
+        company.warn_of_others(connection, tables.place.endpoint)
         yield connection
 
 

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import click
 
-
-class Verbatim(click.Command):
-    """A command whose arguments, `--help` included, are passed on unparsed."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take all words as they are."""
-        ctx.params["words"] = tuple(args)
-        return []
+from loadstone.cli.verbatim import Verbatim
 
 
 @click.command(cls=Verbatim, add_help_option=False)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadstone.dropin.aside import aside
 from loadstone.model.message import say
 from loadstone.sysbench import usage
 from loadstone.sysbench.cmdline import CommandLine, Given
 from loadstone.sysbench.errors import Refused
 from loadstone.sysbench.host.options import HOST_TESTS, Declared, ModeMissing
-from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.log import Log
 from loadstone.sysbench.settings import Settings
 from loadstone.workloads.scripts import values
 from loadstone.workloads.scripts.given import Values

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from loadstone import engine
+from loadstone.dropin.aside import aside
 from loadstone.lab.step.follow import follow
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.exit_codes import ExitCode
@@ -24,7 +25,7 @@ from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.figures import values_of
 from loadstone.sysbench.host import blocks, files, report
 from loadstone.sysbench.host.figures import HostFigures
-from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.log import Log
 from loadstone.sysbench.settings import Settings
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 
+from loadstone.dropin.aside import aside
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.host_test import FileioTest, HostTest, MemoryTest
@@ -11,7 +12,7 @@ from loadstone.model.message import say
 from loadstone.sysbench import running
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.host import files, plan, report, runner
-from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.log import Log
 from loadstone.sysbench.settings import Settings
 from loadstone.workloads.scripts.given import Values
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from loadstone.dropin.aside import aside
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.script_command import run_command
 from loadstone.lab.tables.inspect import check_descriptors
@@ -15,7 +16,7 @@ from loadstone.model.plan import WorkloadSpec
 from loadstone.model.records import AnyStepRecord, End, FirstError, Printed, Stuck
 from loadstone.sysbench import planning, running, starting
 from loadstone.sysbench.errors import Fatal
-from loadstone.sysbench.log import Log, aside
+from loadstone.sysbench.log import Log
 from loadstone.sysbench.lua import errors
 from loadstone.sysbench.report_writer import write
 from loadstone.sysbench.settings import Settings

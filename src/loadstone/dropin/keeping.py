@@ -1,4 +1,4 @@
-"""`--loadstone-out`: keeps the folder of a run in addition to what sysbench prints.
+"""`--loadstone-out`: keeps the folder of a run in addition to what the other program prints.
 
 Server and hosts are sampled as by `loadstone run`, so that a script's run can be diagnosed too.
 """
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from loadstone.dropin.aside import aside
 from loadstone.families import connect, family_of
 from loadstone.lab.step.sampling import StepSampling
 from loadstone.lab.tables.discover import Data
@@ -25,7 +26,6 @@ from loadstone.runner.recording import Place, begin_run, sampling_of
 from loadstone.runs import run_folder
 from loadstone.runs.errors import StoreError
 from loadstone.servers.redact import blank_arguments
-from loadstone.sysbench.log import aside
 
 
 class Keeper:

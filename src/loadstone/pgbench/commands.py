@@ -1,0 +1,51 @@
+"""The commands of scripts, as reports list them and as messages name them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from loadstone import engine
+from loadstone.pgbench.errors import Failed
+from loadstone.pgbench.scripts import Script
+
+_PLACE = re.compile(r"line (\d+): (.*)", re.DOTALL)
+SQL = "SQL"
+"""What messages call a statement."""
+_META = re.compile(r"\\(\w+)")
+
+
+def commands_of(script: Script) -> Sequence[str]:
+    """The texts of a script's commands, in the order of their numbers.
+
+    Raises:
+        Failed: the text is no script, or has no command.
+    """
+    try:
+        commands = engine.pgbench_commands(script.text)
+    except engine.PlanRefused as error:
+        raise Failed(at_place(script, error.message)) from error
+    if not commands:
+        raise Failed(f'empty command list for script "{script.called}"')
+    texts = [command.text for command in commands]
+    if all(kind_of(text) != SQL for text in texts):
+        raise Failed(f'script "{script.called}" has no SQL command, and Loadstone needs one')
+    return texts
+
+
+def at_place(script: Script, message: str) -> str:
+    """A message with the place that it names, as `file:line: …`."""
+    found = _PLACE.fullmatch(message)
+    return f"{script.called}:{found[1]}: {found[2]}" if found else f"{script.called}: {message}"
+
+
+def without_place(message: str) -> str:
+    """A message without the line that it names."""
+    found = _PLACE.fullmatch(message)
+    return found[2] if found else message
+
+
+def kind_of(text: str) -> str:
+    """The word of a backslash command, such as `set`, and `SQL`: what messages call it."""
+    found = _META.match(text)
+    return found[1] if found else SQL

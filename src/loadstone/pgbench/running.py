@@ -1,0 +1,198 @@
+"""Drives a run, and prints what pgbench prints while it runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from loadstone import engine
+from loadstone.dropin import libpq
+from loadstone.dropin.aside import aside
+from loadstone.dropin.keeping import Keeper
+from loadstone.lab.step.follow import follow
+from loadstone.lab.step.interrupts import Interrupts
+from loadstone.lab.step.order import steps_of
+from loadstone.model.engine_plan import step_document
+from loadstone.model.exit_codes import ExitCode
+from loadstone.model.message import say
+from loadstone.model.plan import Step
+from loadstone.model.records import (
+    Connected,
+    End,
+    FirstError,
+    Sample,
+    StepRecord,
+    UserEnded,
+)
+from loadstone.model.target import Endpoint
+from loadstone.pgbench import aborted, log, reporting
+from loadstone.pgbench.errors import Failed
+from loadstone.pgbench.figures import DEADLOCK, SERIALIZATION, Figures, Sums
+from loadstone.pgbench.planning import Planned
+from loadstone.pgbench.reporting import Results, Tables
+from loadstone.pgbench.settings import Benchmark
+from loadstone.pgbench.transaction_log import TransactionLog
+
+_ON_THE_SECOND_S = 0.05
+_INCOMPLETE = 2
+_CODES = {"serialization": SERIALIZATION, "deadlock": DEADLOCK}
+
+
+@dataclass(frozen=True)
+class Run:
+    """The inputs of a run."""
+
+    asked: Benchmark
+    planned: Planned
+    endpoint: Endpoint
+    tables: Tables
+    commands: Sequence[Sequence[str]]
+    """The texts of each script's commands."""
+    log: TransactionLog | None = None
+    keeper: Keeper | None = None
+    """Keeps the run's folder, if one was requested."""
+
+    @property
+    def step(self) -> Step:
+        """The only step of the run."""
+        return steps_of(self.planned.plan)[0]
+
+
+def drive(run: Run) -> int:
+    """Drive the run to its end, and report; returns the exit code.
+
+    Raises:
+        Failed: the clients could not connect, or the run could not go on.
+        StoreError: the run's folder cannot be written.
+    """
+    watched = _Watched(run)
+    with Interrupts() as interrupts:
+        if run.keeper:
+            run.keeper.begin(run.step)
+        try:
+            job = engine.start(step_document(run.planned.plan, run.step, [run.endpoint]))
+            follow(job, watched.take, interrupts)
+        finally:
+            if run.keeper:
+                run.keeper.end(run.step, watched.end)
+    if interrupts.asked:
+        aside(say("interrupted"))
+        return ExitCode.INTERRUPTED
+    return watched.report()
+
+
+@dataclass
+class _Watched:
+    """Turns the engine's records into pgbench's output."""
+
+    run: Run
+    all: Figures = field(init=False)
+    since_line: Figures = field(init=False)
+    line_from_s: float = 0.0
+    connected: Connected | None = None
+    end: End | None = None
+    aborted: int = 0
+    """The number of clients that were."""
+
+    def __post_init__(self) -> None:
+        self.all, self.since_line = (Figures(self.run.planned.kinds) for _ in range(2))
+
+    def take(self, record: StepRecord) -> bool:
+        """Process the next record; returns whether it is the last."""
+        if self.run.keeper:
+            self.run.keeper.record(self.run.step, record)
+        match record:
+            case Connected():
+                self._begin(record)
+            case Sample():
+                self._add(record)
+            case UserEnded():
+                self._abort(record)
+            case FirstError():
+                self._say(record)
+            case End():
+                self.end = record
+                self._check(record)
+                return True
+        return False
+
+    def _begin(self, record: Connected) -> None:
+        self.connected = record
+        if self.run.log:
+            self.run.log.begin(time.time())
+
+    def _check(self, end: End) -> None:
+        """Raise Failed if the run could not begin or go on."""
+        if end.error is None:
+            return
+        if self.connected is None:
+            why = libpq.of_failure(end.error, self.run.endpoint.target)
+            raise Failed(why, "could not create connection for one of the clients")
+        raise Failed(end.error.message)
+
+    def _abort(self, ended: UserEnded) -> None:
+        place = self.run.planned.scripts[ended.member]
+        for line in aborted.lines(ended, place, self.run.commands[place]):
+            log.error(line)
+        self.aborted += 1
+        for figures in (self.all, self.since_line):
+            figures.aborted(ended.member)
+
+    def _say(self, error: FirstError) -> None:
+        if self.run.asked.tries.verbose and error.code in (SERIALIZATION, DEADLOCK):
+            log.note(f"a client got an error in {error.statement or ''}; ERROR:  {error.message}")
+
+    def _add(self, sample: Sample) -> None:
+        for figures in (self.all, self.since_line):
+            figures.add(sample)
+            for event in sample.event_log if self.run.planned.kinds.retries else ():
+                if event.outcome in _CODES:
+                    figures.add_failure(event.member, _CODES[event.outcome])
+        if self.run.log:
+            self.run.log.add(sample.event_log)
+        if sample.phase == "window":
+            self._tell(sample)
+
+    def _tell(self, sample: Sample) -> None:
+        """Print the line of progress if its time has come."""
+        progress = self.run.asked.progress
+        if progress is None:
+            return
+        second = round(sample.to_s)
+        if abs(sample.to_s - second) > _ON_THE_SECOND_S or second % progress.every_s:
+            return
+        at_s = time.time() if progress.unix_times else sample.to_s
+        seconds = sample.to_s - self.line_from_s
+        log.line(reporting.progress(self.since_line, self.run.asked, at_s, seconds))
+        self.since_line = Figures(self.run.planned.kinds)
+        self.line_from_s = sample.to_s
+
+    def report(self) -> int:
+        """Print the report; returns the exit code."""
+        run = self.run
+        if run.log:
+            run.log.end(time.time())
+        print(reporting.report(self._results()), end="", flush=True)
+        if self.aborted:
+            log.error("Run was aborted; the above results are incomplete.")
+            return _INCOMPLETE
+        return ExitCode.OK
+
+    def _results(self) -> Results:
+        run, places = self.run, self.run.planned.scripts
+        sums = [Sums() for _ in run.asked.scripts]
+        for place, of in zip(places, self.all.members or [self.all.all], strict=True):
+            sums[place] = of
+        return Results(
+            asked=run.asked,
+            tables=run.tables,
+            figures=self.all,
+            scripts=sums,
+            commands=run.commands,
+            of_commands={
+                (places[member], command): of for (member, command), of in self.all.commands.items()
+            },
+            seconds=self.end.seconds if self.end else 0.0,
+            connecting_s=self.connected.seconds if self.connected else 0.0,
+        )
