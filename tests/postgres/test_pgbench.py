@@ -49,12 +49,9 @@ def builtin(server: Server, name: str) -> str:
     return "\n".join(line for line in shown.splitlines() if not line.startswith("-- "))
 
 
-def run(
-    server: Server, database: str, load: Document, *, prepared: bool = False, **changes: object
-) -> Outcome:
-    protocol = "prepared" if prepared else "text"
+def run(server: Server, database: str, load: Document, **changes: object) -> Outcome:
     plan = a_plan(
-        over_tcp(server, database), workload=load, protocol=protocol, users=4, stop=events(200)
+        over_tcp(server, database), workload=load, protocol="text", users=4, stop=events(200)
     )
     return drive(plan | changes).finished()
 
@@ -63,7 +60,7 @@ def run(
 @pytest.mark.parametrize("name", BUILTIN)
 def test_the_builtin_scripts_run(server: Server, filled: str, name: str, prepared: bool) -> None:
     load = scripted(builtin(server, name), in_text=not prepared)
-    step = run(server, filled, load, prepared=prepared)
+    step = run(server, filled, load, protocol="prepared" if prepared else "text")
     assert step.last.tally.succeeded == 200
     whole = server.asked(
         "SELECT (SELECT sum(abalance) FROM pgbench_accounts) - coalesce(sum(delta), 0), count(*)"
@@ -73,17 +70,17 @@ def test_the_builtin_scripts_run(server: Server, filled: str, name: str, prepare
     assert whole == [["0", "0" if name == "select-only" else "200"]]
 
 
-@pytest.mark.parametrize("prepared", [False, True])
-def test_the_server_is_sent_what_pgbench_sends(server: Server, filled: str, prepared: bool) -> None:
+@pytest.mark.parametrize("mode", ["simple", "prepared", "extended"])
+def test_the_server_is_sent_what_pgbench_sends(server: Server, filled: str, mode: str) -> None:
     script = builtin(server, "tpcb-like")
-    mode = "prepared" if prepared else "simple"
     begun = len(server.log)
     with logged(server, filled):
         pgbench(server, "-n", "-M", mode, "-t", "50", filled)
     pgbenchs, begun = statements(server.log[begun:]), len(server.log)
     with logged(server, filled):
-        load = scripted(script, in_text=not prepared)
-        run(server, filled, load, prepared=prepared, users=1, stop=events(50))
+        load = scripted(script, in_text=mode == "simple")
+        protocol = "text" if mode == "simple" else mode
+        run(server, filled, load, protocol=protocol, users=1, stop=events(50))
     ours = statements(server.log[begun:])
     assert ours == pgbenchs
     assert sum(ours.values()) >= 7 * 50

@@ -225,7 +225,9 @@ USERS_OF_A_RATE = 64
 class Drive(Frozen):
     """How the load is driven, the same for all steps."""
 
-    protocol: Literal["prepared", "text"] = "prepared"
+    protocol: Literal["prepared", "text", "extended"] = "prepared"
+    """How statements travel; `extended`: each is parsed for one execution, with its parameters."""
+
     arrival: Arrival = Closed()
     connect: ConnectPolicy = ConnectPolicy()
     session: Session = Session()

@@ -108,6 +108,6 @@ __all__ = [
 ]
 
 Error: type[Exception] = pymysql.MySQLError
-abilities: frozenset[Ability] = frozenset(get_args(Ability))
+abilities: frozenset[Ability] = frozenset(get_args(Ability)) - {"extended"}
 locks: Locks = _locks
 words: Words = _words

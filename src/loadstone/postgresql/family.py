@@ -112,6 +112,6 @@ __all__ = [
 ]
 
 Error: type[Exception] = pg8000.Error
-abilities: frozenset[Ability] = frozenset()
+abilities: frozenset[Ability] = frozenset({"extended"})
 locks: Locks = _locks
 words: Words = _words

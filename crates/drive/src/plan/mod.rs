@@ -47,7 +47,7 @@ pub struct Plan {
     /// the script that does it.
     #[serde(default)]
     pub script: Option<ScriptSpec>,
-    /// Prepared statements or the text protocol.
+    /// How statements travel.
     pub protocol: Protocol,
     /// How many virtual users there are.
     pub users: u32,
@@ -121,6 +121,8 @@ pub enum Protocol {
     Prepared,
     /// Statements are sent as text with their literals (MySQL: COM_QUERY).
     Text,
+    /// Each statement is parsed for one execution, with its parameters (PostgreSQL's extended query).
+    Extended,
 }
 
 impl Plan {
@@ -228,6 +230,21 @@ impl Plan {
         Ok(())
     }
 
+    fn check_protocol(&self) -> Result<(), PlanError> {
+        if self.protocol != Protocol::Extended {
+            return Ok(());
+        }
+        let dialect = self.dialect()?;
+        if !dialect.has_extended_protocol() {
+            let family = dialect.family();
+            return Err(PlanError::new(format!("protocol: {family} has no extended query")));
+        }
+        if self.script.is_some() {
+            return Err(PlanError::new("protocol: a script prepares its statements itself"));
+        }
+        Ok(())
+    }
+
     fn check_members(&self) -> Result<(), PlanError> {
         let refuse = |text: &str| Err(PlanError::new(text));
         if self.members.len() > MOST_MEMBERS {
@@ -317,6 +334,7 @@ impl Plan {
         }
         self.shards = self.shards.min(most_shards);
         self.session.check()?;
+        self.check_protocol()?;
         self.build_workloads().map(drop)
     }
 }

@@ -2,6 +2,7 @@
 
 mod assignment;
 mod connect;
+mod extended;
 mod idle;
 mod schedule;
 
@@ -336,6 +337,7 @@ impl User {
                 Some(Handle::AsText)
             }
             Protocol::Prepared => connection.handle(statement),
+            Protocol::Extended => return self.send_once(shard, statement),
         };
         let expected = match handle {
             Some(Handle::Prepared { id, bound }) => {

@@ -32,5 +32,7 @@ def generator_ceilings(plan: Plan) -> Ceilings | None:
     # The calibration says nothing about the machines of a cluster.
     if found is None or plan.cluster:
         return None
+    if plan.drive.protocol == "extended":
+        return None
     by_socket = all(target.socket is not None for target in plan.targets)
     return found.ceilings(plan.drive.protocol, "socket" if by_socket else "tcp")

@@ -13,6 +13,7 @@
 
 mod compression;
 mod conversation;
+mod extended;
 mod login;
 mod mysql;
 mod postgres;
