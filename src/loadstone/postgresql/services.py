@@ -13,7 +13,7 @@ from loadstone.servers.errors import TargetError
 
 _READ = frozenset(
     ("host", "port", "user", "dbname", "password", "passfile")
-    + ("sslmode", "sslrootcert", "sslcert", "sslkey")
+    + ("sslmode", "sslnegotiation", "sslrootcert", "sslcert", "sslkey")
 )
 _WITHOUT_EFFECT = frozenset(
     ("application_name", "fallback_application_name", "client_encoding", "connect_timeout")
