@@ -98,6 +98,12 @@ impl Conversation {
         self.finish(out);
     }
 
+    /// The number of the statement whose prepare was written last. It may be executed before the
+    /// reply comes, which has the same number.
+    pub fn last_prepared(&self) -> u32 {
+        self.parsed
+    }
+
     /// Appends an execution of a prepared statement. The reply is that of [`Expect::Execute`].
     #[inline]
     pub fn write_execute<'a>(

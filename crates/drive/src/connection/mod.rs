@@ -21,7 +21,7 @@ mod tls;
 mod transport;
 
 pub(crate) use endpoint::Endpoint;
-pub(crate) use family::{Conversation, ProtocolError, verdict};
+pub(crate) use family::{Conversation, Extended, ProtocolError, verdict};
 pub use family::{ServerFamily, ed25519_answer};
 pub(crate) use loss::{Loss, ends_connection};
 pub use numbers::connections_to;

@@ -245,6 +245,18 @@ impl Plan {
         Ok(())
     }
 
+    fn check_pipelines(&self) -> Result<(), PlanError> {
+        let dialect = self.dialect()?;
+        if !dialect.has_extended_protocol() {
+            let family = dialect.family();
+            return Err(PlanError::new(format!("workload: {family} has no pipelines")));
+        }
+        if self.protocol == Protocol::Text {
+            return Err(PlanError::new("protocol: pipelines need prepared or extended"));
+        }
+        Ok(())
+    }
+
     fn check_members(&self) -> Result<(), PlanError> {
         let refuse = |text: &str| Err(PlanError::new(text));
         if self.members.len() > MOST_MEMBERS {
@@ -335,6 +347,10 @@ impl Plan {
         self.shards = self.shards.min(most_shards);
         self.session.check()?;
         self.check_protocol()?;
-        self.build_workloads().map(drop)
+        let workloads = self.build_workloads()?;
+        if workloads.is_some_and(|workloads| workloads.has_pipelines()) {
+            self.check_pipelines()?;
+        }
+        Ok(())
     }
 }

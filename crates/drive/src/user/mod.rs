@@ -4,6 +4,7 @@ mod assignment;
 mod connect;
 mod extended;
 mod idle;
+mod pipeline;
 mod schedule;
 
 pub(crate) use assignment::Assignment;
@@ -22,6 +23,7 @@ use idle::Idle;
 use loadstone_measure::Nanos;
 use loadstone_protocol::{Completion, Expect, Fault, Prepared, Reply, ServerError, Verdict};
 use loadstone_workload::{Answer, Machine, Params, StatementRef, Step, WeightedPicker};
+use pipeline::Pipeline;
 use std::sync::Arc;
 
 pub(crate) struct User {
@@ -92,6 +94,8 @@ pub(crate) struct Event {
     statement: StatementRef,
     statements: u32,
     pending: Pending,
+    /// What was sent in a pipeline that is not over.
+    pipeline: Option<Box<Pipeline>>,
 }
 
 /// What the server's next answer belongs to.
@@ -251,6 +255,9 @@ impl User {
     fn on_reply(&mut self, shard: &mut ShardContext, reply: Reply) {
         let now = shard.now();
         let Activity::Busy(event) = &mut self.activity else { return };
+        if event.is_in_pipeline() {
+            return self.on_queued_reply(shard, reply, now);
+        }
         shard.count_queued(event.sent, now);
         let pending = std::mem::replace(&mut event.pending, Pending::Answer);
         match (pending, reply) {
@@ -298,6 +305,7 @@ impl User {
     fn take_step(&mut self, shard: &mut ShardContext, step: Step, now: Nanos) {
         match step {
             Step::Send(statement) => self.send_statement(shard, statement, now),
+            Step::Queue(_) | Step::Sync | Step::EndPipeline => self.fill_pipeline(shard, step, now),
             Step::Sleep(span) => self.sleep(shard, now + span),
             Step::Done => self.event_done(shard, now),
             Step::Fail(why) => {
@@ -395,7 +403,13 @@ impl User {
     fn missing_row(&mut self, shard: &mut ShardContext, message: String, now: Nanos) {
         let code = self.endpoint.family.code_of(Fault::NoData);
         let error = ServerError { code, sql_state: *b"HY000", message };
-        self.statement_failed(shard, &error, now);
+        match &self.activity {
+            Activity::Busy(event) if event.is_in_pipeline() => {
+                let statement = event.statement;
+                self.cut_short(shard, Box::new(error), statement, now);
+            }
+            _ => self.statement_failed(shard, &error, now),
+        }
     }
 
     fn statement_failed(&mut self, shard: &mut ShardContext, error: &ServerError, now: Nanos) {
@@ -508,6 +522,7 @@ impl User {
             statement: NO_STATEMENT,
             statements: 0,
             pending: Pending::Answer,
+            pipeline: None,
         });
         let step = self.machine.step(None, &mut shard.params);
         self.take_step(shard, step, now);
