@@ -60,6 +60,26 @@ def test_the_environment_says_what_the_url_does_not(tmp_path: Path) -> None:
     assert target.tls.mode == "disabled"
 
 
+def test_direct_tls_is_said_anywhere_and_never_without_a_mode_that_requires_it(
+    tmp_path: Path,
+) -> None:
+    for url in ("postgresql://db1?sslmode=require", "postgresql://db1?sslrootcert=/ca.pem"):
+        assert resolved(tmp_path, url, PGSSLNEGOTIATION="direct").target.tls.direct
+        assert not resolved(tmp_path, url, PGSSLNEGOTIATION="postgres").target.tls.direct
+    url = "postgresql://db1?sslnegotiation=direct"
+    assert resolved(tmp_path, url, PGSSLMODE="require").target.tls.direct
+    for weak in ({}, {"PGSSLMODE": "prefer"}):
+        with pytest.raises(TargetUrlError, match="sslnegotiation=direct needs TLS"):
+            resolved(tmp_path, url, **weak)
+    with pytest.raises(TargetUrlError, match="neither postgres nor direct"):
+        resolved(tmp_path, "postgresql://db1", PGSSLNEGOTIATION="yes")
+    service = tmp_path / "services"
+    service.write_text("[shop]\nhost=db7\nsslmode=require\nsslnegotiation=direct\n")
+    found = resolved(tmp_path, PGSERVICE="shop", PGSERVICEFILE=str(service)).target
+    assert found.tls.direct
+    assert resolved(tmp_path, "postgresql:///?host=/run", PGSSLNEGOTIATION="direct").target.socket
+
+
 def test_without_a_host_the_usual_socket_is_meant_if_there_is_one(
     tmp_path: Path, listening: Path
 ) -> None:

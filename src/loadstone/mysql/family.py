@@ -113,7 +113,7 @@ __all__ = [
 ]
 
 Error: type[Exception] = pymysql.MySQLError
-abilities: frozenset[Ability] = frozenset(get_args(Ability))
+abilities: frozenset[Ability] = frozenset(get_args(Ability)) - {"extended"}
 dialect: Dialect = _dialect
 locks: Locks = _locks
 words: Words = _words

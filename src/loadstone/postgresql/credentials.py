@@ -30,10 +30,12 @@ from loadstone.model.target import (
     TargetUrlError,
     Tls,
     TlsMode,
+    checked_negotiation,
     fingerprint,
     parse_target_url,
     port_in,
     service_in,
+    tls_direct,
     tls_mode,
     tls_versions,
 )
@@ -56,6 +58,7 @@ _VARIABLES = {
     "PGUSER": "user",
     "PGDATABASE": "dbname",
     "PGSSLMODE": "sslmode",
+    "PGSSLNEGOTIATION": "sslnegotiation",
     "PGSSLROOTCERT": "sslrootcert",
     "PGSSLCERT": "sslcert",
     "PGSSLKEY": "sslkey",
@@ -206,9 +209,10 @@ def _completed(target: Target, parameters: Mapping[str, str], around: Surroundin
         update=update | _place_of(target, parameters, around, port or target.tcp_port)
     )
     if completed.socket is not None:  # libpq asks for no TLS there, whatever the environment says
-        parameters = {name: parameters[name] for name in parameters if name != "sslmode"}
+        without = ("sslmode", libpq.NEGOTIATION)
+        parameters = {name: parameters[name] for name in parameters if name not in without}
     tls = _tls_with(target.tls, parameters, around).with_mode
-    return completed.model_copy(update={"tls": tls})
+    return completed.model_copy(update={"tls": checked_negotiation(tls)})
 
 
 def _place_of(
@@ -257,6 +261,9 @@ def _tls_with(tls: Tls, parameters: Mapping[str, str], around: Surroundings) -> 
         "ca": parameters.get("sslrootcert"),
         "cert": parameters.get("sslcert"),
         "key": parameters.get("sslkey"),
+        "direct": tls_direct(parameters[libpq.NEGOTIATION])
+        if libpq.NEGOTIATION in parameters
+        else None,
     }
     update = {
         name: value

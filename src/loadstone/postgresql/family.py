@@ -117,7 +117,7 @@ __all__ = [
 ]
 
 Error: type[Exception] = pg8000.Error
-abilities: frozenset[Ability] = frozenset({"counters", "templates", "watching"})
+abilities: frozenset[Ability] = frozenset({"counters", "extended", "templates", "watching"})
 dialect: Dialect = _dialect
 locks: Locks = _locks
 words: Words = _words

@@ -14,7 +14,7 @@ from loadstone.servers.errors import TargetError
 _READ = frozenset(
     ("host", "hostaddr", "port", "user", "dbname", "password", "passfile")
     + ("target_session_attrs", "load_balance_hosts", "connect_timeout")
-    + ("sslmode", "sslrootcert", "sslcert", "sslkey")
+    + ("sslmode", "sslnegotiation", "sslrootcert", "sslcert", "sslkey")
 )
 _WITHOUT_EFFECT = frozenset(
     ("application_name", "fallback_application_name", "client_encoding")

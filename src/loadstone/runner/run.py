@@ -83,6 +83,8 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
     binary = find_server(request.server)
     if any(one.template for one in request.alone):
         require_of(binary.family, binary.flavour, "templates")
+    if request.drive.protocol == "extended":
+        require_of(binary.family, binary.flavour, "extended")
     request = request.in_dialect(binary.family)
     view.announce(say("starting a throwaway server"))
     layouts = together([_layout(one) for one in request.alone])
@@ -137,6 +139,8 @@ def _refuse_what_is_not_supported(request: Request, targets: Sequence[Target]) -
     for target in targets:
         if any(one.template for one in request.alone):
             require(target, "templates")
+        if request.drive.protocol == "extended":
+            require(target, "extended")
 
 
 def _refuse_chosen_hosts(endpoints: Sequence[Endpoint]) -> None:

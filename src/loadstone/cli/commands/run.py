@@ -173,8 +173,16 @@ _connection = options_in(Section.CONNECTIONS)
 @tpcc_options
 @_shape(
     "--prepared/--text",
-    default=True,
+    default=None,
     help=say("Use prepared statements or the text protocol. [default: prepared]"),
+)
+@_shape(
+    "--protocol",
+    type=click.Choice(["prepared", "text", "extended"]),
+    help=say(
+        "How statements are sent: the same as --prepared or --text, or on PostgreSQL extended:"
+        " parsed for each execution, with parameters."
+    ),
 )
 @_shape(
     "--seed",
