@@ -35,31 +35,35 @@ def endpoint_of(place: Place) -> Endpoint:
     """The server with the login.
 
     Raises:
-        Failed: the parameters cannot be read.
+        Failed: the parameters cannot be read, or none of several hosts can be used.
     """
     parameters = _parameters(place.database or "")
     password = parameters.pop(_PASSWORD, None)
+    meant = FAMILIES[POSTGRESQL].candidates
     try:
-        endpoint = _resolved(place, parameters)
+        found = meant(_request(place, parameters), prompt=getpass.getpass)
+        return found.choose([_completed(each, password) for each in found.endpoints])
     except LoadstoneError as error:
         raise Failed(error.message, hint=error.hint or "") from error
+
+
+def _completed(endpoint: Endpoint, password: str | None) -> Endpoint:
     if password is not None:
         given = Credentials(password=SecretStr(password), source=plain("password="))
         endpoint = endpoint.model_copy(update={"credentials": given})
     return with_listener(_with_database(endpoint))
 
 
-def _resolved(place: Place, parameters: dict[str, str]) -> Endpoint:
+def _request(place: Place, parameters: dict[str, str]) -> EndpointRequest:
     # A host that is a folder has the server's unix socket.
     is_folder = bool(place.host and place.host.startswith("/"))
-    request = EndpointRequest(
+    return EndpointRequest(
         url=_url(place.database or "", parameters),
         host=None if is_folder else place.host or None,
         socket=Path(place.host) if is_folder and place.host else None,
         user=place.user or None,
         port=port_in(place.port) if place.port else None,
     )
-    return FAMILIES[POSTGRESQL].resolve_endpoint(request, getpass.getpass)
 
 
 def _url(database: str, parameters: dict[str, str]) -> str:
