@@ -111,7 +111,12 @@ def test_what_the_family_cannot_do_is_refused_before_anything_is_started(
     for words in (
         ("experiment", "sync.toml"),
         ("run", "mine.toml", "--server", postgresql),
+        ("run", "oltp_read_only", "--prove", "--server", postgresql),
     ):
         said = called(*words, folder=tmp_path, code=ExitCode.NOT_SUPPORTED).stderr
         assert "is a PostgreSQL server" in said
         assert "starting" not in said
+    for option in ("--storage-engine", "--compression"):
+        given = ("run", "oltp_read_only", option, "zlib", "--server", postgresql)
+        said = called(*given, folder=tmp_path, code=ExitCode.USAGE).stderr
+        assert said == f"error: PostgreSQL has no {option}\nhint:  leave it out\n"

@@ -68,6 +68,7 @@ __all__ = [
     "data_folder",
     "describe_server",
     "drop_schema",
+    "foreign_options",
     "forget_when_made",
     "drop_tables",
     "explained",
@@ -109,5 +110,6 @@ __all__ = [
 
 Error: type[Exception] = pymysql.MySQLError
 abilities: frozenset[Ability] = frozenset(get_args(Ability))
+foreign_options: frozenset[str] = frozenset()
 locks: Locks = _locks
 words: Words = _words

@@ -8,7 +8,7 @@ from loadstone.postgresql import locks as _locks
 from loadstone.postgresql import words as _words
 from loadstone.postgresql.activity import is_passed_on, number_of
 from loadstone.postgresql.connect import connect
-from loadstone.postgresql.credentials import candidates
+from loadstone.postgresql.credentials import FOREIGN_OPTIONS, candidates
 from loadstone.postgresql.drop_tables import drop_tables
 from loadstone.postgresql.errors import statement_errors
 from loadstone.postgresql.facts import (
@@ -72,6 +72,7 @@ __all__ = [
     "data_folder",
     "describe_server",
     "drop_schema",
+    "foreign_options",
     "forget_when_made",
     "drop_tables",
     "explained",
@@ -113,5 +114,6 @@ __all__ = [
 
 Error: type[Exception] = pg8000.Error
 abilities: frozenset[Ability] = frozenset()
+foreign_options: frozenset[str] = FOREIGN_OPTIONS
 locks: Locks = _locks
 words: Words = _words

@@ -127,6 +127,10 @@ class Family(Protocol):
     def abilities(self) -> Collection[Ability]:
         """What Loadstone can do with its servers, apart from what it can do with all."""
 
+    @property
+    def foreign_options(self) -> Collection[str]:
+        """Options of commands, some with a value, that mean nothing for its servers."""
+
     # Logging in.
 
     def candidates(self, request: EndpointRequest, prompt: Callable[[str], str]) -> Candidates:
