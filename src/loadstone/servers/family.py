@@ -29,6 +29,9 @@ class Locks(Protocol):
     All methods raise `NoLocks` if the server has none, and `TargetError` if the connection is lost.
     """
 
+    def refuse_shared(self, connection: Connection, target: Target) -> None:
+        """Refuse a connection whose session, with its locks and settings, other clients may get."""
+
     def take(
         self, connection: Connection, target: Target, name: str, wait_s: float | None = None
     ) -> Holder | None:
