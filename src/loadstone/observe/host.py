@@ -14,6 +14,7 @@ from loadstone.observe import process, procfs, routes
 from loadstone.observe.cgroups import Cgroups, cgroup_figures, cgroups_of
 from loadstone.observe.latest import Figures, Scale
 from loadstone.observe.mounts import disk_behind, mounts_of
+from loadstone.observe.process_tree import ProcessTree
 from loadstone.observe.programs import is_loader, works_alone
 
 HOST = "/proc/stat"
@@ -72,6 +73,7 @@ class Host:
         self._net = "/proc/net"
         self._facts: dict[str, str] = {}
         self._works_alone = True
+        self._tree = ProcessTree()
 
     @property
     def pid(self) -> int | None:
@@ -120,10 +122,7 @@ class Host:
         """Files to read after these: of the processes that the server has for its sessions."""
         if self._works_alone or self._subject.pid is None:
             return ()
-        children = process.children_in(texts.get(self._children_path, ""))
-        if len(children) > _MOST_CHILDREN:
-            return ()
-        return tuple(f"/proc/{pid}/stat" for pid in children)
+        return tuple(f"/proc/{pid}/stat" for pid in self._tree.due(self._children_in(texts)))
 
     def figures(self, texts: Mapping[str, str]) -> Figures:
         """The figures in the contents of `paths` and `further_paths`."""
@@ -156,9 +155,9 @@ class Host:
         if self._is_alone(stat, texts):
             process.stat(stat, self._scale, into)
             process.io(texts.get(self._process_path("io"), ""), into)
-        elif self.further_paths(texts):
-            children = (texts.get(path) for path in self.further_paths(texts))
-            process.tree(stat, filter(None, children), self._scale, into)
+        elif children := self._children_in(texts):
+            read = {child: texts.get(f"/proc/{child}/stat") for child in children}
+            self._tree.add(stat, read, self._scale, into)
         process.allowed(texts.get(self._process_path("status"), ""), into)
         cgroup = texts.get(self._process_path("cgroup"), "")
         if cgroup != self._cgroup_text:  # moved; the next reading has its new limits
@@ -169,8 +168,10 @@ class Host:
     def _is_alone(self, stat: str, texts: Mapping[str, str]) -> bool:
         """Whether the process does all the work; under a loader's name, if it has no children."""
         name = process.name_in(stat)
-        has_children = bool(process.children_in(texts.get(self._children_path, "")))
-        return works_alone(name) or (is_loader(name) and not has_children)
+        return works_alone(name) or (is_loader(name) and not self._children_in(texts))
+
+    def _children_in(self, texts: Mapping[str, str]) -> tuple[int, ...]:
+        return process.children_in(texts.get(self._children_path, ""))
 
     @property
     def _children_path(self) -> str:
@@ -215,9 +216,6 @@ class Host:
     def _process_path(self, name: str) -> str:
         return f"/proc/{self._subject.pid}/{name}"
 
-
-_MOST_CHILDREN = 300
-"""Reading one takes some 20 µs, which is to stay below a hundredth of a core."""
 
 _OWN_NET = "/proc/net"
 _RARE_NET = ("dev", *(name.removeprefix("net/") for name in routes.FILES))
