@@ -69,6 +69,9 @@ def test_a_load_passes_a_pooler(state: Path, postgresql: str, tmp_path: Path, mo
         result = ran(state, tmp_path, "--target", sandbox.pooled.target.url)
         (step,) = result.steps
         assert step.tps
+        # The host's figures are those of the server behind it, which is on this machine.
+        assert step.host is not None
+        assert step.host.process_cpu_user
 
 
 def test_the_next_one_starts_on_tables_that_were_kept(
