@@ -21,6 +21,7 @@ from benches import (
     known_waits,
     measuring,
     observing,
+    postgresql,
     prepare,
     proofs,
     protocols,
@@ -55,6 +56,8 @@ APART: dict[str, BenchApart] = {
     "trials": trials.measure,
     "proofs": proofs.measure,
     "cluster": cluster.measure,
+    "postgresql-cpu": postgresql.measure_cpu,
+    "postgresql-prepare": postgresql.measure_prepare,
     "soak": soak.measure,
 }
 """Only measured when named: they take long, or start servers of their own."""

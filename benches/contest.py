@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benches import floor, loadstone, sysbench
+from benches import floor, loadstone, pgbench, sysbench
 from benches.figures import mirrored, spread, steady_cost_us
 from benches.place import LOADSTONE, Place
 from benches.processes import ProgramFailed, run
@@ -16,6 +16,7 @@ from benches.tables import table, with_spread
 from benches.workload import TABLE_SIZE, TABLES, Outcome, Step
 
 SYSBENCH, RUN, ENGINE, FLOOR = "sysbench", "loadstone run", "engine, one shard", "floor"
+PGBENCH = "pgbench"
 NATIVE, SCRIPTED = "loadstone sysbench", "the same with the script"
 _STANDS_IN = (LOADSTONE, "sysbench")
 DRIVERS: dict[str, Callable[[Place, Step], Outcome]] = {
@@ -23,6 +24,7 @@ DRIVERS: dict[str, Callable[[Place, Step], Outcome]] = {
     RUN: loadstone.drive,
     ENGINE: loadstone.drive_engine_with_one_shard,
     FLOOR: floor.drive,
+    PGBENCH: pgbench.drive,
     NATIVE: lambda place, step: sysbench.drive(place, step, _STANDS_IN),
     SCRIPTED: lambda place, step: sysbench.drive(place, step, _STANDS_IN, script_of(step)),
 }

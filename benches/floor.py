@@ -13,17 +13,15 @@ from benches.workload import Outcome, Step
 def drive(place: Place, step: Step) -> Outcome:
     """Drive a step."""
     options = {
-        "--port": str(place.sandbox.port),
-        "--user": place.user,
         "--users": str(step.users),
         "--seconds": f"{step.seconds:g}",
         "--tables": str(step.tables),
         "--table-size": str(step.table_size),
-        "--mode": mode(step),
+        "--mode": place.floor_mode(mode(step)),
     }
     words = [word for option in options.items() for word in option]
     # Scheduled as the engine's event loops are, so that the remaining difference is their work.
-    command = ["chrt", "--batch", "0", place.floor, *words]
+    command = ["chrt", "--batch", "0", place.floor, *place.floor_login(), *words]
     ran = run(command, environment={"LOADSTONE_PASSWORD": place.password})
     return outcome_of_report(json.loads(ran.stdout), ran.cpu_s)
 

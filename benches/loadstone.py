@@ -113,21 +113,6 @@ def outcome_of_records(records: list[dict[str, Any]], cpu_s: float, memory_kb: i
 
 def plan(place: Place, step: Step) -> dict[str, Any]:
     """The same step as `drive`'s, as a plan for the engine."""
-    target = {
-        "host": "127.0.0.1",
-        "port": place.sandbox.port,
-        "socket": None,
-        "user": place.user,
-        "password": place.password,
-        "database": "sbtest",
-        "server_public_key": None,
-        "tls": {
-            "mode": "required" if step.tls else "disabled",
-            "ca": None,
-            "cert": None,
-            "key": None,
-        },
-    }
     workload = {
         "name": step.workload,
         "tables": step.tables,
@@ -136,7 +121,7 @@ def plan(place: Place, step: Step) -> dict[str, Any]:
         "distribution": {"kind": "uniform"},
     }
     return {
-        "targets": [target],
+        "targets": [place.engine_target(tls=step.tls)],
         "workload": workload,
         "protocol": step.protocol,
         "users": step.users,

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from benches.processes import ProgramFailed, run
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
@@ -76,6 +77,39 @@ class Place:
         mode = "required" if tls else "disabled"
         return f"mysql://{self.user}@127.0.0.1:{self.sandbox.port}/sbtest?tls={mode}"
 
+    def engine_target(self, *, tls: bool = False) -> dict[str, Any]:
+        """The same server in a plan of the engine."""
+        mode = "required" if tls else "disabled"
+        return {
+            "host": "127.0.0.1",
+            "port": self.sandbox.port,
+            "socket": None,
+            "user": self.user,
+            "password": self.password,
+            "database": "sbtest",
+            "server_public_key": None,
+            "tls": {"mode": mode, "ca": None, "cert": None, "key": None},
+        }
+
+    def sysbench_login(self, *, tls: bool = False) -> list[str]:
+        """sysbench's options for the same server."""
+        return [
+            "--mysql-host=127.0.0.1",
+            f"--mysql-port={self.sandbox.port}",
+            f"--mysql-user={self.user}",
+            f"--mysql-password={self.password}",
+            "--mysql-db=sbtest",
+            f"--mysql-ssl={'on' if tls else 'off'}",
+        ]
+
+    def floor_login(self) -> list[str]:
+        """The floor's options for the same server."""
+        return ["--port", str(self.sandbox.port), "--user", self.user]
+
+    def floor_mode(self, mode: str) -> str:
+        """The floor's name for a kind of load on this server."""
+        return mode
+
     @property
     def cores(self) -> int:
         """The number of usable cores."""
@@ -88,12 +122,16 @@ class Place:
         """
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
-            with self.sandbox.connect() as connection, connection.cursor() as cursor:
-                cursor.execute("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
-                ((_, connected),) = cursor.fetchall()
-            if int(connected) <= _ALONE:
+            if self.connected() <= _ALONE:
                 return
             time.sleep(0.1)
+
+    def connected(self) -> int:
+        """The server's number of connections, that of the question included."""
+        with self.sandbox.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+            ((_, connected),) = cursor.fetchall()
+        return int(connected)
 
     def empty_schema(self) -> None:
         """Recreate the schema; the binary logs of the old one are removed as well."""
@@ -105,15 +143,11 @@ class Place:
 @contextmanager
 def open_place(asked: Asked, folder: Path) -> Iterator[Place]:
     """A durable sandbox, and the programs, built if missing."""
-    _build("-p", "loadstone-drive", "--example", "step")
-    _build("-p", "loadstone-floor")
-    engine, floor = TARGET / "release/examples/step", TARGET / "release/loadstone-floor"
-    sysbench = shutil.which("sysbench")
-    if sysbench is None:
-        raise ProgramFailed("sysbench is missing; apt-get install sysbench")
+    programs = build_programs()
+    sysbench = find("sysbench")
     allow_descriptors()
     with start_sandbox(SandboxSpec(server="mariadb", max_connections=CONNECTIONS)) as sandbox:
-        yield Place(sandbox, sysbench, str(engine), str(floor), folder, asked)
+        yield Place(sandbox, sysbench, *programs, folder, asked)
 
 
 @contextmanager
@@ -128,6 +162,24 @@ def allow_descriptors() -> None:
     """Allow as many open files as possible: sysbench and the floor inherit the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def find(program: str) -> str:
+    """The path of a program of Debian's.
+
+    Raises:
+        ProgramFailed: it is not installed.
+    """
+    if path := shutil.which(program):
+        return path
+    raise ProgramFailed(f"{program} is missing; apt-get install {program}")
+
+
+def build_programs() -> tuple[str, str]:
+    """The engine alone, and the floor."""
+    _build("-p", "loadstone-drive", "--example", "step")
+    _build("-p", "loadstone-floor")
+    return str(TARGET / "release/examples/step"), str(TARGET / "release/loadstone-floor")
 
 
 def _build(*what: str) -> None:

@@ -46,15 +46,10 @@ def parse(text: str) -> Printed:
 def command(
     place: Place, options: Sequence[str], *, tls: bool = False, program: Sequence[str] = ()
 ) -> list[str]:
-    """The options for loopback TCP, then `options`; for sysbench or a substitute."""
+    """The options for the server, then `options`; for sysbench or a substitute."""
     return [
         *(program or (place.sysbench,)),
-        "--mysql-host=127.0.0.1",
-        f"--mysql-port={place.sandbox.port}",
-        f"--mysql-user={place.user}",
-        f"--mysql-password={place.password}",
-        "--mysql-db=sbtest",
-        f"--mysql-ssl={'on' if tls else 'off'}",
+        *place.sysbench_login(tls=tls),
         "--rand-type=uniform",
         *options,
     ]

@@ -21,7 +21,9 @@ from loadstone.cli.help.command import Option
 from loadstone.cli.help.sections import Section
 from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.model.result import Result
-from loadstone.observe.mysql.counters import COUNTERS, GAUGES, Entry
+from loadstone.observe.mysql import counters as mysql
+from loadstone.observe.names import Entry
+from loadstone.observe.postgresql import counters as postgresql
 
 _MADE = "<!-- Made by `make docs`: change the code that it is made from. -->"
 
@@ -98,12 +100,15 @@ def counters() -> Iterator[str]:
         "The names that findings, reports and Parquet files use, and where each comes from: of"
         " several the first that the server has. `status.` is a row of SHOW GLOBAL STATUS,"
         " `metric.` one of information_schema.INNODB_METRICS, `file.` one of"
-        " performance_schema's summary of files, `derived.` is computed.",
+        " performance_schema's summary of files, `derived.` is computed. Those of PostgreSQL are"
+        " named by their view and column, and available by these names as well.",
         "",
     )
     for title, entries in (
-        ("Counted: growth by second", COUNTERS),
-        ("Values of the moment", GAUGES),
+        ("Counted: growth by second", mysql.COUNTERS),
+        ("Values of the moment", mysql.GAUGES),
+        ("PostgreSQL: counted", postgresql.COUNTERS),
+        ("PostgreSQL: values of the moment", postgresql.GAUGES),
     ):
         yield from (f"## {title}", "")
         yield from _table(("name", "from", "times"), map(_entry, entries))

@@ -183,10 +183,10 @@ def test_a_load_s_ratios_are_within_a_round_and_its_cpu_also_without_the_start()
         for layout in (*prepare.LAYOUTS, prepare.START)
         for name in seconds
     ]
-    wall = prepare.wall_table(readings).splitlines()[3]
+    wall = prepare.wall_table(readings, prepare.LAYOUTS).splitlines()[3]
     assert "2.00 (2.00–2.00) | ≥ 1.70" in wall
     assert "1.25 (1.25–1.25) | ≤ 1.10" in wall
-    cpu = prepare.cpu_table(readings).splitlines()[3]
+    cpu = prepare.cpu_table(readings, prepare.LAYOUTS).splitlines()[3]
     assert "0.23 (0.23–0.23) | ≤ 0.10 |" in cpu
     assert "0.15 (0.15–0.15) | 0.10 (0.10–0.10)" in cpu
 

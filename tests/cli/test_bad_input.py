@@ -201,6 +201,13 @@ BAD = [
     (f"{RUN} --target mysql://u:geheim@db1/x?tsl=on", 2, "not a target's URL: it has no", None),
     (f"{RUN} --target mysql://u:geheim@127.0.0.1:1/x", 3, "nothing listens on 127.0.0.1:1", None),
     (
+        f"{RUN} --target mysql://u@127.0.0.1:1/x --protocol extended",
+        15,
+        "127.0.0.1:1 is a MySQL server: `--protocol extended` is not supported there",
+        "docs/postgresql.md lists what is supported",
+    ),
+    (f"{RUN} --text --protocol prepared", 2, "--protocol: --prepared or --text already", None),
+    (
         f"{RUN} mysql://u:geheim@h/db",
         2,
         "got unexpected extra argument (mysql://u:***@h/db)",

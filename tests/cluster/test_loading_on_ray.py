@@ -1,8 +1,9 @@
-"""Tables of a real server, filled from two nodes of real Ray, and with one of them gone."""
+"""Tables of real servers, filled from two nodes of real Ray, and with one of them gone."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import time
@@ -16,6 +17,8 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.mysql import schemas
 from loadstone.sandbox import Sandbox
 from pooled import Pool
+from postgres.server import Server, find_programs
+from postgres.server import started as postgresql
 from trust.summing import execute, rows_of
 
 pytestmark = [
@@ -99,6 +102,38 @@ def test_two_nodes_load_what_one_machine_loads(
     said = finished(prepare(nodes, server, "--cluster", nodes.address))
     assert f"{TABLES} tables, {TABLES * SIZE:,} rows; {TABLES * SIZE:,} loaded" in said
     assert rows_of(server, "shop") == alone
+
+
+def test_two_nodes_load_and_drive_postgresql(nodes: Nodes) -> None:
+    if (programs := find_programs()) is None:
+        pytest.skip("no PostgreSQL: tools/get-postgres fetches one")
+    layout = ("--tables", str(TABLES), "--table-size", str(SIZE))
+    with postgresql(programs) as server:
+
+        def carried_out(command: str, *more: str, database: str = "together") -> str:
+            target = f"postgresql://by_trust@127.0.0.1:{server.port}/{database}?tls=disabled"
+            return finished(nodes.loadstone(*command.split(), "--target", target, *more))
+
+        for database in ("alone", "together"):
+            server.asked(f"CREATE DATABASE {database} OWNER by_trust")
+        carried_out("prepare", *layout, database="alone")
+        together = ("--cluster", nodes.address)
+        said = carried_out("prepare", *layout, "--parallel", "4", *together)
+        assert f"{TABLES * SIZE:,} loaded" in said
+        assert sums_of(server, "together") == sums_of(server, "alone")
+        time = ("--warmup", "0s", "--duration", "3s", "--json")
+        levels = ("--concurrency", "4", "--generators", "2")
+        said = carried_out("run oltp_read_write", *layout, *levels, *time, *together)
+    (step,) = json.loads(said)["steps"]
+    assert [part["users"] for part in step["generators"]] == [2, 2]
+    assert step["tps"] > 0
+
+
+def sums_of(server: Server, database: str) -> list[list[list[str]]]:
+    """The number of rows and a sum over all columns, of each table."""
+    sums = "count(*), sum(hashtextextended(t::text, 0))"
+    tables = (f"sbtest{number + 1}" for number in range(TABLES))
+    return [server.asked(f"SELECT {sums} FROM {table} t", database) for table in tables]
 
 
 def test_a_node_that_dies_is_an_error_and_the_same_command_loads_what_is_missing(

@@ -27,8 +27,6 @@ MAY_KNOW_MYSQL = {
     "sandbox/programs.py": "enters its throwaway servers",
     "sysbench/": "stands in for sysbench with its driver of MySQL, and says what that says",
     "traffic/": "reads MySQL's logs and digests, and the SQL in them",
-    "workloads/templates/file.py": "a template's statements are SQL of MySQL: no file says whose",
-    "workloads/templates/sql.py": "the same",
 }
 MAY_HAVE_NUMBERS = {
     "model/error_codes.py": "the names of all that the engine may meet, and what follows them",

@@ -12,7 +12,7 @@ from typing import Literal
 
 import pytest
 
-from loadstone.model.account import THREADS_SEEN, VIEW, WHY
+from loadstone.model.account import THREADS_SEEN, VIEW, WHY, Place
 from loadstone.model.observed import SourceName
 from loadstone.model.target import Target
 from loadstone.observe.answers import Answers
@@ -37,6 +37,7 @@ class Listed:
     asked: int = 0
     sees_others: bool = True
     rows_kept_s: float = 0.0
+    unnamed_sleep: Place = "paused"
     made: Mapping[str, float] = field(default_factory=dict)
 
     def look(self) -> tuple[Session, ...]:
@@ -48,6 +49,9 @@ class Listed:
 
     def round_trip_s(self) -> float:
         return 0.0
+
+    def workers(self, pid: int) -> Threads:
+        return Threads(pid)
 
     def file_kind(self, name: str) -> Literal["log", "binlog", "data"]:
         return "data"

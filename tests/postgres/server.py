@@ -31,7 +31,7 @@ host all by_md5 127.0.0.1/32 md5
 host all by_password 127.0.0.1/32 password
 hostnossl all only_tls 127.0.0.1/32 reject
 host all all 127.0.0.1/32 scram-sha-256
-local all all trust
+local all,replication all trust
 """
 """Who may log in, and how: pg_hba.conf."""
 
@@ -46,7 +46,6 @@ CREATE ROLE by_md5 LOGIN PASSWORD '{PASSWORD.replace("'", "''")}';
 """
 
 SETTINGS = {
-    "listen_addresses": "127.0.0.1",
     "ssl": "on",
     "ssl_cert_file": "server-cert.pem",
     "ssl_key_file": "server-key.pem",
@@ -64,6 +63,7 @@ class Server:
     port: int
     programs: Path
     """The folder with psql and pgbench."""
+    address: str = "127.0.0.1"
 
     def psql(self, sql: str, database: str = "postgres") -> subprocess.CompletedProcess[str]:
         """Execute statements as the superuser."""
@@ -101,20 +101,58 @@ def started(programs: Path) -> Iterator[Server]:
     try:
         server = Server(folder, free_port(), within_reach(programs, folder))
         prepare(server)
-        words = [str(server.programs / "postgres"), "-D", str(folder / "data")]
-        words += ["-p", str(server.port), "-k", str(folder)]
-        words += [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        with (folder / "log").open("w") as log:
-            process = subprocess.Popen([*as_user(), *words], stdout=log, stderr=log, cwd=folder)
-        try:
-            wait_for(server, process)
+        with running(server):
             server.asked(ACCOUNTS)
             yield server
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(LONGEST_S)
     finally:
         shutil.rmtree(folder)
+
+
+@contextmanager
+def standby_of(primary: Server, address: str) -> Iterator[Server]:
+    """A hot standby of a running server, gone at the end of the block.
+
+    It has the same port at another address.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="loadstone-postgres-"))
+    try:
+        folder.chmod(0o755)
+        own(folder)
+        server = Server(folder, primary.port, primary.programs, address)
+        words = [str(server.programs / "pg_basebackup"), "-D", str(folder / "data"), "-R", "-N"]
+        words += [
+            "-h",
+            str(primary.folder),
+            "-p",
+            str(primary.port),
+            "-U",
+            "postgres",
+            "-c",
+            "fast",
+        ]
+        subprocess.run([*as_user(), *words], check=True, capture_output=True, cwd=folder)
+        with running(server):
+            yield server
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def running(server: Server) -> Iterator[None]:
+    """The server on its data, until the end of the block."""
+    folder = server.folder
+    words = [str(server.programs / "postgres"), "-D", str(folder / "data")]
+    words += ["-p", str(server.port), "-k", str(folder)]
+    settings = SETTINGS | {"listen_addresses": server.address}
+    words += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen([*as_user(), *words], stdout=log, stderr=log, cwd=folder)
+    try:
+        wait_for(server, process)
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(LONGEST_S)
 
 
 def within_reach(programs: Path, folder: Path) -> Path:

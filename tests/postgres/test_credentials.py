@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.model.target import Endpoint, TargetUrlError
-from loadstone.postgresql.credentials import Surroundings, resolve_endpoint
+from loadstone.postgresql.credentials import Surroundings, candidates
 from loadstone.postgresql.passfile import Wanted, fields_of, password_in
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.errors import TargetError
@@ -29,7 +29,8 @@ sslmode=require
 
 def resolved(home: Path, url: str = "postgresql://", **environment: str) -> Endpoint:
     around = Surroundings(environment=environment, home=home, socket_folders=(home / "run",))
-    return resolve_endpoint(EndpointRequest(url=url), surroundings=around)
+    (found,) = candidates(EndpointRequest(url=url), surroundings=around).endpoints
+    return found
 
 
 def pgpass(home: Path, text: str, mode: int = 0o600) -> Path:
@@ -57,6 +58,26 @@ def test_the_environment_says_what_the_url_does_not(tmp_path: Path) -> None:
     target = resolved(tmp_path, "postgresql://bob@db2:1/other?tls=disabled", **said).target
     assert (target.place, target.user, target.database) == ("db2:1", "bob", "other")
     assert target.tls.mode == "disabled"
+
+
+def test_direct_tls_is_said_anywhere_and_never_without_a_mode_that_requires_it(
+    tmp_path: Path,
+) -> None:
+    for url in ("postgresql://db1?sslmode=require", "postgresql://db1?sslrootcert=/ca.pem"):
+        assert resolved(tmp_path, url, PGSSLNEGOTIATION="direct").target.tls.direct
+        assert not resolved(tmp_path, url, PGSSLNEGOTIATION="postgres").target.tls.direct
+    url = "postgresql://db1?sslnegotiation=direct"
+    assert resolved(tmp_path, url, PGSSLMODE="require").target.tls.direct
+    for weak in ({}, {"PGSSLMODE": "prefer"}):
+        with pytest.raises(TargetUrlError, match="sslnegotiation=direct needs TLS"):
+            resolved(tmp_path, url, **weak)
+    with pytest.raises(TargetUrlError, match="neither postgres nor direct"):
+        resolved(tmp_path, "postgresql://db1", PGSSLNEGOTIATION="yes")
+    service = tmp_path / "services"
+    service.write_text("[shop]\nhost=db7\nsslmode=require\nsslnegotiation=direct\n")
+    found = resolved(tmp_path, PGSERVICE="shop", PGSERVICEFILE=str(service)).target
+    assert found.tls.direct
+    assert resolved(tmp_path, "postgresql:///?host=/run", PGSSLNEGOTIATION="direct").target.socket
 
 
 def test_without_a_host_the_usual_socket_is_meant_if_there_is_one(
@@ -200,9 +221,4 @@ def test_options_of_other_families_are_refused(tmp_path: Path, given: dict[str, 
     asked = EndpointRequest.model_validate({"url": "postgresql://db1"} | given)
     around = Surroundings(environment={}, home=tmp_path)
     with pytest.raises(TargetUrlError, match="PostgreSQL has no --"):
-        resolve_endpoint(asked, surroundings=around)
-
-
-def test_several_hosts_in_the_environment_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TargetUrlError, match="several hosts"):
-        resolved(tmp_path, PGHOST="db1,db2")
+        candidates(asked, surroundings=around)

@@ -50,7 +50,7 @@ def driven(server: NullServer, tls: str = "disabled", **changes: Any) -> Outcome
     return drive(plan).finished()
 
 
-@pytest.mark.parametrize("protocol", ["prepared", "text"])
+@pytest.mark.parametrize("protocol", ["prepared", "text", "extended"])
 @pytest.mark.parametrize("name", ["oltp_point_select", "oltp_read_write", "oltp_insert"])
 def test_the_engine_and_the_server_count_alike(start: Start, name: str, protocol: str) -> None:
     server = start()

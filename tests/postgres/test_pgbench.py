@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from engine.driving import Document, Outcome, a_plan, drive, events
+from loadstone import engine
+from loadstone.engine import PlanRefused
 from postgres.server import Server
 from postgres.test_driving import over_tcp
 
@@ -49,12 +53,9 @@ def builtin(server: Server, name: str) -> str:
     return "\n".join(line for line in shown.splitlines() if not line.startswith("-- "))
 
 
-def run(
-    server: Server, database: str, load: Document, *, prepared: bool = False, **changes: object
-) -> Outcome:
-    protocol = "prepared" if prepared else "text"
+def run(server: Server, database: str, load: Document, **changes: object) -> Outcome:
     plan = a_plan(
-        over_tcp(server, database), workload=load, protocol=protocol, users=4, stop=events(200)
+        over_tcp(server, database), workload=load, protocol="text", users=4, stop=events(200)
     )
     return drive(plan | changes).finished()
 
@@ -63,7 +64,7 @@ def run(
 @pytest.mark.parametrize("name", BUILTIN)
 def test_the_builtin_scripts_run(server: Server, filled: str, name: str, prepared: bool) -> None:
     load = scripted(builtin(server, name), in_text=not prepared)
-    step = run(server, filled, load, prepared=prepared)
+    step = run(server, filled, load, protocol="prepared" if prepared else "text")
     assert step.last.tally.succeeded == 200
     whole = server.asked(
         "SELECT (SELECT sum(abalance) FROM pgbench_accounts) - coalesce(sum(delta), 0), count(*)"
@@ -73,17 +74,17 @@ def test_the_builtin_scripts_run(server: Server, filled: str, name: str, prepare
     assert whole == [["0", "0" if name == "select-only" else "200"]]
 
 
-@pytest.mark.parametrize("prepared", [False, True])
-def test_the_server_is_sent_what_pgbench_sends(server: Server, filled: str, prepared: bool) -> None:
+@pytest.mark.parametrize("mode", ["simple", "prepared", "extended"])
+def test_the_server_is_sent_what_pgbench_sends(server: Server, filled: str, mode: str) -> None:
     script = builtin(server, "tpcb-like")
-    mode = "prepared" if prepared else "simple"
     begun = len(server.log)
     with logged(server, filled):
         pgbench(server, "-n", "-M", mode, "-t", "50", filled)
     pgbenchs, begun = statements(server.log[begun:]), len(server.log)
     with logged(server, filled):
-        load = scripted(script, in_text=not prepared)
-        run(server, filled, load, prepared=prepared, users=1, stop=events(50))
+        load = scripted(script, in_text=mode == "simple")
+        protocol = "text" if mode == "simple" else mode
+        run(server, filled, load, protocol=protocol, users=1, stop=events(50))
     ours = statements(server.log[begun:])
     assert ours == pgbenchs
     assert sum(ours.values()) >= 7 * 50
@@ -139,3 +140,114 @@ def test_a_script_that_fails_says_where(server: Server, filled: str) -> None:
     )
     found = step.errors_said["02000"]
     assert found.message == "line 1: division by zero"
+
+
+PIPELINE = """
+\\set aid random(1, 100000)
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+\\startpipeline
+BEGIN;
+UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid;
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+\\sleep 1 ms
+INSERT INTO pgbench_history (tid, bid, aid, delta) VALUES (1, 1, :aid, 1);
+END;
+\\endpipeline
+"""
+
+IDS = """
+\\startpipeline
+INSERT INTO ids SELECT txid_current(), 1;
+INSERT INTO ids SELECT txid_current(), 2;
+\\syncpipeline
+INSERT INTO ids SELECT txid_current(), 3;
+\\endpipeline
+INSERT INTO ids SELECT txid_current(), 4;
+"""
+
+
+@pytest.mark.parametrize("mode", ["prepared", "extended"])
+def test_a_pipeline_is_sent_as_pgbench_sends_it(
+    server: Server, filled: str, mode: str, tmp_path: Path
+) -> None:
+    (tmp_path / "script").write_text(PIPELINE)
+    begun = len(server.log)
+    with logged(server, filled):
+        words = ("-n", "-M", mode, "-t", "20", "-f", str(tmp_path / "script"))
+        pgbench(server, *words, filled)
+    pgbenchs, begun = statements(server.log[begun:]), len(server.log)
+    with logged(server, filled):
+        load = scripted(PIPELINE, in_text=False)
+        step = run(server, filled, load, protocol=mode, users=1, stop=events(20))
+    assert statements(server.log[begun:]) == pgbenchs
+    assert sum(pgbenchs.values()) == 6 * 20
+    counts = step.total()
+    assert (counts.reads, counts.writes, counts.other) == (2 * 20, 2 * 20, 2 * 20)
+
+
+def test_what_stands_before_a_sync_is_one_transaction(server: Server, filled: str) -> None:
+    server.asked("CREATE TABLE ids (id BIGINT, part INT)", filled)
+    server.asked("GRANT ALL ON ids TO PUBLIC", filled)
+    load = scripted(IDS, in_text=False)
+    run(server, filled, load, protocol="extended", users=1, stop=events(1))
+    found = server.asked("SELECT string_agg(part::text, '') FROM ids GROUP BY id", filled)
+    assert sorted(found) == [["12"], ["3"], ["4"]]
+
+
+@pytest.mark.parametrize("begins", ["SELECT 1;", "BEGIN;"])
+def test_an_error_in_a_pipeline_fails_the_event_and_undoes_what_it_did(
+    server: Server, filled: str, begins: str
+) -> None:
+    script = (
+        f"\\startpipeline\n{begins}\nINSERT INTO pgbench_history (tid) VALUES (1);\n"
+        "\\sleep 1 ms\nSELECT 1 / 0;\nSELECT 2;\n\\endpipeline\n"
+    )
+    load = scripted(script, in_text=False)
+    step = run(server, filled, load, protocol="prepared", on_error="continue", stop=events(40))
+    assert (step.last.tally.failed, step.errors()) == (40, {"22012": 40})
+    assert "1 / 0" in (step.errors_said["22012"].statement or "")
+    assert server.asked("SELECT count(*) FROM pgbench_history", filled) == [["0"]]
+    counts = step.total()
+    assert (counts.reads + counts.other, counts.writes) == (
+        40 * (2 if begins == "BEGIN;" else 1),
+        40,
+    )
+
+
+def test_a_deadlock_in_pipelines_is_tried_again(server: Server, filled: str) -> None:
+    update = "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = "
+    script = (
+        "\\set a random(1, 3)\n\\set b random(1, 3)\n\\startpipeline\nBEGIN;\n"
+        f"{update}:a;\n{update}:b;\nEND;\n\\endpipeline\n"
+    )
+    load = scripted(script, in_text=False)
+    step = run(server, filled, load, protocol="extended", users=8, stop=events(400))
+    assert set(step.errors()) == {"40P01"}
+    found = server.asked("SELECT sum(abalance) FROM pgbench_accounts", filled)
+    assert found == [["800"]]
+
+
+def test_a_pipeline_that_cannot_end_fails_where_it_stands(server: Server, filled: str) -> None:
+    load = scripted("\\startpipeline\nSELECT 1;\n\\startpipeline\n", in_text=False)
+    step = run(server, filled, load, protocol="extended", on_error="continue", stop=events(5))
+    assert step.errors_said["02000"].message == "line 3: a pipeline has started already"
+    assert step.total().reads == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"protocol": "text"}, "protocol: pipelines need prepared or extended"),
+        ({"family": "mysql"}, "workload: mysql has no pipelines"),
+    ],
+)
+def test_pipelines_need_the_extended_protocol(changes: dict[str, str], said: str) -> None:
+    target = {
+        "family": changes.get("family", "postgresql"), "host": "127.0.0.1", "port": 1,
+        "socket": None, "user": "u", "password": "", "database": "d", "server_public_key": None,
+        "tls": {"mode": "disabled"},
+    }  # fmt: skip
+    load = scripted("\\startpipeline\nSELECT 1;\n\\endpipeline\n", in_text=False)
+    protocol = changes.get("protocol", "prepared")
+    with pytest.raises(PlanRefused, match=said):
+        engine.check_plan(json.dumps(a_plan(target, workload=load, protocol=protocol)))

@@ -35,6 +35,17 @@ from loadstone.model.target import Target, TargetUrlError, Tls, parse_target_url
             Target(family="postgresql", socket=Path("/Run/Pg"), user="ann", database="shop"),
         ),
         (
+            "postgresql://db1/shop?sslmode=require&sslnegotiation=direct",
+            Target(
+                family="postgresql", host="db1", database="shop",
+                tls=Tls(mode="required", direct=True),
+            ),
+        ),
+        (
+            "postgresql://db1/shop?sslnegotiation=postgres",
+            Target(family="postgresql", host="db1", database="shop", tls=Tls(direct=False)),
+        ),
+        (
             "postgresql://db1/shop?tls=required",
             Target(family="postgresql", host="db1", database="shop", tls=Tls(mode="required")),
         ),
@@ -74,6 +85,7 @@ def test_the_default_port_is_the_family_s() -> None:
         ("postgresql://db1,db2/shop", "several hosts"),
         ("postgresql:///shop?host=db1,db2", "several hosts"),
         ("postgresql://db1/shop?sslmode=perhaps", "tls is 'perhaps'"),
+        ("postgresql://db1/shop?sslnegotiation=maybe", "sslnegotiation is 'maybe', neither"),
         ("postgresql://db1/shop?port=none", "the port is not a number"),
         ("postgresql://db1/shop?sslmode=require&tls=disabled", "given twice"),
         ("postgresql://db1/shop?host=db2", "host is given twice"),
@@ -89,6 +101,13 @@ def test_a_wrong_url_says_what_is_wrong_and_shows_a_right_one(url: str, said: st
         parse_target_url(url)
     assert "secret" not in caught.value.message
     assert "postgresql://user@host:5432/database" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("weak", ["", "sslmode=prefer&", "sslmode=disable&"])
+def test_direct_tls_must_be_required(weak: str) -> None:
+    with pytest.raises(TargetUrlError, match="sslnegotiation=direct needs TLS") as caught:
+        parse_target_url(f"postgresql://db1/shop?{weak}sslnegotiation=direct")
+    assert "sslmode=require" in str(caught.value.hint)
 
 
 def test_libpq_s_words_are_not_mysql_s() -> None:

@@ -74,8 +74,8 @@ def test_slow_seconds_are_told_with_their_place_and_what_else_differed(
 ) -> None:
     assert said(a_step(tmp_path)) == [
         "With 8 users, 3 of 30 seconds were slow (seconds 12 to 14: 310/s against 1,240/s), which "
-        "cost 7.5 % of the rate. There the users' time went to commit: sync of the redo log 71 % "
-        "(12 % otherwise). Figures that differed most: disk.vda.write_await_ms 48.2 (1.93 "
+        "cost 7.5 % of the rate. There the users' time went to commit: sync of the redo log or "
+        "WAL 71 % (12 % otherwise). Figures that differed most: disk.vda.write_await_ms 48.2 (1.93 "
         "otherwise), redo_file_wait_s 0.62/s (0.021/s otherwise)."
     ]
 

@@ -9,10 +9,12 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
 
 from called import called
+from engine.driving import a_plan, described, drive, session, workload
 from loadstone.families import family_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import Message
 from loadstone.model.result import Result
+from loadstone.model.target import Endpoint, Tls
 from loadstone.sandbox import Sandbox, SandboxError, SandboxSpec, kept_tables, start_sandbox
 from loadstone.sandbox.kept_tables import Contents, kept_folders, start_loaded
 from loadstone.sandbox.postgresql.pgbouncer import check_pooler
@@ -53,6 +55,39 @@ def test_a_run_starts_one_and_says_how_durable_it_is(
     said = called(*command, folder=tmp_path).stdout
     assert "a throwaway PostgreSQL" in said
     assert "fsync=on, synchronous_commit=on, full_page_writes=on" in said
+
+
+def directly(sandbox: Sandbox) -> Endpoint:
+    """The server over TLS that it is not asked for."""
+    return sandbox.endpoint(tls=Tls(mode="verify-ca", ca=sandbox.certificates.ca, direct=True))
+
+
+@pytest.mark.parametrize("newer", ["postgresql-17", "postgresql-18"])
+def test_tls_may_come_first(state: Path, newer: str) -> None:
+    with start_sandbox(SandboxSpec(server=need(newer))) as sandbox:
+        endpoint = directly(sandbox)
+        with family_of(endpoint.target).connect(endpoint, database=None) as connection:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+                assert cursor.fetchone()[0]
+        one = workload("oltp_point_select", tables=1, table_size=1)
+        there = described(endpoint, database="postgres")
+        table = session("CREATE TEMP TABLE sbtest1 (id INT, c INT)")
+        step = drive(a_plan(there, workload=one, session=table, users=2)).finished()
+        assert step.connected is not None
+        assert step.connected.encrypted_users == 2
+
+
+def test_a_server_that_takes_no_direct_tls_says_since_when_others_do(
+    state: Path, tmp_path: Path
+) -> None:
+    with start_sandbox(SandboxSpec(server=need("postgresql-15"))) as sandbox:
+        said = called(
+            "run", "oltp_read_only", "--target", directly(sandbox).target.url,
+            folder=tmp_path, code=ExitCode.TARGET,
+        ).stderr  # fmt: skip
+    assert "does not take direct TLS" in said
+    assert "from version 17 on" in said
 
 
 @pytest.mark.parametrize("mode", ["session", "transaction"])

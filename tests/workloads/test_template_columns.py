@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from loadstone.families import FAMILIES
 from loadstone.model.template import (
     ChoiceValue,
     ColumnValue,
@@ -21,6 +22,7 @@ from loadstone.workloads.templates.columns import misfit
 from loadstone.workloads.templates.file import parse_template
 from loadstone.workloads.templates.size import table_bytes
 
+MYSQL, POSTGRESQL = (FAMILIES[each].dialect for each in ("mysql", "postgresql"))
 FITS: tuple[tuple[str, ColumnValue], ...] = (
     ("TINYINT", IntegerValue(low=-128, high=127)),
     ("tinyint(3) unsigned NOT NULL", IntegerValue(low=0, high=255)),
@@ -43,7 +45,7 @@ FITS: tuple[tuple[str, ColumnValue], ...] = (
 
 @pytest.mark.parametrize(("written", "value"), FITS)
 def test_what_fits_is_let_through(written: str, value: ColumnValue) -> None:
-    assert misfit(written, value, rows=1000) is None
+    assert misfit(written, value, 1000, MYSQL) is None
 
 
 MISFITS: tuple[tuple[str, ColumnValue, str], ...] = (
@@ -68,7 +70,7 @@ MISFITS: tuple[tuple[str, ColumnValue, str], ...] = (
 
 @pytest.mark.parametrize(("written", "value", "words"), MISFITS)
 def test_what_does_not_fit_is_said(written: str, value: ColumnValue, words: str) -> None:
-    said = misfit(written, value, rows=1000)
+    said = misfit(written, value, 1000, MYSQL)
     assert said is not None and words in said
 
 

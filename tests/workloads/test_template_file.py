@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.cli.options.workload_source import check_charset
+from loadstone.families import FAMILIES
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.template import (
     ChoiceValue,
@@ -31,6 +32,7 @@ from loadstone.workloads.templates.file import (
 )
 from loadstone.workloads.templates.sql import CopyOf, Named, Text, as_sent, parts_of
 
+MYSQL, POSTGRESQL = (FAMILIES[each].dialect for each in ("mysql", "postgresql"))
 TABLE = """
 [table.item]
 rows = 100
@@ -288,7 +290,7 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
 
 def test_parameters_are_found_where_sql_has_them() -> None:
     sql = "SELECT ':a', \":b\", `:c`, '\\':d', 'it'':e' /* :f ? */ -- :g\n, @x := :h, :i{t} # :j"
-    assert parts_of(sql) == (
+    assert parts_of(sql, MYSQL) == (
         Text("SELECT ':a', \":b\", `:c`, '\\':d', 'it'':e' /* :f ? */ -- :g\n, @x := "),
         Named("h"),
         Text(", "),
@@ -300,7 +302,7 @@ def test_parameters_are_found_where_sql_has_them() -> None:
 
 def test_a_statement_is_judged_as_it_is_sent() -> None:
     sql = "UPDATE {product} SET a = :a WHERE b = ':c' /* :d */"
-    assert as_sent(parts_of(sql)) == "UPDATE product1 SET a = ? WHERE b = ':c' /* :d */"
+    assert as_sent(parts_of(sql, MYSQL)) == "UPDATE product1 SET a = ? WHERE b = ':c' /* :d */"
 
 
 def test_what_changes_the_server_for_everybody_is_refused() -> None:

@@ -5,8 +5,8 @@ use loadstone_protocol::{Expect, Param, Reply, ResultSet, Row};
 use crate::command::{
     ALL_ROWS, Bind, StatementName, begin_query, end, write_bind, write_close_statement,
     write_copy_data, write_copy_done, write_copy_fail, write_describe_portal,
-    write_describe_statement, write_execute_portal, write_parse, write_query, write_sync,
-    write_terminate,
+    write_describe_statement, write_execute_portal, write_parse, write_parse_with, write_query,
+    write_sync, write_terminate,
 };
 use crate::reply::Unit;
 use crate::{Exchange, Format, ReplyReader, Session, WireError};
@@ -75,9 +75,7 @@ impl Conversation {
     /// Appends SQL to be executed, which `write` appends.
     pub fn write_query_with(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
         if self.pipelined {
-            let mut sql = Vec::new();
-            write(&mut sql);
-            return self.write_query(out, &sql);
+            return self.write_parse_and_execute(out, write, std::iter::empty());
         }
         let mark = begin_query(out);
         write(out);
@@ -100,6 +98,12 @@ impl Conversation {
         self.finish(out);
     }
 
+    /// The number of the statement whose prepare was written last. It may be executed before the
+    /// reply comes, which has the same number.
+    pub fn last_prepared(&self) -> u32 {
+        self.parsed
+    }
+
     /// Appends an execution of a prepared statement. The reply is that of [`Expect::Execute`].
     #[inline]
     pub fn write_execute<'a>(
@@ -112,15 +116,15 @@ impl Conversation {
         self.finish(out);
     }
 
-    /// Appends SQL to be executed once, with its parameters. The reply is due with
-    /// [`expect_parse_and_execute`](Self::expect_parse_and_execute).
+    /// Appends SQL to be executed once, which `write` appends, with its parameters. The reply is due
+    /// with [`expect_parse_and_execute`](Self::expect_parse_and_execute).
     pub fn write_parse_and_execute<'a>(
         &self,
         out: &mut Vec<u8>,
-        sql: &[u8],
+        write: impl FnOnce(&mut Vec<u8>),
         params: impl Iterator<Item = Param<'a>> + Clone,
     ) {
-        write_parse(out, StatementName::Unnamed, sql, &[]);
+        write_parse_with(out, StatementName::Unnamed, write, &[]);
         self.write_bound(out, StatementName::Unnamed, params);
         self.finish(out);
     }

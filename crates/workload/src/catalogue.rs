@@ -36,6 +36,7 @@ pub enum Piece {
 pub struct Template {
     pieces: Vec<Piece>,
     parameters: u16,
+    is_verbatim: bool,
     text_only: bool,
     types_vary: bool,
 }
@@ -46,9 +47,9 @@ impl Template {
     pub fn new(pieces: Vec<Piece>) -> Self {
         let is_parameter = |piece: &&Piece| matches!(piece, Piece::Parameter | Piece::Verbatim);
         let parameters = pieces.iter().filter(is_parameter).count();
-        let text_only = pieces.contains(&Piece::Verbatim);
+        let is_verbatim = pieces.contains(&Piece::Verbatim);
         let parameters = u16::try_from(parameters).unwrap_or(u16::MAX);
-        Self { pieces, parameters, text_only, types_vary: false }
+        Self { pieces, parameters, is_verbatim, text_only: is_verbatim, types_vary: false }
     }
 
     /// From SQL in which `{table}` stands for the table's number, `?` for a parameter and `{verbatim}`
@@ -151,6 +152,12 @@ impl Catalogue {
     #[must_use]
     pub fn is_text_only(&self, kind: u16) -> bool {
         self.template(kind).text_only
+    }
+
+    /// Whether a part of such a statement's text is a parameter: it has no placeholders.
+    #[must_use]
+    pub fn is_verbatim(&self, kind: u16) -> bool {
+        self.template(kind).is_verbatim
     }
 
     /// Whether the types of parameters go along with each execution of such a statement, and not only with the

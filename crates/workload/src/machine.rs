@@ -10,6 +10,15 @@ use crate::{Params, StatementRef};
 pub enum Step {
     /// Send this statement with the parameters that were filled in, and return with its answer.
     Send(StatementRef),
+    /// Send this statement in a pipeline, which begins with it if none has, and return at once,
+    /// without an answer.
+    Queue(StatementRef),
+    /// In a pipeline: here the server commits what it was sent so far, or gives it up (a Sync).
+    /// Return at once, without an answer.
+    Sync,
+    /// The same, and the pipeline ends: return with the answer to that when all of its statements
+    /// are answered. Where one was refused, [`Machine::cut_short`] comes in place of that.
+    EndPipeline,
     /// Wait for so long, and return without an answer.
     Sleep(Nanos),
     /// A command of the client's own was executed: return without an answer. Only from a machine
@@ -86,6 +95,11 @@ pub trait Machine: Send {
     /// The server has refused the statement last sent, and the connection still exists;
     /// [`Machine::abandon`] comes next.
     fn refused(&mut self, _verdict: Verdict) {}
+
+    /// A pipeline has ended after a statement in it was refused; the server has skipped what was
+    /// behind it. `end` is the answer to the end, unless that was refused; `command` is the number of the command
+    /// that was refused. [`Machine::refused`] and [`Machine::abandon`] come next.
+    fn cut_short(&mut self, _end: Option<Answer<'_>>, _command: Option<u16>) {}
 
     /// The server refused a statement or the connection is gone: drops the rest of this event. What
     /// a restarted event draws is up to the machine: new keys, as in sysbench, unless it says

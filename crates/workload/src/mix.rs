@@ -56,6 +56,12 @@ impl Mix {
         Ok(Self { members: made, catalogue: Arc::new(catalogue), shares: shares.into() })
     }
 
+    /// Whether a member has statements in pipelines.
+    #[must_use]
+    pub fn has_pipelines(&self) -> bool {
+        self.members.iter().any(|member| member.workload.has_pipelines())
+    }
+
     /// The statements of all members.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
@@ -140,8 +146,15 @@ impl Machine for MixMachine {
             Step::Send(StatementRef { kind, table }) => {
                 Step::Send(StatementRef { kind: kind + member_machine.first_kind, table })
             }
+            Step::Queue(StatementRef { kind, table }) => {
+                Step::Queue(StatementRef { kind: kind + member_machine.first_kind, table })
+            }
             over => over,
         }
+    }
+
+    fn cut_short(&mut self, end: Option<Answer<'_>>, command: Option<u16>) {
+        self.members[self.turn].machine.cut_short(end, command);
     }
 
     fn abandon(&mut self) {

@@ -131,6 +131,12 @@ impl Workload {
         self.layout
     }
 
+    /// Whether it has statements in pipelines.
+    #[must_use]
+    pub fn has_pipelines(&self) -> bool {
+        matches!(&self.shape, Shape::Pgbench(shared) if shared.has_pipelines)
+    }
+
     /// Its statements, shared by all users.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {

@@ -17,10 +17,12 @@ from loadstone.analyse.foretelling import completed, most_events
 from loadstone.model.account import Account
 from loadstone.model.attached import FIGURES
 from loadstone.model.ceilings import Ceiling, Limits, Resource, StepCeilings
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.figure import Bytes, Count, Number, Percent, Seconds, Short
 from loadstone.model.message import Message, say, user_count
 from loadstone.model.observed import line_bytes_per_s
 from loadstone.model.result import HostFigures, StepResult
+from loadstone.model.target import family_in
 
 HOTTER = 0.15
 """How much busier than the mean the busiest core must be to count as a resource of its own."""
@@ -240,11 +242,12 @@ def _by_flushes(limit: float, cost: float) -> Message:
 
 
 def log_syncs(step: StepResult) -> float | None:
-    """The syncs of both logs as the server counts them; `None` where a log is not counted."""
+    """The syncs of all logs as the server counts them; `None` where a log is not counted."""
     server = step.server
     if server is None or server.log_syncs_per_s is None:
         return None
-    if server.means.get("setting.log_bin", 1.0) < 0.5:
+    family = family_in(step.targets[0].target if step.targets else "")
+    if family != MYSQL or server.means.get("setting.log_bin", 1.0) < 0.5:
         return server.log_syncs_per_s
     if server.binlog_syncs_per_s is None:
         # The server does not sync it itself: the kernel decides when to write it.

@@ -19,8 +19,10 @@ COMMIT_STATES = (
     "waiting for handler commit",
     "wait for group commit",
     "starting commit",
+    *("IO:WALSync", "IO:WalSync", "LWLock:WALWrite", "IPC:SyncRep"),
 )
-"""States in the process list of connections whose commit waits for the log."""
+"""States of connections whose commit waits for the log: in MySQL's process list, and as wait events
+of PostgreSQL."""
 
 _NO_HOST = HostFigures(seconds=0.0)
 _NO_SERVER = ServerFigures(seconds=0.0)

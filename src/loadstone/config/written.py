@@ -217,8 +217,24 @@ def read(
         ExperimentRefused: of the kind `refused`, with all problems.
     """
     document, problems = document_of(text, file, refused)
+    return read_document(written, (document, problems), file, refused), problems
+
+
+def read_document(
+    written: type[W],
+    found: tuple[Mapping[str, Any], Problems],
+    file: str,
+    refused: type[ExperimentRefused],
+    context: object = None,
+) -> W:
+    """Parse the tables of a file; `context` is what its validators need to know besides.
+
+    Raises:
+        ExperimentRefused: of the kind `refused`, with all problems.
+    """
+    document, problems = found
     try:
-        return written.model_validate(document), problems
+        return written.model_validate(document, context=context)
     except ValidationError as error:
         for each in error.errors(include_url=False):
             # pydantic marks an error in a table's name, as opposed to its contents, like this.

@@ -32,7 +32,7 @@ exponentially distributed times the slowest hundredth takes 5.6 %.
 TIMES_MEDIAN = 10.0
 """[P] The least multiple of the median that such events take."""
 
-_AT_WORK = ("executing", "sending data", "execute", "query", "updating", "update", "init")
+_AT_WORK = ("active", "executing", "sending data", "execute", "query", "updating", "update", "init")
 """States of connections that work rather than wait."""
 
 _NAMED = ("commit", "writing to net", "sending to client")

@@ -56,7 +56,7 @@ PLACE_NAMES: dict[Place, Message] = {
     "disk write": say("disk write"),
     "row lock": say("row lock"),
     "table lock": say("table, metadata or global lock"),
-    "log sync": say("commit: sync of the redo log"),
+    "log sync": say("commit: sync of the redo log or WAL"),
     "binlog sync": say("commit: sync of the binary log"),
     "commit": say("commit: waiting for the group"),
     "commit delay": say("commit: configured delay"),

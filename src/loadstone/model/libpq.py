@@ -19,6 +19,11 @@ NAMES: Mapping[str, str] = {
 WITHOUT_OPTION = ("host", "port", "user", "dbname", "service")
 """Further parameters that a URL may have as options: they name what its other parts also can."""
 
+NEGOTIATION = "sslnegotiation"
+"""The parameter that says how a connection gets to TLS: `postgres` asks the server for it first,
+`direct` starts with the handshake (servers from PostgreSQL 17 on)."""
+
+_DIRECT = {"postgres": False, "direct": True}
 _TLS_MODES = {
     "disable": "disabled",
     "allow": "preferred",
@@ -35,6 +40,11 @@ def tls_mode_of(sslmode: str) -> str:
     `allow` means TLS only where the server insists on it, which is never better than `preferred`.
     """
     return _TLS_MODES.get(sslmode, sslmode)
+
+
+def is_direct(sslnegotiation: str) -> bool | None:
+    """Whether a value of `sslnegotiation` means direct TLS; `None`: there is no such value."""
+    return _DIRECT.get(sslnegotiation)
 
 
 def socket_in(place: Path, port: int) -> Path:

@@ -48,7 +48,7 @@ PORTS = {MYSQL: 3306, POSTGRESQL: 5432}
 _OF_ALL = ("tls", "tls-ca", "tls-cert", "tls-key", "tls-fingerprint", "tls-version", "socket")
 _URL_OPTIONS = {
     MYSQL: (*_OF_ALL, "compression", "server-public-key"),
-    POSTGRESQL: (*_OF_ALL, *libpq.NAMES, *libpq.WITHOUT_OPTION),
+    POSTGRESQL: (*_OF_ALL, *libpq.NAMES, libpq.NEGOTIATION, *libpq.WITHOUT_OPTION),
 }
 
 
@@ -60,6 +60,11 @@ class TargetUrlError(LoadstoneError):
 
 class CompressionError(TargetUrlError):
     """The text is not a list of compression kinds."""
+
+
+def is_off(switch: bool) -> bool:
+    """Whether a switch has its default."""
+    return not switch
 
 
 class Tls(Frozen):
@@ -75,6 +80,9 @@ class Tls(Frozen):
     """Allowed ciphers, by OpenSSL's names; empty: client and server negotiate one."""
     versions: tuple[TlsVersion, ...] = ()
     """Allowed versions; empty: 1.2 and 1.3. Older ones are only used where they are named."""
+    direct: bool = Field(default=False, exclude_if=is_off)
+    """Whether the handshake comes first, without asking the server for it: PostgreSQL 17 on. Not
+    written unless set."""
 
     @property
     def must(self) -> bool:
@@ -162,6 +170,7 @@ class Target(Frozen):
             ("tls-key", self.tls.key),
             ("tls-fingerprint", self.tls.fingerprint),
             ("tls-version", ",".join(self.tls.versions) or None),
+            (libpq.NEGOTIATION, "direct" if self.tls.direct else None),
             ("compression", ",".join(self.compression) or None),
             ("socket", self.socket),
             ("server-public-key", self.server_public_key),
@@ -194,6 +203,8 @@ class Endpoint(Frozen):
     server_is_here: bool = False
     """Whether the listener on that loopback address is known to be a server on this machine, and
     not the end of a tunnel: then it may ask for the password itself, as over a socket."""
+    chosen: Message | None = None
+    """Why this one of several hosts is used, and not the others; `None`: no other was named."""
 
     def for_engine(self) -> dict[str, object]:
         """The engine's form (docs/engine.md) with the password: only for the plan, never stored."""
@@ -214,6 +225,7 @@ class Endpoint(Frozen):
                 "fingerprint": target.tls.fingerprint,
                 "ciphers": list(target.tls.ciphers),
                 "versions": list(target.tls.versions),
+                "direct": target.tls.direct,
             },
             "compression": list(target.compression),
             "server_public_key": _text(target.server_public_key),
@@ -240,7 +252,7 @@ def parse_target_url(url: str, *, is_all: bool = True) -> tuple[Target, SecretSt
 
 
 def _parsed(url: str, is_all: bool) -> tuple[Target, SecretStr | None]:
-    parts = _split(url)
+    parts = split_url(url)
     family = SCHEMES[parts.scheme.lower()]
     options = _options_of(parts, family)
     user, password = _login_of(parts)
@@ -271,7 +283,7 @@ def service_in(url: str) -> str | None:
     Raises:
         TargetUrlError: as `parse_target_url`.
     """
-    parts = _split(url)
+    parts = split_url(url)
     return _options_of(parts, SCHEMES[parts.scheme.lower()]).get("service")
 
 
@@ -319,7 +331,12 @@ _NO_PASSWORD = re.compile(
 )
 
 
-def _split(url: str) -> SplitResult:
+def split_url(url: str) -> SplitResult:
+    """The parts of a URL with a known scheme, whose login is quoted.
+
+    Raises:
+        TargetUrlError: it cannot be read; the message does not contain the password.
+    """
     url = url.strip()
     scheme, separator, _ = url.partition("://")
     if not separator:
@@ -452,12 +469,13 @@ def _tls_of(options: dict[str, str], is_all: bool) -> Tls | None:
         "key": _path(options, "tls-key"),
         "fingerprint": fingerprint(pin) if (pin := options.get("tls-fingerprint")) else None,
         "versions": tls_versions(named) if (named := options.get("tls-version")) else None,
+        "direct": tls_direct(options[libpq.NEGOTIATION]) if libpq.NEGOTIATION in options else None,
     }
     given = {key: value for key, value in given.items() if value is not None}
     if not given:
         return None
     found = Tls.model_validate(given)
-    return found.with_mode if is_all else found
+    return checked_negotiation(found.with_mode) if is_all else found
 
 
 def tls_mode(text: str) -> TlsMode:
@@ -471,6 +489,34 @@ def tls_mode(text: str) -> TlsMode:
             return mode  # type: ignore[no-any-return]
     known = Joined(get_args(TlsMode))
     raise _bad(say("tls is {value}, not one of {known}", value=repr(text), known=known))
+
+
+def tls_direct(text: str) -> bool:
+    """Whether a value of libpq's `sslnegotiation` means direct TLS.
+
+    Raises:
+        TargetUrlError: there is no such value.
+    """
+    found = libpq.is_direct(text)
+    if found is None:
+        raise _bad(
+            say("sslnegotiation is {value}, neither postgres nor direct", value=repr(text)),
+        )
+    return found
+
+
+def checked_negotiation(tls: Tls) -> Tls:
+    """The settings as they are, unless TLS is to come first and not required.
+
+    Raises:
+        TargetUrlError: it is, which libpq refuses as well.
+    """
+    if tls.direct and not tls.must:
+        raise TargetUrlError(
+            say("sslnegotiation=direct needs TLS, and --tls is {mode}", mode=tls.mode),
+            say("require TLS (sslmode=require), or leave sslnegotiation out"),
+        )
+    return tls
 
 
 def tls_versions(text: str) -> tuple[TlsVersion, ...]:

@@ -11,7 +11,10 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from loadstone.model.distribution import Distribution, Uniform
 from loadstone.model.effect import StatementEffect
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.frozen import Frozen
+from loadstone.model.message import Message
+from loadstone.model.with_messages import WithMessages
 
 Scalar = str | int | float | None
 """A literal value in the file; `None` is NULL."""
@@ -238,6 +241,24 @@ class LoadedTable(Frozen):
     columns: tuple[LoadedColumn, ...]
 
 
+class Notation(Frozen):
+    """How a family's servers want the tables of a file to be written."""
+
+    quote: str = "`"
+    """The sign around names."""
+
+    table_end: str = " ENGINE = {storage_engine}"
+    """What ends CREATE TABLE."""
+
+    def quoted(self, name: str) -> str:
+        """A name, which only has letters, digits and underscores, as in SQL."""
+        return f"{self.quote}{name}{self.quote}"
+
+    def listed(self, names: tuple[str, ...]) -> str:
+        """Names with commas between them, as in SQL."""
+        return ", ".join(map(self.quoted, names))
+
+
 class Column(Frozen):
     """A column of a table in the file."""
 
@@ -267,18 +288,20 @@ class Table(Frozen):
             return (self.name,)
         return tuple(f"{self.name}{number}" for number in range(1, self.copies + 1))
 
-    def loaded(self, storage_engine: str) -> tuple[LoadedTable, ...]:
+    def loaded(self, storage_engine: str, notation: Notation) -> tuple[LoadedTable, ...]:
         """All its copies, in the engine's form."""
-        return tuple(self._loaded(name, storage_engine) for name in self.names)
+        end = notation.table_end.format(storage_engine=storage_engine)
+        return tuple(self._loaded(name, end, notation) for name in self.names)
 
-    def _loaded(self, name: str, storage_engine: str) -> LoadedTable:
-        columns = [f"{_quoted(column.name)} {column.type}" for column in self.columns]
-        columns.append(f"PRIMARY KEY ({_list(self.primary_key)})")
+    def _loaded(self, name: str, end: str, notation: Notation) -> LoadedTable:
+        quoted, listed = notation.quoted, notation.listed
+        columns = [f"{quoted(column.name)} {column.type}" for column in self.columns]
+        columns.append(f"PRIMARY KEY ({listed(self.primary_key)})")
         return LoadedTable(
             name=name,
-            create=f"CREATE TABLE {_quoted(name)} ({', '.join(columns)}) ENGINE = {storage_engine}",
+            create=f"CREATE TABLE {quoted(name)} ({', '.join(columns)}){end}",
             indexes=tuple(
-                f"CREATE INDEX {_quoted(f'{name}_{number}')} ON {_quoted(name)} ({_list(index)})"
+                f"CREATE INDEX {quoted(f'{name}_{number}')} ON {quoted(name)} ({listed(index)})"
                 for number, index in enumerate(self.indexes, 1)
             ),
             rows=self.rows,
@@ -286,21 +309,45 @@ class Table(Frozen):
         )
 
 
-class Template(Frozen):
-    """A template file."""
+class Lack(WithMessages):
+    """Why a file cannot be used with the servers of a family."""
 
-    name: str
-    about: str = ""
+    line: int
+    """Its place in the file."""
+
+    key: str
+    what: Message
+    write: Message
+    """What to write instead."""
+
+
+class Form(Frozen):
+    """What a file means in the SQL of one family of servers."""
+
+    family: str = MYSQL
+    notation: Notation = Notation()
     tables: tuple[Table, ...]
     spec: TemplateSpec
     effects: tuple[StatementEffect, ...] = ()
     """The effect of each statement."""
 
-    lines: dict[str, tuple[int, ...]] = {}
-    """The lines of each transaction's statements in the file."""
-
     table_lines: dict[str, dict[str, int]] = {}
     """The lines of each table's columns, and under an empty name that of its number of rows."""
+
+
+class Template(Form):
+    """A template file, in the SQL of the first family that it is for."""
+
+    name: str
+    about: str = ""
+    others: tuple[Form, ...] = ()
+    """The same in the SQL of the other families that it is for."""
+
+    lacks: dict[str, tuple[Lack, ...]] = {}
+    """Why it is not for the servers of the other families."""
+
+    lines: dict[str, tuple[int, ...]] = {}
+    """The lines of each transaction's statements in the file."""
 
     beyond_ascii: int | None = None
     """The line of the first non-ASCII character that is sent to the server."""
@@ -318,12 +365,24 @@ class Template(Frozen):
 
     def loaded(self, storage_engine: str = "innodb") -> tuple[LoadedTable, ...]:
         """All tables, in the engine's form."""
-        return tuple(one for table in self.tables for one in table.loaded(storage_engine))
+        return tuple(
+            one for table in self.tables for one in table.loaded(storage_engine, self.notation)
+        )
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its tables on the servers of all families."""
+        forms = (self, *self.others)
+        return frozenset(name for form in forms for table in form.tables for name in table.names)
 
-def _quoted(name: str) -> str:
-    return f"`{name}`"
-
-
-def _list(names: tuple[str, ...]) -> str:
-    return ", ".join(_quoted(name) for name in names)
+    def form(self, family: str) -> Template | None:
+        """The file in the SQL of that family; `None` if it is not for its servers."""
+        if family == self.family:
+            return self
+        found = next((one for one in self.others if one.family == family), None)
+        if found is None:
+            return None
+        own = Form(**{name: getattr(self, name) for name in Form.model_fields})
+        rest = (own, *(one for one in self.others if one is not found))
+        form = {name: getattr(found, name) for name in Form.model_fields}
+        return self.model_copy(update={**form, "others": rest})

@@ -31,6 +31,7 @@ from loadstone.model.target import (
 )
 from loadstone.mysql.errors import target_error
 from loadstone.mysql.optionfile import read_option_file
+from loadstone.servers.candidates import Candidates
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.errors import TargetError
 from loadstone.servers.redact import PASSWORD_VARIABLE, taken_environment
@@ -86,6 +87,17 @@ def resolve_endpoint(
     if request.enable_cleartext_plugin or may_go_in_clear(around):
         credentials = credentials.model_copy(update={"may_go_in_clear": True})
     return Endpoint(target=target, credentials=credentials)
+
+
+def candidates(
+    request: EndpointRequest, prompt: Callable[[str], str] = getpass.getpass
+) -> Candidates:
+    """The one endpoint that the request means.
+
+    Raises:
+        TargetUrlError, TargetError: as `resolve_endpoint`.
+    """
+    return Candidates((resolve_endpoint(request, prompt),))
 
 
 def may_go_in_clear(around: Surroundings) -> bool:

@@ -10,7 +10,7 @@ import pymysql
 from loadstone.model.message import say
 from loadstone.mysql.facts import quoted
 from loadstone.servers.connection import Connection
-from loadstone.servers.statements import Access, Refusal, RefusalKind, StatementRefused
+from loadstone.servers.statements import Access, Prepared, Refusal, RefusalKind, StatementRefused
 
 # ER_PARSE_ERROR, also for statements that EXPLAIN does not accept.
 _PARSE_ERROR = 1064
@@ -26,7 +26,9 @@ _KINDS: dict[RefusalKind, tuple[int, ...]] = {
 }
 
 
-def explained(connection: Connection, sql: str) -> tuple[Access, ...]:
+def explained(
+    connection: Connection, sql: str, prepared: Prepared | None = None
+) -> tuple[Access, ...]:
     """How the server would access the rows; empty if it cannot explain such statements.
 
     Raises:

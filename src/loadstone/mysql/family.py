@@ -6,10 +6,11 @@ from typing import get_args
 
 import pymysql
 
+from loadstone.mysql import dialect as _dialect
 from loadstone.mysql import locks as _locks
 from loadstone.mysql import words as _words
 from loadstone.mysql.connect import connect, statement_errors
-from loadstone.mysql.credentials import resolve_endpoint
+from loadstone.mysql.credentials import candidates
 from loadstone.mysql.drop_tables import drop_tables
 from loadstone.mysql.explain import explained, refusal_of, refusal_of_column
 from loadstone.mysql.facts import (
@@ -55,6 +56,7 @@ from loadstone.mysql.variables import (
     set_variable,
 )
 from loadstone.servers.abilities import Ability
+from loadstone.servers.dialect import Dialect
 from loadstone.servers.family import Locks, Words
 
 __all__ = [
@@ -62,11 +64,13 @@ __all__ = [
     "abilities",
     "bound_lock_waits",
     "broken_places",
+    "candidates",
     "connect",
     "count_rows",
     "create_schema",
     "data_folder",
     "describe_server",
+    "dialect",
     "drop_schema",
     "forget_when_made",
     "drop_tables",
@@ -92,7 +96,6 @@ __all__ = [
     "read_variables",
     "refusal_of",
     "refusal_of_column",
-    "resolve_endpoint",
     "server_of",
     "session_statements",
     "set_variable",
@@ -110,6 +113,7 @@ __all__ = [
 ]
 
 Error: type[Exception] = pymysql.MySQLError
-abilities: frozenset[Ability] = frozenset(get_args(Ability))
+abilities: frozenset[Ability] = frozenset(get_args(Ability)) - {"extended"}
+dialect: Dialect = _dialect
 locks: Locks = _locks
 words: Words = _words

@@ -15,6 +15,7 @@ from loadstone.model.account import THREADS_SEEN, VIEW, WHY
 from loadstone.model.message import say
 from loadstone.observe.answers import Answers
 from loadstone.observe.locks import Locks
+from loadstone.observe.polls import Polls
 from loadstone.observe.sessions import Seat, Session, SessionList, base_name, seat_of
 from loadstone.observe.thread_counts import Grown, ThreadCounts, sample_of
 from loadstone.observe.threads import Doing, Kind, Scheduled, Threads, hurry
@@ -96,6 +97,11 @@ class Looker:
     _cost_s: float | None = None
     """Seconds of a core that a look takes: the mean of the latest ones."""
     _locks: Locks = field(default_factory=Locks)
+    _polls: Polls = field(default_factory=Polls)
+    _looked_s: float = 0.0
+    """When the threads were last looked at, on the monotonic clock."""
+    _answered_s: float = 0.0
+    """When the list was there."""
     made: Mapping[str, float] = field(default_factory=dict)
     """What the questions until the last look made."""
 
@@ -115,6 +121,7 @@ class Looker:
         is_new = not self._tell_all(doing, unread)
         if is_new:
             self._listed, self._listed_s = self.sessions.look(), began_s
+            self._looked_s, self._answered_s = began_s, time.monotonic()
         sessions = self._listed
         self._learn()
         ours = [one for one in sessions if one.whose == "ours"]
@@ -147,6 +154,8 @@ class Looker:
         """
         kinds = {one.kind for one in doing.values()}
         may_send = unread > 0 and "polling" in kinds
+        # What waits for a set of events waits for its client or for anything else.
+        may_send = may_send or any(one.kind == "polling" and one.address for one in doing.values())
         is_known = bool(doing) and len(doing) == len(self._sampled)
         is_fresh = time.monotonic() - self._listed_s < _LISTED_FOR_S
         return is_known and is_fresh and not may_send and not kinds & _NAMED_BY_THE_LIST
@@ -191,9 +200,17 @@ class Looker:
         ]
 
     def _seat(self, one: Session, doing: Doing | None, rows: Collection[int] | None) -> Seat | None:
+        if doing and one.thread and doing.kind == "polling" and doing.address:
+            is_settled = one.since_s > self._answered_s - self._looked_s
+            return self._polls.seat(one.thread, doing, one.says, is_settled=is_settled)
         kind = self.sessions.file_kind(base_name(doing.file)) if doing and doing.file else ""
-        waits_for_row = None if rows is None else one.number in rows
-        seat = seat_of(doing, one.says, waits_for_row=waits_for_row, file_kind=kind)
+        seat = seat_of(
+            doing,
+            one.says,
+            waits_for_row=None if rows is None else one.number in rows,
+            file_kind=kind,
+            unnamed_sleep=self.sessions.unnamed_sleep,
+        )
         return self._locks.named(doing.address, seat) if doing and doing.kind == "futex" else seat
 
     def _row_waiters(

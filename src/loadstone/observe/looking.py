@@ -19,7 +19,7 @@ from loadstone.observe.answers import Answers
 from loadstone.observe.looker import MOMENTS, Looker
 from loadstone.observe.sessions import OWN, SEATS, SessionList
 from loadstone.observe.source import SourceError
-from loadstone.observe.threads import Threads, hurry
+from loadstone.observe.threads import hurry
 
 _RETRY_S = 1.0
 OWN_CONNECTIONS = "own_connections"
@@ -135,7 +135,8 @@ class LookingSource:
             self._sessions.look()  # it answers again, so its process is there
             self._pid = self._find()
         made = dict(self._sessions.made)
-        looker = Looker(self._sessions, Threads(self._pid) if self._pid else None, self._answers)
+        workers = self._sessions.workers(self._pid) if self._pid else None
+        looker = Looker(self._sessions, workers, self._answers)
         try:
             for _ in range(2):
                 looker.look()

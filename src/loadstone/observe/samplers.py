@@ -60,15 +60,8 @@ class Counters(Protocol):
     def server_source(self, name: SourceName, endpoint: Endpoint) -> Source:
         """A server's own counters, under its own names."""
 
-    @property
-    def exporter(self) -> str:
-        """The name of its Prometheus exporter, which also names the option for it."""
-
     def reason(self, error: Exception) -> str:
         """Why a server did not answer, for a person."""
-
-    def exporter_source(self, name: SourceName, url: str) -> Source:
-        """The same counters as its Prometheus exporter shows them; raises `PlaceError`."""
 
     def session_list(
         self, endpoint: Endpoint, of_the_load: Callable[[], Collection[int]]
@@ -80,12 +73,6 @@ class Counters(Protocol):
 
     def canonical(self, reading: Reading) -> Reading:
         """Translate a reading of these counters to our names."""
-
-    def snapshot(self, endpoint: Endpoint) -> Snapshot:
-        """Where the server has spent its time so far; what it does not report is never an error."""
-
-    def difference(self, before: Snapshot, after: Snapshot) -> HotSpots:
-        """Where it spent its time between two moments."""
 
     def behind(self, connection: Connection) -> Behind | None:
         """How far a replica is behind; `None` if it is not a replica."""
@@ -103,11 +90,38 @@ class Counters(Protocol):
         """A source that reads the other clients' figures repeatedly."""
 
 
+class Exporter(Protocol):
+    """A family's Prometheus exporter, which shows its counters."""
+
+    @property
+    def exporter(self) -> str:
+        """Its name, which also names the option for it."""
+
+    def exporter_source(self, name: SourceName, url: str) -> Source:
+        """The counters of a server's own connection; raises `PlaceError`."""
+
+
+class Sums(Protocol):
+    """Where one family's servers have spent their time, as they sum it up themselves."""
+
+    def snapshot(self, endpoint: Endpoint) -> Snapshot:
+        """Where the server has spent its time so far; what it does not report is never an error."""
+
+    def difference(self, before: Snapshot, after: Snapshot) -> HotSpots:
+        """Where it spent its time between two moments."""
+
+
 SAMPLERS: dict[str, Samplers] = {MYSQL: mysql, POSTGRESQL: postgresql}
 """By the family's name in a target."""
 
-COUNTERS: dict[str, Counters] = {MYSQL: mysql}
+COUNTERS: dict[str, Counters] = {MYSQL: mysql, POSTGRESQL: postgresql}
 """By the family's name in a target; of a family that is missing, no counters are read."""
+
+EXPORTERS: dict[str, Exporter] = {MYSQL: mysql}
+"""The same for exporters."""
+
+SUMS: dict[str, Sums] = {MYSQL: mysql}
+"""The same for sums."""
 
 
 def samplers_of(target: Target) -> Samplers:
@@ -118,6 +132,11 @@ def samplers_of(target: Target) -> Samplers:
 def counters_of(target: Target) -> Counters | None:
     """What samples the counters of a target's server; `None`: nothing does."""
     return COUNTERS.get(target.family)
+
+
+def sums_of(target: Target) -> Sums | None:
+    """What reads the sums of a target's server; `None`: nothing does."""
+    return SUMS.get(target.family)
 
 
 def needed_counters(target: Target) -> Counters:

@@ -8,13 +8,13 @@ from pathlib import PurePath
 from typing import Literal, Protocol
 
 from loadstone.model.account import PLACES, Place
-from loadstone.observe.threads import Doing
+from loadstone.observe.threads import Doing, Threads
 
 Says = Literal[
-    "waits for the client", "works", "sends", "admission", "table lock", "commit", "replica",
-    "paused",
+    "waits for the client", "works", "sends", "admission", "row lock", "table lock", "disk read",
+    "disk write", "log sync", "commit", "commit delay", "replica", "latch", "paused", "other",
 ]  # fmt: skip
-"""What the server's list says of a session. `works` may be any wait that has no state."""
+"""What the server's list says of a session. `works` may be any wait that has no name there."""
 
 Seat = Literal["client", "running", "unread"] | Place
 """Where a session is. `client`: it waits for the client's next statement; `running`: it runs or is
@@ -26,14 +26,22 @@ SEATS: tuple[str, ...] = ("client", "running", "unread", *PLACES)
 Whose = Literal["ours", "other", "administration"]
 """Whose a session is. `administration`: ours, but not of the load."""
 
-_NAMED: Mapping[Says, Place] = {
+NAMED: Mapping[Says, Place] = {
     "admission": "admission",
+    "row lock": "row lock",
     "table lock": "table lock",
+    "disk read": "disk read",
+    "disk write": "disk write",
+    "log sync": "log sync",
     "commit": "commit",
+    "commit delay": "commit delay",
     "replica": "replica",
+    "latch": "latch",
     "paused": "paused",
+    "other": "other",
     "sends": "sending",
 }
+"""The places that the list names."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +50,11 @@ class Session:
 
     number: int
     thread: int | None
-    """Its thread in the server's process; `None`: it has none of its own."""
+    """Its thread in the server's process, or its own process; `None`: it has none of its own."""
     whose: Whose
     says: Says
+    since_s: float = 0.0
+    """Time since its statement began or ended, as far as the list says; else zero."""
 
 
 OWN = "own_"
@@ -79,6 +89,9 @@ class SessionList(Protocol):
     def thread(self) -> int | None:
         """The thread of the session that asks."""
 
+    def workers(self, pid: int) -> Threads:
+        """What looks at the sessions' threads, or processes, of the server with that process."""
+
     @property
     def why_no_threads(self) -> str | None:
         """Why sessions have no threads of their own, for a person; `None`: they have."""
@@ -91,6 +104,10 @@ class SessionList(Protocol):
     def sees_others(self) -> bool:
         """Whether other accounts' sessions are in the list."""
 
+    @property
+    def unnamed_sleep(self) -> Place:
+        """Where a session is that sleeps while the list does not say why."""
+
     def file_kind(self, name: str) -> Literal["log", "binlog", "data"]:
         """What the server keeps in a file with that name."""
 
@@ -99,7 +116,12 @@ class SessionList(Protocol):
 
 
 def seat_of(
-    doing: Doing | None, says: Says, *, waits_for_row: bool | None, file_kind: str
+    doing: Doing | None,
+    says: Says,
+    *,
+    waits_for_row: bool | None,
+    file_kind: str,
+    unnamed_sleep: Place = "paused",
 ) -> Seat | None:
     """Where a session is; `None` if that is not known.
 
@@ -108,6 +130,7 @@ def seat_of(
         says: what the list says of it.
         waits_for_row: whether it waits for a row's lock; `None`: not known.
         file_kind: the kind of the file that its thread reads, writes or syncs.
+        unnamed_sleep: what a sleep is that the list has no name for.
     """
     if doing is None:
         return _said(says, waits_for_row=waits_for_row)
@@ -125,7 +148,7 @@ def seat_of(
         case "writing" | "syncing":
             return _WRITTEN.get(file_kind, "disk write")
         case "sleeping":
-            return "commit delay" if says == "commit" else _NAMED.get(says, "paused")
+            return "commit delay" if says == "commit" else NAMED.get(says, unnamed_sleep)
         case "futex":
             return _blocked(says, waits_for_row=waits_for_row)
         case _:
@@ -138,13 +161,13 @@ _WRITTEN: Mapping[str, Place] = {"log": "log sync", "binlog": "binlog sync"}
 def _said(says: Says, *, waits_for_row: bool | None) -> Seat:
     if says == "waits for the client":
         return "client"
-    return "row lock" if waits_for_row else _NAMED.get(says, "in the server")
+    return "row lock" if waits_for_row else NAMED.get(says, "in the server")
 
 
 def _blocked(says: Says, *, waits_for_row: bool | None) -> Seat | None:
     """Where a session is whose thread waits for another one."""
-    if says in _NAMED:
-        return _NAMED[says]
+    if says in NAMED:
+        return NAMED[says]
     if waits_for_row:
         return "row lock"
     # The wait was over before the list was read; or it may be one for a row as well.

@@ -21,7 +21,7 @@ from loadstone.observe.locate import data_folder, find_server_process
 from loadstone.observe.looking import LookingSource
 from loadstone.observe.prometheus import PrometheusHost
 from loadstone.observe.sampler import Watched
-from loadstone.observe.samplers import COUNTERS, Counters, counters_of
+from loadstone.observe.samplers import EXPORTERS, Counters, Exporter, counters_of
 from loadstone.observe.source_spec import PlaceError
 from loadstone.observe.ssh import SshHost
 
@@ -82,12 +82,12 @@ def check_places(asked: Observing, targets: int) -> None:
     for url in asked.prometheus:
         PrometheusHost(host, url)
     for url in asked.server_exporter:
-        for counters in COUNTERS.values():
-            counters.exporter_source(server, url)
+        for exporter in EXPORTERS.values():
+            exporter.exporter_source(server, url)
 
 
 def _exporter_options() -> str:
-    names = (counters.exporter.replace("_", "-") for counters in COUNTERS.values())
+    names = (exporter.exporter.replace("_", "-") for exporter in EXPORTERS.values())
     return " or ".join(f"--{name}" for name in names)
 
 
@@ -142,9 +142,24 @@ def _not_counted(target: Observable) -> Message:
 def _server(number: int, target: Observable, asked: Observing, counters: Counters) -> Watched:
     name = SourceName(role="server", target=number)
     if number < len(asked.server_exporter):
-        source = counters.exporter_source(name, asked.server_exporter[number])
+        source = _exporter(target).exporter_source(name, asked.server_exporter[number])
         return Watched(source, counters.canonical)
     return Watched(counters.server_source(name, target.endpoint), counters.canonical)
+
+
+def _exporter(target: Observable) -> Exporter:
+    at = target.endpoint.target
+    if at.family not in EXPORTERS:
+        raise PlaceError(
+            say(
+                "{option} does not read a {server} server: {place}",
+                option=_exporter_options(),
+                server=family_of(at).words.server,
+                place=at.place,
+            ),
+            say("leave it out: a connection to the server reads its counters"),
+        )
+    return EXPORTERS[at.family]
 
 
 def _host(number: int, target: Observable, asked: Observing) -> Watched | None:

@@ -34,7 +34,7 @@ _CALLS: Mapping[Kind, tuple[str, ...]] = {
     "writing": ("write", "writev", "pwrite64", "pwritev", "fallocate"),
     "syncing": ("fsync", "fdatasync", "sync_file_range"),
     "receiving": ("recvfrom", "recvmsg"),
-    "polling": ("poll", "ppoll", "select", "pselect6"),
+    "polling": ("poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait"),
     "sending": ("sendto", "sendmsg"),
     "sleeping": ("nanosleep", "clock_nanosleep"),
     "futex": ("futex",),
@@ -44,11 +44,13 @@ _NUMBERS: Mapping[str, Mapping[str, int]] = {
     "x86_64": {
         "read": 0, "write": 1, "poll": 7, "pread64": 17, "pwrite64": 18, "readv": 19, "writev": 20,
         "select": 23, "nanosleep": 35, "sendto": 44, "recvfrom": 45, "sendmsg": 46, "recvmsg": 47,
-        "fsync": 74, "fdatasync": 75, "futex": 202, "clock_nanosleep": 230, "pselect6": 270,
-        "ppoll": 271, "sync_file_range": 277, "fallocate": 285, "preadv": 295, "pwritev": 296,
+        "fsync": 74, "fdatasync": 75, "futex": 202, "clock_nanosleep": 230, "epoll_wait": 232,
+        "pselect6": 270, "ppoll": 271, "sync_file_range": 277, "epoll_pwait": 281, "fallocate": 285,
+        "preadv": 295, "pwritev": 296,
     },
     "aarch64": {
-        "fallocate": 47, "read": 63, "write": 64, "readv": 65, "writev": 66, "pread64": 67,
+        "epoll_pwait": 22, "fallocate": 47, "read": 63, "write": 64, "readv": 65, "writev": 66,
+        "pread64": 67,
         "pwrite64": 68, "preadv": 69, "pwritev": 70, "pselect6": 72, "ppoll": 73, "fsync": 82,
         "fdatasync": 83, "sync_file_range": 84, "futex": 98, "nanosleep": 101,
         "clock_nanosleep": 115, "sendto": 206, "recvfrom": 207, "sendmsg": 211, "recvmsg": 212,
@@ -60,6 +62,9 @@ include/uapi/asm-generic/unistd.h in Linux."""
 _HAS_FILE: frozenset[Kind] = frozenset({"reading", "writing", "syncing"})
 _CONDITION = 8
 """Bytes of the two words at one of which a condition variable of glibc waits."""
+
+_SETS = 2**32
+"""More than a process has sets of events."""
 
 _TRANSFERRED = ("process.read_bytes", "process.written_bytes")
 
@@ -77,7 +82,8 @@ class Doing(NamedTuple):
     file: str = ""
     """The open file that it reads, writes or syncs: a path, or `socket:[INODE]`."""
     address: int = 0
-    """The place in memory of the futex that it waits for: it identifies the lock."""
+    """The place in memory of the futex that it waits for: it identifies the lock. Of a thread that
+    waits for a set of events (epoll), what identifies that set."""
 
 
 class Scheduled(NamedTuple):
@@ -103,11 +109,13 @@ class Threads:
 
     def __init__(self, pid: int) -> None:
         """Store the process; no file is opened yet."""
+        self.pid = pid
         self._folder = f"/proc/{pid}"
         self._calls = _calls_here()
         self._open: dict[int, dict[_File, int]] = {}
         self._names: dict[int, str] = {}
-        self._selects = _selects_here()
+        self._selects = _numbers_of("select", "pselect6")
+        self._epolls = _numbers_of("epoll_wait", "epoll_pwait")
         self._outer: dict[int, int] | None = None
         self._scanned_s = -_SCANNED_FOR_S
 
@@ -132,7 +140,7 @@ class Threads:
         raw = [(thread, self._read(thread, "syscall")) for thread in threads]
         # Files are named after all threads were seen: one moment for all of them.
         self._names.clear()
-        return {thread: self._parsed(text) for thread, text in raw if text}
+        return {thread: self._parsed(thread, text) for thread, text in raw if text}
 
     def scheduled(self, threads: Iterable[int]) -> dict[int, Scheduled]:
         """How long each thread has run and waited; threads that have ended are left out."""
@@ -172,7 +180,7 @@ class Threads:
             return None
 
     def _opened(self, thread: int, name: _File) -> int:
-        path = f"{self._folder}/task/{self._own(thread)}/{name}"
+        path = f"{self.place(thread)}/{name}"
         number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._open.setdefault(thread, {})[name] = number
         return number
@@ -181,17 +189,33 @@ class Threads:
         for number in self._open.pop(thread, {}).values():
             os.close(number)
 
-    def _own(self, thread: int) -> int:
+    def place(self, thread: int) -> str:
+        """The folder of a thread."""
+        return f"{self._folder}/task/{self.outer(thread)}"
+
+    def outer(self, thread: int) -> int:
         """The thread's number here: a server in a container knows it by another one."""
         if self._outer is None or (self._outer and thread not in self._outer):
             now_s = time.monotonic()
             if now_s - self._scanned_s >= _SCANNED_FOR_S:
-                self._outer, self._scanned_s = _outer_numbers(self._folder), now_s
+                self._outer, self._scanned_s = self.outer_numbers(), now_s
         if self._outer is None:
             return thread
         return self._outer.get(thread, thread)
 
-    def _parsed(self, text: str) -> Doing:
+    def outer_numbers(self) -> dict[int, int]:
+        """Numbers of the threads outside of the process's namespace, by those inside."""
+        found = {}
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"{self._folder}/task"):
+                with contextlib.suppress(OSError, ValueError):
+                    status = Path(self._folder, "task", thread, "status").read_text()
+                    inside = number_inside(status)
+                    if inside is not None:
+                        found[inside] = int(thread)
+        return found
+
+    def _parsed(self, thread: int, text: str) -> Doing:
         words = text.split()
         if words[0] == "running":
             return Doing("running")
@@ -199,9 +223,15 @@ class Threads:
         first = int(words[1], 16) if len(words) > 1 else 0
         if kind == "futex":
             return Doing(kind, address=first // _CONDITION)
+        if words[0] in self._epolls:
+            return Doing(kind, address=thread * _SETS + first)
         if words[0] in self._selects and first == 0:
             return Doing("sleeping")  # select(2) of no file, as a sleep
-        return Doing(kind, self._file(first)) if kind in _HAS_FILE else Doing(kind)
+        return Doing(kind, self.file_of(thread, first)) if kind in _HAS_FILE else Doing(kind)
+
+    def file_of(self, thread: int, number: int) -> str:
+        """The open file of a thread with that number; empty if it was closed since."""
+        return self._file(number)
 
     def _file(self, number: int) -> str:
         """The file with that number; empty if it was closed since."""
@@ -224,9 +254,9 @@ def _calls_here() -> dict[str, Kind]:
     }
 
 
-def _selects_here() -> frozenset[str]:
+def _numbers_of(*calls: str) -> frozenset[str]:
     numbers = _NUMBERS.get(platform.machine(), {})
-    return frozenset(str(numbers[call]) for call in ("select", "pselect6") if call in numbers)
+    return frozenset(str(numbers[call]) for call in calls if call in numbers)
 
 
 def hurry(*, on: bool) -> None:
@@ -240,14 +270,13 @@ def hurry(*, on: bool) -> None:
         os.sched_setscheduler(0, policy, os.sched_param(priority))
 
 
-def _outer_numbers(folder: str) -> dict[int, int]:
-    """Numbers of a process's threads outside of its namespace, by those inside (proc(5), NSpid)."""
-    found = {}
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"{folder}/task"):
-            with contextlib.suppress(OSError, ValueError):
-                status = Path(folder, "task", thread, "status").read_text()
-                inside = status.partition("NSpid:")[2].partition("\n")[0].split()
-                if len(inside) > 1:
-                    found[int(inside[-1])] = int(thread)
-    return found
+def number_inside(status: str) -> int | None:
+    """Parse /proc/PID/status: a thread's number in its own namespace (proc(5), NSpid).
+
+    `None`: it has none other than here.
+
+    Raises:
+        ValueError: the text is none of the kernel's.
+    """
+    inside = status.partition("NSpid:")[2].partition("\n")[0].split()
+    return int(inside[-1]) if len(inside) > 1 else None

@@ -25,6 +25,9 @@ from loadstone.model.message import Message, say
 from loadstone.postgresql.line import Line, LineError
 from loadstone.servers.sanitize import plain
 
+APPLICATION = "loadstone"
+"""By this name sessions of ours are known in the server's lists; the engine's have it as well."""
+
 _LONGEST_ANSWER = 5
 """A whole answer may take this many times a statement's time limit."""
 
@@ -88,7 +91,7 @@ class Administration(CoreConnection):  # type: ignore[misc]
                 user=login.user,
                 password=login.password,
                 database=login.database,
-                application_name="loadstone",
+                application_name=APPLICATION,
                 ssl_context=False,
                 sock=line,
             )

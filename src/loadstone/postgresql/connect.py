@@ -19,6 +19,7 @@ from loadstone.postgresql.login_errors import (
     login_error,
     network_error,
     no_answer_about_tls,
+    no_direct_tls,
     no_tls,
 )
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Timeouts
@@ -30,6 +31,10 @@ _TEMPLATE = "template1"
 
 _ASK_FOR_TLS = struct.pack("!ii", 8, 80877103)
 """SSLRequest: https://www.postgresql.org/docs/current/protocol-message-formats.html"""
+
+_ALPN = "postgresql"
+"""The protocol that both sides must name in a handshake that nothing came before:
+https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-SSL"""
 
 _GRACE_S = 2.0
 """The server ends a statement at its limit and says so; we wait that much longer for the answer."""
@@ -101,6 +106,8 @@ def _with_tls(target: Target, connect_s: float) -> socket.socket:
         return _connected(target, connect_s)
     context = context_for(target.tls, target.tls.versions or MODERN)
     connected = _connected(target, connect_s)
+    if target.tls.direct and target.socket is None:
+        return _directly(connected, context, target)
     try:
         connected.sendall(_ASK_FOR_TLS)
         answer = connected.recv(1)
@@ -117,6 +124,26 @@ def _with_tls(target: Target, connect_s: float) -> socket.socket:
         return connected
     connected.close()
     raise no_tls(target) if answer == b"N" else no_answer_about_tls(target)
+
+
+def _directly(connected: socket.socket, context: ssl.SSLContext, target: Target) -> ssl.SSLSocket:
+    """The socket, encrypted without asking the server first.
+
+    Raises:
+        TargetError: the handshake failed, or the server did not name PostgreSQL's protocol in it.
+    """
+    context.set_alpn_protocols([_ALPN])
+    try:
+        encrypted = context.wrap_socket(connected, server_hostname=target.host)
+    except (OSError, ValueError) as error:  # ValueError: a name that cannot be a host's
+        connected.close()
+        if isinstance(error, ConnectionError | ssl.SSLEOFError):  # what it read was no message
+            raise no_direct_tls(target) from error
+        raise network_error(error, target) from error
+    if encrypted.selected_alpn_protocol() != _ALPN:
+        encrypted.close()
+        raise no_direct_tls(target)
+    return encrypted
 
 
 def _connected(target: Target, connect_s: float) -> socket.socket:

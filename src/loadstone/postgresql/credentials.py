@@ -1,8 +1,9 @@
-"""Builds an endpoint from the command line, libpq's environment, service and password files.
+"""Builds endpoints from the command line, libpq's environment, service and password files.
 
 Each fact comes from the first place that has it: a command-line option, the URL, the service, the
 environment, a default. The password comes from a prompt if requested, the URL,
 `LOADSTONE_PASSWORD`, the service, `PGPASSWORD`, or the password file; otherwise it is empty.
+Several hosts make several endpoints, which differ in what is known by host.
 
 Sources: https://www.postgresql.org/docs/current/libpq-envars.html
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -28,15 +30,20 @@ from loadstone.model.target import (
     TargetUrlError,
     Tls,
     TlsMode,
+    checked_negotiation,
     fingerprint,
     parse_target_url,
     port_in,
     service_in,
+    tls_direct,
     tls_mode,
     tls_versions,
 )
+from loadstone.postgresql.choosing import chosen
+from loadstone.postgresql.hosts import CHOICE, each_host, take_apart, wish_of
 from loadstone.postgresql.passfile import Wanted, password_in, why_ignored
 from loadstone.postgresql.services import service_of
+from loadstone.servers.candidates import Candidates
 from loadstone.servers.endpoint_request import DEFAULT_SCHEMA, EndpointRequest
 from loadstone.servers.errors import TargetError
 from loadstone.servers.redact import PASSWORD_VARIABLE, PGPASSWORD, taken_environment
@@ -46,14 +53,19 @@ _USUAL_SOCKETS = (Path("/run/postgresql"), Path("/var/run/postgresql"), Path("/t
 
 _VARIABLES = {
     "PGHOST": "host",
+    "PGHOSTADDR": "hostaddr",
     "PGPORT": "port",
     "PGUSER": "user",
     "PGDATABASE": "dbname",
     "PGSSLMODE": "sslmode",
+    "PGSSLNEGOTIATION": "sslnegotiation",
     "PGSSLROOTCERT": "sslrootcert",
     "PGSSLCERT": "sslcert",
     "PGSSLKEY": "sslkey",
     "PGPASSFILE": "passfile",
+    "PGTARGETSESSIONATTRS": "target_session_attrs",
+    "PGLOADBALANCEHOSTS": "load_balance_hosts",
+    "PGCONNECT_TIMEOUT": "connect_timeout",
 }
 """Parameters of libpq by the variables that set them."""
 
@@ -81,12 +93,12 @@ class Surroundings(Frozen):
         )
 
 
-def resolve_endpoint(
+def candidates(
     request: EndpointRequest,
     prompt: Callable[[str], str] = getpass.getpass,
     surroundings: Surroundings | None = None,
-) -> Endpoint:
-    """The endpoint that the request means.
+) -> Candidates:
+    """The endpoints that the request names, one for each host.
 
     `prompt` is only called if a password prompt was requested.
 
@@ -96,22 +108,27 @@ def resolve_endpoint(
     """
     around = surroundings or Surroundings.here()
     _refuse_options_of_others(request)
+    url, of_hosts = take_apart(request.url) if request.url else ("", {})
     target, in_url = (
-        parse_target_url(request.url, is_all=False)
-        if request.url
-        else (Target(family=POSTGRESQL), None)
+        parse_target_url(url, is_all=False) if url else (Target(family=POSTGRESQL), None)
     )
-    named = service_in(request.url) if request.url else None
-    parameters = _parameters(named, around)
-    target = _completed(_with_request(target, request), parameters, around)
+    target = _with_request(target, request)
+    parameters = _parameters(service_in(url) if url else None, around)
+    parameters = _of_hosts(target, of_hosts, parameters, is_settled=request.is_settled)
+    hosts = each_host(parameters)
+    targets = [_completed(target, host, around) for host in hosts]
+    known: Credentials | None = None
     if request.ask_password:
-        password = SecretStr(prompt(f"Password of {target.user} at {target.place}: "))
-        credentials = Credentials(password=password, source=say("the prompt"))
-    else:
-        credentials = _credentials(in_url, around, parameters, target)
-    if request.enable_cleartext_plugin:
-        credentials = credentials.model_copy(update={"may_go_in_clear": True})
-    return Endpoint(target=target, credentials=credentials)
+        places = ", ".join(one.place for one in targets)
+        password = SecretStr(prompt(f"Password of {targets[0].user} at {places}: "))
+        known = Credentials(password=password, source=say("the prompt"))
+    endpoints = []
+    for one, host in zip(targets, hosts, strict=True):
+        credentials = known or _credentials(in_url, around, host, one)
+        if request.enable_cleartext_plugin:
+            credentials = credentials.model_copy(update={"may_go_in_clear": True})
+        endpoints.append(Endpoint(target=_at_address(one, host), credentials=credentials))
+    return Candidates(tuple(endpoints), partial(chosen, wish=wish_of(parameters)))
 
 
 def _refuse_options_of_others(request: EndpointRequest) -> None:
@@ -133,6 +150,26 @@ def _parameters(named: str | None, around: Surroundings) -> dict[str, str]:
     }
     service = named or around.environment.get("PGSERVICE")
     return of_environment | (service_of(service, around.service_files) if service else {})
+
+
+def _of_hosts(
+    target: Target,
+    in_url: Mapping[str, str],
+    parameters: Mapping[str, str],
+    *,
+    is_settled: bool,
+) -> dict[str, str]:
+    """The parameters with what is said about hosts: a host of the URL or an option goes first."""
+    if is_settled:
+        parameters = {name: parameters[name] for name in parameters if name not in CHOICE}
+    found: dict[str, str] = {**parameters, **in_url}
+    if target.socket is not None:
+        found["host"] = str(target.socket)
+    elif "host" in target.model_fields_set:
+        found["host"] = target.host
+    if target.port is not None:
+        found["port"] = str(target.port)
+    return found
 
 
 def _with_request(target: Target, request: EndpointRequest) -> Target:
@@ -172,9 +209,10 @@ def _completed(target: Target, parameters: Mapping[str, str], around: Surroundin
         update=update | _place_of(target, parameters, around, port or target.tcp_port)
     )
     if completed.socket is not None:  # libpq asks for no TLS there, whatever the environment says
-        parameters = {name: parameters[name] for name in parameters if name != "sslmode"}
+        without = ("sslmode", libpq.NEGOTIATION)
+        parameters = {name: parameters[name] for name in parameters if name not in without}
     tls = _tls_with(target.tls, parameters, around).with_mode
-    return completed.model_copy(update={"tls": tls})
+    return completed.model_copy(update={"tls": checked_negotiation(tls)})
 
 
 def _place_of(
@@ -186,11 +224,6 @@ def _place_of(
         return {"socket": libpq.socket_in(target.socket, port)}
     if "host" in target.model_fields_set:
         return {}
-    if "," in host:
-        raise TargetUrlError(
-            say("PGHOST or the service names several hosts: {hosts}", hosts=host),
-            say("one is enough"),
-        )
     if host.startswith("/"):
         return {"socket": libpq.socket_in(Path(host), port)}
     if host:
@@ -198,6 +231,24 @@ def _place_of(
     there = (libpq.socket_in(folder, port) for folder in around.socket_folders)
     found = next((socket for socket in there if socket.is_socket()), None)
     return {} if found is None else {"socket": found}
+
+
+def _at_address(target: Target, parameters: Mapping[str, str]) -> Target:
+    """The target at the address that goes before its name, which then only names the password."""
+    address = parameters.get("hostaddr")
+    if address is None or address == target.host:
+        return target
+    if target.tls.mode == "verify-identity":
+        raise TargetUrlError(
+            say(
+                "hostaddr {address}: its certificate would have to name {host}, which is not"
+                " looked for at another address",
+                address=address,
+                host=target.host,
+            ),
+            say("leave hostaddr and PGHOSTADDR out, or use --tls verify-ca"),
+        )
+    return target.model_copy(update={"host": address, "socket": None})
 
 
 def _tls_with(tls: Tls, parameters: Mapping[str, str], around: Surroundings) -> Tls:
@@ -210,6 +261,9 @@ def _tls_with(tls: Tls, parameters: Mapping[str, str], around: Surroundings) -> 
         "ca": parameters.get("sslrootcert"),
         "cert": parameters.get("sslcert"),
         "key": parameters.get("sslkey"),
+        "direct": tls_direct(parameters[libpq.NEGOTIATION])
+        if libpq.NEGOTIATION in parameters
+        else None,
     }
     update = {
         name: value

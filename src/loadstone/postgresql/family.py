@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pg8000
 
+from loadstone.postgresql import dialect as _dialect
 from loadstone.postgresql import locks as _locks
 from loadstone.postgresql import words as _words
 from loadstone.postgresql.activity import is_passed_on, number_of
 from loadstone.postgresql.connect import connect
-from loadstone.postgresql.credentials import resolve_endpoint
+from loadstone.postgresql.credentials import candidates
 from loadstone.postgresql.drop_tables import drop_tables
 from loadstone.postgresql.errors import statement_errors
 from loadstone.postgresql.facts import (
@@ -59,6 +60,7 @@ from loadstone.postgresql.variables import (
     set_variable,
 )
 from loadstone.servers.abilities import Ability
+from loadstone.servers.dialect import Dialect
 from loadstone.servers.family import Locks, Words
 
 __all__ = [
@@ -66,11 +68,13 @@ __all__ = [
     "abilities",
     "bound_lock_waits",
     "broken_places",
+    "candidates",
     "connect",
     "count_rows",
     "create_schema",
     "data_folder",
     "describe_server",
+    "dialect",
     "drop_schema",
     "forget_when_made",
     "drop_tables",
@@ -96,7 +100,6 @@ __all__ = [
     "read_variables",
     "refusal_of",
     "refusal_of_column",
-    "resolve_endpoint",
     "server_of",
     "session_statements",
     "set_variable",
@@ -114,6 +117,7 @@ __all__ = [
 ]
 
 Error: type[Exception] = pg8000.Error
-abilities: frozenset[Ability] = frozenset()
+abilities: frozenset[Ability] = frozenset({"counters", "extended", "templates", "watching"})
+dialect: Dialect = _dialect
 locks: Locks = _locks
 words: Words = _words

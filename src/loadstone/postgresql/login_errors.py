@@ -132,6 +132,13 @@ def no_tls(target: Target) -> TargetError:
     return target_error("tls_refused", said, hint, _ANY)
 
 
+def no_direct_tls(target: Target) -> TargetError:
+    """The error for a server that does not take a handshake as the first thing it is sent."""
+    said = say("{place} does not take direct TLS", place=target.place)
+    hint = say("PostgreSQL does from version 17 on: leave sslnegotiation=direct out")
+    return target_error("tls_refused", said, hint, _ANY)
+
+
 def no_answer_about_tls(target: Target) -> TargetError:
     """The error for something that does not know the request for TLS."""
     said = say("{place} does not answer as PostgreSQL servers do", place=target.place)

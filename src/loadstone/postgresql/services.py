@@ -12,11 +12,12 @@ from loadstone.model.message import Joined, say
 from loadstone.servers.errors import TargetError
 
 _READ = frozenset(
-    ("host", "port", "user", "dbname", "password", "passfile")
-    + ("sslmode", "sslrootcert", "sslcert", "sslkey")
+    ("host", "hostaddr", "port", "user", "dbname", "password", "passfile")
+    + ("target_session_attrs", "load_balance_hosts", "connect_timeout")
+    + ("sslmode", "sslnegotiation", "sslrootcert", "sslcert", "sslkey")
 )
 _WITHOUT_EFFECT = frozenset(
-    ("application_name", "fallback_application_name", "client_encoding", "connect_timeout")
+    ("application_name", "fallback_application_name", "client_encoding")
     + ("keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count")
     + ("tcp_user_timeout", "sslcompression", "sslsni", "gssencmode", "krbsrvname")
 )

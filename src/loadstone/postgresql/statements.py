@@ -15,7 +15,13 @@ from loadstone.postgresql.databases import of
 from loadstone.postgresql.errors import code_of, text_of
 from loadstone.postgresql.facts import quoted
 from loadstone.servers.connection import Connection
-from loadstone.servers.statements import Access, Refusal, RefusalKind, StatementRefused
+from loadstone.servers.statements import (
+    Access,
+    Prepared,
+    Refusal,
+    RefusalKind,
+    StatementRefused,
+)
 
 _KINDS: Mapping[RefusalKind, tuple[str, ...]] = {
     "grammar": ("42601",),
@@ -25,6 +31,11 @@ _KINDS: Mapping[RefusalKind, tuple[str, ...]] = {
     "no_such_type": ("42704",),
 }
 _WHOLE_TABLE = "Seq Scan"
+_CHANGES_ROWS = "ModifyTable"
+_TRIAL = "loadstone_trial"
+
+_UNFIT_VALUE = "22"
+"""The class of errors about values: what stands for one that is not read yet may not be one."""
 _QUOTED = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _NAME = r'(?:"(?:[^"]|"")+"|[A-Za-z_][\w$]*)'
 _TABLE = re.compile(
@@ -50,24 +61,63 @@ def refusal_of(connection: Connection, sql: str) -> Refusal | None:
 
 
 def refusal_of_column(connection: Connection, name: str, kind: str) -> Refusal | None:
-    """Why the server refuses a column of a table; nothing is created."""
-    return refusal_of(connection, f"SELECT CAST(NULL AS {kind}) AS {quoted(name)}")
+    """Why the server refuses a column of a table; the table is gone before anybody sees it.
+
+    Only by creating a table does it look at defaults and types that stand for others (SERIAL).
+    """
+    at = of(connection).current
+    at.run("BEGIN")
+    try:
+        at.run(f"CREATE TEMPORARY TABLE loadstone_column ({quoted(name)} {kind}) ON COMMIT DROP")
+    except pg8000.DatabaseError as error:
+        return _refusal(error)
+    finally:
+        at.run("ROLLBACK")
+    return None
 
 
-def explained(connection: Connection, sql: str) -> tuple[Access, ...]:
+def explained(
+    connection: Connection, sql: str, prepared: Prepared | None = None
+) -> tuple[Access, ...]:
     """How the server would access the rows.
 
     Raises:
         StatementRefused: the server refuses it.
     """
-    with connection.cursor() as cursor:
-        try:
-            cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
-        except pg8000.DatabaseError as error:
+    try:
+        plan = _plan(connection, f"EXPLAIN (FORMAT JSON) {sql}")
+    except pg8000.DatabaseError as error:
+        if prepared is None or not (code_of(error) or "").startswith(_UNFIT_VALUE):
             raise StatementRefused(_refusal(error)) from error
+        plan = _general_plan(connection, prepared)
+    return tuple(_accesses(plan))
+
+
+def _general_plan(connection: Connection, prepared: Prepared) -> Mapping[str, Any]:
+    """The plan for any values, as a server makes it after some executions of a statement."""
+    at = of(connection).current
+    values = f"({', '.join(['NULL'] * prepared.parameters)})" if prepared.parameters else ""
+    at.run("BEGIN")
+    try:
+        at.run("SET LOCAL plan_cache_mode = force_generic_plan")
+        at.run(f"PREPARE {_TRIAL} AS {prepared.sql}")
+        try:
+            return _plan(connection, f"EXPLAIN (FORMAT JSON) EXECUTE {_TRIAL}{values}")
+        finally:
+            # An error has ended the transaction, but not the prepared statement.
+            at.run("ROLLBACK")
+            at.run(f"DEALLOCATE {_TRIAL}")
+    except pg8000.DatabaseError as error:
+        raise StatementRefused(_refusal(error)) from error
+
+
+def _plan(connection: Connection, sql: str) -> Mapping[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
         (plans,) = cursor.fetchone()
-    found = json.loads(plans) if isinstance(plans, str) else plans
-    return tuple(_accesses(found[0]["Plan"]))
+    found: list[dict[str, Any]] = json.loads(plans) if isinstance(plans, str) else plans
+    plan: Mapping[str, Any] = found[0]["Plan"]
+    return plan
 
 
 def _accesses(node: Mapping[str, Any]) -> Iterator[Access]:
@@ -76,13 +126,23 @@ def _accesses(node: Mapping[str, Any]) -> Iterator[Access]:
     Source: https://www.postgresql.org/docs/current/using-explain.html
     """
     if "Relation Name" in node:
-        how = str(node["Node Type"])
+        how, table = str(node["Node Type"]), str(node["Relation Name"])
+        if how == _CHANGES_ROWS:
+            # Of an UPDATE or DELETE the rows are reached by a node below.
+            if node.get("Operation") == "Insert":
+                yield Access(table=table, how="ALL", key="", rows=None)
+            yield from _below(node)
+            return
         yield Access(
-            table=str(node["Relation Name"]),
+            table=table,
             how="ALL" if how == _WHOLE_TABLE else how,
             key=str(node.get("Index Name", "")),
             rows=int(node["Plan Rows"]) if "Plan Rows" in node else None,
         )
+    yield from _below(node)
+
+
+def _below(node: Mapping[str, Any]) -> Iterator[Access]:
     for below in node.get("Plans", ()):
         yield from _accesses(below)
 

@@ -37,6 +37,16 @@ _WATCHED = (
 )
 """The rates of a watched server, as in the lines of each second."""
 
+_TRANSACTIONS = "transactions_committed"
+_WATCHED_TRANSACTIONS = (
+    _Figure(say("commits\n/s"), lambda server, host: rate(server.rates.get(_TRANSACTIONS))),
+    _Figure(
+        say("roll-\nbacks/s"),
+        lambda server, host: rate(server.rates.get("transactions_rolled_back")),
+    ),
+)
+"""Those of a server that counts transactions and not statements: PostgreSQL."""
+
 _COLUMNS = (
     _Figure(say("write\ncommits/s"), lambda server, host: rate(server.commits_per_s), True),
     _Figure(say("log\nsyncs/s"), lambda server, host: rate(server.log_syncs_per_s), True),
@@ -81,7 +91,9 @@ def observed_table(
         for at, name in enumerate(_CPU)
         if name not in _MAY_BE_ABSENT or any(row[at] not in ("0", NOTHING) for row in cores)
     ]
-    figures = [*_WATCHED] if watched else []
+    servers = [middle_step(level.steps).server or _NO_SERVER for level in seen]
+    by_transactions = any(_TRANSACTIONS in server.rates for server in servers)
+    figures = [*(_WATCHED_TRANSACTIONS if by_transactions else _WATCHED)] if watched else []
     figures += [figure for figure in _COLUMNS if not figure.is_of_writes or _has(figure, seen)]
     first = say("connec-\ntions") if watched else say("users")
     heads = (first, *([ASKED] if rates else []), *(figure.head for figure in figures))

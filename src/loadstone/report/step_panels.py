@@ -82,12 +82,18 @@ class Seconds:
             return
         threads = {
             words(say("running")): rows.column("threads_running.now"),
-            words(say("waiting for a row")): rows.by_second("row_lock_time_s"),
+            words(say("waiting for a row")): _first(
+                rows.by_second("row_lock_time_s"), rows.column("row_lock_current_waits.now")
+            ),
         }
         yield rows.panel(words(say("connections")), threads)
+        syncs = rows.by_second("log_syncs")
+        # PostgreSQL has one log, and counts transactions rather than COMMITs.
+        has_binlog = rows.column("transactions_committed") is None
         commits = {
             words(say("Com_commit")): rows.by_second("com_commit"),
-            words(say("redo log syncs")): rows.by_second("log_syncs"),
+            words(say("commits")): rows.by_second("transactions_committed"),
+            words(say("redo log syncs") if has_binlog else say("log syncs")): syncs,
             words(say("binlog syncs")): rows.by_second("binlog_syncs"),
         }
         yield rows.panel(words(say("commits and syncs a second")), commits)
@@ -146,6 +152,11 @@ def _by_seconds(metric: AttachedMetric, began: float, to_s: float) -> tuple[Arra
         first, last = np.searchsorted(times - 0.5, (from_s - began, end_s - began))
         values[first:last] = value
     return times, values
+
+
+def _first(*lines: Array | None) -> Array | None:
+    """The first line that there is."""
+    return next((line for line in lines if line is not None), None)
 
 
 def _is_empty(values: Array) -> bool:

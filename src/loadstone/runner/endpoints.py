@@ -14,13 +14,19 @@ from loadstone.servers.endpoint_request import DEFAULT_SCHEMA, EndpointRequest
 def resolved(request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint:
     """The requested endpoint; `prompt` asks the user for a password, if one was requested.
 
-    The URL that `sandbox start` shows works as it is.
+    The URL that `sandbox start` shows works as it is. Of several hosts one is chosen.
 
     Raises:
         TargetUrlError: a URL or an option cannot be read.
-        TargetError: an option file cannot be read, or there is no socket where one is meant.
+        TargetError: an option file cannot be read, there is no socket where one is meant, or none
+            of several hosts can be used.
     """
-    endpoint = family_meant(request).resolve_endpoint(request, prompt=prompt)
+    meant = family_meant(request).candidates(request, prompt=prompt)
+    return meant.choose([_known(each) for each in meant.endpoints])
+
+
+def _known(endpoint: Endpoint) -> Endpoint:
+    """The endpoint with what is known of its place: the default schema, a sandbox, a listener."""
     if endpoint.target.database is None:
         target = endpoint.target.model_copy(update={"database": DEFAULT_SCHEMA})
         endpoint = endpoint.model_copy(update={"target": target})
@@ -56,7 +62,7 @@ def reach(target: Target) -> Endpoint:
     """The endpoint of a stored target, with its password as in `at_url`."""
     # A URL does not name the mode `preferred`, which then would get a sandbox's default.
     named = target.tls.mode if "mode" in target.tls.model_fields_set else None
-    return resolved(EndpointRequest(url=target.url, tls=named), _nobody_asks)
+    return resolved(EndpointRequest(url=target.url, tls=named, is_settled=True), _nobody_asks)
 
 
 def _nobody_asks(text: str) -> str:

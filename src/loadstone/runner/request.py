@@ -29,6 +29,7 @@ from loadstone.model.template import Template
 from loadstone.observe.sources import check_places
 from loadstone.runs import run_folder
 from loadstone.servers.facts import Layout as LayoutKind
+from loadstone.workloads.templates.file import form_for
 
 _ANY_SIZE = 2_000_000_000
 """Placeholder for an unknown size when the plan is checked for the first time."""
@@ -147,6 +148,24 @@ class Request(Load):
         )
         drive = {"drive": self._drive_at(targets)}
         return Plan(**load | drive, targets=tuple(targets), workload=workload)
+
+    def in_dialect(self, family: str) -> Request:
+        """The request with its templates in the SQL of a family.
+
+        Raises:
+            TemplateRefused: a file is not for servers of that family.
+        """
+        if self.mix:
+            mix = tuple(
+                one.model_copy(update={"request": one.request.in_dialect(family)})
+                for one in self.mix
+            )
+            writes = any(one.request.writes for one in mix)
+            return self.model_copy(update={"mix": mix, "writes": writes})
+        if self.template is None:
+            return self
+        form = form_for(self.template, self.wanted_as, family)
+        return self.model_copy(update={"template": form, "writes": form.writes})
 
     def at_servers(self, flavours: Sequence[str]) -> Request:
         """The request, once it is known which servers its targets are."""

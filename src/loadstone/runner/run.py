@@ -35,7 +35,7 @@ from loadstone.model.figure import Count, Seconds
 from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Plan
 from loadstone.model.quantity import LONGEST_S
-from loadstone.model.target import Endpoint, Target
+from loadstone.model.target import Endpoint, Target, TargetUrlError
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
 from loadstone.runner.endpoints import reach
@@ -83,6 +83,9 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
     binary = find_server(request.server)
     if any(one.template for one in request.alone):
         require_of(binary.family, binary.flavour, "templates")
+    if request.drive.protocol == "extended":
+        require_of(binary.family, binary.flavour, "extended")
+    request = request.in_dialect(binary.family)
     view.announce(say("starting a throwaway server"))
     layouts = together([_layout(one) for one in request.alone])
 
@@ -122,6 +125,9 @@ def run(
     """
     targets = [endpoint.target for endpoint in endpoints]
     _refuse_what_is_not_supported(request, targets)
+    request = request.in_dialect(targets[0].family)
+    if request.drive.pauses_s is not None:
+        _refuse_chosen_hosts(endpoints)
     if request.cluster is None:
         sources = request.drive.connect.source_addresses
         check_ports(request.most_connections, targets, sources)
@@ -133,6 +139,22 @@ def _refuse_what_is_not_supported(request: Request, targets: Sequence[Target]) -
     for target in targets:
         if any(one.template for one in request.alone):
             require(target, "templates")
+        if request.drive.protocol == "extended":
+            require(target, "extended")
+
+
+def _refuse_chosen_hosts(endpoints: Sequence[Endpoint]) -> None:
+    """Refuse a failover drill whose users would not follow the primary to another host."""
+    for endpoint in endpoints:
+        if endpoint.chosen is not None:
+            raise TargetUrlError(
+                say(
+                    "a failover drill needs one host: its users would stay at {place} when another"
+                    " host takes over",
+                    place=endpoint.target.place,
+                ),
+                say("name an address that moves with the primary, or the one server to watch"),
+            )
 
 
 @dataclass(frozen=True)
@@ -181,7 +203,8 @@ def _run(
         )
         recorder.generators(backend.nodes)
         view.begun(recorder.folder)
-        said = [*notes, *met, *company.notes, *_notes_on(data), *found, *sources.notes]
+        chosen = [one.chosen for one in endpoints if one.chosen is not None]
+        said = [*notes, *chosen, *met, *company.notes, *_notes_on(data), *found, *sources.notes]
         tables = list(chain(*looked_for))
         prepared = _Prepared(recorder, said, looked, sources, backend, tables, protector, company)
         return _drive(plan, steps_for(plan), prepared, view)

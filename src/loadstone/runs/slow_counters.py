@@ -8,7 +8,7 @@ what counts is the smaller of both differences: by second, and from what the eve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from loadstone.model.account import CounterGain
@@ -18,7 +18,10 @@ from loadstone.runs.slow_seconds import BY_CHANCE
 MOST = 5
 """How many are named: more would hide the ones that matter."""
 
-_NO_FIGURES = ("state.", "setting.", "uptime")
+_NO_FIGURES = ("state.", "setting.", "uptime", "pg_postmaster.")
+_OF_THE_TARGET = ".target."
+"""In names of figures that are there for all databases of the server as well."""
+
 _IN_THE_MEAN_TIME = (".read_s", ".write_s")
 """Times of a disk's operations, which their mean time tells more plainly."""
 
@@ -108,7 +111,7 @@ class SlowCounters:
             if abs(apart) > _limit(others.count, len(pairs)):
                 ranked.append((abs(apart), name))
         ranked.sort(key=lambda one: (-one[0], one[1]))
-        return tuple(self._gain(apart, name) for apart, name in ranked[:MOST])
+        return tuple(_apart_from_each_other(self._gain(*one) for one in ranked))[:MOST]
 
     def _gain(self, apart: float, name: _Name) -> CounterGain:
         role, counter, is_counter = name
@@ -138,7 +141,7 @@ class SlowCounters:
 
     def _tells(self, name: str) -> bool:
         """Whether the load may move it: no setting, no single core, no disk without its data."""
-        if name.startswith(_NO_FIGURES):
+        if name.startswith(_NO_FIGURES) or _OF_THE_TARGET in name:
             return False
         kind, _, rest = name.partition(".")
         part = rest.partition(".")[0]
@@ -148,6 +151,15 @@ class SlowCounters:
             return False
         whose = {"disk": "data_disk", "nic": "traffic_nic"}.get(kind)
         return whose is None or part == self.facts.get(whose)
+
+
+def _apart_from_each_other(gains: Iterable[CounterGain]) -> Iterator[CounterGain]:
+    """Without those that are another one's figures by another name."""
+    named: set[tuple[float, float]] = set()
+    for gain in gains:
+        if (gain.slow, gain.others) not in named:
+            named.add((gain.slow, gain.others))
+            yield gain
 
 
 def _apart(slow: _Moments, others: _Moments, *, is_counter: bool) -> float:

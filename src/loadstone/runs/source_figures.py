@@ -231,7 +231,12 @@ def _with_looks(rates: dict[str, float], looked: SourceSums | None) -> dict[str,
 
 
 def _commits(sums: SourceSums) -> float | None:
-    """Commits to the binary log; without one, COMMITs: the storage engine counts reads, too."""
+    """Transactions that changed something, where the server counts them.
+
+    Else commits to the binary log; without one, COMMITs: the storage engine counts reads, too.
+    """
+    if (writing := sums.rate("transactions_writing")) is not None:
+        return writing
     log_bin = sums.mean("setting.log_bin")
     if log_bin is None:  # from an exporter: a log that nothing is written to may be disabled
         return sums.rate("binlog_commits") or sums.rate("com_commit")

@@ -30,3 +30,6 @@ class EndpointRequest(Frozen):
     defaults_file: Path | None = None
     ask_password: bool = False
     enable_cleartext_plugin: bool = False
+    is_settled: bool = False
+    """The URL is one that was recorded: its host was chosen before, whatever the environment says
+    about hosts now."""

@@ -11,7 +11,9 @@ from loadstone.model.message import Message
 from loadstone.model.plan import Session
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.abilities import Ability
+from loadstone.servers.candidates import Candidates
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
+from loadstone.servers.dialect import Dialect
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.errors import TargetError
 from loadstone.servers.facts import RowCount, ServerFacts, Value
@@ -19,7 +21,7 @@ from loadstone.servers.guard import CleanupDecision, ListedTable, SchemaState
 from loadstone.servers.identity import Identity
 from loadstone.servers.ledger import Entries
 from loadstone.servers.locks import Holder
-from loadstone.servers.statements import Access, Refusal
+from loadstone.servers.statements import Access, Prepared, Refusal
 
 
 class Locks(Protocol):
@@ -91,8 +93,8 @@ class Words(Protocol):
         """The privilege needed to see how far a replica is behind."""
 
     @property
-    def statement_sums(self) -> str:
-        """The facility that sums statements up."""
+    def statement_sums(self) -> str | None:
+        """The facility that sums up the statements of each account; `None`: none is read."""
 
     @property
     def prepared_limit(self) -> tuple[str, str] | None:
@@ -119,6 +121,10 @@ class Family(Protocol):
         """The server's named locks."""
 
     @property
+    def dialect(self) -> Dialect:
+        """How its SQL is read and written."""
+
+    @property
     def words(self) -> Words:
         """Names and statements for messages."""
 
@@ -128,8 +134,8 @@ class Family(Protocol):
 
     # Logging in.
 
-    def resolve_endpoint(self, request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint:
-        """The endpoint that a request means, completed from the family's files and variables."""
+    def candidates(self, request: EndpointRequest, prompt: Callable[[str], str]) -> Candidates:
+        """The endpoints that a request may mean, with what the family's files and variables say."""
 
     def connect(
         self,
@@ -243,8 +249,13 @@ class Family(Protocol):
     def names_made(self, sql: str) -> frozenset[str]:
         """The names in a statement that may make a table of such a name."""
 
-    def explained(self, connection: Connection, sql: str) -> tuple[Access, ...]:
-        """How the server would access the rows; raises `StatementRefused`."""
+    def explained(
+        self, connection: Connection, sql: str, prepared: Prepared | None = None
+    ) -> tuple[Access, ...]:
+        """How the server would access the rows; raises `StatementRefused`.
+
+        `prepared`: the same without values, of which some may not be the server's.
+        """
 
     def views_of(self, connection: Connection, target: Target) -> list[tuple[str, str]]:
         """Schema and name of all views that this user can read, except the server's own."""

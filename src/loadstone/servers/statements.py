@@ -20,6 +20,15 @@ class Access:
     rows: int | None
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A statement with placeholders."""
+
+    sql: str
+    parameters: int
+    """The number of its placeholders."""
+
+
 RefusalKind = Literal["grammar", "no_such_name", "no_such_table", "no_such_type", "other"]
 """Why a statement is refused: it is invalid or not allowed there; a column or function, a table, or
 a column's type is unknown; or another reason.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from loadstone.config.values import InvalidValue
 from loadstone.model.message import Message, say
+from loadstone.mysql import dialect
 from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.group_transactions import Group, Pair, Place, Run
 from loadstone.traffic.shapes import Hole, Number, Several, Shape
@@ -219,7 +220,7 @@ def _check(sql: str, parameters: Iterable[str]) -> None:
     except UnicodeEncodeError:
         said = say("text outside of values that is not of the character set")
         raise InvalidValue(said, "") from None
-    parts = parts_of(sql)
+    parts = parts_of(sql, dialect)
     named = {part.name for part in parts if isinstance(part, Named)}
     if not named <= set(parameters):
         raise InvalidValue(say("a colon before a word"), "")

@@ -21,7 +21,7 @@ mod tls;
 mod transport;
 
 pub(crate) use endpoint::Endpoint;
-pub(crate) use family::{Conversation, ProtocolError, conflict, verdict};
+pub(crate) use family::{Conversation, Extended, ProtocolError, conflict, verdict};
 pub use family::{ServerFamily, ed25519_answer};
 pub(crate) use loss::{Loss, ends_connection};
 pub use numbers::connections_to;
@@ -106,6 +106,12 @@ impl Connection {
     /// wire, in bytes.
     pub(crate) fn send(&mut self, command: &[u8], expected: Expect) -> io::Result<usize> {
         self.conversation.expect(expected);
+        self.send_expected(command)
+    }
+
+    /// Sends a whole command, whose answer the conversation already expects. Returns its size on the
+    /// wire, in bytes.
+    pub(crate) fn send_expected(&mut self, command: &[u8]) -> io::Result<usize> {
         self.stream.send_command(command)
     }
 

@@ -172,9 +172,12 @@ impl Opening {
         let tls = self.endpoint.tls.as_ref();
         let in_clear = tls.is_some_and(|tls| tls.is_in_clear(self.tls_way));
         let begun = Login::begin(&self.endpoint.login, in_clear, &mut out);
-        let login = begun.map_err(|error| error.failure())?;
+        let (login, progress) = begun.map_err(|error| error.failure())?;
         self.stage = Stage::LoggingIn(Box::new(login));
         self.send(&out)?;
+        if matches!(progress, LoginProgress::StartTls) {
+            self.start_tls()?;
+        }
         Ok(true)
     }
 

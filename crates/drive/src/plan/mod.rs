@@ -48,7 +48,7 @@ pub struct Plan {
     /// the script that does it.
     #[serde(default)]
     pub script: Option<ScriptSpec>,
-    /// Prepared statements or the text protocol.
+    /// How statements travel.
     pub protocol: Protocol,
     /// How many virtual users there are.
     pub users: u32,
@@ -141,6 +141,8 @@ pub enum Protocol {
     Prepared,
     /// Statements are sent as text with their literals (MySQL: COM_QUERY).
     Text,
+    /// Each statement is parsed for one execution, with its parameters (PostgreSQL's extended query).
+    Extended,
 }
 
 impl Plan {
@@ -259,6 +261,33 @@ impl Plan {
         }
         if self.script.is_some() {
             return refuse("a script cannot go by them");
+        }
+        Ok(())
+    }
+
+    fn check_protocol(&self) -> Result<(), PlanError> {
+        if self.protocol != Protocol::Extended {
+            return Ok(());
+        }
+        let dialect = self.dialect()?;
+        if !dialect.has_extended_protocol() {
+            let family = dialect.family();
+            return Err(PlanError::new(format!("protocol: {family} has no extended query")));
+        }
+        if self.script.is_some() {
+            return Err(PlanError::new("protocol: a script prepares its statements itself"));
+        }
+        Ok(())
+    }
+
+    fn check_pipelines(&self) -> Result<(), PlanError> {
+        let dialect = self.dialect()?;
+        if !dialect.has_extended_protocol() {
+            let family = dialect.family();
+            return Err(PlanError::new(format!("workload: {family} has no pipelines")));
+        }
+        if self.protocol == Protocol::Text {
+            return Err(PlanError::new("protocol: pipelines need prepared or extended"));
         }
         Ok(())
     }
@@ -389,6 +418,11 @@ impl Plan {
         }
         self.shards = self.shards.min(most_shards);
         self.session.check()?;
-        self.build_workloads().map(drop)
+        self.check_protocol()?;
+        let workloads = self.build_workloads()?;
+        if workloads.is_some_and(|workloads| workloads.has_pipelines()) {
+            self.check_pipelines()?;
+        }
+        Ok(())
     }
 }

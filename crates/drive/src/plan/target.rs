@@ -96,6 +96,9 @@ pub struct TlsPlan {
     /// The versions that may be used; empty: 1.2 and 1.3.
     #[serde(default)]
     pub versions: Vec<TlsVersion>,
+    /// The handshake comes first on the connection: the server is not asked for it.
+    #[serde(default)]
+    pub direct: bool,
 }
 
 /// A version of TLS, by the name that the servers have for it.
@@ -116,6 +119,11 @@ pub enum TlsVersion {
 }
 
 impl TlsPlan {
+    /// Whether a connection without TLS is refused.
+    pub fn must(&self) -> bool {
+        !matches!(self.mode, TlsMode::Disabled | TlsMode::Preferred)
+    }
+
     /// Whether a successful TLS handshake proves the server's identity.
     pub fn proves_server(&self) -> bool {
         self.fingerprint.is_some()

@@ -32,6 +32,14 @@ impl Workloads {
         Ok(Self::Several(mix))
     }
 
+    /// Whether there are statements in pipelines.
+    pub(super) fn has_pipelines(&self) -> bool {
+        match self {
+            Self::One(workload) => workload.has_pipelines(),
+            Self::Several(mix) => mix.has_pipelines(),
+        }
+    }
+
     /// All statements.
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
         match self {

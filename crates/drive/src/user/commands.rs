@@ -8,8 +8,18 @@ use loadstone_workload::Step;
 impl User {
     /// The current command has been executed, and took so long.
     pub(super) fn command_done(&self, shard: &mut ShardContext, latency: Nanos) {
+        self.time_command(shard, self.machine.command(), latency);
+    }
+
+    /// This command has been executed, and took so long.
+    pub(super) fn time_command(
+        &self,
+        shard: &mut ShardContext,
+        command: Option<u16>,
+        latency: Nanos,
+    ) {
         if let Some(commands) = &mut shard.meter.commands
-            && let Some(command) = self.machine.command()
+            && let Some(command) = command
         {
             let figures = commands.of(self.member, command);
             figures.count += 1;

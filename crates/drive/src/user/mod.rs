@@ -4,8 +4,10 @@ mod assignment;
 mod commands;
 mod connect;
 mod ending;
+mod extended;
 mod idle;
 mod logging;
+mod pipeline;
 mod schedule;
 
 pub(crate) use assignment::Assignment;
@@ -24,6 +26,7 @@ use idle::Idle;
 use loadstone_measure::Nanos;
 use loadstone_protocol::{Completion, Expect, Fault, Prepared, Reply, ServerError, Verdict};
 use loadstone_workload::{Answer, Machine, Params, StatementRef, Step, WeightedPicker};
+use pipeline::Pipeline;
 use std::sync::Arc;
 
 pub(crate) struct User {
@@ -100,6 +103,8 @@ pub(crate) struct Event {
     /// How often it was begun.
     tries: u32,
     pending: Pending,
+    /// What was sent in a pipeline that is not over.
+    pipeline: Option<Box<Pipeline>>,
 }
 
 /// What all attempts at an event share, and how many there were.
@@ -269,6 +274,9 @@ impl User {
     fn on_reply(&mut self, shard: &mut ShardContext, reply: Reply) {
         let now = shard.now();
         let Activity::Busy(event) = &mut self.activity else { return };
+        if event.is_in_pipeline() {
+            return self.on_queued_reply(shard, reply, now);
+        }
         shard.count_queued(event.sent, now);
         let pending = std::mem::replace(&mut event.pending, Pending::Answer);
         match (pending, reply) {
@@ -317,6 +325,7 @@ impl User {
     fn take_step(&mut self, shard: &mut ShardContext, step: Step, now: Nanos) {
         match step {
             Step::Send(statement) => self.send_statement(shard, statement, now),
+            Step::Queue(_) | Step::Sync | Step::EndPipeline => self.fill_pipeline(shard, step, now),
             Step::Sleep(span) => self.sleep(shard, span, now),
             Step::Ran => self.time_own_commands(shard, now),
             Step::Done => self.event_done(shard, now),
@@ -361,6 +370,7 @@ impl User {
                 Some(Handle::AsText)
             }
             Protocol::Prepared => connection.handle(statement),
+            Protocol::Extended => return self.send_once(shard, statement),
         };
         let expected = match handle {
             Some(Handle::Prepared { id, bound }) => {
@@ -418,7 +428,12 @@ impl User {
     fn missing_row(&mut self, shard: &mut ShardContext, message: String, now: Nanos) {
         let code = self.endpoint.family.code_of(Fault::NoData);
         let error = ServerError { code, sql_state: *b"HY000", message };
-        self.statement_failed(shard, &error, now);
+        match &self.activity {
+            Activity::Busy(event) if event.is_in_pipeline() => {
+                self.fail_in_pipeline(shard, Box::new(error), now);
+            }
+            _ => self.statement_failed(shard, &error, now),
+        }
     }
 
     fn statement_failed(&mut self, shard: &mut ShardContext, error: &ServerError, now: Nanos) {
@@ -554,6 +569,7 @@ impl User {
             statements: 0,
             tries,
             pending: Pending::Answer,
+            pipeline: None,
         });
         let step = self.machine.step(None, &mut shard.params);
         self.take_step(shard, step, now);

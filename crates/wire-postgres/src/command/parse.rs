@@ -1,7 +1,7 @@
 //! Parse and Describe of a statement: SQL to be executed later.
 
 use super::statement_name::StatementName;
-use crate::frame::{put_string, write_message};
+use crate::frame::write_message;
 use crate::message::client::{DESCRIBE, PARSE};
 
 /// Appends a Parse. `param_types` are those of the first parameters, as [`oid`](crate::oid)s; the
@@ -9,10 +9,21 @@ use crate::message::client::{DESCRIBE, PARSE};
 ///
 /// <https://www.postgresql.org/docs/current/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-PARSE>
 pub fn write_parse(out: &mut Vec<u8>, name: StatementName, sql: &[u8], param_types: &[u32]) {
+    write_parse_with(out, name, |out| out.extend_from_slice(sql), param_types);
+}
+
+/// Appends a Parse of the SQL that `write` appends.
+pub(crate) fn write_parse_with(
+    out: &mut Vec<u8>,
+    name: StatementName,
+    write: impl FnOnce(&mut Vec<u8>),
+    param_types: &[u32],
+) {
     debug_assert!(param_types.len() <= usize::from(u16::MAX));
     write_message(out, PARSE, |out| {
         name.put(out); // String
-        put_string(out, sql); // String
+        write(out); // String
+        out.push(0);
         let count = u16::try_from(param_types.len()).unwrap_or(u16::MAX);
         out.extend_from_slice(&count.to_be_bytes()); // Int16
         for param_type in param_types {

@@ -9,6 +9,10 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// The family's name, by which a plan selects it.
     fn family(&self) -> &'static str;
 
+    /// Whether its protocol takes a statement's text together with parameters, and further
+    /// statements before the first one is answered.
+    fn has_extended_protocol(&self) -> bool;
+
     /// Appends the placeholder of a parameter in a prepared statement; `number` counts them from
     /// one.
     fn push_placeholder(&self, number: u16, out: &mut Vec<u8>);

@@ -21,6 +21,10 @@ impl Dialect for PostgreSql {
         "postgresql"
     }
 
+    fn has_extended_protocol(&self) -> bool {
+        true
+    }
+
     fn push_placeholder(&self, number: u16, out: &mut Vec<u8>) {
         out.push(b'$');
         crate::text::push_decimal(i64::from(number), out);

@@ -34,6 +34,7 @@ pub(crate) struct PgbenchMachine {
     is_timed: bool,
     /// The event has sent something, or slept: one that does nothing would never let go.
     has_acted: bool,
+    in_pipeline: bool,
     in_transaction: bool,
     reason: Option<String>,
 }
@@ -53,6 +54,7 @@ impl PgbenchMachine {
             number: None,
             is_timed: false,
             has_acted: false,
+            in_pipeline: false,
             in_transaction: false,
             reason: None,
         }
@@ -80,15 +82,22 @@ impl PgbenchMachine {
         let shared = Arc::clone(&self.shared);
         loop {
             let at = self.at.unwrap_or_default();
-            let Some(command) = shared.script.commands.get(at) else { return Ok(self.end()) };
+            let Some(command) = shared.script.commands.get(at) else { return self.end() };
             self.number = Some(command.number);
             let mut next = at + 1;
             let mut step = None;
             match &command.what {
-                What::Sql { pieces, .. } => {
+                What::Sql { pieces, keeps } => {
+                    if self.in_pipeline && keeps.is_some() {
+                        let why = "in a pipeline no rows become variables";
+                        return Err(on_line(command.line, why));
+                    }
                     self.push_values(pieces, params);
                     let kind = shared.kinds.get(at).copied().flatten().unwrap_or_default();
-                    step = Some(Step::Send(StatementRef { kind, table: 0 }));
+                    let statement = StatementRef { kind, table: 0 };
+                    let queued = self.in_pipeline;
+                    step =
+                        Some(if queued { Step::Queue(statement) } else { Step::Send(statement) });
                 }
                 What::Set { variable, value } => {
                     let value = self.evaluate(value).map_err(|why| on_line(command.line, &why))?;
@@ -106,11 +115,12 @@ impl PgbenchMachine {
                     }
                 }
                 What::Jump(to) => next = *to,
+                What::StartPipeline | What::SyncPipeline | What::EndPipeline => {
+                    let found = self.pipeline(&command.what);
+                    step = found.map_err(|why| on_line(command.line, why))?;
+                }
                 // No plan with one of these is accepted.
-                What::Shell { .. }
-                | What::StartPipeline
-                | What::SyncPipeline
-                | What::EndPipeline => {}
+                What::Shell { .. } => {}
             }
             self.at = Some(next);
             if let Some(step) = step {
@@ -123,14 +133,34 @@ impl PgbenchMachine {
         }
     }
 
-    fn end(&mut self) -> Step {
+    /// What the start, a Sync or the end of a pipeline asks for.
+    fn pipeline(&mut self, what: &What) -> Result<Option<Step>, &'static str> {
+        match (what, self.in_pipeline) {
+            (What::StartPipeline, true) => Err("a pipeline has started already"),
+            (What::StartPipeline, false) => {
+                self.in_pipeline = true;
+                Ok(None)
+            }
+            (_, false) => Err("no pipeline has started"),
+            (What::SyncPipeline, true) => Ok(Some(Step::Sync)),
+            (_, true) => {
+                self.in_pipeline = false;
+                Ok(Some(Step::EndPipeline))
+            }
+        }
+    }
+
+    fn end(&mut self) -> Result<Step, String> {
         self.number = None;
+        if self.in_pipeline {
+            return Err("the script ends in a pipeline".to_owned());
+        }
         if !self.has_acted {
             self.has_acted = true;
-            return Step::Sleep(Nanos::ZERO);
+            return Ok(Step::Sleep(Nanos::ZERO));
         }
         (self.at, self.before) = (None, None);
-        Step::Done
+        Ok(Step::Done)
     }
 
     fn units(&mut self, amount: &Amount) -> Result<u64, String> {
@@ -227,7 +257,7 @@ impl Machine for PgbenchMachine {
                 self.begin();
                 Ok(())
             }
-            None => Ok(()), // it has slept
+            None => Ok(()), // it has slept, or is in a pipeline
         };
         taken.and_then(|()| self.go_on(params)).unwrap_or_else(|why| {
             self.reason = Some(why);
@@ -235,8 +265,15 @@ impl Machine for PgbenchMachine {
         })
     }
 
+    fn cut_short(&mut self, end: Option<Answer<'_>>, command: Option<u16>) {
+        self.number = command;
+        if let Some(end) = end {
+            self.in_transaction = end.completion.status & IN_TRANSACTION != 0;
+        }
+    }
+
     fn abandon(&mut self) {
-        (self.at, self.in_transaction) = (None, false);
+        (self.at, self.in_pipeline, self.in_transaction) = (None, false, false);
     }
 
     fn in_transaction(&self) -> bool {
@@ -300,6 +337,13 @@ mod tests {
                     self.catalogue.write_text(statement, &self.params, &mut out);
                     String::from_utf8(out).unwrap()
                 }
+                Step::Queue(statement) => {
+                    let mut out = b"queued: ".to_vec();
+                    self.catalogue.write_prepared(statement, &mut out);
+                    String::from_utf8(out).unwrap()
+                }
+                Step::Sync => "sync".to_owned(),
+                Step::EndPipeline => "end of the pipeline".to_owned(),
                 Step::Sleep(nanos) => format!("sleep {}", nanos.0),
                 Step::Ran => format!("ran {}", self.machine.command().unwrap()),
                 Step::Done => "done".to_owned(),
@@ -412,11 +456,63 @@ mod tests {
     }
 
     #[test]
+    fn statements_in_a_pipeline_wait_for_its_end_alone() {
+        let script = "\\startpipeline\nSELECT :scale;\n\\sleep 1 us\n\\syncpipeline\nBEGIN;\n\
+                      \\endpipeline\nSELECT 3;";
+        let mut run = Run::new(script, |spec| spec.in_text = false);
+        for _ in 0..2 {
+            for expected in ["queued: SELECT $1", "sleep 1000", "sync", "queued: BEGIN"] {
+                assert_eq!(run.next(None), expected);
+            }
+            assert_eq!(run.next(None), "end of the pipeline");
+            assert_eq!(run.answered(), "SELECT 3");
+            assert_eq!(run.answered(), "done");
+        }
+    }
+
+    #[test]
+    fn a_pipeline_that_is_cut_short_may_leave_a_transaction_open() {
+        let script = "\\startpipeline\nBEGIN;\n\\endpipeline\nSELECT 1;";
+        let mut run = Run::new(script, |spec| spec.in_text = false);
+        run.next(None);
+        assert_eq!(run.next(None), "end of the pipeline");
+        let open = Completion { status: IN_TRANSACTION, ..Completion::default() };
+        run.machine.cut_short(Some(Answer::of(&open)), Some(2));
+        assert!(run.machine.in_transaction());
+        run.machine.abandon();
+        assert!(!run.machine.in_transaction());
+        assert_eq!(run.next(None), "queued: BEGIN");
+    }
+
+    #[test]
+    fn commands_about_a_pipeline_have_their_order() {
+        for (script, why) in [
+            ("\\startpipeline\n\\startpipeline", "line 2: a pipeline has started already"),
+            ("\\endpipeline", "line 1: no pipeline has started"),
+            ("\\syncpipeline", "line 1: no pipeline has started"),
+            ("\\startpipeline", "the script ends in a pipeline"),
+            (
+                "\\startpipeline\nSELECT 1 AS a \\gset",
+                "line 2: in a pipeline no rows become variables",
+            ),
+        ] {
+            let script = format!("{script}\n\\if false\nSELECT 1;\n\\endif");
+            let mut run = Run::new(&script, |spec| spec.in_text = false);
+            assert_eq!(run.next(None), format!("failed: {why}"));
+            run.machine.abandon();
+            assert_eq!(run.next(None), format!("failed: {why}"), "as the first time");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_run_is_refused_with_its_line() {
         for (script, expected) in [
             ("\\set a", "pgbench: line 1: \\set needs a variable and an expression"),
             ("\\set a 1", "pgbench: the script has no statement"),
-            ("SELECT 1;\n\\startpipeline", "pgbench: line 2: no pipelines"),
+            (
+                "SELECT 1;\n\\startpipeline",
+                "pgbench: line 2: a pipeline needs values as parameters, not in_text",
+            ),
         ] {
             let spec = PgbenchSpec {
                 script: script.to_owned(),

@@ -1,6 +1,6 @@
 //! A script in a step's plan, made ready for its users.
 
-use super::script::{Script, ScriptError, SqlPiece, What};
+use super::script::{Command, Script, ScriptError, SqlPiece, What};
 use super::variables::{Content, Names, Variables};
 use crate::{Piece, SpecError, Template};
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,7 @@ pub(crate) struct Prepared {
     pub(super) client_id: Option<u16>,
     pub(super) in_text: bool,
     pub(super) repeats_draws: bool,
+    pub(crate) has_pipelines: bool,
 }
 
 impl Prepared {
@@ -58,8 +59,9 @@ impl Prepared {
                     let why = "\\shell and \\setshell run programs amid the load, which the engine does not";
                     return Err(refused(format!("line {}: {why}", command.line)));
                 }
-                What::StartPipeline | What::SyncPipeline | What::EndPipeline => {
-                    return Err(refused(format!("line {}: no pipelines", command.line)));
+                What::StartPipeline if spec.in_text => {
+                    let why = "a pipeline needs values as parameters, not in_text";
+                    return Err(refused(format!("line {}: {why}", command.line)));
                 }
                 _ => None,
             };
@@ -75,8 +77,18 @@ impl Prepared {
             start.set(place, Content::Text(text.clone().into_bytes()));
         }
         let client_id = names.place("client_id");
-        let (in_text, repeats_draws) = (spec.in_text, spec.repeats_draws);
-        Ok((Self { script, kinds, names, start, client_id, in_text, repeats_draws }, templates))
+        let is_pipeline = |command: &Command| command.what == What::StartPipeline;
+        let prepared = Self {
+            has_pipelines: script.commands.iter().any(is_pipeline),
+            script,
+            kinds,
+            names,
+            start,
+            client_id,
+            in_text: spec.in_text,
+            repeats_draws: spec.repeats_draws,
+        };
+        Ok((prepared, templates))
     }
 }
 

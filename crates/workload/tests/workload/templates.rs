@@ -44,8 +44,8 @@ fn attempt(
         match step {
             Step::Done => return (sent, None),
             Step::Fail(why) => return (sent, Some(why)),
-            Step::Sleep(_) => panic!("a template does not sleep"),
             Step::Send(statement) => sent.push(taken_down(workload, statement, &params)),
+            other => panic!("a template only sends statements: {other:?}"),
         }
         let is_select = sent.last().expect("one was sent").prepared.starts_with("SELECT");
         let completion = Completion {

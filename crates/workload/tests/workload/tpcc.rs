@@ -97,8 +97,8 @@ fn attempt(
         match step {
             Step::Done => return (sent, Ended::Done),
             Step::Fail(why) => return (sent, Ended::Failed(why)),
-            Step::Sleep(_) => panic!("TPC-C's users sleep between their events"),
             Step::Send(statement) => sent.push(taken_down(workload, statement, &params)),
+            other => panic!("TPC-C's users only send statements: {other:?}"),
         }
         if sent.len() == limit {
             return (sent, Ended::CutOff);

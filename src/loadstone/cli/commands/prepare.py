@@ -132,16 +132,17 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     cluster, parallel = asked.pop("cluster"), asked.pop("parallel")
     tables, size = asked.pop("tables") or _TABLES, asked.pop("table_size") or _TABLE_SIZE
     warehouses = asked.pop("warehouses") or int(kind == "tpcc")
+    endpoint = connection.endpoint()
     if template:
+        from loadstone.workloads.templates.explain import check_loadable
+        from loadstone.workloads.templates.file import form_for
+
+        template = form_for(template, workload, endpoint.target.family)
+        check_loadable(template, workload, endpoint)
         layout = layout_of(template, asked["storage_engine"])
     else:
         made = layout_for(kind, tables, size, warehouses)
         layout = Layout.model_validate(made.model_dump() | asked)
-    endpoint = connection.endpoint()
-    if template:
-        from loadstone.workloads.templates.explain import check_loadable
-
-        check_loadable(template, workload, endpoint)
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
     with load_backend(cluster, endpoint.target, parallel, announce) as loads:
         for note in look_before_load([endpoint], yes=yes):

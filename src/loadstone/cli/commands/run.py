@@ -173,8 +173,16 @@ _connection = options_in(Section.CONNECTIONS)
 @tpcc_options
 @_shape(
     "--prepared/--text",
-    default=True,
+    default=None,
     help=say("Use prepared statements or the text protocol. [default: prepared]"),
+)
+@_shape(
+    "--protocol",
+    type=click.Choice(["prepared", "text", "extended"]),
+    help=say(
+        "How statements are sent: the same as --prepared or --text, or on PostgreSQL extended:"
+        " parsed for each execution, with parameters."
+    ),
 )
 @_shape(
     "--seed",
@@ -358,7 +366,7 @@ def _run(request: Request, connection: Connection, view: View, ending: _Ending) 
     from loadstone.runner.run import throwaway
 
     if connection.given:
-        endpoints = connection.endpoints()
+        endpoints = connection.endpoints(noted=True)
         return _end(drive(request, endpoints, view), endpoints[0], view, ending)
     with throwaway(request, view, connection.for_sandbox) as server:
         finished = drive(request, [server.endpoint], view, server.notes)

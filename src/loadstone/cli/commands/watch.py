@@ -70,8 +70,6 @@ def watch(
 class _Lines:
     """A line per second: time of day, figures of server and host; headings every twenty lines."""
 
-    _HEADS = say("time      questions/s  commits/s  running  connections  cpu user/sys %  disk w/s")
-
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
         self._lines = 0
@@ -103,8 +101,10 @@ class _Lines:
     def _show(self, server: Observation) -> None:
         from loadstone.model.numbers import rate
 
+        by_transactions = "transactions_committed" in server.deltas
+        heads, names = _BY_TRANSACTIONS if by_transactions else _BY_STATEMENTS
         if self._lines % 20 == 0:
-            self._say(self._HEADS)
+            self._say(heads)
         self._lines += 1
         seconds = server.seconds
 
@@ -119,10 +119,20 @@ class _Lines:
         fresh = self._host if self._host and server.to_s - self._host.to_s < _STALE_S else None
         self._say(
             f"{time.strftime('%H:%M:%S')}"
-            f"  {by_second('questions'):>11}  {by_second('com_commit'):>9}"
+            f"  {by_second(names[0]):>11}  {by_second(names[1]):>9}"
             f"  {now('threads_running'):>7}  {now('threads_connected'):>11}  {_host_cells(fresh)}"
         )
 
+
+_BY_STATEMENTS = (
+    say("time      questions/s  commits/s  running  connections  cpu user/sys %  disk w/s"),
+    ("questions", "com_commit"),
+)
+_BY_TRANSACTIONS = (
+    say("time      rollbacks/s  commits/s  running  connections  cpu user/sys %  disk w/s"),
+    ("transactions_rolled_back", "transactions_committed"),
+)
+"""Headings, and the two counters: PostgreSQL counts transactions, and no statements."""
 
 _STALE_S = 2.5
 _MODES = ("user", "nice", "system", "irq", "softirq", "idle", "iowait", "steal")

@@ -71,6 +71,7 @@ def check(file: str, connection: Connection, seed: int) -> None:
         explain,
         samples,
     )
+    from loadstone.workloads.templates.file import form_for
 
     template = template_of(file)
     if template is None:
@@ -81,13 +82,15 @@ def check(file: str, connection: Connection, seed: int) -> None:
                 command="`loadstone workload list`",
             )
         )
+    endpoint = connection.endpoint() if connection.given else None
+    if endpoint is not None:
+        template = form_for(template, file, endpoint.target.family)
     shown = samples(template, _SAMPLES, seed)
     show_lines(line for text in _described(template) for line in printable(text).split("\n"))
     for line in _sampled(shown):
         click.echo(printable(line))
-    if not connection.given:
+    if endpoint is None:
         return
-    endpoint = connection.endpoint()
     check_loadable(template, file, endpoint)
     check_statements(template, file, endpoint)
     check_tables(template, file, endpoint)

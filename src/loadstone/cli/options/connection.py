@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from loadstone.cli.errors import announce
 from loadstone.cli.help.command import options_in
 from loadstone.cli.help.sections import Section
 from loadstone.cli.language import in_words
@@ -196,15 +197,21 @@ class Connection:
         target = endpoint.target.model_copy(update=update)
         return endpoint.model_copy(update={"target": target})
 
-    def endpoints(self) -> tuple[Endpoint, ...]:
+    def endpoints(self, *, noted: bool = False) -> tuple[Endpoint, ...]:
         """One endpoint for each target; without a URL the one that the options describe.
+
+        Why one of several hosts is used is shown, unless it is `noted` elsewhere.
 
         Raises:
             TargetUrlError: a URL or an option cannot be read.
             TargetError: an option file cannot be read, or there is no socket where one is meant.
         """
         requests = [self._request(url) for url in self._urls] or [self._request(None)]
-        return tuple(_resolved(request) for request in requests)
+        found = tuple(_resolved(request) for request in requests)
+        for endpoint in found:
+            if endpoint.chosen is not None and not noted:
+                announce(say("note: {note}", note=endpoint.chosen))
+        return found
 
     def endpoint(self) -> Endpoint:
         """The only target, for commands that work on one at a time."""
@@ -214,7 +221,7 @@ class Connection:
 
     def at(self, url: str) -> Endpoint:
         """The endpoint of a recorded URL, with the password of the command line."""
-        return _resolved(self._request(url))
+        return _resolved(self._request(url).model_copy(update={"is_settled": True}))
 
     def _request(self, url: str | None) -> EndpointRequest:
         return self._options.model_copy(update={"url": url})

@@ -58,7 +58,8 @@ class RunOptions:
     warehouses: int | None
     foreign_keys: bool
     partitions: int
-    prepared: bool
+    prepared: bool | None
+    protocol: Literal["prepared", "text", "extended"] | None
     seed: int
     shards: int | None
     connect_at_once: int
@@ -132,6 +133,10 @@ def check(asked: RunOptions, members: tuple[Member, ...], connection: Connection
     if connection.files_without_target:
         option = connection.files_without_target[0]
         raise click.UsageError(say("{option} needs --target", option=option))
+    if asked.protocol is not None and asked.prepared is not None:
+        raise click.UsageError(
+            say("--protocol: --prepared or --text already defines it: leave one out")
+        )
     _check_loop(asked)
     _check_phases(asked)
     _check_cluster(connection, asked)
@@ -377,7 +382,7 @@ def _drive(asked: RunOptions) -> Drive:
     shards = asked.shards or (asked.cluster.cpus_per_generator if asked.cluster else None)
     usual = Drive.of_drill() if asked.timeline else Drive()
     return Drive(
-        protocol="prepared" if asked.prepared else "text",
+        protocol=asked.protocol or ("text" if asked.prepared is False else "prepared"),
         arrival=_arrival(asked),
         connect=ConnectPolicy(
             at_once=asked.connect_at_once,

@@ -35,6 +35,7 @@ from loadstone.observe.source import Source
 from loadstone.sandbox import SandboxError, find_sandbox, sandbox_at
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
+from loadstone.servers.family import Words
 
 Reach = Callable[[Target], Endpoint]
 """Returns how to reach a target, with its password."""
@@ -147,15 +148,7 @@ class Protector:
             if one.is_status and one.figure not in rows:
                 raise unknown_row(one, place, rows, words.counters)
             if one.figure in OF_THE_OTHERS and not found.has_statements:
-                raise ConditionError(
-                    say(
-                        "'{condition}': {sums} is off at {place}, or may not be read",
-                        condition=one.text,
-                        sums=words.statement_sums,
-                        place=place,
-                    ),
-                    say("it is set when the server starts; threads_running does not need it"),
-                )
+                raise _no_sums(one, place, words)
 
     def _add_partner(self, name: str) -> None:
         try:
@@ -363,6 +356,25 @@ class Protector:
         for name, replica in watch.replicas.items():
             if unasked and replica.follows:
                 watch.places[name].judges.append((Judge(condition(FALLS_BEHIND)), True))
+
+
+def _no_sums(asked: Condition, place: str | Message, words: Words) -> ConditionError:
+    """The error for a figure of the other clients' statements."""
+    if words.statement_sums is None:
+        said = say(
+            "'{condition}': of {server}, the times of other clients' statements are not read",
+            condition=asked.text,
+            server=words.server,
+        )
+        return ConditionError(said, say("threads_running does not need them"))
+    said = say(
+        "'{condition}': {sums} is off at {place}, or may not be read",
+        condition=asked.text,
+        sums=words.statement_sums,
+        place=place,
+    )
+    hint = say("it is set when the server starts; threads_running does not need it")
+    return ConditionError(said, hint)
 
 
 def _space(name: SourceName, sampling: Sampling | None) -> dict[str, float]:

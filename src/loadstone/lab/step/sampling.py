@@ -13,7 +13,7 @@ from loadstone.model.target import Endpoint
 from loadstone.observe.hot_spots import Snapshot
 from loadstone.observe.looking import OWN_CONNECTIONS
 from loadstone.observe.sampler import Sampling, Seen
-from loadstone.observe.samplers import counters_of
+from loadstone.observe.samplers import sums_of
 from loadstone.observe.source import VERSION
 from loadstone.runs.recorder import Recorder
 
@@ -48,8 +48,8 @@ class StepSampling:
 
     def begin(self) -> None:
         """Read all sources before any load, so that their counters start with the step."""
-        counters = counters_of(self.server.target)
-        self._before = counters.snapshot(self.server) if counters else None
+        sums = sums_of(self.server.target)
+        self._before = sums.snapshot(self.server) if sums else None
         self.sampling.mark()
         looking = self._looking()
         # Again: the first reading of some sources opens connections, which the others count.
@@ -86,9 +86,9 @@ class StepSampling:
         told = self.keep()
         self.recorder.source_facts(self.step, self.sampling.facts())
         self._note_other_versions()
-        counters = counters_of(self.server.target)
-        if self._before and counters and not hurried():
-            found = counters.difference(self._before, counters.snapshot(self.server))
+        sums = sums_of(self.server.target)
+        if self._before and sums and not hurried():
+            found = sums.difference(self._before, sums.snapshot(self.server))
             self.recorder.hot_spots(self.step, found)
         return told
 

@@ -193,7 +193,7 @@ class TablesOf:
 
 def tables_made_for(layout: LayoutKind, template: Template | None = None) -> TablesOf:
     """The tables that `prepare` makes for a workload with this layout, or for a template."""
-    names = frozenset(table.name for table in template.loaded()) if template else frozenset()
+    names = template.names if template else frozenset()
     return TablesOf(frozenset({layout, *BESIDE.get(layout, ())}), names)
 
 

@@ -9,19 +9,10 @@ counter that the server does not have is missing, which never means zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from loadstone.model.observed import Reading
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One of our names; `scale` converts the server's unit to ours."""
-
-    name: str
-    raw: tuple[str, ...]
-    scale: float = 1.0
+from loadstone.observe.names import Entry, translated
 
 
 def _counter(name: str, *raw: str, scale: float = 1.0) -> Entry:
@@ -211,29 +202,9 @@ METRIC_NAMES: frozenset[str] = frozenset(
 def canonical(reading: Reading) -> Reading:
     """The reading under our names; its gauges that are not in the table are kept."""
     raw = {**reading.counters, **reading.gauges}
-    counters = _translated(COUNTERS, raw)
+    counters = translated(COUNTERS, raw)
     kept = {name: value for name, value in reading.gauges.items() if not _is_raw(name)}
-    return replace(reading, counters=counters, gauges=_translated(GAUGES, raw) | kept)
-
-
-def _translated(entries: tuple[Entry, ...], raw: Mapping[str, float]) -> dict[str, float]:
-    found = {}
-    for entry in entries:
-        for name in entry.raw:
-            value = _value(name, raw)
-            if value is not None:
-                found[entry.name] = value * entry.scale
-                break
-    return found
-
-
-def _value(name: str, raw: Mapping[str, float]) -> float | None:
-    if name in raw:
-        return raw[name]
-    first, is_difference, second = name.partition("-")
-    if is_difference and {first, second} <= raw.keys():
-        return raw[first] - raw[second]
-    return None
+    return replace(reading, counters=counters, gauges=translated(GAUGES, raw) | kept)
 
 
 def _is_raw(name: str) -> bool:

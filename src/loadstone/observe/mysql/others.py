@@ -12,15 +12,9 @@ import pymysql
 from loadstone.families import connect
 from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
-from loadstone.observe import presence
+from loadstone.observe.loads import Loads
 from loadstone.observe.others import (
     LATENCY,
-    LOADS_OF_OWN,
-    LOADS_UNSEEN,
-    OTHERS_CONNECTED,
-    OTHERS_RUNNING,
-    OWN_CONNECTED,
-    OWN_RUNNING,
     SLOWDOWN,
     STATEMENTS_EVERY_S,
     Others,
@@ -30,7 +24,6 @@ from loadstone.observe.slowdown import Statements, Sums, add, mean_s, slowdown
 from loadstone.observe.source import SourceError
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
-from loadstone.servers.processes import host_of
 
 _TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
 
@@ -113,11 +106,7 @@ class OthersSource:
 
     asked: OthersAsked
     name: SourceName = field(init=False)
-    _places: tuple[int, ...] = ()
-    """Connections by which load generators announce themselves, as of the last reading."""
-    _loads: frozenset[tuple[str, str]] = frozenset()
-    """Accounts of other load generators, as far as the server shows them."""
-    _unseen: int = 0
+    _loads: Loads = field(init=False)
     _connection: Connection | None = None
     _processes: str = _PROCESSES
     _statements: Mapping[tuple[str, str, str], tuple[float, float]] | None = None
@@ -125,6 +114,7 @@ class OthersSource:
 
     def __post_init__(self) -> None:
         self.name = self.asked.name
+        self._loads = Loads(self.asked)
 
     def read(self) -> Reading:
         """Read all of it.
@@ -136,7 +126,7 @@ class OthersSource:
             connection = self._connection or self._connect()
             begun = time.monotonic()
             rows = self._status(connection)
-            found = rows | self._beside(connection) | self._accounts(connection)
+            found = rows | self._loads.look(connection) | self._accounts(connection)
             if self.asked.wants_statements:
                 found |= self._fare(connection, begun)
         except (TargetError, pymysql.MySQLError, OSError) as error:
@@ -157,7 +147,7 @@ class OthersSource:
         self._connection = connection = connect(self.asked.endpoint, _TIMEOUTS, database=None)
         # The earlier sums may belong to the server before a restart.
         self._statements = None
-        self._places = ()
+        self._loads.forget()
         if _may_be_asked(connection):
             self._processes = _MODERN_PROCESSES
         return connection
@@ -174,44 +164,10 @@ class OthersSource:
 
     def _accounts(self, connection: Connection) -> dict[str, float]:
         """Connections of ours and of others; nothing about others if only our own are shown."""
-        found = dict.fromkeys((OWN_RUNNING, OTHERS_RUNNING, OWN_CONNECTED, OTHERS_CONNECTED), 0.0)
-        for user, host, running, connected in rows_of(connection, self._processes):
-            own = self._is_own(str(user), str(host))
-            if not own and (str(user), str(host)) in self._loads:
-                continue
-            found[OWN_RUNNING if own else OTHERS_RUNNING] += float(str(running or 0))
-            found[OWN_CONNECTED if own else OTHERS_CONNECTED] += float(str(connected))
-        if not self.asked.others.sees_all:
-            del found[OTHERS_RUNNING], found[OTHERS_CONNECTED]
-        return found
-
-    def _beside(self, connection: Connection) -> dict[str, float]:
-        """Other load generators: they never count as clients to protect."""
-        target = self.asked.endpoint.target
-        places = tuple(
-            number
-            for schema in self.asked.schemas
-            for number in presence.places_taken(connection, target, schema)
+        return self._loads.accounts(
+            (str(user), str(host), float(str(running or 0)), float(str(connected)))
+            for user, host, running, connected in rows_of(connection, self._processes)
         )
-        # Finding their accounts takes the list of all connections, so only do it after a change.
-        if places != self._places:
-            self._look_at_loads(connection)
-            self._places = places
-        own = sum(self._is_own(*each) for each in self._loads)
-        return {LOADS_OF_OWN: float(own), LOADS_UNSEEN: float(self._unseen)}
-
-    def _look_at_loads(self, connection: Connection) -> None:
-        loads = [
-            one.holder
-            for schema in self.asked.schemas
-            for one in presence.runs_of_others(connection, self.asked.endpoint.target, schema)
-        ]
-        seen = [(one.user, host_of(one.host or "")) for one in loads if one.user is not None]
-        self._loads, self._unseen = frozenset(seen), len(loads) - len(seen)
-
-    def _is_own(self, user: str, host: str) -> bool:
-        own_user, own_host = self.asked.others.account
-        return user == own_user and (self.asked.by_user or host == own_host)
 
     def _fare(self, connection: Connection, now_s: float) -> dict[str, float]:
         """How long others' statements took that ended since the last call."""
@@ -220,8 +176,7 @@ class OthersSource:
         self._asked_s = now_s
         before, sums = self._statements, {}
         for user, host, kind, count, wait in rows_of(connection, _SUMS):
-            is_load = (str(user), str(host)) in self._loads
-            if not is_load and not self._is_own(str(user), str(host)):
+            if self._loads.is_other_client(str(user), str(host)):
                 key = (str(user), str(host), str(kind))
                 sums[key] = (float(str(count)), float(str(wait)) / _PICOSECONDS)
         self._statements = sums

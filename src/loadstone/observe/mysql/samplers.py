@@ -1,4 +1,4 @@
-"""The samplers of MySQL's family: implements `Samplers` and `Counters` of `observe.samplers`."""
+"""The samplers of MySQL's family: implements the protocols of `observe.samplers`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from loadstone.observe.mysql.exporter import exporter_source
 from loadstone.observe.mysql.hot_spots import difference, snapshot
 from loadstone.observe.mysql.others import OthersSource as others_source
 from loadstone.observe.mysql.others import look_at_others, status_rows
-from loadstone.observe.mysql.replica import ReplicaSource as replica_source
-from loadstone.observe.mysql.replica import behind
+from loadstone.observe.mysql.replica import behind, replica_source
 from loadstone.observe.mysql.server import ServerSource as server_source
 from loadstone.observe.mysql.server import reason
 from loadstone.observe.mysql.sessions import MysqlSessions as session_list

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pymysql
 
 from loadstone.families import connect
+from loadstone.model.account import Place
 from loadstone.model.message import plain, say
 from loadstone.model.target import Endpoint
 from loadstone.mysql.processlist import GREETED, number_of
@@ -19,6 +20,7 @@ from loadstone.observe.mysql.own_tables import OwnTables
 from loadstone.observe.mysql.server import NO_RIGHT, NOT_THERE, reason, release
 from loadstone.observe.sessions import Says, Session, Whose
 from loadstone.observe.source import SourceError
+from loadstone.observe.threads import Threads
 from loadstone.servers.connection import Connection, Timeouts
 from loadstone.servers.errors import TargetError
 
@@ -99,6 +101,7 @@ class MysqlSessions:
     """The server's numbers of the load's connections; none, if others drive it."""
     thread: int | None = None
     why_no_threads: str | None = None
+    unnamed_sleep: Place = "paused"
     _connection: Connection | None = None
     _statement: str = ""
     _binlog: str | None = None
@@ -193,6 +196,10 @@ class MysqlSessions:
     def made(self) -> Mapping[str, float]:
         """Counters of the temporary tables that the questions so far made."""
         return self._own.made
+
+    def workers(self, pid: int) -> Threads:
+        """What looks at the threads of the server's process."""
+        return Threads(pid)
 
     def round_trip_s(self) -> float:
         """How long an answer takes for which the server has nothing to do; raises as `look`."""

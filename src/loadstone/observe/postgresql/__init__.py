@@ -1,1 +1,1 @@
-"""What is seen of PostgreSQL's servers; their counters are not read."""
+"""Observes servers of PostgreSQL's family over connections of its own."""

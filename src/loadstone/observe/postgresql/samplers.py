@@ -1,10 +1,21 @@
-"""The samplers of PostgreSQL's family: implements `observe.samplers.Samplers`."""
+"""The samplers of PostgreSQL's family: implements the protocols of `observe.samplers`."""
 
 from __future__ import annotations
 
 from loadstone.observe.postgresql.clients import other_clients
+from loadstone.observe.postgresql.counters import canonical
+from loadstone.observe.postgresql.others import OthersSource as others_source
+from loadstone.observe.postgresql.others import look_at_others, status_rows
+from loadstone.observe.postgresql.replica import behind, replica_source
+from loadstone.observe.postgresql.server import ServerSource as server_source
+from loadstone.observe.postgresql.server import reason
+from loadstone.observe.postgresql.sessions import PostgresSessions as session_list
 
-__all__ = ["has_process_per_session", "other_clients", "programs", "work_in_their_data"]
+__all__ = [
+    "behind", "canonical", "has_process_per_session", "look_at_others", "other_clients",
+    "others_source", "programs", "reason", "replica_source", "server_source", "session_list",
+    "status_rows", "work_in_their_data",
+]  # fmt: skip
 
 programs = frozenset({"postgres"})
 has_process_per_session = True

@@ -170,6 +170,12 @@ def _both_counts(context: ReportContext, ladder: Sequence[Level]) -> list[Markup
         return [
             paragraph(words(say("The server's counters were not read: not evaluated.")), "note")
         ]
+    if any(step.server and _TRANSACTIONS in step.server.rates for step in seen):
+        nothing = say(
+            "The server counts neither statements nor COMMITs, but transactions, of which a "
+            "statement outside of one is another: not compared."
+        )
+        return [paragraph(words(nothing), "note")]
     heads: tuple[str, ...] = (
         words(say("users")), words(say("TPS")), "Com_commit/s", words(say("difference")),
         words(say("QPS")), "Questions/s",
@@ -187,6 +193,10 @@ def _both_counts(context: ReportContext, ladder: Sequence[Level]) -> list[Markup
         table_of(heads, rows, text=0).html(),
         *(said or [paragraph(words(say("Client and server agree to within 5 %.")), "note")]),
     ]
+
+
+_TRANSACTIONS = "transactions_committed"
+"""A counter of servers that count transactions and no statements: PostgreSQL's."""
 
 
 def _but_commits(cells: Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ advance is reported with its line; unknown types are left to the server.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from loadstone.config.written import Fault
@@ -28,18 +28,16 @@ from loadstone.model.template import (
     TextValue,
     UniqueValue,
 )
+from loadstone.servers.dialect import Dialect
 from loadstone.servers.guard import LIST_TABLE
 
-_LONGEST_NAME = 64
-
-_BITS = {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "INTEGER": 32, "BIGINT": 64}
 _CHARACTERS = ("CHAR", "VARCHAR", "BINARY", "VARBINARY")
 _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
-_DIGITS_UNSAID = 10
-"""Digits of a DECIMAL that states none; CHAR is one character long."""
+_ONE_CHARACTER = ("CHAR", "BINARY")
+"""The types that hold one character if they state no number."""
 
 _TYPE = re.compile(
-    r"\s*(?P<name>[A-Za-z]+)\s*(?:\(\s*(?P<size>\d+)\s*(?:,\s*(?P<places>\d+)\s*)?\))?(?P<more>.*)",
+    r"\s*(?P<name>[A-Za-z][A-Za-z0-9]*)\s*(?:\(\s*(?P<size>\d+)\s*(?:,\s*(?P<places>\d+)\s*)?\))?(?P<more>.*)",
     re.DOTALL,
 )
 
@@ -53,7 +51,7 @@ class _Type(NamedTuple):
     more: str
 
 
-def check_names(tables: Mapping[str, Table]) -> Iterator[Fault]:
+def check_names(tables: Mapping[str, Table], dialect: Dialect) -> Iterator[Fault]:
     """Check that table names are unique and accepted by servers; yields the faults."""
     taken: dict[str, str] = {}
     for each, table in tables.items():
@@ -72,12 +70,13 @@ def check_names(tables: Mapping[str, Table]) -> Iterator[Fault]:
             taken[one] = each
         # Index names are the table's name with a number.
         longest = max(map(len, table.names)) + len(f"_{len(table.indexes)}")
-        if longest > _LONGEST_NAME:
-            said = say("with its numbers the name has more than {most} letters", most=_LONGEST_NAME)
+        if longest > dialect.longest_name:
+            most = dialect.longest_name
+            said = say("with its numbers the name has more than {most} letters", most=most)
             yield path, said, say("give it a shorter name")
 
 
-def check_columns(table: Table) -> Iterator[Fault]:
+def check_columns(table: Table, dialect: Dialect) -> Iterator[Fault]:
     """Check that column names are distinct and values fit; yields the faults."""
     known: set[str] = set()
     for one in table.columns:
@@ -86,11 +85,11 @@ def check_columns(table: Table) -> Iterator[Fault]:
             said = say("there is such a column already: servers ignore case in column names")
             yield path, said, say("give it another name")
         known.add(one.name.lower())
-        if said_of_it := misfit(one.type, one.value, table.rows):
+        if said_of_it := misfit(one.type, one.value, table.rows, dialect):
             yield path, said_of_it, say("use another type, or other values")
 
 
-def misfit(written: str, value: ColumnValue, rows: int) -> Message | None:
+def misfit(written: str, value: ColumnValue, rows: int, dialect: Dialect) -> Message | None:
     """The fault of a value for a column of the type `written`; `None` if none is found.
 
     `rows`: the number of rows, which is the last value of a sequence.
@@ -104,23 +103,21 @@ def misfit(written: str, value: ColumnValue, rows: int) -> Message | None:
     )
     if None in _scalars(value) and re.search(r"\bNOT\s+NULL\b", kind.more):
         return say("NULL is among its values, and it is NOT NULL")
-    check: Callable[[_Type, ColumnValue, int], Message | None] | None = None
-    if kind.name in _BITS:
-        check = _of_integer
-    elif kind.name in _CHARACTERS:
-        check = _of_characters
-    elif kind.name in _DECIMALS:
-        check = _of_decimal
-    return check(kind, value, rows) if check else None
+    if kind.name in dialect.integers:
+        return _of_integer(kind, dialect.integers[kind.name], value, rows)
+    if kind.name in _CHARACTERS:
+        return _of_characters(kind, value)
+    if kind.name in _DECIMALS:
+        return _of_decimal(kind, dialect.digits_unsaid, value, rows)
+    return None
 
 
-def _of_integer(kind: _Type, value: ColumnValue, rows: int) -> Message | None:
+def _of_integer(kind: _Type, bits: int, value: ColumnValue, rows: int) -> Message | None:
     if isinstance(value, TextValue):
         return say("{type} takes numbers, and its values are letters and digits", type=kind.name)
     limits = _limits(value, rows)
     if limits is None:
         return None
-    bits = _BITS[kind.name]
     least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     if "UNSIGNED" in kind.more or "ZEROFILL" in kind.more:
         least, most = 0, 2**bits - 1
@@ -136,11 +133,13 @@ def _of_integer(kind: _Type, value: ColumnValue, rows: int) -> Message | None:
     )
 
 
-def _of_decimal(kind: _Type, value: ColumnValue, rows: int) -> Message | None:
-    limits = _limits(value, rows)
-    if limits is None:
+def _of_decimal(
+    kind: _Type, digits_unsaid: int | None, value: ColumnValue, rows: int
+) -> Message | None:
+    limits, digits = _limits(value, rows), kind.size or digits_unsaid
+    if limits is None or digits is None:
         return None
-    whole_digits = (kind.size or _DIGITS_UNSAID) - kind.places
+    whole_digits = digits - kind.places
     most = 10**whole_digits - 1
     least = 0 if "UNSIGNED" in kind.more else -most
     if _is_within(limits, (least, most)):
@@ -155,14 +154,14 @@ def _of_decimal(kind: _Type, value: ColumnValue, rows: int) -> Message | None:
     )
 
 
-def _of_characters(kind: _Type, value: ColumnValue, rows: int) -> Message | None:
+def _of_characters(kind: _Type, value: ColumnValue) -> Message | None:
     lengths = [len(one) for one in _scalars(value) if isinstance(one, str)]
     if isinstance(value, TextValue):
         lengths = [value.most]
     elif isinstance(value, PatternValue):
         lengths = [len(value.pattern)]
-    size = kind.size or 1
-    if not lengths or max(lengths) <= size:
+    size = kind.size or (1 if kind.name in _ONE_CHARACTER else None)
+    if size is None or not lengths or max(lengths) <= size:
         return None
     return say(
         "{type} holds {most} characters here, and its values have up to {longest}",

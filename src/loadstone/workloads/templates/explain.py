@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from loadstone import engine
 from loadstone.config.problems import Problem
-from loadstone.families import connect, family_of, require
+from loadstone.families import FAMILIES, connect, family_of, require
 from loadstone.model.engine_plan import step_document
 from loadstone.model.message import say
 from loadstone.model.plan import Drive, Plan, Step, WorkloadSpec
 from loadstone.model.target import Endpoint, Target
-from loadstone.model.template import Piece, Statement, Template, TemplateSpec, TextPiece
+from loadstone.model.template import Statement, Template, TemplateSpec, TextPiece
 from loadstone.sandbox import Sandbox, sandbox_at
-from loadstone.servers.statements import Access, Refusal, StatementRefused
+from loadstone.servers.statements import Access, Prepared, Refusal, StatementRefused
 from loadstone.workloads.templates.file import TemplateRefused
 from loadstone.workloads.templates.size import table_bytes
 
@@ -39,7 +39,7 @@ def samples(template: Template, count: int, seed: int = 0) -> tuple[engine.Sampl
     Raises:
         PlanRefused: the engine does not take the template.
     """
-    return _samples(template.name, template.spec, count, seed)
+    return _samples(template, template.spec, count, seed)
 
 
 def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
@@ -70,7 +70,7 @@ def check_loadable(template: Template, file: str, endpoint: Endpoint) -> None:
 
 
 def _check_room(template: Template, file: str, sandbox: Sandbox) -> None:
-    # Each row is written a second time, to the binary log.
+    # Each row is written a second time, to the log of changes.
     sizes = {table.name: 2 * table_bytes(table) for table in template.tables}
     free = sandbox.disk.free_bytes
     if sum(sizes.values()) <= free:
@@ -102,7 +102,7 @@ def explain(template: Template, file: str, endpoint: Endpoint) -> Iterator[Expla
     with connect(endpoint) as connection:
         for one in _each_once(template):
             try:
-                access = family_of(endpoint.target).explained(connection, one.sql)
+                access = family_of(endpoint.target).explained(connection, one.sql, one.prepared)
             except StatementRefused as error:
                 faults.append(_fault(template, one, error.refusal))
                 continue
@@ -141,7 +141,7 @@ def check_statements(
         for one in _each_once(template):
             # With placeholders, as the server must accept values that are not read yet; some
             # statements take only values.
-            refusal = family.refusal_of(connection, one.prepared)
+            refusal = family.refusal_of(connection, one.prepared.sql)
             if refusal is not None and refusal.kind == "grammar":
                 refusal = family.refusal_of(connection, one.sql)
             if refusal is not None and refusal.kind in ("grammar", "no_such_name"):
@@ -157,11 +157,12 @@ class _Sent(NamedTuple):
     number: int
     sql: str
     """The SQL with values."""
-    prepared: str
-    """The SQL with a placeholder for each value."""
+    prepared: Prepared
+    """The same with a placeholder for each value."""
 
 
 def _each_once(template: Template) -> Iterator[_Sent]:
+    placeholder = FAMILIES[template.family].dialect.placeholder
     for transaction in template.spec.transactions:
         for begin in range(0, len(transaction.statements), _SHOWN_AT_ONCE):
             some = transaction.statements[begin : begin + _SHOWN_AT_ONCE]
@@ -169,19 +170,23 @@ def _each_once(template: Template) -> Iterator[_Sent]:
             bare = {"statements": once, "autocommit": True, "read_only": False}
             alone = transaction.model_copy(update=bare)
             spec = TemplateSpec(transactions=(alone,))
-            (sample,) = _samples(template.name, spec, 1, 0)
+            (sample,) = _samples(template, spec, 1, 0)
             for number, sql in enumerate(sample.statements, begin + 1):
-                prepared = _with_placeholders(transaction.statements[number - 1])
+                prepared = _with_placeholders(transaction.statements[number - 1], placeholder)
                 yield _Sent(transaction.name, number, sql, prepared)
 
 
-def _with_placeholders(statement: Statement) -> str:
-    def written(piece: Piece) -> str:
+def _with_placeholders(statement: Statement, placeholder: Callable[[int], str]) -> Prepared:
+    text, parameters = "", 0
+    for piece in statement.pieces:
         if isinstance(piece, TextPiece):
-            return piece.text
-        return "1" if piece == "copy" else "?"
-
-    return "".join(map(written, statement.pieces))
+            text += piece.text
+        elif piece == "copy":
+            text += "1"
+        else:
+            parameters += 1
+            text += placeholder(parameters)
+    return Prepared(text, parameters)
 
 
 def _fault(template: Template, one: _Sent, refusal: Refusal) -> Problem:
@@ -193,13 +198,16 @@ def _fault(template: Template, one: _Sent, refusal: Refusal) -> Problem:
     return Problem(line, key, refusal.said, write)
 
 
-def _samples(name: str, spec: TemplateSpec, count: int, seed: int) -> tuple[engine.Sample, ...]:
+def _samples(
+    template: Template, spec: TemplateSpec, count: int, seed: int
+) -> tuple[engine.Sample, ...]:
+    name, target = template.name, Target(family=template.family)
     plan = Plan(
         name=name,
-        targets=(Target(),),
+        targets=(target,),
         workload=WorkloadSpec(name=name, tables=1, table_size=1, template=spec),
         ladder=(1,),
         drive=Drive(seed=seed),
     )
     step = Step(number=1, workload=name, concurrency=1)
-    return engine.samples(step_document(plan, step, [Endpoint(target=Target())]), count)
+    return engine.samples(step_document(plan, step, [Endpoint(target=target)]), count)

@@ -6,8 +6,7 @@ columns, only a server can say: `loadstone workload check FILE --target URL` ask
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -16,10 +15,11 @@ from pydantic import BeforeValidator, Field
 from loadstone.config import forms
 from loadstone.config import kinds as basic
 from loadstone.config.lines import Path as KeyPath
-from loadstone.config.problems import ExperimentRefused, Problems, text_of
+from loadstone.config.problems import ExperimentRefused, Problem, Problems, document_of, text_of
 from loadstone.config.schema import schema_of
-from loadstone.config.written import Fault, Written, read
+from loadstone.config.written import Fault, Written, read_document
 from loadstone.engine import WorkloadInfo
+from loadstone.families import FAMILIES
 from loadstone.model.distribution import Uniform
 from loadstone.model.effect import StatementEffect
 from loadstone.model.hints import write
@@ -28,6 +28,7 @@ from loadstone.model.template import (
     Column,
     ColumnValue,
     CycleValue,
+    Form,
     HotValue,
     IntegerValue,
     OffsetValue,
@@ -44,10 +45,11 @@ from loadstone.model.template import (
     Transaction,
     Value,
 )
-from loadstone.mysql.statements import effect_of
+from loadstone.servers.dialect import Dialect
 from loadstone.workloads.bundled import ENDING, bundled, text_of_bundled
 from loadstone.workloads.templates import kinds as fields
 from loadstone.workloads.templates.columns import check_columns, check_names
+from loadstone.workloads.templates.dialects import Document, as_written_for, lacks_of, spoken_in
 from loadstone.workloads.templates.sql import CopyOf, Named, Text, as_sent
 
 _WHOLE = ("integer", "row", "sequence")
@@ -84,6 +86,19 @@ def find_template(name: str, folder: Path, taken: Collection[str] = ()) -> Templ
     return read_template(path, taken)
 
 
+def form_for(template: Template, file: str, family: str) -> Template:
+    """The template in the SQL of a family's servers; `file` is its name in messages.
+
+    Raises:
+        TemplateRefused: the file is not for servers of that family; names what is missing.
+    """
+    form = template.form(family)
+    if form is None:
+        found = template.lacks[family]
+        raise TemplateRefused(file, [Problem(**dict(lack)) for lack in found])
+    return form
+
+
 def read_template(path: Path, taken: Collection[str] = ()) -> Template:
     """Read and check a file; it must not have one of the names in `taken`.
 
@@ -99,8 +114,12 @@ def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Templat
     Raises:
         TemplateRefused: lists all faults that were found.
     """
-    written, faults = read(_File, text, file, TemplateRefused)
-    made = [_Maker(name, one, written, faults).made() for name, one in written.transaction.items()]
+    document, faults = document_of(text, file, TemplateRefused)
+    spoken = spoken_in(document, faults)
+    if faults.found:
+        raise TemplateRefused(file, faults.found)
+    first, *others = spoken.families
+    written, form = _read_for(first, document, faults, file)
     name = written.name or "".join(sign if sign.isalnum() else "_" for sign in Path(file).stem)
     if name in taken:
         faults.add(
@@ -108,19 +127,62 @@ def parse_template(text: str, file: str, taken: Collection[str] = ()) -> Templat
             say("{name} is the name of a built-in workload", name=name),
             say('write name = "another", or rename the file'),
         )
-    if faults.found:
         raise TemplateRefused(file, faults.found)
-    tables = tuple(table.made(each) for each, table in written.table.items())
+    forms, lacks = [], dict(spoken.lacks)
+    for family in others:
+        try:
+            # With problems of its own, which need not be the file's.
+            _, own = document_of(text, file, TemplateRefused)
+            forms.append(_read_for(family, document, own, file)[1])
+        except TemplateRefused as refused:
+            if spoken.is_said:
+                raise
+            lacks[family] = lacks_of(refused.faults, family)
     return Template(
+        **{name: getattr(form, name) for name in Form.model_fields},
         name=name,
         about=written.about,
-        tables=tables,
+        others=tuple(forms),
+        lacks=lacks,
+        lines={one.name: _lines(faults, one) for one in form.spec.transactions},
+        beyond_ascii=min(_beyond_ascii(document, (), faults), default=None),
+    )
+
+
+def _read_for(family: str, document: Document, faults: Problems, file: str) -> tuple[_File, Form]:
+    """The file as it is read for the servers of a family.
+
+    Raises:
+        TemplateRefused: lists all faults that were found.
+    """
+    dialect = FAMILIES[family].dialect
+    theirs = as_written_for(document, family)
+    written = read_document(_File, (theirs, faults), file, TemplateRefused, dialect)
+    read = str.lower if dialect.folds_names else str
+    tables = {name: one.made(name, read) for name, one in written.table.items()}
+    for path, what, write_ in _unfit(written, tables, dialect):
+        faults.add(path, what, write_)
+    makers = [_Maker(name, one, written, faults) for name, one in written.transaction.items()]
+    made = [maker.made(dialect) for maker in makers]
+    if faults.found:
+        raise TemplateRefused(file, faults.found)
+    form = Form(
+        family=family,
+        notation=dialect.notation,
+        tables=tuple(tables.values()),
         spec=TemplateSpec(transactions=tuple(one for one, _ in made)),
         effects=tuple(effect for _, effects in made for effect in effects),
-        lines={one.name: _lines(faults, one) for one, _ in made},
-        table_lines={table.name: _table_lines(faults, table) for table in tables},
-        beyond_ascii=min(_beyond_ascii(tomllib.loads(text), (), faults), default=None),
+        table_lines=_table_lines(faults, written.table, tables),
     )
+    return written, form
+
+
+def _unfit(written: _File, tables: Mapping[str, Table], dialect: Dialect) -> Iterator[Fault]:
+    """Yield the faults of tables, by the names that the file has for them."""
+    yield from check_names(tables, dialect)
+    for name, one in written.table.items():
+        for path, what, write_ in check_columns(one.made(name, str), dialect):
+            yield ("table", name, *path), what, write_
 
 
 def template_schema() -> dict[str, Any]:
@@ -128,10 +190,18 @@ def template_schema() -> dict[str, Any]:
     return schema_of(_File, "A template of Loadstone: a workload of your own SQL")
 
 
-def _table_lines(faults: Problems, table: Table) -> dict[str, int]:
-    path = ("table", table.name)
-    columns = {one.name: faults.line((*path, "columns", one.name)) for one in table.columns}
-    return {"": faults.line((*path, "rows"))} | columns
+def _table_lines(
+    faults: Problems, written: Mapping[str, _Table], tables: Mapping[str, Table]
+) -> dict[str, dict[str, int]]:
+    """The lines of tables and columns, by the names that servers have for them."""
+    return {
+        table.name: {"": faults.line(("table", name, "rows"))}
+        | {
+            column.name: faults.line(("table", name, "columns", each))
+            for each, column in zip(written[name].columns, table.columns, strict=True)
+        }
+        for name, table in tables.items()
+    }
 
 
 def _beyond_ascii(value: object, path: KeyPath, faults: Problems) -> Iterator[int]:
@@ -295,22 +365,20 @@ class _Table(Written):
                 known = Joined(self.columns)
                 said = say("there is no column {name}", name=each)
                 yield (where,), said, say("there are {known}", known=known)
-        yield from check_columns(self.made(""))
 
-    def made(self, name: str) -> Table:
-        """The table, with this name."""
-        columns = {each: one.value(one.integer) for each, one in self.columns.items()}
+    def made(self, name: str, read: Callable[[str], str]) -> Table:
+        """The table of this name; `read` gives names as a server reads those in statements."""
         numbers = [each for each, one in self.columns.items() if one.sequence]
         return Table(
-            name=name,
+            name=read(name),
             rows=self.rows,
             copies=self.copies,
             columns=tuple(
-                Column(name=each, type=one.type, value=columns[each])
+                Column(name=read(each), type=one.type, value=one.value(one.integer))
                 for each, one in self.columns.items()
             ),
-            primary_key=self.primary_key or tuple(numbers[:1]),
-            indexes=tuple(self.indexes),
+            primary_key=tuple(map(read, self.primary_key or numbers[:1])),
+            indexes=tuple(tuple(map(read, index)) for index in self.indexes),
         )
 
 
@@ -353,6 +421,8 @@ class _Transaction(Written):
 class _File(Written):
     name: fields.Name | None = None
     """The workload's name. Default: the file's name."""
+    dialect: fields.Families | None = None
+    """The families of servers that the file is for. Default: those that take its statements."""
     about: basic.Text = ""
     """What the workload does, in a line."""
     table: dict[fields.Name, _Table] = {}
@@ -368,7 +438,6 @@ class _File(Written):
         if not self.transaction:
             example = say('write [transaction.buy] and statements = ["SELECT …"]')
             yield ("transaction",), say("no transaction"), example
-        yield from check_names({name: table.made(name) for name, table in self.table.items()})
 
 
 class _Maker:
@@ -384,14 +453,16 @@ class _Maker:
         order = self._in_order()
         self._places = {each: place for place, each in enumerate(order)}
 
-    def made(self) -> tuple[Transaction, list[StatementEffect]]:
+    def made(self, dialect: Dialect) -> tuple[Transaction, list[StatementEffect]]:
         """The transaction, and the effect of each of its statements."""
         written = self._written
         statements = tuple(self._statement(at, one) for at, one in enumerate(written.statements))
         parameters = tuple(map(self._placed, self._places))
         self._check_use()
         effects = [
-            StatementEffect(transaction=self._name, number=at, effect=effect_of(as_sent(one.sql)))
+            StatementEffect(
+                transaction=self._name, number=at, effect=dialect.effect_of(as_sent(one.sql))
+            )
             for at, one in enumerate(written.statements, 1)
         ]
         reads = all(one.effect.only_reads for one in effects)

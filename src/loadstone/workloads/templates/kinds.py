@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PlainValidator
+from pydantic import Field, PlainValidator, ValidationInfo
 
 from loadstone.config import forms
 from loadstone.config import values as basic
 from loadstone.config.forms import Form, form
 from loadstone.config.kinds import COUNT
+from loadstone.families import FAMILIES
 from loadstone.model import quantity
 from loadstone.model.distribution import Distribution
 from loadstone.model.frozen import Frozen
@@ -24,6 +25,7 @@ from loadstone.model.template import (
     TextValue,
     UniqueValue,
 )
+from loadstone.servers.dialect import Dialect
 from loadstone.workloads.templates import values
 from loadstone.workloads.templates.sql import Part, parts_of
 
@@ -45,16 +47,36 @@ _SCALAR: Form = {"type": ["string", "number", "boolean"]}
 # A date of TOML is a text for editors.
 _MOMENTS = forms.pair({"type": "string"})
 _DECIMALS = forms.pair({"type": ["string", "number"]})
+_FAMILY: Form = {"enum": list(FAMILIES)}
 _NAMES = forms.any_of(_NAME, forms.list_of(_NAME, uniqueItems=True))
 
 
-def _sql(value: object) -> tuple[Part, ...]:
-    return parts_of(basic.text(value))
+# A text for all families that the file is for, or one for each.
+_OF_FAMILIES = forms.any_of(
+    forms.TEXT,
+    {
+        "type": "object",
+        "properties": dict.fromkeys(FAMILIES, forms.TEXT),
+        "additionalProperties": False,
+        "minProperties": 1,
+    },
+)
+
+
+def _sql(value: object, info: ValidationInfo) -> tuple[Part, ...]:
+    """Parse a statement; the context of the validation is its dialect."""
+    dialect: Dialect = info.context  # type: ignore[assignment]
+    return parts_of(basic.text(value), dialect)
 
 
 Name = Annotated[str, PlainValidator(values.name), form(_NAME)]
 Names = Annotated[tuple[str, ...], PlainValidator(values.names), form(_NAMES)]
-ColumnType = Annotated[str, PlainValidator(values.column_type), form(forms.TEXT)]
+ColumnType = Annotated[str, PlainValidator(values.column_type), form(_OF_FAMILIES)]
+Families = Annotated[
+    tuple[str, ...],
+    PlainValidator(values.families),
+    form(forms.any_of(_FAMILY, forms.list_of(_FAMILY, uniqueItems=True))),
+]
 RowsLoaded = Annotated[
     int,
     PlainValidator(values.rows_loaded),
@@ -71,7 +93,7 @@ ThinkS = Annotated[
     form(forms.scaled(quantity.SECONDS, above_zero=False, most=values.LONGEST_THINK_S)),
 ]
 Whole = Annotated[int, Field(ge=values.LEAST, le=values.MOST)]
-Sql = Annotated[tuple[Part, ...], PlainValidator(_sql), form(forms.TEXT)]
+Sql = Annotated[tuple[Part, ...], PlainValidator(_sql), form(_OF_FAMILIES)]
 
 Integer = Annotated[tuple[int, int], PlainValidator(values.integer), form(forms.pair(_WHOLE))]
 Unique = Annotated[UniqueValue, PlainValidator(values.unique), form(_TRUE)]

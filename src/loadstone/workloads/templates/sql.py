@@ -1,7 +1,7 @@
 """Splits the SQL of a template's statement at parameters and copies of tables.
 
-This is no SQL parser. It knows texts, names between backticks and comments, so that nothing in them
-is taken for a parameter; whether the rest is SQL, only the server can say.
+This is no SQL parser. It knows texts, quoted names and comments of the family's dialect, so that
+nothing in them is taken for a parameter; whether the rest is SQL, only the server can say.
 """
 
 from __future__ import annotations
@@ -9,27 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from loadstone.config.values import InvalidValue
 from loadstone.model.hints import write
 from loadstone.model.message import say
-from loadstone.mysql.statements import administers
+from loadstone.servers.dialect import Dialect
 
 # The order matters: a comment or a text hides everything in it.
-_TOKEN = re.compile(
-    r"""
-      (?P<text>  '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*`
-               | /\*.*?\*/ | \#[^\n]* | --(?=[\s]|$)[^\n]* )
-    | (?P<open>  ['"`] | /\* )
+_TOKEN = r"""
+      (?P<text> {hides} )
+    | (?P<open> {opens} )
     | (?P<assign> := | :: )
     | :(?P<parameter> [A-Za-z_]\w* )
-    | \{(?P<table> [^{}]* )\}
+    | \{{(?P<table> [^{{}}]* )\}}
     | (?P<mark> \? )
     | (?P<end> ; )
     | (?P<word> \w+ | . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+    """
 _TRANSACTIONS = ("BEGIN", "START", "COMMIT", "ROLLBACK")
 
 
@@ -57,14 +54,14 @@ class CopyOf:
 Part = Text | Named | CopyOf
 
 
-def parts_of(sql: str) -> tuple[Part, ...]:
-    """Split a statement into parts.
+def parts_of(sql: str, dialect: Dialect) -> tuple[Part, ...]:
+    """Split a statement of a dialect into parts.
 
     Raises:
         InvalidValue: it is no single statement, or has something that templates do not support.
     """
-    found = tuple(_joined(_tokens(sql.strip().rstrip(";"))))
-    word = first_word(sql)
+    found = tuple(_joined(_tokens(sql.strip().rstrip(";"), dialect)))
+    word = _first_word(sql, dialect)
     if not word:
         raise InvalidValue(say("there is no statement"), write('sql = "SELECT …"'))
     if word in _TRANSACTIONS:
@@ -72,7 +69,7 @@ def parts_of(sql: str) -> tuple[Part, ...]:
             say("{word}: BEGIN and COMMIT are sent around the statements anyway", word=word),
             say("leave it out; without a transaction: autocommit = true"),
         )
-    if what := administers(sql):
+    if what := dialect.administers(sql):
         raise InvalidValue(
             say("{statement} is not load: it changes the server for everybody", statement=what),
             say("leave it out; experiments set variables, and restore them"),
@@ -80,9 +77,9 @@ def parts_of(sql: str) -> tuple[Part, ...]:
     return found
 
 
-def first_word(sql: str) -> str:
+def _first_word(sql: str, dialect: Dialect) -> str:
     """The first word in capitals; empty if there is none."""
-    words = (match for match in _TOKEN.finditer(sql) if match["word"])
+    words = (match for match in _pattern(dialect).finditer(sql) if match["word"])
     return next((match["word"].upper() for match in words if match["word"].isalpha()), "")
 
 
@@ -101,8 +98,17 @@ def _sent(part: Part) -> str:
             return "?"
 
 
-def _tokens(sql: str) -> Iterator[Part]:
-    for match in _TOKEN.finditer(sql):
+def _pattern(dialect: Dialect) -> re.Pattern[str]:
+    return _compiled(dialect.hides, dialect.opens)
+
+
+@cache
+def _compiled(hides: str, opens: str) -> re.Pattern[str]:
+    return re.compile(_TOKEN.format(hides=hides, opens=opens), re.VERBOSE | re.DOTALL)
+
+
+def _tokens(sql: str, dialect: Dialect) -> Iterator[Part]:
+    for match in _pattern(dialect).finditer(sql):
         match match.lastgroup:
             case "open":
                 said = (

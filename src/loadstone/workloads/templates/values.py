@@ -11,10 +11,12 @@ from typing import TypeVar
 from loadstone.config import values
 from loadstone.config.values import InvalidValue, shown
 from loadstone.config.written import not_a_list
+from loadstone.families import FAMILIES
 from loadstone.model.distribution import Distribution
 from loadstone.model.figure import Count
 from loadstone.model.hints import write
 from loadstone.model.message import say
+from loadstone.model.nearest import nearest_or_all
 from loadstone.model.template import (
     ChoiceValue,
     ConstantValue,
@@ -59,6 +61,19 @@ def names(value: object) -> tuple[str, ...]:
     if len(set(found)) < len(found):
         raise InvalidValue(say("a column is there twice"), say("leave one out"))
     return found
+
+
+def families(value: object) -> tuple[str, ...]:
+    """Parse the families of servers that a file is for: `"mysql"`, or a list."""
+    listed = tuple(map(values.text, value if isinstance(value, list) else [value]))
+    for each in listed:
+        if each not in FAMILIES:
+            said = say("there is no dialect {name}", name=shown(each))
+            raise InvalidValue(said, nearest_or_all(each, FAMILIES))
+    if not listed or len(set(listed)) < len(listed):
+        said = say("{value} is not a list of different dialects", value=shown(value))
+        raise InvalidValue(said, write('["mysql", "postgresql"]'))
+    return listed
 
 
 def column_type(value: object) -> str:

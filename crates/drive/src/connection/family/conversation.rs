@@ -1,5 +1,6 @@
 //! The traffic on a connection after its login, for every family.
 
+use super::extended::Extended;
 use super::protocol_error::ProtocolError;
 use super::{mysql, postgres};
 use loadstone_protocol::{Expect, Param, Reply, ResultSet, Row};
@@ -22,6 +23,14 @@ impl Conversation {
         match self {
             Self::MySql(_) => mysql::Conversation::ROLLBACK,
             Self::Postgres(_) => postgres::Conversation::ROLLBACK,
+        }
+    }
+
+    /// The same one, where its protocol has statements that are parsed for one execution.
+    pub(crate) fn extended(&mut self) -> Option<Extended<'_>> {
+        match self {
+            Self::MySql(_) => None,
+            Self::Postgres(own) => Some(Extended::Postgres(own)),
         }
     }
 

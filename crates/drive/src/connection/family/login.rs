@@ -91,26 +91,26 @@ pub(crate) struct Session {
 }
 
 impl Login {
-    /// Starts a login on a connected socket. In protocols where the client speaks first, its first message is
+    /// Starts a login on a connected socket, and says what it needs next. In protocols where the client speaks first, its first message is
     /// appended to `out`, as PostgreSQL's; MySQL's clients wait for the server's greeting.
     /// `in_clear`: without TLS, whatever the options prefer.
     pub(crate) fn begin(
         options: &LoginOptions,
         in_clear: bool,
         out: &mut Vec<u8>,
-    ) -> Result<Self, ProtocolError> {
+    ) -> Result<(Self, LoginProgress), ProtocolError> {
+        let of_mysql = |own| (Self::MySql(mysql::Login::new(own)), LoginProgress::NeedBytes);
         match options {
             LoginOptions::MySql(own) if in_clear => {
                 let without = mysql::LoginOptions { tls: mysql::TlsWish::Never, ..(**own).clone() };
-                Ok(Self::MySql(mysql::Login::new(Arc::new(without))))
+                Ok(of_mysql(Arc::new(without)))
             }
-            LoginOptions::MySql(own) => Ok(Self::MySql(mysql::Login::new(own.clone()))),
+            LoginOptions::MySql(own) => Ok(of_mysql(own.clone())),
             LoginOptions::Postgres(own) => {
                 let own = if in_clear { Arc::new(in_clear_of(own)) } else { own.clone() };
-                // None of these options starts with anything but an answer that is due.
-                let (login, _) =
+                let (login, progress) =
                     postgres::Login::begin(own, out).map_err(ProtocolError::Postgres)?;
-                Ok(Self::Postgres(login))
+                Ok((Self::Postgres(login), of_postgres(progress)))
             }
         }
     }
@@ -215,7 +215,7 @@ mod tests {
     /// The result of a login in which the server sends these messages; the last one must end it.
     fn logged_in(options: &LoginOptions, said: &[&[u8]]) -> Result<Box<LoggedIn>, Failure> {
         let mut out = Vec::new();
-        let mut login = Login::begin(options, false, &mut out).expect("a login");
+        let (mut login, _) = Login::begin(options, false, &mut out).expect("a login");
         assert!(out.is_empty(), "the server speaks first");
         for bytes in said {
             let (used, progress) = login.feed(bytes, &mut out).map_err(|error| error.failure())?;

@@ -13,6 +13,7 @@
 
 mod compression;
 mod conversation;
+mod extended;
 mod login;
 mod mysql;
 mod postgres;
@@ -21,6 +22,7 @@ mod server_family;
 
 pub(crate) use compression::CompressionLayer;
 pub(crate) use conversation::Conversation;
+pub(crate) use extended::Extended;
 pub(crate) use login::{LoggedIn, Login, LoginOptions, LoginProgress, Session};
 pub use mysql::ed25519_answer;
 pub(crate) use protocol_error::ProtocolError;

@@ -4,6 +4,7 @@
 //! (docs/decisions/0032). An attempt that shows that both sides have nothing in common is repeated at once, the next
 //! way; with `preferred` the last way is without TLS, as with the field's clients where a server offers none.
 
+mod alpn;
 mod ciphers;
 mod identity;
 mod modern;
@@ -16,8 +17,10 @@ pub(crate) use refusals::Refused;
 use super::received::Received;
 use crate::error::Failure;
 use crate::plan::{TargetPlan, TlsMode};
+use alpn::Alpn;
 use modern::{Modern, ModernSession};
 use old::{Old, OldSession};
+use refusals::plan_failure;
 use rustix::fd::BorrowedFd;
 use std::io;
 use std::sync::Mutex;
@@ -44,15 +47,23 @@ impl TlsMaker {
     /// `None` when the target's connections are never encrypted. `alpn`: the protocol that handshakes name, if any.
     pub(crate) fn for_target(
         target: &TargetPlan,
-        alpn: Option<&[u8]>,
+        alpn: Option<&'static [u8]>,
     ) -> Result<Option<Self>, Failure> {
         let plan = &target.tls;
+        if plan.direct && alpn.is_none() {
+            let family = target.family;
+            return Err(plan_failure(format!("tls.direct: {family} has no direct TLS")));
+        }
+        if plan.direct && !plan.must() {
+            return Err(plan_failure("tls.direct: needs a mode that requires TLS".to_owned()));
+        }
         if plan.mode == TlsMode::Disabled {
             return Ok(None);
         }
+        let alpn = alpn.map(|name| Alpn { name, must: plan.direct });
         let mut ways = Vec::new();
         ways.extend(Modern::of(target, alpn)?.map(Way::Modern));
-        if let Some(old) = Old::of(target)? {
+        if let Some(old) = Old::of(target, alpn)? {
             if ways.is_empty() {
                 old.check()?;
             }
@@ -173,5 +184,30 @@ impl TlsSession {
             Self::Modern(own) => own.cipher(),
             Self::Old(own) => own.cipher(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn direct_tls_is_refused_where_it_is_unknown_or_not_required() {
+        let refused = |mode: &str, alpn| {
+            let target = format!(
+                r#"{{"host": "h", "port": 1, "user": "u", "password": "p", "database": null,
+                     "tls": {{"mode": "{mode}", "direct": true}}}}"#
+            );
+            let target: TargetPlan = serde_json::from_str(&target).expect("a target");
+            TlsMaker::for_target(&target, alpn).err().map(|failure| failure.message)
+        };
+        let name = Some(&b"postgresql"[..]);
+        assert_eq!(refused("required", name), None);
+        for mode in ["disabled", "preferred"] {
+            let why = refused(mode, name).expect("a refusal");
+            assert!(why.contains("needs a mode that requires TLS"), "{why}");
+        }
+        let why = refused("required", None).expect("a refusal");
+        assert_eq!(why, "tls.direct: mysql has no direct TLS");
     }
 }

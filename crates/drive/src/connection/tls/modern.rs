@@ -1,5 +1,6 @@
 //! TLS 1.2 and 1.3 with the ciphers of today, by rustls.
 
+use super::alpn::Alpn;
 use super::ciphers;
 use super::identity::{Fingerprint, another_fingerprint, end_point, fingerprint, host};
 use super::refusals::{Refused, file_failure, plan_failure};
@@ -29,20 +30,21 @@ use std::sync::Arc;
 pub(super) struct Modern {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
+    alpn: Option<Alpn>,
 }
 
 impl Modern {
     /// `None` when only versions or ciphers are asked for that rustls does not have.
-    pub(super) fn of(target: &TargetPlan, alpn: Option<&[u8]>) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(target: &TargetPlan, alpn: Option<Alpn>) -> Result<Option<Self>, Failure> {
         let Some(mut config) = client_config(&target.tls)? else { return Ok(None) };
-        config.alpn_protocols = alpn.into_iter().map(<[u8]>::to_vec).collect();
-        Ok(Some(Self { config: Arc::new(config), name: server_name(target)? }))
+        config.alpn_protocols = alpn.iter().map(|alpn| alpn.name.to_vec()).collect();
+        Ok(Some(Self { config: Arc::new(config), name: server_name(target)?, alpn }))
     }
 
     pub(super) fn session(&self) -> Result<ModernSession, String> {
         let session = ClientConnection::new(self.config.clone(), self.name.clone());
         let session = session.map_err(|error| error.to_string())?;
-        Ok(ModernSession { session, emptied: false })
+        Ok(ModernSession { session, emptied: false, alpn: self.alpn })
     }
 }
 
@@ -62,6 +64,7 @@ pub(crate) struct ModernSession {
     session: ClientConnection,
     /// The last read did not fill the buffer: the socket is empty, and new data raises a new event.
     emptied: bool,
+    alpn: Option<Alpn>,
 }
 
 impl ModernSession {
@@ -73,6 +76,7 @@ impl ModernSession {
             }
         }
         self.flush(socket)?;
+        self.alpn.map_or(Ok(()), |alpn| alpn.check(self.session.alpn_protocol()))?;
         Ok(true)
     }
 

@@ -1,5 +1,6 @@
 //! TLS as old servers have it, by OpenSSL: key exchange by DHE and RSA, and where they are named TLS 1.0 and 1.1.
 
+use super::alpn::Alpn;
 use super::identity::{Fingerprint, another_fingerprint, end_point, fingerprint, host};
 use super::refusals::{Refused, file_failure, plan_failure};
 use super::socket::Socket;
@@ -41,11 +42,12 @@ pub(super) struct Old {
     /// Set for `verify-identity`; in other modes the certificate may be for any name.
     issued_for: Option<String>,
     fingerprint: Option<Fingerprint>,
+    alpn: Option<Alpn>,
 }
 
 impl Old {
     /// `None` when only TLS 1.3 is asked for, which rustls has as a whole.
-    pub(super) fn of(target: &TargetPlan) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(target: &TargetPlan, alpn: Option<Alpn>) -> Result<Option<Self>, Failure> {
         let plan = &target.tls;
         let Some(span) = span(plan) else { return Ok(None) };
         let checks_name = plan.mode == TlsMode::VerifyIdentity;
@@ -55,6 +57,7 @@ impl Old {
             context: OnceLock::new(),
             issued_for: checks_name.then(|| host(target).to_owned()),
             fingerprint: plan.fingerprint.as_deref().map(fingerprint).transpose()?,
+            alpn,
         }))
     }
 
@@ -66,7 +69,7 @@ impl Old {
     pub(super) fn session(&self) -> Result<OldSession, String> {
         let context = self.context().map_err(|failure| failure.message.clone())?;
         let stream = self.stream(context).map_err(|error| error.to_string())?;
-        Ok(OldSession { stream, fingerprint: self.fingerprint })
+        Ok(OldSession { stream, fingerprint: self.fingerprint, alpn: self.alpn })
     }
 
     fn context(&self) -> Result<&SslContext, &Failure> {
@@ -75,6 +78,9 @@ impl Old {
 
     fn stream(&self, context: &SslContext) -> Result<SslStream<Records>, ErrorStack> {
         let mut ssl = Ssl::new(context)?;
+        if let Some(alpn) = &self.alpn {
+            ssl.set_alpn_protos(&alpn.as_list())?;
+        }
         if let Some(host) = &self.issued_for {
             match host.parse() {
                 Ok(address) => ssl.param_mut().set_ip(address)?,
@@ -142,6 +148,7 @@ fn known(version: TlsVersion) -> SslVersion {
 pub(crate) struct OldSession {
     stream: SslStream<Records>,
     fingerprint: Option<Fingerprint>,
+    alpn: Option<Alpn>,
 }
 
 /// Encrypted bytes, between the socket and OpenSSL.
@@ -183,6 +190,8 @@ impl OldSession {
             match done {
                 Ok(()) => {
                     sent?;
+                    let chosen = self.stream.ssl().selected_alpn_protocol();
+                    self.alpn.map_or(Ok(()), |alpn| alpn.check(chosen))?;
                     return self.check_fingerprint().map(|()| true);
                 }
                 Err(error) if error.code() == ErrorCode::WANT_READ => {

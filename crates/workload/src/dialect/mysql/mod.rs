@@ -21,6 +21,10 @@ impl Dialect for MySql {
         "mysql"
     }
 
+    fn has_extended_protocol(&self) -> bool {
+        false
+    }
+
     fn push_placeholder(&self, _number: u16, out: &mut Vec<u8>) {
         out.push(b'?');
     }

@@ -1,7 +1,7 @@
 //! The options of a login, taken from the plan.
 
 use super::session::client_encoding;
-use crate::plan::{SessionPlan, TargetPlan, TlsMode};
+use crate::plan::{SessionPlan, TargetPlan, TlsMode, TlsPlan};
 use loadstone_wire_postgres::{ChannelBinding, KeyCache, LoginOptions, ProtocolVersion, TlsWish};
 
 /// Who logs in at a target, and how.
@@ -11,7 +11,7 @@ pub(crate) fn login_options(target: &TargetPlan, session: &SessionPlan) -> Login
         user: target.user.clone(),
         password: target.password.clone().into(),
         database: target.database.clone(),
-        tls: tls_wish(target.tls.mode, unix),
+        tls: tls_wish(&target.tls, unix),
         version: ProtocolVersion::V3_0,
         transport_secure: unix,
         server_proven: target.tls.proves_server(),
@@ -23,11 +23,13 @@ pub(crate) fn login_options(target: &TargetPlan, session: &SessionPlan) -> Login
 }
 
 /// Its servers have no TLS on a unix socket.
-fn tls_wish(mode: TlsMode, unix: bool) -> TlsWish {
-    match mode {
+fn tls_wish(plan: &TlsPlan, unix: bool) -> TlsWish {
+    match plan.mode {
         TlsMode::Disabled => TlsWish::Never,
         TlsMode::Preferred if unix => TlsWish::Never,
         TlsMode::Preferred => TlsWish::IfOffered,
+        // Asked for TLS there, the server refuses it by name; a handshake would be no message to it.
+        _ if plan.direct && !unix => TlsWish::Direct,
         TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyIdentity => TlsWish::Must,
     }
 }

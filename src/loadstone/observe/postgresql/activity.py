@@ -1,0 +1,149 @@
+"""What a server's sessions do at a moment, counted by their state and their wait event.
+
+Source: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ACTIVITY-VIEW
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from loadstone.observe.postgresql.wait_events import ROW_LOCKS
+from loadstone.postgresql.activity import OF_CLIENTS
+
+SESSIONS = f"""
+SELECT ({OF_CLIENTS}), coalesce(backend_type, ''), coalesce(state, ''),
+  coalesce(wait_event_type, ''), coalesce(wait_event, ''), pid = pg_backend_pid(),
+  count(*), count(xact_start), max(extract(epoch FROM now() - xact_start))::float8,
+  max(extract(epoch FROM now() - query_start))::float8, max(age(backend_xmin))
+FROM pg_stat_activity GROUP BY 1, 2, 3, 4, 5, 6
+"""
+"""One row for all sessions that are alike."""
+
+LOCKS = """
+SELECT locktype, count(*), count(*) FILTER (WHERE NOT granted), count(*) FILTER (WHERE fastpath)
+FROM pg_locks GROUP BY 1
+"""
+"""To read it, the server stops all changes of locks for a moment."""
+
+_STATES_KEPT = 16
+_AT_WORK = ("active", "fastpath function call")
+_IN_TRANSACTION = "idle in transaction"
+_RESTS = ("Lock", "Timeout", "Client")
+"""Waits of a statement that does not work itself: for a lock, a sleep, its client."""
+
+_WORKERS = {
+    "autovacuum worker": "autovacuum_workers",
+    "parallel worker": "parallel_workers",
+    "walsender": "walsenders",
+}
+_LOCK_KINDS = ("relation", "extend", "transactionid", "tuple", "virtualxid", "advisory")
+
+
+class Alike(NamedTuple):
+    """Sessions that are alike; the columns of `SESSIONS`."""
+
+    of_client: bool
+    kind: str
+    """The backend_type; empty: this account may not see more than that they are there."""
+    state: str
+    wait_type: str
+    wait: str
+    asks: bool
+    """Whether it is the session that asks."""
+    number: int
+    in_transaction: int
+    oldest_s: float | None
+    statement_s: float | None
+    xmin_age: int | None
+
+
+def activity(rows: Iterable[Sequence[object]]) -> dict[str, float]:
+    """Gauges of the rows of `SESSIONS`.
+
+    If this account does not see what all clients do, only their number is known.
+    """
+    found = [Alike(*row) for row in rows]  # type: ignore[arg-type]
+    clients = [one for one in found if one.of_client]
+    gauges = {"pg_stat_activity.clients": _sum(clients)}
+    if any(not one.kind for one in clients):
+        return gauges
+    gauges |= {
+        f"pg_stat_activity.{name}": _sum(one for one in found if one.kind == kind)
+        for kind, name in _WORKERS.items()
+    }
+    return gauges | _of_clients(clients) | _ages(found) | _states(clients)
+
+
+def hides(rows: Iterable[Sequence[object]]) -> bool:
+    """Whether this account does not see what some of the clients do."""
+    return any(row[0] and not row[1] for row in rows)
+
+
+def locks(rows: Iterable[Sequence[object]]) -> dict[str, float]:
+    """Gauges of the rows of `LOCKS`: held, held without the shared table, waited for by kind."""
+    gauges = dict.fromkeys(("pg_locks.held", "pg_locks.fastpath", "pg_locks.waiting"), 0.0)
+    gauges |= {f"pg_locks.waiting.{kind}": 0.0 for kind in (*_LOCK_KINDS, "other")}
+    for row in rows:
+        kind, total, waiting, fast = str(row[0]), *(float(str(value)) for value in row[1:])
+        gauges["pg_locks.held"] += total - waiting
+        gauges["pg_locks.fastpath"] += fast
+        gauges["pg_locks.waiting"] += waiting
+        gauges[f"pg_locks.waiting.{kind if kind in _LOCK_KINDS else 'other'}"] += waiting
+    return gauges
+
+
+def _of_clients(clients: Sequence[Alike]) -> dict[str, float]:
+    at_work = [one for one in clients if one.state in _AT_WORK]
+    idle = [one for one in clients if one.state.startswith(_IN_TRANSACTION)]
+    rows = [one for one in at_work if one.wait_type == "Lock" and one.wait in ROW_LOCKS]
+    return {
+        "pg_stat_activity.active": _sum(at_work),
+        "pg_stat_activity.idle_in_transaction": _sum(idle),
+        "pg_stat_activity.waiting": _sum(one for one in at_work if one.wait),
+        "pg_stat_activity.waiting_for_rows": _sum(rows),
+        "pg_stat_activity.in_transaction": float(
+            sum(one.in_transaction for one in clients if not one.asks)
+        ),
+    }
+
+
+def _ages(found: Iterable[Alike]) -> dict[str, float]:
+    others = [one for one in found if not one.asks]
+    at_work = [
+        one
+        for one in others
+        if one.of_client and one.state in _AT_WORK and one.wait_type not in _RESTS
+    ]
+    return {
+        "pg_stat_activity.oldest_transaction_s": _most(
+            one.oldest_s for one in others if one.of_client
+        ),
+        "pg_stat_activity.longest_statement_s": _most(one.statement_s for one in at_work),
+        "pg_stat_activity.oldest_xmin_age": _most(one.xmin_age for one in others),
+    }
+
+
+def _states(clients: Iterable[Alike]) -> dict[str, float]:
+    """How many clients are in each state, the most frequent ones; those that are idle in none."""
+    counts: Counter[str] = Counter()
+    for one in clients:
+        if not one.asks and one.state != "idle":
+            counts[_state(one)] += one.number
+    return {f"state.{name}": float(count) for name, count in counts.most_common(_STATES_KEPT)}
+
+
+def _state(one: Alike) -> str:
+    """`LWLock:WALWrite`, `idle in transaction`, `active`."""
+    is_named = one.state in _AT_WORK and one.wait
+    return f"{one.wait_type}:{one.wait}" if is_named else one.state or "unknown"
+
+
+def _sum(alike: Iterable[Alike]) -> float:
+    return float(sum(one.number for one in alike))
+
+
+def _most(values: Iterable[float | None]) -> float:
+    """The highest; zero if there is none, as nobody is in a transaction or at work."""
+    return max((float(value) for value in values if value is not None), default=0.0)

@@ -1,0 +1,127 @@
+"""Asks a server about other clients' work; `observe.others` defines whose connections are whose."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass, field
+
+import pg8000
+
+from loadstone.families import connect
+from loadstone.model.message import say
+from loadstone.model.observed import Reading
+from loadstone.observe.loads import Loads
+from loadstone.observe.others import CONNECTED, RUNNING, Others, OthersAsked
+from loadstone.observe.postgresql.activity import LOCKS, SESSIONS, activity, locks
+from loadstone.observe.postgresql.questions import Questions, rows_of
+from loadstone.observe.postgresql.server import reason, statistics_of
+from loadstone.observe.postgresql.statistics import Question
+from loadstone.observe.source import SourceError
+from loadstone.postgresql.activity import OF_CLIENTS
+from loadstone.servers.connection import Connection, Timeouts
+from loadstone.servers.errors import TargetError
+
+_TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
+
+_HERE = "current_database()"
+"""The load's database, to which this connection goes if it exists."""
+
+_OURSELVES = (
+    "SELECT current_user, coalesce(host(inet_client_addr()), ''),"
+    " pg_has_role('pg_read_all_stats', 'USAGE')"
+)
+_ACCOUNTS = (
+    "SELECT coalesce(usename, ''), coalesce(host(client_addr), ''),"
+    " count(*) FILTER (WHERE state IN ('active', 'fastpath function call')), count(*)"
+    f" FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND {OF_CLIENTS} GROUP BY 1, 2"
+)
+
+
+def look_at_others(connection: Connection) -> Others:
+    """What this connection may see of other clients.
+
+    Raises:
+        pg8000.Error: the server does not answer.
+    """
+    ((user, host, sees_all),) = rows_of(connection, _OURSELVES)
+    return Others(sees_all=bool(sees_all), has_statements=False, account=(str(user), str(host)))
+
+
+def status_rows(connection: Connection) -> dict[str, float]:
+    """All figures of this moment by name, in lower case.
+
+    Raises:
+        pg8000.Error: the server does not answer.
+    """
+    asked, _ = statistics_of(connection, _HERE)
+    return _figures(Questions(connection), asked)
+
+
+def _figures(questions: Questions, asked: Question) -> dict[str, float]:
+    """Without the states of sessions, which come and go."""
+    (row,) = questions.rows(asked.sql)
+    found = asked.counters(row) | asked.gauges(row)
+    found |= activity(questions.rows(SESSIONS)) | locks(questions.rows(LOCKS))
+    return {name.lower(): value for name, value in found.items() if not name.startswith("state.")}
+
+
+@dataclass
+class OthersSource:
+    """Reads the other clients' figures of one server, and the wanted ones of its own."""
+
+    asked: OthersAsked
+    _loads: Loads = field(init=False)
+    _questions: Questions | None = None
+    _statistics: Question | None = None
+
+    def __post_init__(self) -> None:
+        self.name = self.asked.name
+        self._loads = Loads(self.asked)
+
+    def read(self) -> Reading:
+        """Read all of it.
+
+        Raises:
+            SourceError: the server cannot be reached, or has closed the connection.
+        """
+        try:
+            questions = self._questions or self._connect()
+            rows = self._wanted(questions)
+            accounts = self._loads.accounts(
+                (str(user), str(host), float(running), float(connected))
+                for user, host, running, connected in questions.rows(_ACCOUNTS)
+            )
+            found = rows | self._loads.look(questions.connection) | accounts
+        except (TargetError, pg8000.Error, OSError) as error:
+            self.close()
+            why = reason(error)
+            raise SourceError(say("{source}: {why}", source=str(self.name), why=why)) from error
+        # The caller that computes growth knows which rows are counters.
+        return Reading(at_s=time.monotonic(), counters=rows, gauges=found)
+
+    def close(self) -> None:
+        """Say goodbye."""
+        questions, self._questions = self._questions, None
+        if questions:
+            with contextlib.suppress(pg8000.Error, OSError):
+                questions.connection.close()
+
+    def _connect(self) -> Questions:
+        connection = connect(self.asked.endpoint, _TIMEOUTS, database=None)
+        self._questions = questions = Questions(connection)
+        self._statistics, _ = statistics_of(connection, _HERE)
+        self._loads.forget()
+        return questions
+
+    def _wanted(self, questions: Questions) -> dict[str, float]:
+        """The rows that conditions are about; most have none that need the server's statistics."""
+        sessions = activity(questions.rows(SESSIONS))
+        running, connected = (
+            sessions.get(f"pg_stat_activity.{name}") for name in ("active", "clients")
+        )
+        found = {RUNNING: running, CONNECTED: connected}
+        if self.asked.rows and self._statistics:
+            figures = _figures(questions, self._statistics)
+            found |= {f"status.{name}": figures.get(name) for name in self.asked.rows}
+        return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,214 @@
+"""Builds the one question that reads a server's statistics, from the columns that its views have.
+
+What a version has is asked of its catalog once: columns move from one view to another (those of
+checkpoints in 17, of the write-ahead log in 18), and compatible servers lack some.
+Source: https://www.postgresql.org/docs/current/monitoring-stats.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+Columns = Mapping[str, Collection[str]]
+"""The columns with numbers of each view that this account may read."""
+
+WHOLE_VIEWS = ("pg_stat_bgwriter", "pg_stat_checkpointer", "pg_stat_wal")
+"""Views of one row, whose numbers all grow."""
+
+DATABASES = "pg_stat_database"
+IO = "pg_stat_io"
+REPLICAS = "pg_stat_replication"
+SLOTS = "pg_replication_slots"
+PROGRESS = "pg_stat_progress_"
+VIEWS = (*WHOLE_VIEWS, DATABASES, IO, REPLICAS, SLOTS)
+
+CATALOG = f"""
+SELECT c.relname, a.attname, has_table_privilege(c.oid, 'SELECT'),
+  format_type(a.atttypid, NULL) IN
+    ('smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision')
+FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
+WHERE c.relnamespace = 'pg_catalog'::regnamespace AND a.attnum > 0
+  AND (c.relname IN ({", ".join(f"'{name}'" for name in VIEWS)})
+    OR c.relname LIKE '{PROGRESS.replace("_", chr(92) + "_")}%')
+"""
+"""Lists views, columns, whether this account may read the view, whether it is a number."""
+
+_NO_FIGURES = frozenset({"datid", "pid", "op_bytes"})
+_NOT_GROWING = frozenset({"numbackends"})
+_TIMED = {
+    DATABASES: ("blk_read_time", "blk_write_time"),
+    "pg_stat_wal": ("wal_write_time", "wal_sync_time"),
+}
+"""Times that are zero as long as the server does not measure them."""
+
+_MEASURES = {DATABASES: "track_io_timing", IO: "track_io_timing"}
+_MEASURES_WAL = "track_wal_io_timing"
+
+IO_OBJECTS = ("relation", "temp relation", "wal")
+
+_LSN = "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END"
+
+_SWITCHES = ("fsync", "full_page_writes", "track_io_timing")
+_NUMBERS = ("commit_delay", "commit_siblings")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One value: its name, its expression, and whether it only grows."""
+
+    name: str
+    sql: str
+    grows: bool = True
+
+
+@dataclass(frozen=True)
+class Question:
+    """A statement that returns one row, with a column for each figure."""
+
+    figures: tuple[Figure, ...]
+    sql: str
+
+    def counters(self, row: Sequence[float | None]) -> dict[str, float]:
+        """The totals of a row; what the server does not say is left out."""
+        return self._of(row, grows=True)
+
+    def gauges(self, row: Sequence[float | None]) -> dict[str, float]:
+        """The values of the moment of a row."""
+        return self._of(row, grows=False)
+
+    def _of(self, row: Sequence[float | None], *, grows: bool) -> dict[str, float]:
+        pairs = zip(self.figures, row, strict=True)
+        return {
+            each.name: float(value)
+            for each, value in pairs
+            if each.grows is grows and value is not None
+        }
+
+
+def question(columns: Columns, target: str) -> Question:
+    """What to ask a server with these columns.
+
+    Args:
+        columns: what its catalog has.
+        target: the name of the load's database, as an SQL literal.
+    """
+    parts = [("", tuple(_moment()))]
+    parts += [
+        (f" FROM {view}", tuple(_of_view(view, columns[view])))
+        for view in WHOLE_VIEWS
+        if view in columns
+    ]
+    if DATABASES in columns:
+        parts.append((f" FROM {DATABASES}", tuple(_of_databases(columns[DATABASES], target))))
+    if IO in columns:
+        parts.append((f" FROM {IO}", tuple(_of_io(columns[IO]))))
+    if REPLICAS in columns:
+        parts.append((f" FROM {REPLICAS}", tuple(_of_replicas())))
+    if SLOTS in columns:
+        parts.append((f" FROM {SLOTS}", tuple(_of_slots())))
+    at_work = [view for view in sorted(columns) if view.startswith(PROGRESS)]
+    parts.append(("", tuple(_at_work(at_work))))
+    rows = ", ".join(
+        _row(number, source, figures) for number, (source, figures) in enumerate(parts) if figures
+    )
+    return Question(tuple(each for _, part in parts for each in part), f"SELECT * FROM {rows}")
+
+
+def _row(number: int, source: str, figures: Iterable[Figure]) -> str:
+    """A part of the question that is one row; its columns have no names of their own."""
+    return f"(SELECT {', '.join(each.sql for each in figures)}{source}) AS part{number}"
+
+
+def _moment() -> Iterator[Figure]:
+    """What no view has: the log's place, transactions with a number, uptime, settings."""
+    yield Figure("pg_current_wal_lsn", f"pg_wal_lsn_diff({_LSN}, '0/0')::float8")
+    # Only what changes rows, or locks them, takes a number.
+    xmax = "pg_snapshot_xmax(pg_current_snapshot())::text::float8"
+    yield Figure("pg_current_snapshot.xmax", xmax)
+    up = "extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float8"
+    yield Figure("pg_postmaster.up_s", up, grows=False)
+    for name in _SWITCHES:
+        yield Figure(f"setting.{name}", f"current_setting('{name}')::bool::int::float8", False)
+    for name in _NUMBERS:
+        yield Figure(f"setting.{name}", f"current_setting('{name}')::float8", False)
+    waits = "(current_setting('synchronous_commit') <> 'off')::int::float8"
+    yield Figure("setting.synchronous_commit", waits, grows=False)
+
+
+def _of_view(view: str, columns: Collection[str]) -> Iterator[Figure]:
+    for column in _shown(columns):
+        summed = f"sum({column})"
+        if column in _TIMED.get(view, ()):
+            summed = _if_measured(_MEASURES_WAL, summed)
+        yield Figure(f"{view}.{column}", f"{summed}::float8")
+    yield from _flushed(columns)
+
+
+def _flushed(columns: Collection[str]) -> Iterator[Figure]:
+    """Pages that anybody wrote, in versions that count them in one view."""
+    writers = ("buffers_checkpoint", "buffers_clean", "buffers_backend")
+    if {*writers} <= {*columns}:
+        summed = " + ".join(f"sum({name})" for name in writers)
+        yield Figure("pg_stat_bgwriter.buffers_written", f"({summed})::float8")
+
+
+def _of_databases(columns: Collection[str], target: str) -> Iterator[Figure]:
+    """Those of all databases together, and those of the load's own."""
+    for column in _shown(columns):
+        for name, only in (
+            (f"{DATABASES}.{column}", ""),
+            (f"{DATABASES}.target.{column}", f" FILTER (WHERE datname = {target})"),
+        ):
+            summed = f"sum({column}){only}"
+            if column in _TIMED[DATABASES]:
+                summed = _if_measured(_MEASURES[DATABASES], summed)
+            yield Figure(name, f"{summed}::float8", column not in _NOT_GROWING)
+
+
+def _of_io(columns: Collection[str]) -> Iterator[Figure]:
+    """By what is read and written, of all processes and of the clients' sessions."""
+    for column in _shown(columns):
+        for kind in IO_OBJECTS:
+            of_kind = f"object = '{kind}'"
+            measured = _MEASURES_WAL if kind == "wal" else _MEASURES[IO]
+            for whose, only in (
+                ("", of_kind),
+                ("client.", f"{of_kind} AND backend_type = 'client backend'"),
+            ):
+                summed = f"sum({column}) FILTER (WHERE {only})"
+                if column.endswith("_time"):
+                    summed = _if_measured(measured, summed)
+                yield Figure(f"{IO}.{whose}{kind.replace(' ', '_')}.{column}", f"{summed}::float8")
+
+
+def _of_replicas() -> Iterator[Figure]:
+    yield Figure(f"{REPLICAS}.count", "count(*)::float8", grows=False)
+    waited_for = "sync_state IN ('sync', 'quorum')"
+    counted = f"count(*) FILTER (WHERE {waited_for})::float8"
+    yield Figure(f"{REPLICAS}.synchronous", counted, grows=False)
+    behind = f"max(pg_wal_lsn_diff({_LSN}, replay_lsn))::float8"
+    yield Figure(f"{REPLICAS}.behind_bytes", behind, grows=False)
+    for lag in ("write_lag", "flush_lag", "replay_lag"):
+        yield Figure(f"{REPLICAS}.{lag}_s", f"max(extract(epoch FROM {lag}))::float8", grows=False)
+
+
+def _of_slots() -> Iterator[Figure]:
+    kept = f"max(pg_wal_lsn_diff({_LSN}, restart_lsn))::float8"
+    yield Figure(f"{SLOTS}.kept_bytes", kept, grows=False)
+    held = "max(greatest(age(xmin), age(catalog_xmin)))::float8"
+    yield Figure(f"{SLOTS}.xmin_age", held, grows=False)
+
+
+def _at_work(views: Iterable[str]) -> Iterator[Figure]:
+    for view in views:
+        yield Figure(view, f"(SELECT count(*) FROM {view})::float8", grows=False)
+
+
+def _shown(columns: Collection[str]) -> list[str]:
+    return sorted({*columns} - _NO_FIGURES)
+
+
+def _if_measured(setting: str, expression: str) -> str:
+    """A time that is null, and not zero, while the server does not measure it."""
+    return f"CASE WHEN current_setting('{setting}')::bool THEN {expression} END"

@@ -1,0 +1,79 @@
+"""What a session waits for, by the names that PostgreSQL gives to waits.
+
+Source: https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-TABLE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from loadstone.observe.sessions import Says
+
+ROW_LOCKS = ("transactionid", "tuple", "spectoken")
+"""Locks that a session waits for to change or lock a row: the end of the transaction that changed
+it, or its turn among those that wait for that."""
+
+_OF_A_PLACE = ("extend",)
+"""A table's file grows by one session at a time: a latch in all but the name."""
+
+_LOG = "wal"
+_READS = ("read", "prefetch")
+
+_IPC: Mapping[str, Says] = {
+    "syncrep": "replica",
+    # Somebody else reads the page, or a process of the server does so for all.
+    "bufferio": "disk read",
+    "aioiocompletion": "disk read",
+    # A session that ends its transaction does so for others that wait to do the same.
+    "procarraygroupupdate": "latch",
+    "cloggroupupdate": "latch",
+    "xactgroupupdate": "latch",
+}
+_TIMEOUTS: Mapping[str, Says] = {
+    "commitdelay": "commit delay",
+    "pgsleep": "paused",
+    "spindelay": "latch",
+}
+
+
+def said_by(state: str, kind: str, wait: str) -> Says:
+    """Where a session says that it is.
+
+    Args:
+        state: as `active`; empty if the server does not keep it.
+        kind: the wait_event_type; empty if it does not wait.
+        wait: the wait_event, whose spelling differs between versions.
+    """
+    name = wait.lower()
+    match kind:
+        case "":
+            return "waits for the client" if state.startswith("idle") else "works"
+        case "Client":
+            return "sends" if name == "clientwrite" else "waits for the client"
+        case "Lock":
+            return _heavyweight(name)
+        case "LWLock":
+            # Its holder writes and syncs the log for all that wait.
+            return "commit" if name == "walwrite" else "latch"
+        case "BufferPin" | "Buffer":
+            return "latch"
+        case "IO":
+            return _of_files(name)
+        case "IPC":
+            return _IPC.get(name, "other")
+        case "Timeout":
+            return _TIMEOUTS.get(name, "other")
+        case _:
+            return "other"
+
+
+def _heavyweight(name: str) -> Says:
+    if name in ROW_LOCKS:
+        return "row lock"
+    return "latch" if name in _OF_A_PLACE else "table lock"
+
+
+def _of_files(name: str) -> Says:
+    if name.startswith(_LOG):
+        return "log sync"
+    return "disk read" if name.endswith(_READS) else "disk write"

@@ -1,0 +1,203 @@
+"""What is read of a real PostgreSQL, and where its sessions are, against known truths."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pg8000
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from called import called
+from loadstone.families import connect
+from loadstone.model.observed import Reading, SourceName
+from loadstone.model.target import Endpoint
+from loadstone.observe.answers import Answers
+from loadstone.observe.looking import LookingSource
+from loadstone.observe.postgresql.counters import canonical
+from loadstone.observe.postgresql.server import ServerSource
+from loadstone.observe.postgresql.sessions import PostgresSessions
+from loadstone.postgresql import family
+from loadstone.servers.connection import Connection
+from postgres.server import Server
+from postgres.test_commands import MYSQL_S_WORDS, only_run, url
+from postgres.test_family import endpoint, local
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+DEADLINE_S = 30.0
+
+
+@pytest.fixture
+def row(server: Server, database: str) -> str:
+    """A database with a table of one row that everybody may change."""
+    server.asked(
+        "CREATE TABLE one (id INT PRIMARY KEY, n INT); INSERT INTO one VALUES (1, 0);"
+        " GRANT ALL ON one TO PUBLIC",
+        database,
+    )
+    return database
+
+
+@contextlib.contextmanager
+def waiting(at: Endpoint, statement: str) -> Iterator[int]:
+    """A session that executes a statement which does not end by itself; gives its process."""
+    with connect(at) as session:
+
+        def work() -> None:
+            with session.cursor() as cursor, contextlib.suppress(pg8000.Error):
+                cursor.execute(statement)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            yield family.number_of(session)
+        finally:
+            with connect(at) as other, other.cursor() as cursor:
+                cursor.execute(f"SELECT pg_cancel_backend({family.number_of(session)})")
+            thread.join(DEADLINE_S)
+
+
+def did(session: Connection, statement: str) -> None:
+    with session.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def settled(server: Server, pids: list[int]) -> None:
+    """Wait until these sessions wait."""
+    listed = ", ".join(map(str, pids))
+    until = time.monotonic() + DEADLINE_S
+    waits = f"SELECT count(wait_event) FROM pg_stat_activity WHERE pid IN ({listed})"
+    while server.asked(waits) != [[str(len(pids))]]:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def read(source: ServerSource) -> Reading:
+    return canonical(source.read())
+
+
+def test_counters_are_those_of_what_was_done(server: Server, row: str) -> None:
+    source = ServerSource(SourceName(role="server"), local(server, row))
+    before = read(source).counters
+    for number in range(5):
+        server.asked(f"UPDATE one SET n = {number}; BEGIN; DELETE FROM one; ROLLBACK", row)
+    until = time.monotonic() + DEADLINE_S
+    # A session that ends reports what it has done before its process is gone.
+    while (after := read(source).counters)["transactions_rolled_back"] < 5:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    source.close()
+    grown = {name: value - before[name] for name, value in after.items()}
+    # Each login is a transaction as well. The questions are of another database.
+    assert (grown["transactions_committed"], grown["transactions_rolled_back"]) == (10.0, 5.0)
+    assert grown["transactions_writing"] >= 10.0
+    assert grown["log_written_bytes"] > 0
+    assert grown["pg_stat_database.target.tup_updated"] == 5.0
+
+
+def test_sessions_are_counted_and_a_user_without_the_right_is_told(
+    server: Server, row: str
+) -> None:
+    source = ServerSource(SourceName(role="server"), local(server, row))
+    plain = ServerSource(SourceName(role="server"), endpoint(server, row))
+    with connect(local(server, row)) as holder:
+        did(holder, "BEGIN")
+        did(holder, "UPDATE one SET n = n + 1")
+        with waiting(local(server, row), "UPDATE one SET n = n + 2") as pid:
+            settled(server, [pid])
+            less, seen = read(plain), read(source)
+        did(holder, "ROLLBACK")
+    source.close()
+    plain.close()
+    assert seen.gauges["row_lock_current_waits"] == 1.0
+    assert seen.gauges["state.Lock:transactionid"] == 1.0
+    assert seen.gauges["pg_locks.waiting.transactionid"] == 1.0
+    assert seen.gauges["pg_stat_activity.idle_in_transaction"] == 1.0
+    # The one that holds, the one that waits, and those that ask.
+    assert (less.gauges["threads_connected"], seen.gauges["threads_connected"]) == (3.0, 4.0)
+    assert "not_evaluated.connection_states" not in seen.facts
+    assert "GRANT pg_monitor" in less.facts["not_evaluated.connection_states"]
+    assert "threads_running" not in less.gauges
+    assert less.counters["log_written_bytes"] > 0
+
+
+def test_sessions_are_where_they_wait(server: Server, row: str) -> None:
+    at = local(server, row)
+    postmaster = int((server.folder / "data/postmaster.pid").read_text().split()[0])
+    with connect(at) as holder, contextlib.ExitStack() as stack:
+        did(holder, "BEGIN")
+        did(holder, "UPDATE one SET n = n + 1")
+        did(holder, "SELECT pg_advisory_lock(1)")
+        statements = ("UPDATE one SET n = 2", "SELECT pg_advisory_lock(1)", "SELECT pg_sleep(300)")
+        pids = [stack.enter_context(waiting(at, each)) for each in statements]
+        ours = [family.number_of(holder), *pids]
+        computes = stack.enter_context(
+            waiting(at, f"SELECT count(*) FROM {', '.join(f'{SERIES} AS s{n}' for n in range(4))}")
+        )
+        settled(server, pids)
+        for pid, view in ((postmaster, "threads"), (None, "sessions")):
+            sessions = PostgresSessions(at, lambda: [*ours, computes])
+            found = looks_at(LookingSource(SourceName(role="sessions"), sessions, _none(at), pid))
+            assert found.facts["view"] == view, found.facts
+            looks = found.counters["looks"]
+            seats = {name: found.counters[f"at.{name}"] / looks for name in SEATS}
+            works = "running" if pid else "in the server"
+            assert seats == {"row lock": 1, "table lock": 1, "paused": 1, "client": 1}
+            assert found.counters[f"at.{works}"] == looks
+            assert found.counters["others"] == 0.0
+            assert ("core_s" in found.counters) == (pid is not None)
+        did(holder, "ROLLBACK")
+        did(holder, "SELECT pg_advisory_unlock(1)")
+
+
+SERIES = "generate_series(1, 9999)"
+SEATS = ("row lock", "table lock", "paused", "client")
+
+
+def _none(at: Endpoint) -> Answers:
+    return Answers(at.target)
+
+
+def looks_at(source: LookingSource) -> Reading:
+    until = time.monotonic() + DEADLINE_S
+    while (found := source.read()).counters.get("looks", 0.0) < 3:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    source.close()
+    return found
+
+
+def test_a_watch_shows_the_transactions_of_others(server: Server, row: str, tmp_path: Path) -> None:
+    said = called("watch", "--target", url(server, row), "--duration", "2", folder=tmp_path)
+    assert "rollbacks/s" in said.stdout + said.stderr
+    assert not [word for word in MYSQL_S_WORDS if word in said.stdout + said.stderr]
+    (step,) = json.loads((only_run(tmp_path) / "result.json").read_text())["steps"]
+    assert step["server"]["means"]["threads_connected"] >= 1
+    assert step["server"]["questions_per_s"] is None
+    called("report", "last", folder=tmp_path)
+    (page,) = only_run(tmp_path).glob("*.html")
+    assert not [word for word in ("MySQL", "MariaDB", "binlog") if word in page.read_text()]
+
+
+def test_a_load_ends_by_the_server_s_own_figures(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    target = ("--target", url(server, database))
+    called("prepare", *target, "--table-size", "100", folder=tmp_path)
+    load = ("run", "oltp_read_only", *target, "--duration", "20", "--warmup", "0")
+    condition = "pg_stat_activity.idle_in_transaction>0"
+    with connect(local(server, database)) as holder:
+        did(holder, "BEGIN")
+        said = called(*load, "--abort-if", condition, folder=tmp_path, code=12)
+    assert condition in said.stdout + said.stderr
+    said = called(*load, "--abort-if", "pg_stat_database.xact_comit>5/s", folder=tmp_path, code=2)
+    assert "did you mean pg_stat_database.xact_commit" in said.stderr
+    said = called(*load, "--abort-if", "others_latency>1s", folder=tmp_path, code=2)
+    assert "of PostgreSQL, the times of other clients' statements are not read" in said.stderr
