@@ -225,7 +225,9 @@ def test_log_files_have_the_same_form(filled: Beside, line: str) -> None:
     for name, program in (("theirs", filled.theirs), ("ours", filled.ours)):
         done = program(f"-n -l --log-prefix=DIR/{name} {line}")
         assert done.code == 0, done.err
-        files = sorted(filled.folder.glob(f"{name}.*"), key=lambda path: len(path.name))
+        files = sorted(
+            filled.folder.glob(f"{name}.*"), key=lambda path: (len(path.name), path.name)
+        )
         lines = {each for path in files for each in masked(path.read_text())}
         ends = [path.name.removeprefix(files[0].name) for path in files]
         forms.append((ends, lines))
