@@ -6,6 +6,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,11 @@ SCRIPTS = {
     "empty": "-- nothing\n",
     "sleeps": "\\sleep 20 ms\nSELECT 1;\n",
 }
+
+
+def nightly(line: str) -> Any:
+    """A command line of the long form of a test."""
+    return pytest.param(line, marks=pytest.mark.nightly)
 
 
 @dataclass(frozen=True)
@@ -108,9 +114,9 @@ def without_progress(lines: list[str]) -> list[str]:
     [
         "-c 2 -t 5",
         "-n -c 3 -j 2 -t 5 -r -b tpcb@2 -S -b si@0",
-        "-n -c 2 -t 5 --failures-detailed --max-tries=3 -N -v -S -r",
+        nightly("-n -c 2 -t 5 --failures-detailed --max-tries=3 -N -v -S -r"),
         "-n -c 2 -R 200 -L 500 -T 2 -P 1 -r -S --random-seed=7",
-        "-n -c 2 -T 2 -P 1 --progress-timestamp --max-tries=0 -S",
+        nightly("-n -c 2 -T 2 -P 1 --progress-timestamp --max-tries=0 -S"),
         "-n -C -c 2 -t 3 -S -M prepared -s 7",
         "-t 3 -f branches -D step=3 -s 7 -r",
     ],
@@ -133,17 +139,17 @@ def test_reports_are_the_same(filled: Beside, line: str) -> None:
     [
         "-n -c 2 -t 3 -f zero",
         "-n -t 3 -f divides",
-        "-n -t 3 -f undefined -M prepared",
+        nightly("-n -t 3 -f undefined -M prepared"),
         "-n -t 3 -f missing",
-        "-n -t 3 -f no_row",
+        nightly("-n -t 3 -f no_row"),
         "-n -t 3 -f dies",
-        "-t 3 -f zero -v",
-        "-n -t 1 -f empty",
+        nightly("-t 3 -f zero -v"),
+        nightly("-n -t 1 -f empty"),
         "-n -t 1",
         "-n -t 1 -p 1",
-        "-n -t 1 -U nobody",
+        nightly("-n -t 1 -U nobody"),
         "-i -I t --tablespace=missing",
-        "-i -I p --index-tablespace=missing",
+        nightly("-i -I p --index-tablespace=missing"),
     ],
 )
 def test_what_fails_is_said_in_the_same_words(beside: Beside, line: str) -> None:
@@ -168,7 +174,7 @@ def test_too_many_clients_are_refused(filled: Beside) -> None:
         "-i -s 2 --foreign-keys",
         "-i -q -n -F 70 --partitions=3 --unlogged-tables",
         "-i -I dtGvpf --partitions=2 --partition-method=hash",
-        "-i -I dtgGp --tablespace=pg_default --index-tablespace=pg_default",
+        nightly("-i -I dtgGp --tablespace=pg_default --index-tablespace=pg_default"),
     ],
 )
 def test_the_tables_are_the_same(beside: Beside, line: str) -> None:
@@ -216,8 +222,8 @@ def progress_once(lines: list[str]) -> list[str]:
         "-c 3 -j 2 -t 3 -S",
         "-c 2 -T 1 -R 300 -L 15 --max-tries=2 -S -f sleeps",
         "-c 4 -T 1 -f conflict --failures-detailed --sampling-rate=0.9",
-        "-c 4 -t 40 -f conflict",
-        "-c 2 -T 3 --aggregate-interval=1 -S",
+        nightly("-c 4 -t 40 -f conflict"),
+        nightly("-c 2 -T 3 --aggregate-interval=1 -S"),
     ],
 )
 def test_log_files_have_the_same_form(filled: Beside, line: str) -> None:
@@ -234,6 +240,7 @@ def test_log_files_have_the_same_form(filled: Beside, line: str) -> None:
     assert forms[0] == forms[1]
 
 
+@pytest.mark.smoke
 def test_counts_are_what_the_server_has_done(filled: Beside) -> None:
     line = "-n -c 4 -t 50 -f conflict --max-tries=3 --failures-detailed -r -l --log-prefix=DIR/log"
     said = filled.ours(line).out
