@@ -16,13 +16,13 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from pydantic import SecretStr
 
 from loadstone.families import FAMILIES
-from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.message import plain
 from loadstone.model.target import Credentials, Endpoint
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.settings import Place
+from loadstone.runner.endpoints import known
 from loadstone.servers.endpoint_request import EndpointRequest
 
 _SCHEMES = ("postgresql://", "postgres://")
@@ -103,4 +103,4 @@ def _completed(endpoint: Endpoint, password: str | None) -> Endpoint:
     if password is not None:
         given = Credentials(password=SecretStr(password), source=plain("password="))
         update["credentials"] = given
-    return with_listener(endpoint.model_copy(update=update))
+    return known(endpoint.model_copy(update=update))
