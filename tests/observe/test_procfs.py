@@ -261,6 +261,29 @@ def test_a_server_s_processes_are_counted_together_those_that_have_ended_too() -
     assert not nothing.counters
 
 
+def io(read: int, written: int) -> str:
+    return f"rchar: 9\nwchar: 9\nsyscr: 1\nsyscw: 2\nread_bytes: {read}\nwrite_bytes: {written}\n"
+
+
+def test_the_bytes_of_a_server_s_processes_are_added_up_if_all_may_be_read() -> None:
+    stat = "S 1 1 1 0 -1 0 9 9 0 0 0 0 0 0 20 0 1 0 777 999 88 0"
+    texts = {
+        "/proc/10/stat": f"10 (postgres) {stat}",
+        "/proc/10/task/10/children": "11 12",
+        "/proc/11/stat": f"11 (postgres) {stat}",
+        "/proc/12/stat": f"12 (postgres) {stat}",
+        "/proc/10/io": io(4096, 0),
+        "/proc/11/io": io(8192, 100),
+        "/proc/12/io": io(0, 200),
+    }
+    host = Host(Subject(pid=10), SCALE)
+    host.learn(texts)
+    counters = host.figures(texts).counters
+    assert (counters["process.read_bytes"], counters["process.written_bytes"]) == (12288, 300)
+    del texts["/proc/12/io"]
+    assert "process.read_bytes" not in host.figures(texts).counters
+
+
 @pytest.mark.parametrize(
     ("name", "children", "seconds"),
     [

@@ -123,7 +123,8 @@ class Host:
         children = process.children_in(texts.get(self._children_path, ""))
         if len(children) > _MOST_CHILDREN:
             return ()
-        return tuple(f"/proc/{pid}/stat" for pid in children)
+        names = ("stat", "io") if len(children) <= _MOST_CHILDREN / 2 else ("stat",)
+        return tuple(f"/proc/{pid}/{name}" for name in names for pid in children)
 
     def figures(self, texts: Mapping[str, str]) -> Figures:
         """The figures in the contents of `paths` and `further_paths`."""
@@ -157,14 +158,24 @@ class Host:
             process.stat(stat, self._scale, into)
             process.io(texts.get(self._process_path("io"), ""), into)
         elif self.further_paths(texts):
-            children = (texts.get(path) for path in self.further_paths(texts))
-            process.tree(stat, filter(None, children), self._scale, into)
+            self._tree_figures(stat, texts, into)
         process.allowed(texts.get(self._process_path("status"), ""), into)
         cgroup = texts.get(self._process_path("cgroup"), "")
         if cgroup != self._cgroup_text:  # moved; the next reading has its new limits
             self._join(cgroup)
         disks = procfs.disk_names(texts.get("/proc/diskstats", ""))
         cgroup_figures(self._cgroups, texts, disks, into)
+
+    def _tree_figures(self, stat: str, texts: Mapping[str, str], into: Figures) -> None:
+        """Those of the process and of its children; one that ended since is left out."""
+        further = self.further_paths(texts)
+        children = {path: texts[path] for path in further if texts.get(path)}
+        stats = [text for path, text in children.items() if path.endswith("/stat")]
+        process.tree(stat, stats, self._scale, into)
+        moved = [text for path, text in children.items() if path.endswith("/io")]
+        own = texts.get(self._process_path("io"))
+        if own and moved and len(moved) == len(stats):
+            process.tree_io([own, *moved], into)
 
     def _is_alone(self, stat: str, texts: Mapping[str, str]) -> bool:
         """Whether the process does all the work; under a loader's name, if it has no children."""

@@ -62,6 +62,22 @@ def tree(text: str, children: Iterable[str], scale: Scale, into: Figures) -> Non
     into.gauges["process.stopped"] = float(words[_STATE] in _STOPPED)
 
 
+def tree_io(texts: Iterable[str], into: Figures) -> None:
+    """Parse /proc/PID/io of a process and of those that it has started: their bytes together.
+
+    Those of a child that has ended are its parent's, once the parent has waited for it.
+    """
+    total: dict[str, float] = {}
+    for text in texts:
+        one = Figures()
+        io(text, one)
+        if one.counters.keys() != set(_IO.values()):
+            return  # nothing is known of all of them
+        for name, value in one.counters.items():
+            total[name] = total.get(name, 0.0) + value
+    into.counters |= total
+
+
 def children_in(text: str) -> tuple[int, ...]:
     """Parse /proc/PID/task/PID/children: the processes that it has started."""
     return tuple(int(word) for word in text.split() if word.isdecimal())

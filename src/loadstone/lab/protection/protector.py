@@ -26,7 +26,7 @@ from loadstone.model.protection import (
     condition,
     unknown_row,
 )
-from loadstone.model.target import Endpoint, Target
+from loadstone.model.target import PORTS, SCHEMES, Endpoint, Target
 from loadstone.observe.latest import DATA_FREE, DATA_SIZE
 from loadstone.observe.others import Others, OthersAsked
 from loadstone.observe.sampler import Sampling, Watched
@@ -94,7 +94,7 @@ class Protector:
                     condition=wanted.text,
                     places=places,
                 ),
-                say("name them: --replica mysql://user@host:3306"),
+                say("name them: --replica {url}", url=_example(endpoints[0].target.family)),
             )
 
     def _look_at(self, endpoint: Endpoint) -> None:
@@ -356,6 +356,12 @@ class Protector:
         for name, replica in watch.replicas.items():
             if unasked and replica.follows:
                 watch.places[name].judges.append((Judge(condition(FALLS_BEHIND)), True))
+
+
+def _example(family: str) -> str:
+    """A URL of the family's, as a user would write it."""
+    scheme = next(scheme for scheme, of in SCHEMES.items() if of == family)
+    return f"{scheme}://user@host:{PORTS[family]}"
 
 
 def _no_sums(asked: Condition, place: str | Message, words: Words) -> ConditionError:

@@ -77,6 +77,8 @@ class PostgresSessions:
     _questions: Questions | None = None
     _user: int = 0
     _database: int = 0
+    _drives: bool = False
+    """The load has had connections from here: without one it has no session."""
     _is_direct: bool = False
     """The server itself answers: the load's connections are its processes."""
 
@@ -91,6 +93,7 @@ class PostgresSessions:
         rows = [row.split(_UNIT) for row in str(text or "").split(_RECORD) if row]
         # Users may come and go while the server makes its list.
         ours = {*before, *self.of_the_load()} if self._is_direct else set()
+        self._drives = self._drives or bool(ours)
         return tuple(self.session(row, ours) for row in rows if len(row) == _FIELDS)
 
     def row_waiters(self) -> Collection[int] | None:
@@ -144,7 +147,7 @@ class PostgresSessions:
         user, database = at
         if user != self._user:
             return "other"
-        if ours:
+        if self._drives:
             return "administration" if is_named else "other"
         return "ours" if database == self._database else "administration"
 
