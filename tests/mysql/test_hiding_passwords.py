@@ -105,6 +105,9 @@ def test_a_command_line_without_a_password_stays_as_it_is() -> None:
         ("--password", "--password"),
         ("--token=long-enough-to-be-one", "--token=***"),
         ("--token", "--token"),
+        ("host=db1 password=secret port=1", "host=db1 password=*** port=1"),
+        (r"password = 'it\'s a secret' host=db1", "password = *** host=db1"),
+        ("host=db1 passwords=known", "host=db1 passwords=known"),
     ],
 )
 def test_each_form_of_a_password_is_known(argument: str, shown: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,16 @@ def test_a_url_in_place_of_a_database() -> None:
     assert (found.target.tls.mode, found.credentials.reveal()) == ("required", "b")
 
 
-@pytest.mark.parametrize("database", ["options=-c", "host=a,b", "host='a", "host=a port"])
+def test_the_last_word_goes_before_options() -> None:
+    options = Place(host="db2", port="7000", user="c")
+    for database in ("host=db1 user=a", "postgresql://a@db1", "postgresql:///?host=db1&user=a"):
+        target = endpoint_of(replace(options, database=database)).target
+        assert (target.place, target.user, target.database) == ("db1:7000", "a", "a")
+    target = endpoint_of(replace(options, database="postgresql://db1:6000/shop")).target
+    assert (target.place, target.user, target.database) == ("db1:6000", "c", "shop")
+
+
+@pytest.mark.parametrize("database", ["options=-c", "host='a", "host=a port"])
 def test_parameters_that_cannot_be_used_are_refused(database: str) -> None:
     with pytest.raises(Failed):
         endpoint_of(Place(user="u", database=database))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from loadstone.lab.step.shards import cores
 from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.plan import Closed, Open
 from loadstone.model.quantity import LONGEST_S
@@ -80,6 +81,11 @@ def test_figures_that_cost_something_are_asked_for_only_where_they_are_needed() 
     assert costs("--failures-detailed --max-tries=2") == (False, True, 1, False)
     detailed = "-l --sampling-rate=0.1 --failures-detailed --max-tries=2"
     assert costs(detailed) == (False, True, 1, True)
+
+
+def test_threads_are_the_most_event_loops() -> None:
+    assert planned("-c 64").plan.drive.shards == 1
+    assert planned("-c 64 -j 64").plan.drive.shards == cores()
 
 
 def test_a_new_connection_for_each_transaction() -> None:

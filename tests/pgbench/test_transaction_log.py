@@ -35,7 +35,7 @@ def written(folder: Path, words: str, *events: LoggedEvent, end_s: float = 0.0) 
         log.begin(NOON_US / 1e6 + 0.4)
         log.add(events)
         log.end(NOON_US / 1e6 + end_s)
-    paths = sorted(folder.iterdir(), key=lambda path: len(path.name))
+    paths = sorted(folder.iterdir(), key=lambda path: (len(path.name), path.name))
     return [path.read_text().splitlines() for path in paths]
 
 

@@ -64,9 +64,10 @@ def _database(opened: Session) -> str:
 
 def vacuum(opened: Session, asked: Benchmark) -> None:
     """Vacuum the tables as asked for; one that is not there is only reported."""
-    if asked.vacuums:
-        small = (f"VACUUM {tables.BRANCHES}", f"VACUUM {tables.TELLERS}")
-        _vacuum(opened, "starting vacuum...", *small, f"TRUNCATE {tables.HISTORY}")
+    if not asked.vacuums:
+        return
+    small = (f"VACUUM {tables.BRANCHES}", f"VACUUM {tables.TELLERS}")
+    _vacuum(opened, "starting vacuum...", *small, f"TRUNCATE {tables.HISTORY}")
     if asked.vacuums_all:
         _vacuum(
             opened, f"starting vacuum {tables.ACCOUNTS}...", f"VACUUM ANALYZE {tables.ACCOUNTS}"

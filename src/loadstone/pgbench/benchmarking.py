@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 
 from pydantic import ValidationError
 
+from loadstone import engine
 from loadstone.dropin.company import beside_others
 from loadstone.dropin.keeping import keeper_of
+from loadstone.lab.step.order import steps_of
 from loadstone.lab.tables.inspect import check_descriptors
+from loadstone.model.engine_plan import step_document
 from loadstone.model.observe_request import Observing
 from loadstone.model.target import Endpoint
 from loadstone.pgbench import before, log, planning, running, transaction_log
-from loadstone.pgbench.commands import commands_of
+from loadstone.pgbench.commands import at_place, commands_of
 from loadstone.pgbench.connecting import endpoint_of
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.planning import Planned
@@ -36,6 +40,7 @@ def run(asked: Benchmark) -> int:
         log.note(f"setting random seed to {asked.seed}")
     commands = [commands_of(script) for script in asked.scripts]
     endpoint = endpoint_of(asked.place)
+    _check_scripts(asked, endpoint)
     if asked.debug:
         log.note(_debugging(asked, endpoint))
     check_descriptors(asked.clients)
@@ -47,6 +52,22 @@ def run(asked: Benchmark) -> int:
         keeper_of(asked.out, planned.plan, [endpoint], Observing(on=True)) as keeper,
     ):
         return running.drive(Run(asked, planned, endpoint, found, commands, lines, keeper))
+
+
+def _check_scripts(asked: Benchmark, endpoint: Endpoint) -> None:
+    """Let the engine check each script before anything reaches the server.
+
+    Raises:
+        Failed: it cannot run one of them.
+    """
+    for script in asked.scripts:
+        alone = replace(asked, scripts=(replace(script, weight=1),))
+        plan = _planned(alone, endpoint, Tables(scale=1)).plan
+        try:
+            engine.check_plan(step_document(plan, steps_of(plan)[0], [endpoint]))
+        except engine.PlanRefused as error:
+            why = error.message.removeprefix(f"{planning.NAME}: ")
+            raise Failed(at_place(script, why)) from error
 
 
 def _before(asked: Benchmark, endpoint: Endpoint) -> Tables:

@@ -27,10 +27,7 @@ def commands_of(script: Script) -> Sequence[str]:
         raise Failed(at_place(script, error.message)) from error
     if not commands:
         raise Failed(f'empty command list for script "{script.called}"')
-    texts = [command.text for command in commands]
-    if all(kind_of(text) != SQL for text in texts):
-        raise Failed(f'script "{script.called}" has no SQL command, and Loadstone needs one')
-    return texts
+    return [command.text for command in commands]
 
 
 def at_place(script: Script, message: str) -> str:

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import getpass
 import re
-from pathlib import Path
-from urllib.parse import quote, urlencode
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from pydantic import SecretStr
 
 from loadstone.families import FAMILIES
-from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.message import plain
-from loadstone.model.target import Credentials, Endpoint, port_in
+from loadstone.model.target import Credentials, Endpoint
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.settings import Place
+from loadstone.runner.endpoints import known
 from loadstone.servers.endpoint_request import EndpointRequest
 
 _SCHEMES = ("postgresql://", "postgres://")
@@ -32,52 +32,54 @@ _PASSWORD = "password"
 
 
 def endpoint_of(place: Place) -> Endpoint:
-    """The server with the login.
+    """The server with the login; of several hosts, the first that will do.
 
     Raises:
-        Failed: the parameters cannot be read, or none of several hosts can be used.
+        Failed: the parameters cannot be read, or none of several hosts will do.
     """
-    parameters = _parameters(place.database or "")
-    password = parameters.pop(_PASSWORD, None)
-    meant = FAMILIES[POSTGRESQL].candidates
+    url, password = _url(place)
     try:
-        found = meant(_request(place, parameters), prompt=getpass.getpass)
-        return found.choose([_completed(each, password) for each in found.endpoints])
+        meant = FAMILIES[POSTGRESQL].candidates(EndpointRequest(url=url), getpass.getpass)
+        return meant.choose([_completed(each, password) for each in meant.endpoints])
     except LoadstoneError as error:
         raise Failed(error.message, hint=error.hint or "") from error
 
 
-def _completed(endpoint: Endpoint, password: str | None) -> Endpoint:
-    if password is not None:
-        given = Credentials(password=SecretStr(password), source=plain("password="))
-        endpoint = endpoint.model_copy(update={"credentials": given})
-    return with_listener(_with_database(endpoint))
+def _url(place: Place) -> tuple[str, str | None]:
+    """The server as a URL, and a password that is not in it.
+
+    What the last word says goes before options, as for libpq.
+    """
+    options = {"host": place.host, "port": place.port, "user": place.user}
+    given = {name: value for name, value in options.items() if value}
+    database = place.database or ""
+    if not database.startswith(_SCHEMES):
+        parameters = given | _parameters(database)
+        password = parameters.pop(_PASSWORD, None)
+        return f"postgresql://?{_query(parameters)}", password
+    more = {name: value for name, value in given.items() if name not in _named_in(database)}
+    joined = "&" if "?" in database else "?"
+    return (f"{database}{joined}{_query(more)}" if more else database), None
 
 
-def _request(place: Place, parameters: dict[str, str]) -> EndpointRequest:
-    # A host that is a folder has the server's unix socket.
-    is_folder = bool(place.host and place.host.startswith("/"))
-    return EndpointRequest(
-        url=_url(place.database or "", parameters),
-        host=None if is_folder else place.host or None,
-        socket=Path(place.host) if is_folder and place.host else None,
-        user=place.user or None,
-        port=port_in(place.port) if place.port else None,
-    )
+def _query(parameters: Mapping[str, str]) -> str:
+    return urlencode(parameters, quote_via=quote)
 
 
-def _url(database: str, parameters: dict[str, str]) -> str:
-    if database.startswith(_SCHEMES):
-        return database
-    return f"postgresql://?{urlencode(parameters, quote_via=quote)}"
+def _named_in(url: str) -> set[str]:
+    """The parameters that a URL names."""
+    parts = urlsplit(url)
+    login, _, places = parts.netloc.rpartition("@")
+    named = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    named |= {"host"} if places else set()
+    named |= {"port"} if re.search(r":\d+($|,)", places) else set()
+    return named | ({"user"} if login else set())
 
 
 def _parameters(database: str) -> dict[str, str]:
     """The parameters of `name=value …`; a text without `=` is a database's name."""
-    if database.startswith(_SCHEMES) or not database:
-        return {}
     if "=" not in database:
-        return {"dbname": database}
+        return {"dbname": database} if database else {}
     found: dict[str, str] = {}
     at = 0
     while at < len(database.rstrip()):
@@ -92,10 +94,13 @@ def _parameters(database: str) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _with_database(endpoint: Endpoint) -> Endpoint:
+def _completed(endpoint: Endpoint, password: str | None) -> Endpoint:
+    """With what the parameters say of the password; without a database it is the user's name."""
     target = endpoint.target
-    if target.database:
-        return endpoint
-    return endpoint.model_copy(
-        update={"target": target.model_copy(update={"database": target.user})}
-    )
+    update: dict[str, object] = {}
+    if not target.database:
+        update["target"] = target.model_copy(update={"database": target.user})
+    if password is not None:
+        given = Credentials(password=SecretStr(password), source=plain("password="))
+        update["credentials"] = given
+    return known(endpoint.model_copy(update=update))

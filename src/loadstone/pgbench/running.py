@@ -34,7 +34,8 @@ from loadstone.pgbench.reporting import Results, Tables
 from loadstone.pgbench.settings import Benchmark
 from loadstone.pgbench.transaction_log import TransactionLog
 
-_ON_THE_SECOND_S = 0.05
+_TOLERANCE_S = 0.05
+"""An interval of the engine's may end that much before its second is full."""
 _INCOMPLETE = 2
 _CODES = {"serialization": SERIALIZATION, "deadlock": DEADLOCK}
 
@@ -90,6 +91,8 @@ class _Watched:
     all: Figures = field(init=False)
     since_line: Figures = field(init=False)
     line_from_s: float = 0.0
+    periods: int = 0
+    """The periods of progress that are over."""
     connected: Connected | None = None
     end: End | None = None
     aborted: int = 0
@@ -159,9 +162,10 @@ class _Watched:
         progress = self.run.asked.progress
         if progress is None:
             return
-        second = round(sample.to_s)
-        if abs(sample.to_s - second) > _ON_THE_SECOND_S or second % progress.every_s:
+        periods = int((sample.to_s + _TOLERANCE_S) / progress.every_s)
+        if periods <= self.periods:
             return
+        self.periods = periods
         at_s = time.time() if progress.unix_times else sample.to_s
         seconds = sample.to_s - self.line_from_s
         log.line(reporting.progress(self.since_line, self.run.asked, at_s, seconds))

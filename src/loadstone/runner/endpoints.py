@@ -22,14 +22,18 @@ def resolved(request: EndpointRequest, prompt: Callable[[str], str]) -> Endpoint
             of several hosts can be used.
     """
     meant = family_meant(request).candidates(request, prompt=prompt)
-    return meant.choose([_known(each) for each in meant.endpoints])
+    return meant.choose([known(_with_schema(each)) for each in meant.endpoints])
 
 
-def _known(endpoint: Endpoint) -> Endpoint:
-    """The endpoint with what is known of its place: the default schema, a sandbox, a listener."""
-    if endpoint.target.database is None:
-        target = endpoint.target.model_copy(update={"database": DEFAULT_SCHEMA})
-        endpoint = endpoint.model_copy(update={"target": target})
+def _with_schema(endpoint: Endpoint) -> Endpoint:
+    if endpoint.target.database is not None:
+        return endpoint
+    target = endpoint.target.model_copy(update={"database": DEFAULT_SCHEMA})
+    return endpoint.model_copy(update={"target": target})
+
+
+def known(endpoint: Endpoint) -> Endpoint:
+    """The endpoint with what is known of its place: a sandbox, or whether a server listens."""
     if sandbox := sandbox_at(endpoint.target):
         endpoint = _at_sandbox(endpoint, sandbox)
     return with_listener(endpoint)

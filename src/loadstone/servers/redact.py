@@ -25,6 +25,10 @@ PGPASSWORD = "PGPASSWORD"
 # tenths of a second, and the password stays readable until we are done.
 _URL = re.compile(rb"^(.*?://[^:]*:)(.*)(@[^@]*)$", re.DOTALL)
 _OPTION = re.compile(rb"^(--(?:(?:(?:mysql|pgsql)[-_])?password|token)=)(.*)()$", re.DOTALL)
+# In libpq's parameters of a connection, `host=db1 password='my secret'`.
+_PARAMETER = re.compile(
+    rb"((?:^|\s)password\s*=\s*)('(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)+)()", re.DOTALL
+)
 _OPTIONS_WITH_A_VALUE = (
     b"--mysql-password", b"--mysql_password", b"--pgsql-password", b"--pgsql_password", b"--token",
 )  # fmt: skip
@@ -93,7 +97,7 @@ def blank_arguments(arguments: list[bytes]) -> list[bytes]:
 
 
 def _blank(argument: bytes) -> bytes:
-    for pattern in (_URL, _OPTION):
+    for pattern in (_URL, _OPTION, _PARAMETER):
         argument = pattern.sub(lambda found: found[1] + _stars(found[2]) + found[3], argument)
     return argument
 
