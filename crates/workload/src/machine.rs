@@ -21,6 +21,12 @@ pub enum Step {
     EndPipeline,
     /// Wait for so long, and return without an answer.
     Sleep(Nanos),
+    /// Run a program, whose command line for a shell is the only parameter, and return without an
+    /// answer after [`Machine::ran`].
+    Run {
+        /// Whether that needs the first line that the program prints.
+        wants_line: bool,
+    },
     /// The event is over.
     Done,
     /// The event cannot continue with this answer; says what is missing. As after any error,
@@ -92,6 +98,10 @@ pub trait Machine: Send {
     /// The server has refused the statement last sent, and the connection still exists;
     /// [`Machine::abandon`] comes next.
     fn refused(&mut self, _verdict: Verdict) {}
+
+    /// The program of [`Step::Run`] has ended: the first line that it printed if that was wanted, or
+    /// why it failed.
+    fn ran(&mut self, _outcome: Result<Vec<u8>, String>) {}
 
     /// A pipeline has ended after a statement in it was refused; the server has skipped what was
     /// behind it. `end` is the answer to the end. [`Machine::refused`] and [`Machine::abandon`]

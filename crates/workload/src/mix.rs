@@ -153,6 +153,10 @@ impl Machine for MixMachine {
         }
     }
 
+    fn ran(&mut self, outcome: Result<Vec<u8>, String>) {
+        self.members[self.turn].machine.ran(outcome);
+    }
+
     fn cut_short(&mut self, end: Answer<'_>) {
         self.members[self.turn].machine.cut_short(end);
     }
