@@ -5,6 +5,7 @@ mod connect;
 mod extended;
 mod idle;
 mod pipeline;
+mod pipelining;
 mod program;
 mod schedule;
 
