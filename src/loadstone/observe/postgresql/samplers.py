@@ -13,9 +13,9 @@ from loadstone.observe.postgresql.server import reason
 from loadstone.observe.postgresql.sessions import PostgresSessions as session_list
 
 __all__ = [
-    "behind", "canonical", "has_process_per_session", "is_data_of", "look_at_others", "other_clients",
-    "others_source", "programs", "reason", "replica_source", "server_source", "session_list",
-    "status_rows", "work_in_their_data",
+    "behind", "canonical", "has_process_per_session", "is_data_of", "look_at_others",
+    "other_clients", "others_source", "programs", "reason", "replica_source", "server_source",
+    "session_list", "status_rows", "work_in_their_data",
 ]  # fmt: skip
 
 programs = frozenset({"postgres"})
