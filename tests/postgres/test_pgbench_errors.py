@@ -97,6 +97,21 @@ def test_nothing_is_tried_again_after_the_window(server: Server, database: str) 
     assert step.last.tally.in_flight == 0
 
 
+@pytest.mark.parametrize("restart_on", [["02000"], []])
+def test_an_event_that_fails_before_its_first_statement_does_so_in_turns_of_the_loop(
+    server: Server, database: str, restart_on: list[str]
+) -> None:
+    load = scripted("\\set a 1 / 0\nSELECT 1;")
+    step = run(
+        server, database, load, on_error="restart" if restart_on else "continue",
+        restart_on=restart_on, max_tries=100_000, stop=seconds(0.5),
+    )  # fmt: skip
+    counts = step.total()
+    # Each of them within another would be too much for any stack.
+    assert counts.restarts + counts.failed > 1000
+    assert step.errors() == {"02000": counts.restarts + counts.failed}
+
+
 def test_deadlocks_are_retried_and_counted(server: Server, database: str) -> None:
     table = "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0), (2, 0)"
     server.asked(f"{table}; GRANT ALL ON t TO PUBLIC", database)

@@ -236,7 +236,7 @@ impl Machine for PgbenchMachine {
     }
 
     fn abandon(&mut self) {
-        (self.at, self.in_transaction) = (None, false);
+        (self.at, self.number, self.in_transaction) = (None, None, false);
     }
 
     fn in_transaction(&self) -> bool {
@@ -343,7 +343,6 @@ mod tests {
             assert_eq!(run.next(None), "failed: line 9: division by zero");
             assert_eq!(run.machine.command(), Some(8));
             run.machine.abandon();
-            run.machine.number = None;
         }
     }
 
