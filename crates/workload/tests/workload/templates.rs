@@ -44,7 +44,7 @@ fn attempt(
         match step {
             Step::Done => return (sent, None),
             Step::Fail(why) => return (sent, Some(why)),
-            Step::Sleep(_) => panic!("a template does not sleep"),
+            Step::Sleep(_) | Step::Ran => panic!("a template only sends statements"),
             Step::Send(statement) => sent.push(taken_down(workload, statement, &params)),
         }
         let is_select = sent.last().expect("one was sent").prepared.starts_with("SELECT");

@@ -97,7 +97,7 @@ fn attempt(
         match step {
             Step::Done => return (sent, Ended::Done),
             Step::Fail(why) => return (sent, Ended::Failed(why)),
-            Step::Sleep(_) => panic!("TPC-C's users sleep between their events"),
+            Step::Sleep(_) | Step::Ran => panic!("an event of TPC-C only sends statements"),
             Step::Send(statement) => sent.push(taken_down(workload, statement, &params)),
         }
         if sent.len() == limit {

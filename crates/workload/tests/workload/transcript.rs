@@ -36,7 +36,7 @@ pub(crate) fn event_until(
             Step::Done => break,
             Step::Send(statement) => sent.push(taken_down(workload, statement, &params)),
             Step::Fail(why) => panic!("{why}"),
-            Step::Sleep(_) => panic!("a sequence does not sleep"),
+            Step::Sleep(_) | Step::Ran => panic!("a sequence only sends statements"),
         }
         answer = Some(Answer::of(&completion));
     }
