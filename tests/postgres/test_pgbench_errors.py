@@ -140,3 +140,14 @@ def test_an_event_that_would_start_too_late_is_skipped(server: Server, database:
     assert late.max is not None
     # The loop itself may be late by what the machine makes it wait.
     assert late.p50 <= 20_000_000 + 1_000_000
+
+
+def test_users_whose_waiting_events_are_all_too_late_wait_for_the_next_ones(
+    server: Server, database: str
+) -> None:
+    # No loop starts an event within a nanosecond after it is due.
+    arrival = {"kind": "open", "rate": 500, "latest_start_s": 1e-9}
+    step = run(server, database, scripted("SELECT 1;"), arrival=arrival, stop=of_each(25, 60.0))
+    assert (step.last.tally.due, step.last.tally.skipped) == (100, 100)
+    assert step.total("window").skipped == 100
+    assert step.last.seconds < 30
