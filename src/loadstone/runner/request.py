@@ -113,8 +113,11 @@ class Request(Load):
     @property
     def needs(self) -> tuple[Ability, ...]:
         """What it does with its servers that Loadstone cannot do with those of every family."""
-        has_file = any(one.template for one in self.alone)
-        needed: dict[Ability, bool] = {"templates": has_file, "trials": self.is_proved}
+        needed: dict[Ability, bool] = {
+            "templates": any(one.template for one in self.alone),
+            "trials": self.is_proved,
+            "foreign_keys": any(one.foreign_keys for one in self.alone),
+        }
         return tuple(ability for ability, wanted in needed.items() if wanted)
 
     @property

@@ -13,7 +13,9 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import Message, say
 from loadstone.servers.errors import TargetError
 
-Ability = Literal["counters", "templates", "experiments", "watching", "trials", "traffic"]
+Ability = Literal[
+    "counters", "templates", "experiments", "watching", "trials", "traffic", "foreign_keys"
+]
 
 SAID: Mapping[Ability, Message] = {
     "counters": say("reading a server's counters and sessions"),
@@ -22,6 +24,7 @@ SAID: Mapping[Ability, Message] = {
     "watching": say("`loadstone watch`"),
     "trials": say("proving a finding"),
     "traffic": say("importing and replaying traffic"),
+    "foreign_keys": say("tpcc with foreign keys"),
 }
 """The abilities as the subject of a sentence."""
 
