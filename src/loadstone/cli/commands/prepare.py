@@ -118,7 +118,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
 
     from loadstone.cli.progress.load import announce
     from loadstone.cli.terminal import Terminal
-    from loadstone.families import refuse_foreign
+    from loadstone.families import refuse_foreign, require
     from loadstone.lab.protection.first_contact import look_before_load
     from loadstone.lab.tables.load import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
@@ -137,6 +137,8 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     warehouses = asked.pop("warehouses") or int(kind == "tpcc")
     endpoint = connection.endpoint()
     refuse_foreign(endpoint.target.family, of_families)
+    if layout.foreign_keys:
+        require(endpoint.target, "foreign_keys")
     if template:
         from loadstone.workloads.templates.explain import check_loadable
         from loadstone.workloads.templates.file import form_for
