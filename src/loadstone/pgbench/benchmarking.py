@@ -32,7 +32,7 @@ def run(asked: Benchmark) -> int:
     """Run a benchmark; returns the exit code.
 
     Raises:
-        Failed: it could not start, or not go on.
+        Failed: it could not start.
         TargetError: so many clients need more file descriptors than this process may have.
         StoreError: the run's folder cannot be written.
     """
