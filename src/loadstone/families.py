@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from loadstone.model.error_codes import MYSQL, POSTGRESQL
 from loadstone.model.message import Message
 from loadstone.model.target import Endpoint, Target, family_in
 from loadstone.mysql import family as mysql
 from loadstone.postgresql import family as postgresql
-from loadstone.servers.abilities import Ability, NotSupported
+from loadstone.servers.abilities import Ability, ForeignOption, NotSupported
 from loadstone.servers.connection import DEFAULT_TIMEOUTS, Connection, Timeouts
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.family import Family, Words
@@ -41,6 +41,18 @@ def require_of(family: str, place: str | Message, ability: Ability) -> None:
     known = FAMILIES[family]
     if ability not in known.abilities:
         raise NotSupported(place, known.words.server, ability)
+
+
+def refuse_foreign(family: str, options: Iterable[str]) -> None:
+    """Refuse options that were given and mean nothing for servers of this family.
+
+    Raises:
+        ForeignOption: names the first of them.
+    """
+    known = FAMILIES[family]
+    for option in options:
+        if option in known.foreign_options:
+            raise ForeignOption(known.words.server, option)
 
 
 def family_meant(request: EndpointRequest) -> Family:

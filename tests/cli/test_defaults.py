@@ -373,6 +373,11 @@ def test_an_option_with_another_meaning_is_set_in_its_commands_table_only(
             {"user", "database", "tls", "compression"},
             {"user", "database", "tls"},
         ),
+        (
+            ("--target", "postgresql://db2"),
+            {"storage_engine", "mysqld_exporter", "duration"},
+            {"storage_engine", "mysqld_exporter"},
+        ),
         (("--tables", "3"), {"tables"}, set()),
         (("--target", "http://["), {"user"}, set()),
     ],

@@ -40,6 +40,7 @@ MAY_SAY_ITS_WORDS = {
     "cli/commands/traffic.py": "help of the slow log's and the digests' import",
     "cli/commands/diagnose.py": "help of options, which names the file that people have",
     "cli/options/connection.py": "help of options, which names the file that people have",
+    "cli/options/run.py": "the same",
     "cli/options/observe.py": "the option that bears the name of its exporter",
     "config/values.py": "an example of a variable",
     "diagnosis/unexplained.py": "what to switch on, so that more can be seen",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from loadstone.observe import process, procfs
 from loadstone.observe.host import Host, Subject
 from loadstone.observe.latest import Figures, Scale
+from loadstone.observe.process_tree import MOST_READ, ProcessTree
 
 SCALE = Scale(ticks_per_s=100, page_bytes=4096)
 
@@ -243,21 +244,23 @@ def test_a_process_with_an_odd_name() -> None:
     assert process.has_ended(PROCESS_STAT.replace(" S ", " Z "))
 
 
-def test_a_server_s_processes_are_counted_together_those_that_have_ended_too() -> None:
-    def stat(pid: int, *ticks: int) -> str:
-        user, system, waited_user, waited_system = ticks
-        return (
-            f"{pid} (postgres) S 1 {pid} {pid} 0 -1 4194560 9 9 0 0"
-            f" {user} {system} {waited_user} {waited_system} 20 0 1 0 777 999 88 0"
-        )
+def of_process(pid: int, *ticks: int, name: str = "postgres") -> str:
+    """The line of /proc/PID/stat: ticks in user mode and the kernel, and those waited for."""
+    user, system, waited_user, waited_system = (*ticks, 0, 0, 0)[:4]
+    return (
+        f"{pid} ({name}) S 1 {pid} {pid} 0 -1 4194560 9 9 0 0"
+        f" {user} {system} {waited_user} {waited_system} 20 0 1 0 777 999 88 0"
+    )
 
-    into = Figures()
-    children = [stat(11, 100, 50, 9999, 9999), stat(12, 200, 70, 0, 0), "torn"]
-    process.tree(stat(10, 1, 2, 1000, 500), children, SCALE, into)
+
+def test_a_server_s_processes_are_counted_together_those_that_have_ended_too() -> None:
+    children = {11: of_process(11, 100, 50, 9999, 9999), 12: of_process(12, 200, 70), 13: "torn"}
+    tree, into = ProcessTree(), Figures()
+    tree.add(of_process(10, 1, 2, 1000, 500), children, SCALE, into)
     assert into.counters == {"process.cpu_user_s": 13.01, "process.cpu_sys_s": 6.22}
-    assert into.gauges == {"process.threads": 3, "process.stopped": 0}
+    assert into.gauges == {"process.threads": 4, "process.stopped": 0}
     assert process.children_in("11 12 \n") == (11, 12)
-    process.tree("torn", children, SCALE, nothing := Figures())
+    tree.add("torn", children, SCALE, nothing := Figures())
     assert not nothing.counters
 
 
@@ -284,6 +287,41 @@ def test_the_bytes_of_a_server_s_processes_are_added_up_if_all_may_be_read() -> 
     assert "process.read_bytes" not in host.figures(texts).counters
 
 
+def test_of_very_many_processes_some_are_read_each_time_and_none_is_forgotten() -> None:
+    tree, clock = ProcessTree(), 0
+    before = {pid: 1000 for pid in range(100, 100 + 2 * MOST_READ)}
+    later = {pid: 0 for pid in range(5000, 5000 + 2 * MOST_READ)}
+    totals, read_at = [], dict.fromkeys([*before, *later], -1)
+
+    def look(used: dict[int, int], waited: int = 0) -> float:
+        nonlocal clock
+        due = tree.due(used)
+        assert len(due) == MOST_READ
+        assert tree.due(used) == due  # until they are read
+        read_at.update(dict.fromkeys(due, clock))
+        clock += 1
+        texts = {pid: of_process(pid, used[pid], 0) if pid in due else None for pid in used}
+        tree.add(of_process(10, 0, 0, waited, 0), texts, SCALE, into := Figures())
+        return into.counters["process.cpu_user_s"]
+
+    base = look(before)
+    # What those that are not read yet have used before is no growth.
+    assert look(before) == base
+    # Each process of new users takes 0.1 s a reading. A round has four readings.
+    used = before | later
+    for reading in range(1, 41):
+        used = {pid: ticks + 10 * (pid in later) for pid, ticks in used.items()}
+        totals.append(look(used) - base)
+        if reading > 4:
+            assert min(read_at.values()) >= clock - 4
+    rate = len(later) * 0.1
+    assert (totals[39] - totals[7]) / 32 == pytest.approx(rate)
+    # All end, and the server has waited for them: what was not read yet is counted then.
+    ended = {pid: ticks for pid, ticks in used.items() if pid in before}
+    total = look(ended, waited=sum(used[pid] for pid in later)) - base
+    assert total == pytest.approx(40 * rate)
+
+
 @pytest.mark.parametrize(
     ("name", "children", "seconds"),
     [
@@ -296,13 +334,10 @@ def test_the_bytes_of_a_server_s_processes_are_added_up_if_all_may_be_read() -> 
 def test_only_a_server_that_works_in_its_children_is_counted_with_them(
     name: str, children: str, seconds: float
 ) -> None:
-    def stat(pid: int, name: str, ticks: int) -> str:
-        return f"{pid} ({name}) S 1 1 1 0 -1 0 9 9 0 0 {ticks} 0 0 0 20 0 1 0 777 999 88 0"
-
     texts = {
-        "/proc/10/stat": stat(10, name, 100),
+        "/proc/10/stat": of_process(10, 100, 0, name=name),
         "/proc/10/task/10/children": children,
-        "/proc/11/stat": stat(11, "postgres", 200),
+        "/proc/11/stat": of_process(11, 200, 0),
     }
     host = Host(Subject(pid=10), SCALE)
     host.learn(texts)

@@ -157,6 +157,28 @@ def test_what_is_not_supported_is_refused_in_one_line(
     said = called(*words, folder=tmp_path, code=15)
     assert "is a PostgreSQL server: " in said.stderr
     assert "is not supported there" in said.stderr
+    assert "connecting" not in said.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "oltp_read_only", "--storage-engine", "innodb"),
+        ("run", "oltp_read_only", "--mysqld-exporter", "http://127.0.0.1:1"),
+        ("run", "oltp_read_only", "--compression", "zlib"),
+        ("prepare", "--storage-engine", "rocksdb"),
+        ("prepare", "--method", "infile"),
+        ("check", "--defaults-file", "my.cnf"),
+        ("tpcc", "check", "--server-public-key", "key.pem"),
+    ],
+)
+def test_options_that_only_mysql_has_are_refused_before_anything_changes(
+    server: Server, database: str, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    said = called(*words, "--target", url(server, database), folder=tmp_path, code=2)
+    assert said.stderr.startswith("error: PostgreSQL has no --")
+    tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+    assert server.asked(tables, database) == [["0"]]
 
 
 def test_an_experiment_on_it_is_refused(server: Server, database: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from loadstone.model.target import Endpoint, TargetUrlError
 from loadstone.postgresql.credentials import Surroundings, candidates
 from loadstone.postgresql.passfile import Wanted, fields_of, password_in
+from loadstone.servers.abilities import ForeignOption
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.errors import TargetError
 
@@ -220,5 +221,5 @@ def test_the_environment_wants_no_tls_of_a_unix_socket(tmp_path: Path, listening
 def test_options_of_other_families_are_refused(tmp_path: Path, given: dict[str, str]) -> None:
     asked = EndpointRequest.model_validate({"url": "postgresql://db1"} | given)
     around = Surroundings(environment={}, home=tmp_path)
-    with pytest.raises(TargetUrlError, match="PostgreSQL has no --"):
+    with pytest.raises(ForeignOption, match="PostgreSQL has no --"):
         candidates(asked, surroundings=around)

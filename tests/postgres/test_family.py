@@ -21,6 +21,7 @@ from loadstone.servers.connection import Connection
 from loadstone.servers.errors import GuardError, TargetError
 from loadstone.servers.facts import comment_of
 from loadstone.servers.guard import CleanupDecision, ListedTable
+from ports import free_port
 from postgres.server import PASSWORD, Server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -298,6 +299,30 @@ def test_its_process_and_the_folder_of_its_data_are_found_by_any_user(
     assert family.data_folder(facts.variables) is None
     folder = data_folder(one.target, facts.variables, pid)
     assert folder == str(server.folder / "data")
+
+
+def test_a_server_behind_a_pooler_is_known_by_its_data_and_its_start(
+    server: Server, database: str
+) -> None:
+    one = endpoint(server, database)
+    with connect(one) as connection:
+        facts = family.describe_server(connection, one.target)
+    pid = int((server.folder / "data/postmaster.pid").read_text().split()[0])
+    assert facts.started_s is not None
+    # Where a pooler listens, or nothing at all.
+    elsewhere = one.target.model_copy(update={"port": free_port()})
+    found = find_server_process(elsewhere, facts.variables, facts.started_s)
+    assert found is not None
+    assert found.pid == pid
+    known = facts.variables["system_identifier"]
+    for identifier, started_s in (
+        (str(int(known) + 1), facts.started_s),
+        ("", facts.started_s),
+        (known, facts.started_s - 60),
+        (known, None),
+    ):
+        others = {**facts.variables, "system_identifier": identifier}
+        assert find_server_process(elsewhere, others, started_s) is None
 
 
 def test_other_clients_are_seen_and_those_of_this_user_are_not(

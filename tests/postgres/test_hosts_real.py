@@ -125,7 +125,7 @@ def test_commands_use_the_chosen_server_and_say_why(
     (run,) = (tmp_path / "runs").iterdir()
     result = json.loads((run / "result.json").read_text())
     assert why in result["run"]["notes"]
-    assert result["steps"][0]["tps"] > 0
+    assert len(result["steps"]) == 1
     said = called(
         "run", "ledger", "--timeline", "--target", target, "--duration", "1", folder=tmp_path,
         code=2,

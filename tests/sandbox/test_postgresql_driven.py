@@ -104,6 +104,9 @@ def test_a_load_passes_a_pooler(state: Path, postgresql: str, tmp_path: Path, mo
         result = ran(state, tmp_path, "--target", sandbox.pooled.target.url)
         (step,) = result.steps
         assert step.tps
+        # The host's figures are those of the server behind it, which is on this machine.
+        assert step.host is not None
+        assert step.host.process_cpu_user
 
 
 def test_the_next_one_starts_on_tables_that_were_kept(
@@ -146,7 +149,12 @@ def test_what_the_family_cannot_do_is_refused_before_anything_is_started(
     for words in (
         ("experiment", "sync.toml"),
         ("run", "mine.toml", "--server", postgresql),
+        ("run", "oltp_read_only", "--prove", "--server", postgresql),
     ):
         said = called(*words, folder=tmp_path, code=ExitCode.NOT_SUPPORTED).stderr
         assert "is a PostgreSQL server" in said
         assert "starting" not in said
+    for option in ("--storage-engine", "--compression"):
+        given = ("run", "oltp_read_only", option, "zlib", "--server", postgresql)
+        said = called(*given, folder=tmp_path, code=ExitCode.USAGE).stderr
+        assert said == f"error: PostgreSQL has no {option}\nhint:  leave it out\n"

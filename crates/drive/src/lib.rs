@@ -6,8 +6,8 @@
 //!
 //! Its modules, each of which uses only those before it: `error` and `clock`; `plan`, the input;
 //! `record`, the output; `connection`, sockets and their traffic; `metering`, counting and adding
-//! up; `shard`, what the users of one event loop share; `user` and `scripted`, the two kinds of
-//! virtual users; `step`, which runs them.
+//! up; `programs`, which scripts run; `shard`, what the users of one event loop share; `user` and
+//! `scripted`, the two kinds of virtual users; `step`, which runs them.
 
 mod allocator;
 mod clock;
@@ -15,6 +15,7 @@ mod connection;
 mod error;
 mod metering;
 pub mod plan;
+mod programs;
 pub mod record;
 mod scripted;
 mod shard;

@@ -23,7 +23,13 @@ pub enum Step {
     Sleep(Nanos),
     /// A command of the client's own was executed: return without an answer. Only from a machine
     /// that is [asked](Machine::return_after_each_command) for it.
-    Ran,
+    Executed,
+    /// Run a program, whose command line for a shell is the only parameter, and return without an
+    /// answer after [`Machine::ran`].
+    Run {
+        /// Whether that needs the first line that the program prints.
+        wants_line: bool,
+    },
     /// The event is over.
     Done,
     /// The event cannot continue with this answer; says what is missing. As after any error,
@@ -96,6 +102,10 @@ pub trait Machine: Send {
     /// [`Machine::abandon`] comes next.
     fn refused(&mut self, _verdict: Verdict) {}
 
+    /// The program of [`Step::Run`] has ended: the first line that it printed if that was wanted, or
+    /// why it failed.
+    fn ran(&mut self, _outcome: Result<Vec<u8>, String>) {}
+
     /// A pipeline has ended after a statement in it was refused; the server has skipped what was
     /// behind it. `end` is the answer to the end, unless that was refused; `command` is the number of the command
     /// that was refused. [`Machine::refused`] and [`Machine::abandon`] come next.
@@ -112,7 +122,7 @@ pub trait Machine: Send {
         None
     }
 
-    /// From now on [`Step::Ran`] follows each command of a script that the client executes itself, so
+    /// From now on [`Step::Executed`] follows each command of a script that the client executes itself, so
     /// that it can be timed.
     fn return_after_each_command(&mut self) {}
 

@@ -157,6 +157,10 @@ impl Machine for MixMachine {
         self.members[self.turn].machine.cut_short(end, command);
     }
 
+    fn ran(&mut self, outcome: Result<Vec<u8>, String>) {
+        self.members[self.turn].machine.ran(outcome);
+    }
+
     fn abandon(&mut self) {
         self.members[self.turn].machine.abandon();
     }

@@ -72,6 +72,7 @@ __all__ = [
     "describe_server",
     "dialect",
     "drop_schema",
+    "foreign_options",
     "forget_when_made",
     "drop_tables",
     "explained",
@@ -115,5 +116,6 @@ __all__ = [
 Error: type[Exception] = pymysql.MySQLError
 abilities: frozenset[Ability] = frozenset(get_args(Ability)) - {"extended"}
 dialect: Dialect = _dialect
+foreign_options: frozenset[str] = frozenset()
 locks: Locks = _locks
 words: Words = _words

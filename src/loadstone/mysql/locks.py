@@ -37,6 +37,10 @@ _NO_LOCKS = (1064, 1105, 1235, 1305, 1370, 1630)
 """Errors of servers and clusters without such functions, or without them for this account."""
 
 
+def refuse_shared(connection: Connection, target: Target) -> None:
+    """Accept every connection: proxies keep a session with locks for its client."""
+
+
 def take(
     connection: Connection, target: Target, name: str, wait_s: float | None = None
 ) -> Holder | None:

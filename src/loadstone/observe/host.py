@@ -7,13 +7,14 @@ or may not be read is missing from the texts, and its figures are missing too.
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from loadstone.observe import process, procfs, routes
 from loadstone.observe.cgroups import Cgroups, cgroup_figures, cgroups_of
 from loadstone.observe.latest import Figures, Scale
 from loadstone.observe.mounts import disk_behind, mounts_of
+from loadstone.observe.process_tree import MOST_READ, ProcessTree
 from loadstone.observe.programs import is_loader, works_alone
 
 HOST = "/proc/stat"
@@ -72,6 +73,7 @@ class Host:
         self._net = "/proc/net"
         self._facts: dict[str, str] = {}
         self._works_alone = True
+        self._tree = ProcessTree()
 
     @property
     def pid(self) -> int | None:
@@ -120,11 +122,11 @@ class Host:
         """Files to read after these: of the processes that the server has for its sessions."""
         if self._works_alone or self._subject.pid is None:
             return ()
-        children = process.children_in(texts.get(self._children_path, ""))
-        if len(children) > _MOST_CHILDREN:
-            return ()
-        names = ("stat", "io") if len(children) <= _MOST_CHILDREN / 2 else ("stat",)
-        return tuple(f"/proc/{pid}/{name}" for name in names for pid in children)
+        children = self._children_in(texts)
+        # What they have moved is only known if all are read each time.
+        names = ("stat", "io") if len(children) <= MOST_READ / 2 else ("stat",)
+        due = self._tree.due(children)
+        return tuple(f"/proc/{pid}/{name}" for name in names for pid in due)
 
     def figures(self, texts: Mapping[str, str]) -> Figures:
         """The figures in the contents of `paths` and `further_paths`."""
@@ -157,8 +159,10 @@ class Host:
         if self._is_alone(stat, texts):
             process.stat(stat, self._scale, into)
             process.io(texts.get(self._process_path("io"), ""), into)
-        elif self.further_paths(texts):
-            self._tree_figures(stat, texts, into)
+        elif children := self._children_in(texts):
+            read = {child: texts.get(f"/proc/{child}/stat") for child in children}
+            self._tree.add(stat, read, self._scale, into)
+            self._moved_by_tree(children, texts, into)
         process.allowed(texts.get(self._process_path("status"), ""), into)
         cgroup = texts.get(self._process_path("cgroup"), "")
         if cgroup != self._cgroup_text:  # moved; the next reading has its new limits
@@ -166,22 +170,23 @@ class Host:
         disks = procfs.disk_names(texts.get("/proc/diskstats", ""))
         cgroup_figures(self._cgroups, texts, disks, into)
 
-    def _tree_figures(self, stat: str, texts: Mapping[str, str], into: Figures) -> None:
-        """Those of the process and of its children; one that ended since is left out."""
-        further = self.further_paths(texts)
-        children = {path: texts[path] for path in further if texts.get(path)}
-        stats = [text for path, text in children.items() if path.endswith("/stat")]
-        process.tree(stat, stats, self._scale, into)
-        moved = [text for path, text in children.items() if path.endswith("/io")]
+    def _moved_by_tree(
+        self, children: Collection[int], texts: Mapping[str, str], into: Figures
+    ) -> None:
+        """The bytes that the process and its children moved; one that ended since is left out."""
         own = texts.get(self._process_path("io"))
-        if own and moved and len(moved) == len(stats):
-            process.tree_io([own, *moved], into)
+        live = [child for child in children if texts.get(f"/proc/{child}/stat")]
+        moved = [texts.get(f"/proc/{child}/io") for child in live]
+        if own and all(moved):
+            process.tree_io([own, *filter(None, moved)], into)
 
     def _is_alone(self, stat: str, texts: Mapping[str, str]) -> bool:
         """Whether the process does all the work; under a loader's name, if it has no children."""
         name = process.name_in(stat)
-        has_children = bool(process.children_in(texts.get(self._children_path, "")))
-        return works_alone(name) or (is_loader(name) and not has_children)
+        return works_alone(name) or (is_loader(name) and not self._children_in(texts))
+
+    def _children_in(self, texts: Mapping[str, str]) -> tuple[int, ...]:
+        return process.children_in(texts.get(self._children_path, ""))
 
     @property
     def _children_path(self) -> str:
@@ -226,9 +231,6 @@ class Host:
     def _process_path(self, name: str) -> str:
         return f"/proc/{self._subject.pid}/{name}"
 
-
-_MOST_CHILDREN = 300
-"""Reading one takes some 20 µs, which is to stay below a hundredth of a core."""
 
 _OWN_NET = "/proc/net"
 _RARE_NET = ("dev", *(name.removeprefix("net/") for name in routes.FILES))

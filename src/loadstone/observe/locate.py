@@ -57,6 +57,8 @@ def find_server_process(
         pid = _listener(target.host, target.tcp_port)
         if pid is not None and _runs_a_server(pid):
             return ServerProcess(pid, "it listens on the port")
+    if (pid := _behind(target, variables, started_s)) is not None:
+        return ServerProcess(pid, "its data and its start say so")
     # A server on another host names a pid file of its own host; here that path would be another
     # file.
     if started_s is None or variables.get("hostname") != socket.gethostname():
@@ -64,10 +66,31 @@ def find_server_process(
     pid = _noted(variables)
     if pid is None:
         return None
-    seen_s = _started_s(pid)
-    if seen_s is None or abs(seen_s - started_s) > _START_TOLERANCE_S or not _runs_a_server(pid):
+    if not (_started_at(pid, started_s) and _runs_a_server(pid)):
         return None
     return ServerProcess(pid, "its pid file, host name and start say so")
+
+
+def _behind(target: Target, variables: Mapping[str, str], started_s: float | None) -> int | None:
+    """The server behind a pooler or a tunnel of this machine, by the data that it works in."""
+    samplers = samplers_of(target)
+    if started_s is None or not samplers.work_in_their_data:
+        return None
+    found = [
+        pid
+        for pid in _processes()
+        if _runs_a_server(pid)
+        and _started_at(pid, started_s)
+        and samplers.is_data_of(Path(f"/proc/{pid}/cwd"), variables)
+    ]
+    # Processes of sessions work in the same folder.
+    first = [pid for pid in found if parent(_text(f"/proc/{pid}/stat")) not in found]
+    return first[0] if len(first) == 1 else None
+
+
+def _started_at(pid: int, started_s: float) -> bool:
+    seen_s = _started_s(pid)
+    return seen_s is not None and abs(seen_s - started_s) <= _START_TOLERANCE_S
 
 
 def data_folder(target: Target, variables: Mapping[str, str], pid: int | None) -> str | None:

@@ -53,9 +53,10 @@ def alone(connection: Connection, target: Target, schema: str) -> Iterator[None]
     A server without such locks keeps nobody out.
 
     Raises:
-        GuardError: another program works on it.
+        GuardError: another program works on it, or the connection is one that others use as well.
         TargetError: the connection was lost.
     """
+    family_of(target).locks.refuse_shared(connection, target)
     lock = _lock_of(schema)
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(NoLocks):

@@ -36,30 +36,28 @@ def stat(text: str, scale: Scale, into: Figures) -> None:
     into.counters["process.major_faults"] = major
     into.gauges["process.threads"] = threads
     into.gauges["process.rss_bytes"] = pages * scale.page_bytes
-    into.gauges["process.stopped"] = float(words[_STATE] in _STOPPED)
+    into.gauges["process.stopped"] = stopped(text)
 
 
-def tree(text: str, children: Iterable[str], scale: Scale, into: Figures) -> None:
-    """Parse /proc/PID/stat of a process and of those that it has started: their CPU time together.
+def ticks_in(text: str) -> tuple[float, float] | None:
+    """Parse /proc/PID/stat: CPU time of the process in ticks, in user mode and in the kernel."""
+    values = counts(_after_the_name(text)[_USER : _SYSTEM + 1])
+    return (values[0], values[1]) if values is not None and len(values) > 1 else None
 
-    That of a child that has ended is its parent's, once the parent has waited for it.
-    """
+
+def ticks_with_waited(text: str) -> tuple[float, float] | None:
+    """The same with the time of the children that have ended, and that it has waited for."""
     words = _after_the_name(text)
-    own = counts(words[place] for place in _OWN_AND_WAITED) if len(words) > _RSS else None
-    if own is None:
-        return
-    user, system, waited_user, waited_system = own
-    total = [user + waited_user, system + waited_system]
-    number = 1
-    for child in children:
-        used = counts(_after_the_name(child)[_USER : _SYSTEM + 1])
-        if used is not None and len(used) == len(total):
-            total = [sum(pair) for pair in zip(total, used, strict=True)]
-            number += 1
-    into.counters["process.cpu_user_s"] = total[0] / scale.ticks_per_s
-    into.counters["process.cpu_sys_s"] = total[1] / scale.ticks_per_s
-    into.gauges["process.threads"] = number
-    into.gauges["process.stopped"] = float(words[_STATE] in _STOPPED)
+    values = counts(words[place] for place in _OWN_AND_WAITED) if len(words) > _RSS else None
+    if values is None:
+        return None
+    user, system, waited_user, waited_system = values
+    return user + waited_user, system + waited_system
+
+
+def stopped(text: str) -> float:
+    """Parse /proc/PID/stat: 1 if the process is stopped, else 0."""
+    return float(_after_the_name(text)[_STATE] in _STOPPED)
 
 
 def tree_io(texts: Iterable[str], into: Figures) -> None:

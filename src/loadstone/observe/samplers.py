@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Protocol
 
 from loadstone.families import require
@@ -35,6 +36,9 @@ class Samplers(Protocol):
     @property
     def has_process_per_session(self) -> bool:
         """Whether a server's work is spread over processes, so that one of them says little."""
+
+    def is_data_of(self, folder: Path, variables: Mapping[str, str]) -> bool:
+        """Whether a folder of this machine has the data of the server with these variables."""
 
     def other_clients(
         self,

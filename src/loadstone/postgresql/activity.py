@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from loadstone.model.target import Target
 from loadstone.postgresql.databases import of
 from loadstone.postgresql.errors import statement_errors
+from loadstone.postgresql.pooling import is_pooled
 from loadstone.servers.connection import Connection
 from loadstone.servers.processes import Process
 
@@ -52,10 +53,8 @@ def is_passed_on(connection: Connection, target: Target) -> bool:
     Raises:
         TargetError: the server refused, or the connection was lost.
     """
-    home = of(connection).home
-    with statement_errors(target), home.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        return int(cursor.fetchone()[0]) != home.number
+    with statement_errors(target):
+        return is_pooled(of(connection).home)
 
 
 def is_readdressed(connection: Connection, target: Target) -> bool:

@@ -170,6 +170,12 @@ class Administration(CoreConnection):  # type: ignore[misc]
             name, *_ = self.prepare_statement(statement, ())
             self.close_prepared_statement(name)
 
+    def set_own(self, name: str, value: str) -> None:
+        """Set a parameter for the session, if that is this connection's own, and no pooler's."""
+        self.run(
+            f"SELECT set_config('{name}', '{value}', false) WHERE pg_backend_pid() = {self.number}"
+        )
+
     @property
     def number(self) -> int:
         """The number of the server's process for it, as the login said it; 0: it said none."""

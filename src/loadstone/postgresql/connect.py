@@ -85,7 +85,7 @@ def _logged_in(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Adminis
     try:
         line = Line(connected, timeouts.connect_s)
         opened = Administration(line, login, timeouts.connect_s, statement_s + _GRACE_S)
-        opened.run(f"SET statement_timeout = {int(statement_s * 1000)}")
+        opened.set_own("statement_timeout", str(int(statement_s * 1000)))
         return opened
     except pg8000.Error as error:
         connected.close()

@@ -39,10 +39,12 @@ from loadstone.model.target import (
     tls_mode,
     tls_versions,
 )
+from loadstone.postgresql import words
 from loadstone.postgresql.choosing import chosen
 from loadstone.postgresql.hosts import CHOICE, each_host, take_apart, wish_of
 from loadstone.postgresql.passfile import Wanted, password_in, why_ignored
 from loadstone.postgresql.services import service_of
+from loadstone.servers.abilities import ForeignOption
 from loadstone.servers.candidates import Candidates
 from loadstone.servers.endpoint_request import DEFAULT_SCHEMA, EndpointRequest
 from loadstone.servers.errors import TargetError
@@ -68,6 +70,14 @@ _VARIABLES = {
     "PGCONNECT_TIMEOUT": "connect_timeout",
 }
 """Parameters of libpq by the variables that set them."""
+
+
+_OF_LOGINS = ("compression", "server_public_key", "defaults_file")
+FOREIGN_OPTIONS = frozenset(
+    ("--mysqld-exporter", "--storage-engine", "--method infile")
+    + tuple(f"--{name.replace('_', '-')}" for name in _OF_LOGINS)
+)
+"""Options of commands that only MySQL's servers have."""
 
 
 class Surroundings(Frozen):
@@ -133,12 +143,9 @@ def candidates(
 
 def _refuse_options_of_others(request: EndpointRequest) -> None:
     """Refuse options that mean nothing here, rather than to ignore them."""
-    for name in ("compression", "server_public_key", "defaults_file"):
+    for name in _OF_LOGINS:
         if getattr(request, name) is not None:
-            raise TargetUrlError(
-                say("PostgreSQL has no {option}", option=f"--{name.replace('_', '-')}"),
-                say("leave it out"),
-            )
+            raise ForeignOption(words.server, f"--{name.replace('_', '-')}")
 
 
 def _parameters(named: str | None, around: Surroundings) -> dict[str, str]:

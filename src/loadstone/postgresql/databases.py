@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self, cast
 
 from loadstone.postgresql.administration import Administration, Rows
+from loadstone.postgresql.pooling import is_pooled, shares_sessions
 from loadstone.servers.connection import Connection
 
 
@@ -21,8 +22,10 @@ class Databases:
         self.home = home
         self._reach = reach
         self._settings: list[str] = []
+        self._name = name
         self._open = {name: home}
         self._current = home
+        self._shares: bool | None = None
 
     def at(self, database: str) -> Administration:
         """The connection to a database; raises pg8000's errors and `TargetError` of a login."""
@@ -33,10 +36,23 @@ class Databases:
         return self._open[database]
 
     def set_everywhere(self, statement: str) -> None:
-        """Execute a `SET` on all connections, and on those to come."""
+        """Execute a `SET` on all connections, and on those to come, unless others get them."""
+        if self.shares_sessions():
+            return
         for each in self._open.values():
             each.run(statement)
         self._settings.append(statement)
+
+    def shares_sessions(self) -> bool:
+        """Whether a pooler gives the sessions of these connections to other clients as well.
+
+        Looked for once; raises pg8000's errors, and `TargetError` of another login.
+        """
+        if self._shares is None:
+            self._shares = is_pooled(self.home) and shares_sessions(
+                self.home, lambda: self._reach(self._name)
+            )
+        return self._shares
 
     @property
     def asked(self) -> tuple[float, str] | None:

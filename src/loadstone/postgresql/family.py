@@ -9,7 +9,7 @@ from loadstone.postgresql import locks as _locks
 from loadstone.postgresql import words as _words
 from loadstone.postgresql.activity import is_passed_on, number_of
 from loadstone.postgresql.connect import connect
-from loadstone.postgresql.credentials import candidates
+from loadstone.postgresql.credentials import FOREIGN_OPTIONS, candidates
 from loadstone.postgresql.drop_tables import drop_tables
 from loadstone.postgresql.errors import statement_errors
 from loadstone.postgresql.facts import (
@@ -76,6 +76,7 @@ __all__ = [
     "describe_server",
     "dialect",
     "drop_schema",
+    "foreign_options",
     "forget_when_made",
     "drop_tables",
     "explained",
@@ -119,5 +120,6 @@ __all__ = [
 Error: type[Exception] = pg8000.Error
 abilities: frozenset[Ability] = frozenset({"counters", "extended", "templates", "watching"})
 dialect: Dialect = _dialect
+foreign_options: frozenset[str] = FOREIGN_OPTIONS
 locks: Locks = _locks
 words: Words = _words

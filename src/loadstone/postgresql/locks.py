@@ -15,13 +15,14 @@ from collections.abc import Sequence
 
 import pg8000
 
+from loadstone.model.message import say
 from loadstone.model.target import Target
 from loadstone.postgresql.activity import SEE_OTHERS, processes
 from loadstone.postgresql.databases import of
 from loadstone.postgresql.errors import statement_errors
 from loadstone.servers import locks as common
 from loadstone.servers.connection import Connection
-from loadstone.servers.errors import TargetError
+from loadstone.servers.errors import GuardError, TargetError
 from loadstone.servers.locks import Holder, NoLocks
 from loadstone.servers.processes import Process
 from loadstone.servers.sanitize import plain
@@ -51,7 +52,7 @@ def take(
     `wait_s`: how long to wait for another holder; `None`: the grace period for killed clients.
 
     Raises:
-        NoLocks: the server has none.
+        NoLocks: the server has none, or a pooler would give it to others.
         TargetError: the server refused, or the connection was lost.
     """
     until = time.monotonic() + (common.GRACE_S if wait_s is None else wait_s)
@@ -68,8 +69,33 @@ def take(
         time.sleep(common.TRY_EVERY_S)
 
 
+def refuse_shared(connection: Connection, target: Target) -> None:
+    """Refuse a connection whose session a pooler gives to other clients, too.
+
+    Raises:
+        GuardError: it does.
+        TargetError: the server refused, or the connection was lost.
+    """
+    with statement_errors(target):
+        is_shared = of(connection).shares_sessions()
+    if is_shared:
+        raise GuardError(
+            "serves_others",
+            say(
+                "{place} is a pooler that gives a session to another client after each transaction:"
+                " what this command sets and locks would stay there",
+                place=target.place,
+            ),
+            say("name the server's own address in --target, or set pool_mode=session there"),
+        )
+
+
 def _try(connection: Connection, target: Target, name: str) -> bool:
     """Take the lock if it is free; the connection may then be idle for as long as it likes."""
+    with statement_errors(target):
+        if of(connection).shares_sessions():
+            said = say("{place} is a pooler that keeps no locks for a client", place=target.place)
+            raise NoLocks("not_supported", said)
     rows = _asked(connection, target, f"SELECT pg_try_advisory_lock({key_of(name)})")
     if rows[0][0] and _knows_idle_timeout(connection):
         _asked(connection, target, "SET idle_session_timeout = 0")

@@ -28,6 +28,7 @@ from loadstone.model.target import Endpoint, Target
 from loadstone.model.template import Template
 from loadstone.observe.sources import check_places
 from loadstone.runs import run_folder
+from loadstone.servers.abilities import Ability
 from loadstone.servers.facts import Layout as LayoutKind
 from loadstone.workloads.templates.file import form_for
 
@@ -77,6 +78,10 @@ class Request(Load):
     """Also run next to tables that are neither Loadstone's nor in sysbench's layout."""
     out: Path
     storage_engine: str = "innodb"
+    of_families: tuple[str, ...] = ()
+    """Options that were given and mean something for servers of some families only."""
+    is_proved: bool = False
+    """Whether its findings are proved after it."""
     server: str | None = None
     settings: dict[str, str] = {}
     template: Template | None = None
@@ -105,6 +110,17 @@ class Request(Load):
     def alone(self) -> tuple[Request, ...]:
         """A request for each workload of a mix; the request itself if it is not a mix."""
         return tuple(one.request for one in self.mix) or (self,)
+
+    @property
+    def needs(self) -> tuple[Ability, ...]:
+        """What it does with its servers that Loadstone cannot do with those of every family."""
+        has_file = any(one.template for one in self.alone)
+        needed: dict[Ability, bool] = {
+            "templates": has_file,
+            "extended": self.drive.protocol == "extended",
+            "trials": self.is_proved,
+        }
+        return tuple(ability for ability, wanted in needed.items() if wanted)
 
     @property
     def most_connections(self) -> int:

@@ -10,7 +10,7 @@ from itertools import chain
 
 from loadstone.analyse.search import most_left
 from loadstone.analyse.steady import truncation
-from loadstone.families import require, require_of
+from loadstone.families import refuse_foreign, require_of
 from loadstone.lab.machine.outgoing import check_ports
 from loadstone.lab.protection.company import Company, beside_others
 from loadstone.lab.protection.first_contact import look_before_load
@@ -35,7 +35,7 @@ from loadstone.model.figure import Count, Seconds
 from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Plan
 from loadstone.model.quantity import LONGEST_S
-from loadstone.model.target import Endpoint, Target, TargetUrlError
+from loadstone.model.target import Endpoint, TargetUrlError
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
 from loadstone.runner.endpoints import reach
@@ -81,10 +81,7 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
         TargetError: it refused the tables.
     """
     binary = find_server(request.server)
-    if any(one.template for one in request.alone):
-        require_of(binary.family, binary.flavour, "templates")
-    if request.drive.protocol == "extended":
-        require_of(binary.family, binary.flavour, "extended")
+    _refuse_what_is_not_supported(request, binary.family, binary.flavour)
     request = request.in_dialect(binary.family)
     view.announce(say("starting a throwaway server"))
     layouts = together([_layout(one) for one in request.alone])
@@ -124,7 +121,8 @@ def run(
             it. An error after the start is in the returned value.
     """
     targets = [endpoint.target for endpoint in endpoints]
-    _refuse_what_is_not_supported(request, targets)
+    for target in targets:
+        _refuse_what_is_not_supported(request, target.family, target.place)
     request = request.in_dialect(targets[0].family)
     if request.drive.pauses_s is not None:
         _refuse_chosen_hosts(endpoints)
@@ -135,12 +133,10 @@ def run(
         return _run(request, endpoints, view, notes, backend)
 
 
-def _refuse_what_is_not_supported(request: Request, targets: Sequence[Target]) -> None:
-    for target in targets:
-        if any(one.template for one in request.alone):
-            require(target, "templates")
-        if request.drive.protocol == "extended":
-            require(target, "extended")
+def _refuse_what_is_not_supported(request: Request, family: str, place: str) -> None:
+    refuse_foreign(family, request.of_families)
+    for ability in request.needs:
+        require_of(family, place, ability)
 
 
 def _refuse_chosen_hosts(endpoints: Sequence[Endpoint]) -> None:

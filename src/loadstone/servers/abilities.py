@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import Message, say
 from loadstone.servers.errors import TargetError
@@ -26,6 +27,17 @@ SAID: Mapping[Ability, Message] = {
     "extended": say("`--protocol extended`"),
 }
 """The abilities as the subject of a sentence."""
+
+
+class ForeignOption(LoadstoneError):
+    """An option of the command line means nothing for the servers of the target's family."""
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, server: str, option: str) -> None:
+        super().__init__(
+            say("{server} has no {option}", server=server, option=option), say("leave it out")
+        )
 
 
 class NotSupported(TargetError):

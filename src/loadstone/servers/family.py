@@ -30,6 +30,9 @@ class Locks(Protocol):
     All methods raise `NoLocks` if the server has none, and `TargetError` if the connection is lost.
     """
 
+    def refuse_shared(self, connection: Connection, target: Target) -> None:
+        """Refuse a connection whose session, with its locks and settings, other clients may get."""
+
     def take(
         self, connection: Connection, target: Target, name: str, wait_s: float | None = None
     ) -> Holder | None:
@@ -131,6 +134,10 @@ class Family(Protocol):
     @property
     def abilities(self) -> Collection[Ability]:
         """What Loadstone can do with its servers, apart from what it can do with all."""
+
+    @property
+    def foreign_options(self) -> Collection[str]:
+        """Options of commands, some with a value, that mean nothing for its servers."""
 
     # Logging in.
 

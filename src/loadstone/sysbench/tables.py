@@ -20,7 +20,7 @@ from loadstone.model.message import say
 from loadstone.model.records import AnyLoadRecord, LoadEnd, LoadProgress, LoadStalled
 from loadstone.report.stalls import stalled_line
 from loadstone.servers.connection import Connection, Timeouts
-from loadstone.servers.errors import TargetError
+from loadstone.servers.errors import GuardError, TargetError
 from loadstone.sysbench import messages, planning, running
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.log import Log
@@ -232,12 +232,16 @@ def _read(tables: _Tables, connection: Connection, name: str, number: int) -> No
 
 @contextlib.contextmanager
 def _connected(tables: _Tables, command: str) -> Iterator[Connection]:
-    try:
-        connection = connect(tables.place.endpoint, _PATIENT)
-    except TargetError as error:
-        raise messages.of_command(error, command, tables.place) from error
-    with connection:
-        company.warn_of_others(connection, tables.place.endpoint)
+    endpoint = tables.place.endpoint
+    with contextlib.ExitStack() as stack:
+        try:
+            connection = stack.enter_context(connect(endpoint, _PATIENT))
+            family_of(endpoint.target).locks.refuse_shared(connection, endpoint.target)
+        except GuardError as error:
+            raise Fatal(error.message, *([error.hint] if error.hint else [])) from error
+        except TargetError as error:
+            raise messages.of_command(error, command, tables.place) from error
+        company.warn_of_others(connection, endpoint)
         yield connection
 
 

@@ -11,6 +11,7 @@ use crate::connection::{Poller, ServerFamily};
 use crate::error::Failure;
 use crate::metering::Meter;
 use crate::plan::{ConnectPlan, OnError, Protocol, RUN, RestartOn, TryLimit};
+use crate::programs::Programs;
 use crate::record::Connected;
 use loadstone_measure::Nanos;
 use loadstone_protocol::ErrorCode;
@@ -112,6 +113,8 @@ pub(crate) struct ShardContext {
     pub(crate) connect_queue: ConnectQueue,
     /// The open loop, if events are due by a schedule of their own.
     pub(crate) open: Option<OpenLoop>,
+    /// The programs that users run, since the first one did.
+    pub(crate) programs: Option<Programs>,
     pub(crate) stage: Stage,
     /// Users that have an event in flight or are rolling one back.
     pub(crate) busy: u64,
@@ -167,6 +170,7 @@ impl ShardContext {
             timers: Timers::default(),
             connect_queue: parts.connect_queue,
             open: parts.open,
+            programs: None,
             stage: Stage::Connecting,
             busy: 0,
             connected: Connected::default(),
@@ -249,6 +253,24 @@ impl ShardContext {
             OnError::EndUser => AfterError::EndUser,
             OnError::Restart | OnError::Stop => AfterError::EndStep,
         }
+    }
+
+    /// Has a program run for a user; returns its number among those of the shard.
+    ///
+    /// # Errors
+    /// The operating system refuses a thread.
+    pub(crate) fn run_program(
+        &mut self,
+        user: u32,
+        command: &[u8],
+        wants_line: bool,
+    ) -> std::io::Result<u64> {
+        let (control, shard) = (&self.settings.control, self.shard);
+        let programs = self.programs.get_or_insert_with(|| {
+            let control = control.clone();
+            Programs::new(move || control.wake_one(shard))
+        });
+        programs.run(user, command, wants_line)
     }
 
     /// A user that counted as busy no longer does.

@@ -266,7 +266,8 @@ impl Control {
         (0..self.wakes.len()).for_each(|shard| self.wake_one(shard));
     }
 
-    fn wake_one(&self, shard: usize) {
+    /// Wakes one shard.
+    pub(crate) fn wake_one(&self, shard: usize) {
         // This fails only if the counter is full: then the shard is being woken already.
         let _ = rustix::io::write(&self.wakes[shard], &1_u64.to_ne_bytes());
     }

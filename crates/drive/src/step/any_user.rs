@@ -1,6 +1,7 @@
 //! A virtual user of either kind, native or scripted, as the event loop calls it.
 
 use crate::connection::Ready;
+use crate::programs::Ended;
 use crate::scripted::Scripted;
 use crate::shard::{Alarm, ShardContext};
 use crate::user::User;
@@ -29,6 +30,15 @@ impl AnyUser {
         match self {
             Self::Native(user) => user.on_alarm(shard, alarm, now),
             Self::Scripted(user) => user.on_alarm(shard, alarm, now),
+        }
+    }
+
+    /// A program of this user has ended.
+    pub(crate) fn on_program_end(&mut self, shard: &mut ShardContext, ended: Ended) {
+        match self {
+            Self::Native(user) => user.on_program_end(shard, ended),
+            // Its script runs programs itself.
+            Self::Scripted(_) => {}
         }
     }
 

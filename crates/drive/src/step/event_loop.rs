@@ -56,6 +56,7 @@ impl EventLoop {
             self.look_again(&mut ready);
             self.take_turns(&ready, &mut buffer);
             self.ring_alarms();
+            self.go_on_after_programs();
             if let Some(first) = self.users.first_mut() {
                 first.look_for_others(&mut self.shard);
             }
@@ -64,6 +65,8 @@ impl EventLoop {
             now = self.shard.now();
             self.change_stage(now);
         }
+        // Before the step is known to be over: then the process may end.
+        self.shard.programs = None;
         self.users.iter_mut().for_each(|user| user.close(&mut self.shard));
         self.shard.connect_queue.forgo();
         Ok(())
@@ -154,6 +157,15 @@ impl EventLoop {
             // such.
             let at = self.shard.now();
             self.users[index as usize].on_alarm(&mut self.shard, alarm, at);
+        }
+    }
+
+    /// Users whose programs have ended continue.
+    fn go_on_after_programs(&mut self) {
+        while let Some(programs) = &mut self.shard.programs
+            && let Some(ended) = programs.next_ended()
+        {
+            self.users[ended.user as usize].on_program_end(&mut self.shard, ended);
         }
     }
 

@@ -46,7 +46,7 @@ impl User {
             self.command_done(shard, now - began);
             began = now;
             match self.machine.step(None, &mut shard.params) {
-                Step::Ran => {}
+                Step::Executed => {}
                 other => break other,
             }
         };

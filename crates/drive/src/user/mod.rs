@@ -8,6 +8,8 @@ mod extended;
 mod idle;
 mod logging;
 mod pipeline;
+mod pipelining;
+mod program;
 mod schedule;
 
 pub(crate) use assignment::Assignment;
@@ -123,6 +125,8 @@ enum Pending {
     Preparation(Box<Params>),
     /// None is due: its event sleeps until then.
     Sleep { until: Nanos },
+    /// None is due: its event waits for this program.
+    Program { number: u64 },
     /// ROLLBACK after an error; then the event restarts, or the next one starts.
     Rollback { restart: bool },
 }
@@ -327,7 +331,8 @@ impl User {
             Step::Send(statement) => self.send_statement(shard, statement, now),
             Step::Queue(_) | Step::Sync | Step::EndPipeline => self.fill_pipeline(shard, step, now),
             Step::Sleep(span) => self.sleep(shard, span, now),
-            Step::Ran => self.time_own_commands(shard, now),
+            Step::Executed => self.time_own_commands(shard, now),
+            Step::Run { wants_line } => self.run_program(shard, wants_line, now),
             Step::Done => self.event_done(shard, now),
             Step::Fail(why) => {
                 let why = self.machine.take_reason().unwrap_or_else(|| why.to_owned());

@@ -2,7 +2,7 @@
 
 use super::evaluate::Context;
 use super::expression::Expression;
-use super::script::{Amount, Keeps, SqlPiece, What};
+use super::script::{Amount, Command, Keeps, SqlPiece, What};
 use super::spec::Prepared;
 use super::value::Value;
 use super::variables::{Content, Variables};
@@ -36,6 +36,8 @@ pub(crate) struct PgbenchMachine {
     has_acted: bool,
     in_pipeline: bool,
     in_transaction: bool,
+    /// Why the program that has just ended is no success.
+    ran_badly: Option<String>,
     reason: Option<String>,
 }
 
@@ -56,6 +58,7 @@ impl PgbenchMachine {
             has_acted: false,
             in_pipeline: false,
             in_transaction: false,
+            ran_badly: None,
             reason: None,
         }
     }
@@ -119,8 +122,10 @@ impl PgbenchMachine {
                     let found = self.pipeline(&command.what);
                     step = found.map_err(|why| on_line(command.line, why))?;
                 }
-                // No plan with one of these is accepted.
-                What::Shell { .. } => {}
+                What::Shell { variable, words } => {
+                    self.push_program(words, params).map_err(|why| on_line(command.line, &why))?;
+                    step = Some(Step::Run { wants_line: variable.is_some() });
+                }
             }
             self.at = Some(next);
             if let Some(step) = step {
@@ -128,7 +133,7 @@ impl PgbenchMachine {
                 return Ok(step);
             }
             if self.is_timed {
-                return Ok(Step::Ran);
+                return Ok(Step::Executed);
             }
         }
     }
@@ -192,6 +197,34 @@ impl PgbenchMachine {
         }
     }
 
+    /// The command line of a program: its words, with the values of variables.
+    fn push_program(&self, words: &[SqlPiece], params: &mut Params) -> Result<(), String> {
+        let mut line = Vec::new();
+        for word in words {
+            if !line.is_empty() {
+                line.push(b' ');
+            }
+            match word {
+                SqlPiece::Text(text) => line.extend_from_slice(text.as_bytes()),
+                SqlPiece::Variable(place) => match self.variables.get(*place) {
+                    Some(Content::Value(value)) => value.push_text(&mut line),
+                    Some(Content::Text(text)) => line.extend_from_slice(text),
+                    None => {
+                        let name = self.shared.names.name(*place);
+                        return Err(format!("there is no variable {name}"));
+                    }
+                },
+            }
+        }
+        params.push_text(line);
+        Ok(())
+    }
+
+    /// The command that the event waits for.
+    fn awaited(&self) -> Option<&Command> {
+        self.at.and_then(|at| self.shared.script.commands.get(at.checked_sub(1)?))
+    }
+
     /// Keeps the rows of the statement that was answered, if its command says so.
     fn take(&mut self, answer: &Answer<'_>) -> Result<(), String> {
         self.in_transaction = answer.completion.status & IN_TRANSACTION != 0;
@@ -229,6 +262,16 @@ fn on_line(line: usize, why: &str) -> String {
     format!("line {line}: {why}")
 }
 
+/// The number that a program printed, with spaces around it or not.
+fn integer(line: &[u8]) -> Result<i64, String> {
+    let text = String::from_utf8_lossy(line);
+    let text = text.trim();
+    text.parse().map_err(|_| match text {
+        "" => "the program has printed no integer".to_owned(),
+        other => format!("the program has printed '{}', not an integer", other.escape_debug()),
+    })
+}
+
 fn push_value(value: Value, params: &mut Params) {
     match value {
         Value::Null => params.push_null(),
@@ -257,7 +300,8 @@ impl Machine for PgbenchMachine {
                 self.begin();
                 Ok(())
             }
-            None => Ok(()), // it has slept, or is in a pipeline
+            // It has slept, has run a program, or is in a pipeline.
+            None => self.ran_badly.take().map_or(Ok(()), Err),
         };
         taken.and_then(|()| self.go_on(params)).unwrap_or_else(|why| {
             self.reason = Some(why);
@@ -272,8 +316,23 @@ impl Machine for PgbenchMachine {
         }
     }
 
+    fn ran(&mut self, outcome: Result<Vec<u8>, String>) {
+        let Some(Command { what: What::Shell { variable, .. }, line, .. }) = self.awaited() else {
+            return;
+        };
+        let (variable, line) = (*variable, *line);
+        let found = match (outcome, variable) {
+            (Err(why), _) => Err(why),
+            (Ok(_), None) => Ok(()),
+            (Ok(text), Some(place)) => integer(&text)
+                .map(|value| self.variables.set(place, Content::Value(Value::Int(value)))),
+        };
+        self.ran_badly = found.err().map(|why| on_line(line, &why));
+    }
+
     fn abandon(&mut self) {
         (self.at, self.in_pipeline, self.in_transaction) = (None, false, false);
+        self.ran_badly = None;
     }
 
     fn in_transaction(&self) -> bool {
@@ -304,7 +363,7 @@ mod tests {
     use super::*;
     use crate::Catalogue;
     use crate::dialect::PostgreSql;
-    use loadstone_protocol::Completion;
+    use loadstone_protocol::{Completion, Param};
 
     struct Run {
         machine: PgbenchMachine,
@@ -342,10 +401,14 @@ mod tests {
                     self.catalogue.write_prepared(statement, &mut out);
                     String::from_utf8(out).unwrap()
                 }
+                Step::Run { wants_line } => {
+                    let Some(Param::Text(line)) = self.params.iter().next() else { panic!() };
+                    format!("run {} {wants_line}", String::from_utf8_lossy(line))
+                }
                 Step::Sync => "sync".to_owned(),
                 Step::EndPipeline => "end of the pipeline".to_owned(),
                 Step::Sleep(nanos) => format!("sleep {}", nanos.0),
-                Step::Ran => format!("ran {}", self.machine.command().unwrap()),
+                Step::Executed => format!("ran {}", self.machine.command().unwrap()),
                 Step::Done => "done".to_owned(),
                 Step::Fail(_) => format!("failed: {}", self.machine.take_reason().unwrap()),
             }
@@ -453,6 +516,38 @@ mod tests {
         assert!(run.machine.in_transaction());
         assert_eq!(run.answered(), "done");
         assert!(!run.machine.in_transaction());
+    }
+
+    #[test]
+    fn programs_get_the_values_of_variables_and_give_them() {
+        let script = "\\set d 5 / 2.0\n\\shell echo :d  ::d a:d :scale\n\\setshell n expr 40 + :scale\n\
+                      SELECT :n;";
+        let mut run = Run::new(script, |_| {});
+        assert_eq!(run.next(None), "run echo 2.5 :d a:d 3 false");
+        run.machine.ran(Ok(Vec::new()));
+        assert_eq!(run.next(None), "run expr 40 + 3 true");
+        run.machine.ran(Ok(b" 43 \n".to_vec()));
+        assert_eq!(run.next(None), "SELECT 43");
+    }
+
+    #[test]
+    fn a_program_that_does_not_do_its_work_fails_the_event() {
+        let mut run = Run::new("\\setshell n which\nSELECT :n, :nobody;\n\\shell :nobody", |_| {});
+        for (outcome, why) in [
+            (Ok(b"1.5\n".to_vec()), "the program has printed '1.5', not an integer"),
+            (Ok(b"\x1b[2J".to_vec()), "the program has printed '\\u{1b}[2J', not an integer"),
+            (Ok(b"\n".to_vec()), "the program has printed no integer"),
+            (Err("it has failed".to_owned()), "it has failed"),
+        ] {
+            assert_eq!(run.next(None), "run which true");
+            run.machine.ran(outcome);
+            assert_eq!(run.next(None), format!("failed: line 1: {why}"));
+            run.machine.abandon();
+        }
+        run.next(None);
+        run.machine.ran(Ok(b"1".to_vec()));
+        assert_eq!(run.next(None), "SELECT 1, :nobody");
+        assert_eq!(run.answered(), "failed: line 3: there is no variable nobody");
     }
 
     #[test]

@@ -55,10 +55,6 @@ impl Prepared {
                     templates.push(template(pieces, spec.in_text));
                     Some(kind)
                 }
-                What::Shell { .. } => {
-                    let why = "\\shell and \\setshell run programs amid the load, which the engine does not";
-                    return Err(refused(format!("line {}: {why}", command.line)));
-                }
                 What::StartPipeline if spec.in_text => {
                     let why = "a pipeline needs values as parameters, not in_text";
                     return Err(refused(format!("line {}: {why}", command.line)));

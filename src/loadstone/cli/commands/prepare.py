@@ -18,7 +18,7 @@ from loadstone.cli.options.workload_source import template_of, workload_given
 from loadstone.model.message import Joined, Message, counted, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from loadstone.lab.tables.load import TablesOf
     from loadstone.model.engine_plan import Layout
@@ -92,9 +92,7 @@ _yes_option = option(
 @_table(
     "--storage-engine",
     metavar="ENGINE",
-    default="innodb",
-    show_default=True,
-    help=say("Storage engine of the tables."),
+    help=say("Storage engine of the tables. [default: innodb]"),
 )
 @_table(
     "--secondary-index/--no-secondary-index",
@@ -120,6 +118,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
 
     from loadstone.cli.progress.load import announce
     from loadstone.cli.terminal import Terminal
+    from loadstone.families import refuse_foreign
     from loadstone.lab.protection.first_contact import look_before_load
     from loadstone.lab.tables.load import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
@@ -128,11 +127,16 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     from loadstone.sandbox import sandbox_at
     from loadstone.servers.guard import Consent
 
+    of_families = _of_families(asked)
+    asked["storage_engine"] = (
+        asked["storage_engine"] or Layout.model_fields["storage_engine"].default
+    )
     of_plan = {"method": asked.pop("method"), "seed": asked.pop("seed")}
     cluster, parallel = asked.pop("cluster"), asked.pop("parallel")
     tables, size = asked.pop("tables") or _TABLES, asked.pop("table_size") or _TABLE_SIZE
     warehouses = asked.pop("warehouses") or int(kind == "tpcc")
     endpoint = connection.endpoint()
+    refuse_foreign(endpoint.target.family, of_families)
     if template:
         from loadstone.workloads.templates.explain import check_loadable
         from loadstone.workloads.templates.file import form_for
@@ -151,6 +155,12 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
         plan = LoadPlan.model_validate(of_plan)
         end = fill(plan, endpoint, Filling(consent, loads.begin), Terminal())
     click.echo(in_words(_ready(endpoint.target, layout, end)))
+
+
+def _of_families(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    """The given options that mean something for servers of some families only."""
+    engine = () if asked["storage_engine"] is None else ("--storage-engine",)
+    return (*engine, f"--method {asked['method']}")
 
 
 def _ready(target: Target, layout: Layout, end: LoadEnd) -> Message:

@@ -285,9 +285,7 @@ _connection = options_in(Section.CONNECTIONS)
     "--storage-engine",
     rare=True,
     metavar="ENGINE",
-    default="innodb",
-    show_default=True,
-    help=say("Storage engine of the tables on a throwaway server."),
+    help=say("Storage engine of the tables on a throwaway server. [default: innodb]"),
 )
 @_shape(
     "--think-time",
@@ -341,7 +339,7 @@ def run(
     asked = RunOptions(**given)
     members = members_of(workloads) if is_mix(workloads) else ()
     check(asked, members, connection)
-    request = request_from(workloads, members, asked)
+    request = request_from(workloads, members, asked, connection)
     check_request(request, connection.count)
     check_place(request, connection)
     ending = _Ending(gates, asked.proving, as_json=as_json, strict=strict)

@@ -67,6 +67,12 @@ _NEEDS = (
     ),
 )
 
+_OF_MYSQL = (
+    *("compression", "defaults_file", "method", "mysqld_exporter"),
+    *("server_public_key", "storage_engine"),
+)
+"""Options that PostgreSQL's servers do not have."""
+
 _SIZES_OF_TABLES = ("tables", "table_size")
 _SIZES_OF_TPCC = ("warehouses", "foreign_keys", "partition")
 _DRAWING = ("oltp_", "select_random_")
@@ -118,6 +124,8 @@ def _named_by(url: str) -> Iterator[str]:
         parts = urlsplit(url)
     except ValueError:
         return  # reported when it is parsed
+    if parts.scheme in ("postgresql", "postgres"):
+        yield from _OF_MYSQL
     if parts.username:
         yield "user"
     if parts.path.strip("/"):

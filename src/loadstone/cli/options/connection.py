@@ -174,6 +174,11 @@ class Connection:
         return max(len(self._urls), 1)
 
     @property
+    def compression(self) -> str | None:
+        """The kinds of compression that were given, also for a throwaway server."""
+        return self._options.compression
+
+    @property
     def files_without_target(self) -> tuple[str, ...]:
         """Login options that were given without a target to log in to."""
         names = (

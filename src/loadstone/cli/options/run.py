@@ -76,7 +76,7 @@ class RunOptions:
     charset: str
     server: str | None
     settings: tuple[str, ...]
-    storage_engine: str
+    storage_engine: str | None
     think_time: float
     """Seconds."""
     distribution: Distribution
@@ -112,14 +112,27 @@ class RunOptions:
 
 
 def request_from(
-    workloads: tuple[str, ...], members: tuple[Member, ...], asked: RunOptions
+    workloads: tuple[str, ...],
+    members: tuple[Member, ...],
+    asked: RunOptions,
+    connection: Connection,
 ) -> Request:
     """The request of the command line.
 
     Raises:
         UsageError: an option does not fit the workload, or another option.
     """
-    return mixed_of(members, asked) if members else request_of(workloads[0], asked)
+    request = mixed_of(members, asked) if members else request_of(workloads[0], asked)
+    given = {
+        "--storage-engine": asked.storage_engine,
+        "--mysqld-exporter": asked.observing.server_exporter,
+        "--compression": connection.compression,
+    }
+    update = {
+        "of_families": tuple(option for option, value in given.items() if value),
+        "is_proved": asked.proving is not None,
+    }
+    return request.model_copy(update=update)
 
 
 def check(asked: RunOptions, members: tuple[Member, ...], connection: Connection) -> None:
@@ -373,7 +386,7 @@ def _request_of(workload: str, asked: RunOptions, *, checks: bool) -> Request:
         partitions=asked.partitions,
         repeats=asked.repeats,
         distribution=asked.distribution,
-        storage_engine=asked.storage_engine,
+        storage_engine=asked.storage_engine or Request.model_fields["storage_engine"].default,
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from loadstone.observe.mysql.clients import other_clients
 from loadstone.observe.mysql.counters import canonical
 from loadstone.observe.mysql.exporter import exporter_source
@@ -15,7 +18,7 @@ from loadstone.observe.mysql.sessions import MysqlSessions as session_list
 
 __all__ = [
     "behind", "canonical", "difference", "exporter", "exporter_source",
-    "has_process_per_session", "look_at_others",
+    "has_process_per_session", "is_data_of", "look_at_others",
     "other_clients", "others_source", "programs", "reason", "replica_source", "server_source",
     "session_list", "snapshot", "status_rows", "work_in_their_data",
 ]  # fmt: skip
@@ -26,3 +29,8 @@ work_in_their_data = False
 programs = frozenset(
     {"mariadbd", "mariadbd-debug", "mysqld", "mysqld-debug"} | {"dolt", "seekdb", "tidb-server"}
 )
+
+
+def is_data_of(folder: Path, variables: Mapping[str, str]) -> bool:
+    """Recognise no folder: these servers are found by what they listen on, or their pid file."""
+    return False

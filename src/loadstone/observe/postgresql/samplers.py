@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.observe.postgresql.clients import other_clients
 from loadstone.observe.postgresql.counters import canonical
+from loadstone.observe.postgresql.data import is_data_of
 from loadstone.observe.postgresql.others import OthersSource as others_source
 from loadstone.observe.postgresql.others import look_at_others, status_rows
 from loadstone.observe.postgresql.replica import behind, replica_source
@@ -12,9 +13,9 @@ from loadstone.observe.postgresql.server import reason
 from loadstone.observe.postgresql.sessions import PostgresSessions as session_list
 
 __all__ = [
-    "behind", "canonical", "has_process_per_session", "look_at_others", "other_clients",
-    "others_source", "programs", "reason", "replica_source", "server_source", "session_list",
-    "status_rows", "work_in_their_data",
+    "behind", "canonical", "has_process_per_session", "is_data_of", "look_at_others",
+    "other_clients", "others_source", "programs", "reason", "replica_source", "server_source",
+    "session_list", "status_rows", "work_in_their_data",
 ]  # fmt: skip
 
 programs = frozenset({"postgres"})
