@@ -7,7 +7,13 @@ import pytest
 from loadstone.model.records import UserEnded
 from loadstone.pgbench.aborted import lines
 
-COMMANDS = ("\\set a 1 / 0", "SELECT 1;", "SELECT 1 WHERE false \\gset")
+COMMANDS = (
+    "\\set a 1 / 0",
+    "SELECT 1;",
+    "SELECT 1 WHERE false \\gset",
+    "\\shell false",
+    "\\endpipeline",
+)
 META = "client 3 aborted in command 0 (set) of script 2; evaluation of meta-command failed"
 
 
@@ -38,6 +44,15 @@ META = "client 3 aborted in command 0 (set) of script 2; evaluation of meta-comm
             ["client 3 script 2 command 2 query 0: expected one row, got 0"],
         ),
         (None, "08001", "cannot connect", ["client 3 aborted: cannot connect"]),
+        (
+            3, "02000", "line 4: the program has failed: exit status: 1",
+            ["the program has failed: exit status: 1",
+             "client 3 aborted in command 3 (shell) of script 2; execution of meta-command failed"],
+        ),
+        (
+            4, "02000", "line 5: no pipeline has started",
+            ["client 3 aborted in command 4 (endpipeline) of script 2; not in pipeline mode"],
+        ),
     ],
 )  # fmt: skip
 def test_why_a_client_was_aborted(

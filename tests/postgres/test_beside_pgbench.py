@@ -33,6 +33,7 @@ SCRIPTS = {
     "no_row": "SELECT 1 WHERE false \\gset\n",
     "dies": "SELECT pg_terminate_backend(pg_backend_pid());\n",
     "empty": "-- nothing\n",
+    "pipeline": "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\n",
     "sleeps": "\\sleep 20 ms\nSELECT 1;\n",
 }
 
@@ -119,6 +120,7 @@ def without_progress(lines: list[str]) -> list[str]:
         nightly("-n -c 2 -T 2 -P 1 --progress-timestamp --max-tries=0 -S"),
         "-n -C -c 2 -t 3 -S -M prepared -s 7",
         "-t 3 -f branches -D step=3 -s 7 -r",
+        "-n -t 3 -M extended -f pipeline -r",
     ],
 )
 def test_reports_are_the_same(filled: Beside, line: str) -> None:

@@ -13,6 +13,14 @@ _OF_CLIENT = "02000"
 _CLASS_OF_CONNECTIONS = "08"
 _FATAL = ("57P01", "57P02", "57P03", "57P05", "25P03")
 """Codes with which the server ends a session."""
+_EXECUTED = ("sleep", "shell", "setshell")
+"""Commands that do more than to evaluate an expression."""
+_OF_PIPELINES = "pipeline"
+_MODES = {
+    "a pipeline has started already": "already in pipeline mode",
+    "no pipeline has started": "not in pipeline mode",
+}
+"""What pgbench says for the engine's reasons."""
 _NO_ROW = "\\gset needs one row, and there are "
 
 
@@ -50,9 +58,12 @@ def _of_client(ended: UserEnded, script: int, kind: str) -> Iterator[str]:
         yield f"{client} script {script} {place} query 0: expected one row, got {rows}"
     elif kind == SQL:
         yield f"{client} script {script} aborted in {place} query 0: {why}"
+    elif kind.endswith(_OF_PIPELINES):
+        yield f"{client} aborted in {place} ({kind}) of script {script}; {_MODES.get(why, why)}"
     else:
+        step = "execution" if kind in _EXECUTED else "evaluation"
         yield why
         yield (
-            f"{client} aborted in {place} ({kind}) of script {script}; evaluation of meta-command"
+            f"{client} aborted in {place} ({kind}) of script {script}; {step} of meta-command"
             " failed"
         )

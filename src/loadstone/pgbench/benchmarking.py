@@ -16,7 +16,7 @@ from loadstone.model.engine_plan import step_document
 from loadstone.model.observe_request import Observing
 from loadstone.model.target import Endpoint
 from loadstone.pgbench import before, log, planning, running, transaction_log
-from loadstone.pgbench.commands import at_place, commands_of
+from loadstone.pgbench.commands import at_place, check_protocol, commands_of
 from loadstone.pgbench.connecting import endpoint_of
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.planning import Planned
@@ -32,13 +32,15 @@ def run(asked: Benchmark) -> int:
     """Run a benchmark; returns the exit code.
 
     Raises:
-        Failed: it could not start, or not go on.
+        Failed: it could not start.
         TargetError: so many clients need more file descriptors than this process may have.
         StoreError: the run's folder cannot be written.
     """
     if asked.seed is not None:
         log.note(f"setting random seed to {asked.seed}")
     commands = [commands_of(script) for script in asked.scripts]
+    for script, texts in zip(asked.scripts, commands, strict=True):
+        check_protocol(script, texts, asked.protocol)
     endpoint = endpoint_of(asked.place)
     _check_scripts(asked, endpoint)
     if asked.debug:

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from loadstone import engine
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.scripts import Script
+from loadstone.pgbench.settings import Protocol
 
 _PLACE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 SQL = "SQL"
 """What messages call a statement."""
+_PIPELINE = "startpipeline"
 _META = re.compile(r"\\(\w+)")
 
 
@@ -28,6 +30,22 @@ def commands_of(script: Script) -> Sequence[str]:
     if not commands:
         raise Failed(f'empty command list for script "{script.called}"')
     return [command.text for command in commands]
+
+
+def check_protocol(script: Script, commands: Sequence[str], protocol: Protocol) -> None:
+    """Check that the protocol has what the commands need.
+
+    Raises:
+        Failed: a pipeline is to be sent by the simple protocol.
+    """
+    if protocol != "simple":
+        return
+    kinds = [kind_of(text) for text in commands]
+    if _PIPELINE in kinds:
+        raise Failed(
+            f"{script.called}: command {kinds.index(_PIPELINE)} ({_PIPELINE}): cannot use pipeline"
+            " mode with the simple query protocol"
+        )
 
 
 def at_place(script: Script, message: str) -> str:

@@ -64,7 +64,7 @@ def drive(run: Run) -> int:
     """Drive the run to its end, and report; returns the exit code.
 
     Raises:
-        Failed: the clients could not connect, or the run could not go on.
+        Failed: the clients could not connect.
         StoreError: the run's folder cannot be written.
     """
     watched = _Watched(run)
@@ -94,6 +94,8 @@ class _Watched:
     periods: int = 0
     """The periods of progress that are over."""
     connected: Connected | None = None
+    began_unix_s: float = 0.0
+    """When the clients were connected."""
     end: End | None = None
     aborted: int = 0
     """The number of clients that were."""
@@ -121,18 +123,18 @@ class _Watched:
         return False
 
     def _begin(self, record: Connected) -> None:
-        self.connected = record
+        self.connected, self.began_unix_s = record, time.time()
         if self.run.log:
-            self.run.log.begin(time.time())
+            self.run.log.begin(self.began_unix_s)
 
     def _check(self, end: End) -> None:
-        """Raise Failed if the run could not begin or go on."""
+        """Raise Failed if the run could not begin; if it ended early, only say why."""
         if end.error is None:
             return
         if self.connected is None:
             why = libpq.of_failure(end.error, self.run.endpoint.target)
             raise Failed(why, "could not create connection for one of the clients")
-        raise Failed(end.error.message)
+        log.error(end.error.message)
 
     def _abort(self, ended: UserEnded) -> None:
         place = self.run.planned.scripts[ended.member]
@@ -147,11 +149,12 @@ class _Watched:
             log.note(f"a client got an error in {error.statement or ''}; ERROR:  {error.message}")
 
     def _add(self, sample: Sample) -> None:
-        for figures in (self.all, self.since_line):
-            figures.add(sample)
-            for event in sample.event_log if self.run.planned.kinds.retries else ():
-                if event.outcome in _CODES:
-                    figures.add_failure(event.member, _CODES[event.outcome])
+        self.all.add(sample)
+        for event in sample.event_log if self.run.planned.kinds.retries else ():
+            if event.outcome in _CODES:
+                self.all.add_failure(event.member, _CODES[event.outcome])
+        if self.run.asked.progress:
+            self.since_line.add(sample)
         if self.run.log:
             self.run.log.add(sample.event_log)
         if sample.phase == "window":
@@ -175,10 +178,11 @@ class _Watched:
     def report(self) -> int:
         """Print the report; returns the exit code."""
         run = self.run
+        results = self._results()
         if run.log:
-            run.log.end(time.time())
-        print(reporting.report(self._results()), end="", flush=True)
-        if self.aborted:
+            run.log.end(self.began_unix_s + results.seconds)
+        print(reporting.report(results), end="", flush=True)
+        if self.aborted or (self.end and self.end.error):
             log.error("Run was aborted; the above results are incomplete.")
             return _INCOMPLETE
         return ExitCode.OK

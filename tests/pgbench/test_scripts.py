@@ -1,0 +1,76 @@
+"""Scripts as they are read and checked, without a server."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from loadstone.pgbench import program
+from loadstone.pgbench.commands import commands_of
+from loadstone.pgbench.scripts import Script, of_file
+
+TEXT = """\
+-- a comment
+\\set a \\
+  1
+SELECT 1,
+  2;
+\\if :a = 1
+SELECT 3 \\gset
+\\endif
+"""
+
+
+def test_commands_are_numbered_as_reports_list_them() -> None:
+    found = [" ".join(text.split()) for text in commands_of(Script("a.sql", TEXT))]
+    assert found[1:] == ["SELECT 1,", "\\if :a = 1", "SELECT 3", "\\endif"]
+    assert found[0].startswith("\\set a")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("-- nothing\n", "", 'empty command list for script "{path}"'),
+        ("SELECT 1;\n\\foo bar\n", "", "{path}:2: "),
+        ("SELECT 1;\n\\set a 1 +\n", "", "{path}:2: "),
+        ("SELECT 1;\n\\if 1\n", "", "{path}:2: "),
+        (
+            "\\set a 1\n\\startpipeline\nSELECT 1;\n\\endpipeline\n", "-M simple",
+            "{path}: command 1 (startpipeline): cannot use pipeline mode with the simple query"
+            " protocol\n",
+        ),
+        ("\\set a 1\n", "", "{path}: the script has no statement\n"),
+    ],
+)  # fmt: skip
+def test_a_wrong_script_is_refused_before_anything_reaches_a_server(
+    tmp_path: Path, text: str, words: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.sql"
+    path.write_text(text)
+    place = ["-h", "127.0.0.1", "-p", "1", "-U", "nobody"]
+    assert program.main([*place, "-f", str(path), *words.split()]) == 1
+    said = capsys.readouterr()
+    assert not said.out
+    assert said.err.startswith(f"pgbench: error: {expected.format(path=path)}")
+    assert said.err.count("\n") == 1
+
+
+def test_a_script_that_is_no_text_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.sql"
+    path.write_bytes(b"SELECT '\xff';\n")
+    assert program.main(["-f", str(path)]) == 1
+    assert capsys.readouterr().err == (
+        f'pgbench: error: file "{path}" is not UTF-8: invalid start byte\n'
+    )
+
+
+def test_a_script_may_come_from_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"SELECT 1;\n")))
+    assert of_file("-@3") == Script("-", "SELECT 1;\n", 3)
