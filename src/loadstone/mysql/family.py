@@ -20,6 +20,7 @@ from loadstone.mysql.facts import (
     functions_of,
     highest_id,
     indexed_on,
+    socket_of,
     takes_files,
     variables_of,
     views_of,
@@ -48,9 +49,11 @@ from loadstone.mysql.tpcc import broken_places
 from loadstone.mysql.variables import (
     is_being_set,
     is_restless,
+    kept_for_start,
     known_variables,
     literal_of,
     persisted_variables,
+    put_variable_back,
     read_variables,
     set_variable,
 )
@@ -81,6 +84,7 @@ __all__ = [
     "is_passed_on",
     "is_restless",
     "known_variables",
+    "kept_for_start",
     "ledger_entries",
     "list_tables",
     "literal_of",
@@ -89,6 +93,7 @@ __all__ = [
     "names_made",
     "number_of",
     "persisted_variables",
+    "put_variable_back",
     "read_schema",
     "read_variables",
     "refusal_of",
@@ -97,6 +102,8 @@ __all__ = [
     "server_of",
     "session_statements",
     "set_variable",
+    "sets_for_starts",
+    "socket_of",
     "statement_errors",
     "statements_in",
     "tables_in",
@@ -114,4 +121,5 @@ Error: type[Exception] = pymysql.MySQLError
 abilities: frozenset[Ability] = frozenset(get_args(Ability))
 dialect: Dialect = _dialect
 locks: Locks = _locks
+sets_for_starts = False
 words: Words = _words

@@ -8,6 +8,7 @@ from loadstone.postgresql import dialect as _dialect
 from loadstone.postgresql import locks as _locks
 from loadstone.postgresql import words as _words
 from loadstone.postgresql.activity import is_passed_on, number_of
+from loadstone.postgresql.alter_system import kept_for_start, put_variable_back, set_variable
 from loadstone.postgresql.connect import connect
 from loadstone.postgresql.credentials import resolve_endpoint
 from loadstone.postgresql.drop_tables import drop_tables
@@ -19,6 +20,7 @@ from loadstone.postgresql.facts import (
     functions_of,
     highest_id,
     indexed_on,
+    socket_of,
     takes_files,
     variables_of,
     views_of,
@@ -56,7 +58,6 @@ from loadstone.postgresql.variables import (
     literal_of,
     persisted_variables,
     read_variables,
-    set_variable,
 )
 from loadstone.servers.abilities import Ability
 from loadstone.servers.dialect import Dialect
@@ -85,6 +86,7 @@ __all__ = [
     "is_passed_on",
     "is_restless",
     "known_variables",
+    "kept_for_start",
     "ledger_entries",
     "list_tables",
     "literal_of",
@@ -93,6 +95,7 @@ __all__ = [
     "names_made",
     "number_of",
     "persisted_variables",
+    "put_variable_back",
     "read_schema",
     "read_variables",
     "refusal_of",
@@ -101,6 +104,8 @@ __all__ = [
     "server_of",
     "session_statements",
     "set_variable",
+    "sets_for_starts",
+    "socket_of",
     "statement_errors",
     "statements_in",
     "tables_in",
@@ -115,7 +120,8 @@ __all__ = [
 ]
 
 Error: type[Exception] = pg8000.Error
-abilities: frozenset[Ability] = frozenset({"templates"})
+abilities: frozenset[Ability] = frozenset({"templates", "experiments"})
+sets_for_starts = True
 dialect: Dialect = _dialect
 locks: Locks = _locks
 words: Words = _words
