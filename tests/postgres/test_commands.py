@@ -191,14 +191,6 @@ def test_foreign_keys_are_refused_before_anything_changes(
     assert server.asked(tables, database) == [["0"]]
 
 
-def test_an_experiment_on_it_is_refused(server: Server, database: str, tmp_path: Path) -> None:
-    where = f'target = "{url(server, database)}"'
-    text = f'{where}\nladder = [1]\n[[workload]]\nname = "oltp_read_only"\n'
-    (tmp_path / "x.toml").write_text(text)
-    said = called("experiment", "x.toml", folder=tmp_path, code=15)
-    assert "an experiment is not supported there" in said.stderr
-
-
 def test_the_review_names_what_may_lose_commits(
     server: Server, database: str, tmp_path: Path
 ) -> None:

@@ -137,8 +137,6 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     warehouses = asked.pop("warehouses") or int(kind == "tpcc")
     endpoint = connection.endpoint()
     refuse_foreign(endpoint.target.family, of_families)
-    if layout.foreign_keys:
-        require(endpoint.target, "foreign_keys")
     if template:
         from loadstone.workloads.templates.explain import check_loadable
         from loadstone.workloads.templates.file import form_for
@@ -149,6 +147,8 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     else:
         made = layout_for(kind, tables, size, warehouses)
         layout = Layout.model_validate(made.model_dump() | asked)
+    if layout.foreign_keys:
+        require(endpoint.target, "foreign_keys")
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
     with load_backend(cluster, endpoint.target, parallel, announce) as loads:
         for note in look_before_load([endpoint], yes=yes):
@@ -240,6 +240,8 @@ def cleanup(
     from loadstone.servers.guard import Consent
 
     endpoint = connection.endpoint()
+    if layout.foreign_keys:
+        require(endpoint.target, "foreign_keys")
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
     wanted = Cleaning(consent, of_sysbench=sysbench_tables, of=of)
     refused = None
