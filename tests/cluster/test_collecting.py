@@ -6,6 +6,7 @@ import pytest
 
 from cluster.made import Heard, a_sample, an_end, connected
 from loadstone.model.cluster import GENERATOR_LOST, OnNodeLoss
+from loadstone.model.pgbench import CommandFigures, LoggedEvent
 from loadstone.model.records import (
     Connected,
     EngineFailure,
@@ -34,6 +35,22 @@ def test_users_and_begin_are_of_all_generators() -> None:
     heard.begin()
     (said,) = (record for record in heard.said if isinstance(record, Connected))
     assert (said.users, said.server_version) == (6, "8.0")
+
+
+def test_the_figures_of_commands_are_added_up_and_events_are_all_kept() -> None:
+    heard = Heard(2)
+    heard.begin()
+    events = [LoggedEvent(user, 1, 0, 9, 5, None, 1, "ok") for user in (0, 1)]
+    for number, executions in ((0, 3), (1, 4)):
+        commands = (
+            CommandFigures(0, 1, executions, 10, 1, 0),
+            CommandFigures(1, 0, number, number, 0, 2),
+        )
+        update = {"commands": commands, "event_log": (events[number],)}
+        heard.tell(number, a_sample(0, 10).model_copy(update=update))
+    (sample,) = heard.samples
+    assert sample.commands == (CommandFigures(0, 1, 7, 20, 2, 0), CommandFigures(1, 0, 1, 1, 0, 4))
+    assert sample.event_log == tuple(events)
 
 
 def test_a_record_that_is_told_twice_is_counted_once() -> None:

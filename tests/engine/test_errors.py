@@ -62,6 +62,7 @@ def test_deadlocks_begin_the_event_anew_and_are_kept_out_of_the_good_ones(
     counts, tally = outcome.total(), outcome.last.tally
     deadlocks = outcome.errors()["1213"]
     assert deadlocks > 0
+    assert 0 < counts.retried <= counts.restarts
     assert counts.restarts == sum(outcome.errors().values())
     assert tally.failed == 0
     assert outcome.errors_said["1213"].message.startswith("Deadlock found")

@@ -124,7 +124,7 @@ def test_an_ignorable_error_begins_the_event_anew(shared: Sandbox, written: Any)
         """
     )
     counts = drive(a_script(path, local(shared))).finished().total("window", "drain")
-    assert (counts.events, counts.restarts, counts.other) == (1, 1, 2)
+    assert (counts.events, counts.restarts, counts.retried, counts.other) == (1, 1, 1, 2)
 
 
 @on_mariadb

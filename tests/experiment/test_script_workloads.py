@@ -139,7 +139,7 @@ def test_a_template_must_not_have_the_name_of_a_script(folder: Path) -> None:
     )
     file = read(folder, f'[sandbox]\n{WORKLOAD}[[workload]]\nname = "other.toml"\n')
     with pytest.raises(ExperimentRefused, match="visits"):
-        with_templates(file, engine.workloads())
+        with_templates(file, engine.workloads(), ())
 
 
 def test_a_step_tells_its_script_what_a_command_line_would(folder: Path) -> None:

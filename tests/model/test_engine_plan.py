@@ -7,9 +7,11 @@ import json
 import pytest
 from pydantic import SecretStr, ValidationError
 
+from loadstone import engine
 from loadstone.lab.step.order import steps_of
 from loadstone.model.engine_plan import Layout, LoadPlan, load_document, step_document
-from loadstone.model.plan import Drive, Plan, WarmupAuto, WorkloadSpec
+from loadstone.model.pgbench import PgbenchSpec
+from loadstone.model.plan import Drive, Open, Plan, Rate, WarmupAuto, WorkloadSpec
 from loadstone.model.target import Credentials, Endpoint, Target
 from recorded import SECRET, a_plan
 
@@ -33,9 +35,14 @@ def test_a_step_has_every_key_of_the_contract() -> None:
         "session",
         "on_error",
         "restart_on",
+        "max_tries",
+        "tries_within_s",
         "drain_s",
         "per_user",
         "pauses_s",
+        "figures_by_command",
+        "event_log",
+        "event_log_share",
         "reconnect_after",
         "idle",
         "phases",
@@ -61,6 +68,42 @@ def test_a_limit_of_events_stands_beside_that_of_time() -> None:
     document = json.loads(step_document(plan, steps_of(plan)[0], [ENDPOINT]))
     assert (document["stop"]["kind"], document["stop"]["events"]) == ("events", 100)
     assert document["stop"]["duration_s"] == 60.0
+
+
+def test_a_script_of_pgbench_goes_down_with_all_that_its_step_asks_for() -> None:
+    script = PgbenchSpec(script="SELECT :scale;", variables={"scale": "7"}, in_text=True)
+    drive = Drive(
+        arrival=Open(latest_start_s=0.05),
+        on_error="end_user",
+        max_tries=3,
+        tries_within_s=0.2,
+        figures_by_command=True,
+        event_log=True,
+        event_log_share=0.5,
+    )
+    plan = a_plan(
+        workload=WorkloadSpec(name="mine", tables=1, table_size=1, pgbench=script),
+        rates=(Rate(rate=50),),
+        events=100,
+        events_of_each_user=True,
+        drive=drive,
+    )
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+    text = step_document(plan, steps_of(plan)[0], [ENDPOINT])
+    engine.check_plan(text)
+    document = json.loads(text)
+    assert document["workload"]["pgbench"] == {
+        "script": "SELECT :scale;",
+        "variables": {"scale": "7"},
+        "in_text": True,
+        "repeats_draws": False,
+    }
+    assert document["stop"] == {
+        "kind": "events", "events": 100, "of_each_user": True, "warmup_s": 1.0, "duration_s": 4.0,
+    }  # fmt: skip
+    assert document["arrival"]["latest_start_s"] == 0.05
+    asked = ("on_error", "max_tries", "tries_within_s", "event_log_share")
+    assert [document[key] for key in asked] == ["end_user", 3, 0.2, 0.5]
 
 
 def test_each_step_of_a_ledger_has_a_book_of_its_own_and_other_workloads_have_none() -> None:

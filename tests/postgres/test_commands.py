@@ -181,12 +181,14 @@ def test_options_that_only_mysql_has_are_refused_before_anything_changes(
     assert server.asked(tables, database) == [["0"]]
 
 
-def test_an_experiment_on_it_is_refused(server: Server, database: str, tmp_path: Path) -> None:
-    where = f'target = "{url(server, database)}"'
-    text = f'{where}\nladder = [1]\n[[workload]]\nname = "oltp_read_only"\n'
-    (tmp_path / "x.toml").write_text(text)
-    said = called("experiment", "x.toml", folder=tmp_path, code=15)
-    assert "an experiment is not supported there" in said.stderr
+def test_foreign_keys_are_refused_before_anything_changes(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    words = ("prepare", "tpcc", "--foreign-keys", "--target", url(server, database))
+    said = called(*words, folder=tmp_path, code=15)
+    assert "tpcc with foreign keys is not supported there" in said.stderr
+    tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+    assert server.asked(tables, database) == [["0"]]
 
 
 def test_the_review_names_what_may_lose_commits(

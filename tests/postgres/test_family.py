@@ -273,13 +273,14 @@ def test_a_statement_is_examined_without_being_executed(
     assert family.explained(connection, "SELECT pad FROM sbtest1")[0].how == "ALL"
 
 
-def test_settings_are_read_in_their_own_units(
+def test_settings_are_read_with_their_units(
     server: Server, database: str, connection: Connection
 ) -> None:
     target = endpoint(server, database).target
-    names = ("max_connections", "fsync", "random_page_cost")
+    names = ("max_connections", "fsync", "random_page_cost", "work_mem", "datestyle")
     found = family.read_variables(connection, target, names)
-    assert found == {"max_connections": 20, "fsync": "off", "random_page_cost": 4.0}
+    expected = ("20", "off", "4", "4MB", "ISO, MDY")
+    assert found == dict(zip(names, expected, strict=True))
     known = family.known_variables(connection, target)
     assert (known["max_connections"], known["work_mem"]) == (False, True)
 

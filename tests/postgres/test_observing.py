@@ -135,7 +135,11 @@ def looks_at(source: LookingSource) -> Reading:
 
 
 def test_a_watch_shows_the_transactions_of_others(server: Server, row: str, tmp_path: Path) -> None:
-    said = called("watch", "--target", url(server, row), "--duration", "2", folder=tmp_path)
+    words = ("watch", "--target", url(server, row), "--duration", "2")
+    exporter = ("--mysqld-exporter", "http://127.0.0.1:9/metrics")
+    said = called(*words, *exporter, folder=tmp_path, code=2)
+    assert "--mysqld-exporter does not read a PostgreSQL server" in said.stderr
+    said = called(*words, folder=tmp_path)
     assert "rollbacks/s" in said.stdout + said.stderr
     assert not [word for word in MYSQL_S_WORDS if word in said.stdout + said.stderr]
     (step,) = json.loads((only_run(tmp_path) / "result.json").read_text())["steps"]

@@ -97,6 +97,21 @@ def test_nothing_is_tried_again_after_the_window(server: Server, database: str) 
     assert step.last.tally.in_flight == 0
 
 
+@pytest.mark.parametrize("restart_on", [["02000"], []])
+def test_an_event_that_fails_before_its_first_statement_does_so_in_turns_of_the_loop(
+    server: Server, database: str, restart_on: list[str]
+) -> None:
+    load = scripted("\\set a 1 / 0\nSELECT 1;")
+    step = run(
+        server, database, load, on_error="restart" if restart_on else "continue",
+        restart_on=restart_on, max_tries=100_000, stop=seconds(0.5),
+    )  # fmt: skip
+    counts = step.total()
+    # Each of them within another would be too much for any stack.
+    assert counts.restarts + counts.failed > 1000
+    assert step.errors() == {"02000": counts.restarts + counts.failed}
+
+
 def test_deadlocks_are_retried_and_counted(server: Server, database: str) -> None:
     table = "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0), (2, 0)"
     server.asked(f"{table}; GRANT ALL ON t TO PUBLIC", database)
@@ -125,3 +140,14 @@ def test_an_event_that_would_start_too_late_is_skipped(server: Server, database:
     assert late.max is not None
     # The loop itself may be late by what the machine makes it wait.
     assert late.p50 <= 20_000_000 + 1_000_000
+
+
+def test_users_whose_waiting_events_are_all_too_late_wait_for_the_next_ones(
+    server: Server, database: str
+) -> None:
+    # No loop starts an event within a nanosecond after it is due.
+    arrival = {"kind": "open", "rate": 500, "latest_start_s": 1e-9}
+    step = run(server, database, scripted("SELECT 1;"), arrival=arrival, stop=of_each(25, 60.0))
+    assert (step.last.tally.due, step.last.tally.skipped) == (100, 100)
+    assert step.total("window").skipped == 100
+    assert step.last.seconds < 30

@@ -26,11 +26,16 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 SMALL = ("--tables", "1", "--table-size", "100", "--concurrency", "2", "--duration", "1s")
 
 EXPERIMENT = """
+duration = "500ms"
+warmup = "0s"
+repeats = 2
 ladder = [1]
 [sandbox]
 server = "postgresql"
 [[workload]]
-name = "oltp_point_select"
+name = "oltp_update_index"
+tables = 1
+table_size = 100
 [factor.sync.on]
 [factor.sync.off]
 dynamic = { synchronous_commit = "off" }
@@ -140,20 +145,29 @@ def test_the_next_one_starts_on_tables_that_were_kept(
     assert [kept.tables for kept in kept_folders()] == ["numbers"]
 
 
-def test_what_the_family_cannot_do_is_refused_before_anything_is_started(
+def test_variants_of_settings_are_measured_on_one(
     state: Path, postgresql: str, tmp_path: Path
 ) -> None:
     (tmp_path / "sync.toml").write_text(EXPERIMENT)
-    template = called("workload", "show", "ycsb_c", folder=tmp_path).stdout
-    (tmp_path / "mine.toml").write_text(template)
-    for words in (
-        ("experiment", "sync.toml"),
-        ("run", "mine.toml", "--server", postgresql),
-        ("run", "oltp_read_only", "--prove", "--server", postgresql),
-    ):
-        said = called(*words, folder=tmp_path, code=ExitCode.NOT_SUPPORTED).stderr
-        assert "is a PostgreSQL server" in said
-        assert "starting" not in said
+    said = called("experiment", "sync.toml", folder=tmp_path).stdout
+    assert "durability differs: synchronous_commit is on (sync=on), off (sync=off)" in said
+    assert "finished, 4 of 4 steps" in said
+
+
+def test_a_template_brings_its_tables_to_one(state: Path, postgresql: str, tmp_path: Path) -> None:
+    asked = ("--duration", "500ms", "--warmup", "0s", "--json", "--server", postgresql)
+    said = called("run", "flash_sale.toml", *asked, folder=tmp_path).stdout
+    (step,) = Result.model_validate_json(said).steps
+    assert step.tps
+
+
+def test_what_is_not_supported_is_refused_before_a_server_is_started(
+    state: Path, postgresql: str, tmp_path: Path
+) -> None:
+    words = ("run", "oltp_read_only", "--prove", "--server", postgresql)
+    said = called(*words, folder=tmp_path, code=ExitCode.NOT_SUPPORTED).stderr
+    assert "is a PostgreSQL server" in said
+    assert "starting" not in said
     for option in ("--storage-engine", "--compression"):
         given = ("run", "oltp_read_only", option, "zlib", "--server", postgresql)
         said = called(*given, folder=tmp_path, code=ExitCode.USAGE).stderr

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +20,9 @@ from loadstone.mysql.variables import is_being_set, is_restless
 from loadstone.sandbox import Sandbox
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError
+from loadstone.servers.facts import Value
 from pooled import Pool
+from sandbox.killed_settings import Killed
 
 pytestmark = pytest.mark.server
 
@@ -45,82 +43,6 @@ WANTED = {
     "innodb_io_capacity_max": "150",
     "max_connections": "777",
 }
-
-# Each line asks for a run that ends as by kill -9, before or after the n-th thing that it writes to
-# disk or server; the result is a line as well. One program that forks, as its start takes far
-# longer than a run.
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from loadstone.lab.variables import journal, stage
-from loadstone.mysql import family
-from loadstone.model.target import Credentials, Endpoint, parse_target_url
-url, folder = sys.argv[1:3]
-target, password = parse_target_url(url)
-credentials = Credentials(password=password)
-endpoint = Endpoint(target=target, credentials=credentials, server_is_here=True)
-wanted = dict(word.split("=") for word in sys.argv[3:])
-acts, moment, when = 0, 0, "never"
-def deadly(act):
-    def acting(*arguments, **named):
-        global acts
-        acts += 1
-        if acts == moment and when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        act(*arguments, **named)
-        if acts == moment and when == "after":
-            os.kill(os.getpid(), signal.SIGKILL)
-    return acting
-family.set_variable = deadly(family.set_variable)
-journal.Journal._append = deadly(journal.Journal._append)
-for line in sys.stdin:
-    pid = os.fork()
-    if not pid:
-        moment, when = int(line.split()[0]), line.split()[1]
-        with stage.staged(endpoint, wanted, Path(folder)):
-            pass
-        print("acts", acts, flush=True)
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-"""
-
-
-class Killed:
-    """Runs that are killed at a moment that the test chooses."""
-
-    def __init__(self, endpoint: Endpoint, folder: Path, wanted: Mapping[str, str]) -> None:
-        url = endpoint.target.url.replace("@", f":{endpoint.credentials.reveal()}@", 1)
-        words = [f"{name}={text}" for name, text in wanted.items()]
-        self._program = subprocess.Popen(
-            [sys.executable, "-c", KILLED, url, str(folder), *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-
-    def _told(self, moment: int, when: str) -> list[str]:
-        assert self._program.stdin is not None
-        assert self._program.stdout is not None
-        self._program.stdin.write(f"{moment} {when}\n")
-        self._program.stdin.flush()
-        return self._program.stdout.readline().split()
-
-    def acts(self) -> int:
-        """How many writes a run makes that is not killed."""
-        what, number = self._told(0, "never")
-        assert what == "acts"
-        assert self._program.stdout is not None
-        assert self._program.stdout.readline() == "0\n"
-        return int(number)
-
-    def at(self, moment: int, when: str) -> None:
-        """Kill a run before or after its n-th write."""
-        assert self._told(moment, when) == [f"{-signal.SIGKILL:d}"]
-
-    def end(self) -> None:
-        """End the program."""
-        self._program.communicate(timeout=60)
 
 
 @pytest.fixture
@@ -187,17 +109,19 @@ def test_what_a_server_took_and_gave_up_is_set_again(
     shared: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MySQL takes a smaller buffer pool, and stays as it is if the resize fails later."""
-    before, set_variable = value(shared, "sync_binlog"), family.set_variable
+    before, put_variable_back = value(shared, "sync_binlog"), family.put_variable_back
     forgotten: list[str] = []
 
-    def forgetful(connection: Connection, target: Target, name: str, text: str) -> None:
+    def forgetful(
+        connection: Connection, target: Target, name: str, old: Value, kept: str | None
+    ) -> None:
         if len(forgotten) < restoring._ROUNDS:
             return forgotten.append(name)
-        return set_variable(connection, target, name, text)
+        return put_variable_back(connection, target, name, old, kept)
 
     monkeypatch.setattr(readings, "_SLOW_S", 0.1)
     with staged(shared.endpoint(), {"sync_binlog": "7"}, tmp_path):
-        monkeypatch.setattr(family, "set_variable", forgetful)
+        monkeypatch.setattr(family, "put_variable_back", forgetful)
     assert forgotten == ["sync_binlog"] * restoring._ROUNDS
     assert value(shared, "sync_binlog") == before
 

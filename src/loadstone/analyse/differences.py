@@ -146,7 +146,8 @@ def _settings(
             continue
         if not _differ(values):
             continue
-        is_shown = any(name in one.shown_though_missing for one in known)
+        # A family has settings that another one cannot have.
+        is_shown = all(name in one.shown_though_missing for one in known)
         into = lone if NO_SUCH in values and not is_shown else found
         if any(name in one.lists for one in known):
             members = _without_common(values)

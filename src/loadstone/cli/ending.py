@@ -11,7 +11,7 @@ import click
 from rich.console import RenderableType
 
 from loadstone.analyse.comparison import compare
-from loadstone.analyse.durability import variables_of_variants, warnings
+from loadstone.analyse.durability import settings_of_variants, warnings
 from loadstone.cli.errors import tell, tell_left
 from loadstone.cli.language import current
 from loadstone.cli.options.gates import NO_GATES, Gates, conclude, judge_run
@@ -198,7 +198,7 @@ def _compared(result: Result, path: Path) -> tuple[RenderableType, Sequence[str]
     experiment = asked.experiment
     if experiment is None:
         return None
-    unfair = warnings(variables_of_variants(experiment, environment_of(path).get("targets", ())))
+    unfair = warnings(settings_of_variants(experiment, environment_of(path).get("targets", ())))
     found = compare(experiment, result.steps, rates_by_step(path))
     answered = tuple(answer_of(asked.recipe, experiment, found)) if asked.recipe else ()
     return outcome(experiment, result, found, unfair, current()), answered

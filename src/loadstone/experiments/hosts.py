@@ -305,7 +305,13 @@ class GivenServer:
                     say("name it by a URL of its own: [factor.…] target = { url = … }"),
                 )
             said = family_of(target).describe_server(connection, target).variables
-        update: dict[str, object] = {"socket": Path(said.get("socket", ""))}
+        socket = family_of(target).socket_of(said)
+        if how == "socket" and socket is None:
+            raise TargetError(
+                "unreachable",
+                say("connect = {how}: {place} has no socket", how=repr(how), place=target.place),
+            )
+        update: dict[str, object] = {"socket": socket}
         if how == "tcp":
             update = {
                 "socket": None,

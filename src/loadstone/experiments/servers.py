@@ -23,7 +23,13 @@ from loadstone.experiments.scripts import check_unchanged
 from loadstone.experiments.tables import Tables, made_on_targets, tables_of, with_tables
 from loadstone.experiments.tables import restoring as restoring_of
 from loadstone.experiments.variants import Place, client_of, line_of, place_of, spoken_to, step_plan
-from loadstone.experiments.workloads import fills_anew, reads_by_file, wanted, writes
+from loadstone.experiments.workloads import (
+    fills_anew,
+    for_servers_of,
+    reads_by_file,
+    wanted,
+    writes,
+)
 from loadstone.lab.machine.generator_ceilings import generator_ceilings
 from loadstone.lab.protection.company import Alone
 from loadstone.lab.protection.first_contact import look_before_load
@@ -43,6 +49,7 @@ from loadstone.model.target import Endpoint, Target
 from loadstone.runs.journal import Conditions
 from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_statements
+from loadstone.workloads.templates.file import form_for
 
 
 @dataclass(frozen=True)
@@ -158,14 +165,18 @@ class Servers:
         Raises:
             GuardError, TargetError: as `changes_on`.
         """
-        makes = made_on_targets(self._experiment, self.tables)
         means = self._means
         asking = Asking(means.reach if asked else None, means.consent, means.mark)
         return [
-            changes_on(place.target, makes, set_by(on_it), asking)
+            changes_on(place.target, self._made_on(place.target), set_by(on_it), asking)
             for place, on_it in self._by_place()
             if place.target
         ]
+
+    def _made_on(self, target: Target) -> tuple[str, ...]:
+        """The names of the tables that are repeatedly dropped and made there."""
+        theirs = for_servers_of(self._experiment, target.family)
+        return made_on_targets(theirs, tables_of(theirs, self._means.known))
 
     def prepare(self) -> tuple[list[InspectedTarget], list[Message]]:
         """Start each server once, load it, and try everything that the variants need of it.
@@ -237,7 +248,7 @@ class Servers:
         standing = self._standing(variant, host, workload)
         if self._writes(workload) and self._places[variant.name].target:
             for endpoint in standing.endpoints:
-                for one in self._wanted(workload):
+                for one in self._wanted(workload, endpoint.target.family):
                     confirm_tables(endpoint, one)
         return standing
 
@@ -285,7 +296,7 @@ class Servers:
         for workload in self._experiment.workloads:
             standing = self._standing(variant, host, workload)
             for endpoint in standing.endpoints:
-                for one in self._wanted(workload):
+                for one in self._wanted(workload, endpoint.target.family):
                     inspect_target(endpoint, one, Drive().connect.timeout_s)
                 self._check_statements(workload, endpoint)
             plan = step_plan(self._experiment, workload, standing.targets, Drive())
@@ -306,11 +317,14 @@ class Servers:
             template = self._experiment.templates.get(one.name) if one.template else None
             if template:
                 init_sql = self._experiment.drive.session.init_sql
-                check_statements(template, template.name, endpoint, init_sql)
+                form = form_for(template, template.name, endpoint.target.family)
+                check_statements(form, template.name, endpoint, init_sql)
 
-    def _wanted(self, workload: WorkloadSpec) -> tuple[Wanted, ...]:
+    def _wanted(self, workload: WorkloadSpec, family: str) -> tuple[Wanted, ...]:
+        """The tables that it needs on a server of a family."""
         fitted = self.workload(workload.name)
-        return wanted(self._experiment, self._means.known, fitted, self._means.consent)
+        theirs = for_servers_of(self._experiment, family)
+        return wanted(theirs, self._means.known, fitted, self._means.consent)
 
     def _is_ours(self, variant: Variant) -> bool:
         """Whether the variant is measured on a throwaway server."""

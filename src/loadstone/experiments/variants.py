@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from loadstone.experiments.workloads import in_sql_of
 from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.experiment import (
     CgroupLimit,
@@ -122,6 +123,7 @@ def step_plan(
 ) -> Plan:
     """The plan that one step is a part of: the same load, for one workload on one variant."""
     load = {name: getattr(experiment, name) for name in Load.model_fields}
+    workload = in_sql_of(experiment, workload, targets[0].family)
     return Plan(
         **load
         | {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from loadstone.config.lines import Path as KeyPath
@@ -18,7 +18,7 @@ from loadstone.model.plan import WorkloadSpec
 from loadstone.model.template import Template
 from loadstone.servers.guard import Consent
 from loadstone.workloads.bundled import ENDING
-from loadstone.workloads.templates.file import find_template, info_of
+from loadstone.workloads.templates.file import find_template, form_for, info_of
 
 Known = Mapping[str, WorkloadInfo]
 
@@ -51,6 +51,26 @@ def reads_by_file(experiment: Experiment, known: Known, workload: WorkloadSpec) 
     """
     is_file = any(one.template for one in workload.alone)
     return is_file and not writes(experiment, known, workload)
+
+
+def in_sql_of(experiment: Experiment, workload: WorkloadSpec, family: str) -> WorkloadSpec:
+    """The workload with the statements that its files have for a family of servers."""
+    if workload.mix:
+        members = tuple(
+            member.model_copy(update={"workload": in_sql_of(experiment, member.workload, family)})
+            for member in workload.mix
+        )
+        return workload.model_copy(update={"mix": members})
+    template = experiment.templates.get(workload.name) if workload.template else None
+    form = template.form(family) if template else None
+    return workload.model_copy(update={"template": form.spec}) if form else workload
+
+
+def for_servers_of(experiment: Experiment, family: str) -> Experiment:
+    """The experiment with its files as they are for a family of servers."""
+    templates = {name: one.form(family) or one for name, one in experiment.templates.items()}
+    workloads = tuple(in_sql_of(experiment, one, family) for one in experiment.workloads)
+    return experiment.model_copy(update={"templates": templates, "workloads": workloads})
 
 
 def layout_for_workload(experiment: Experiment, known: Known, workload: WorkloadSpec) -> Layout:
@@ -101,13 +121,13 @@ def _wanted(
     )
 
 
-def with_templates(file: ExperimentFile, known: Known) -> ExperimentFile:
+def with_templates(file: ExperimentFile, known: Known, families: Collection[str]) -> ExperimentFile:
     """The file, with each workload that names a file read from that file.
 
-    Files are looked for from the experiment's own folder on.
+    Files are looked for from the experiment's own folder on. `families`: those of its servers.
 
     Raises:
-        TemplateRefused: one cannot be read, or something is wrong in it.
+        TemplateRefused: one cannot be read, something is wrong in it, or it is not for its servers.
         ExperimentRefused: two of them have the same name.
     """
     templates: dict[str, Template] = {}
@@ -131,6 +151,8 @@ def with_templates(file: ExperimentFile, known: Known) -> ExperimentFile:
         if workload.script or not workload.name.endswith(ENDING):
             return workload
         template = find_template(workload.name, folder, taken)
+        for family in families:
+            form_for(template, workload.name, family)
         before = templates.setdefault(template.name, template)
         if before != template:
             said = say("another file has the name {name} too", name=template.name)

@@ -89,6 +89,6 @@ class LoggedEvent(NamedTuple):
     """Open loop: its start since it was due, in microseconds; `None` if it did not start."""
 
     tries: Whole
-    """How often it was begun."""
+    """How often it was started."""
 
     outcome: Outcome

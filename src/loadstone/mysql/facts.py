@@ -6,6 +6,7 @@ import contextlib
 import re
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pymysql
@@ -120,6 +121,11 @@ def variables_of(connection: Connection, target: Target) -> dict[str, str]:
     """
     with statement_errors(target):
         return _pairs(connection, "SHOW GLOBAL VARIABLES")
+
+
+def socket_of(variables: Mapping[str, str]) -> Path | None:
+    """The server's unix socket, as its process sees it."""
+    return Path(variables["socket"]) if variables.get("socket") else None
 
 
 def data_folder(variables: Mapping[str, str]) -> str | None:

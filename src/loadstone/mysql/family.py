@@ -20,6 +20,7 @@ from loadstone.mysql.facts import (
     functions_of,
     highest_id,
     indexed_on,
+    socket_of,
     takes_files,
     variables_of,
     views_of,
@@ -49,9 +50,11 @@ from loadstone.mysql.tpcc import broken_places
 from loadstone.mysql.variables import (
     is_being_set,
     is_restless,
+    kept_for_start,
     known_variables,
     literal_of,
     persisted_variables,
+    put_variable_back,
     read_variables,
     set_variable,
 )
@@ -85,6 +88,7 @@ __all__ = [
     "is_passed_on",
     "is_restless",
     "known_variables",
+    "kept_for_start",
     "ledger_entries",
     "list_tables",
     "literal_of",
@@ -93,6 +97,7 @@ __all__ = [
     "names_made",
     "number_of",
     "persisted_variables",
+    "put_variable_back",
     "read_schema",
     "read_variables",
     "refusal_of",
@@ -100,6 +105,8 @@ __all__ = [
     "server_of",
     "session_statements",
     "set_variable",
+    "sets_for_starts",
+    "socket_of",
     "statement_errors",
     "statements_in",
     "tables_in",
@@ -118,4 +125,5 @@ abilities: frozenset[Ability] = frozenset(get_args(Ability)) - {"extended"}
 dialect: Dialect = _dialect
 foreign_options: frozenset[str] = frozenset()
 locks: Locks = _locks
+sets_for_starts = False
 words: Words = _words

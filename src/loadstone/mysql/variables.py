@@ -143,6 +143,23 @@ def set_variable(connection: Connection, target: Target, name: str, value: str) 
         raise SettingsError(said, hint) from error
 
 
+def kept_for_start(connection: Connection, target: Target, name: str) -> str | None:
+    """Nothing: SET GLOBAL leaves what a start will set as it is."""
+    return None
+
+
+def put_variable_back(
+    connection: Connection, target: Target, name: str, value: Value, kept: str | None
+) -> None:
+    """Give a variable its old value again.
+
+    Raises:
+        SettingsError: the server refused.
+        TargetError: the connection is gone.
+    """
+    set_variable(connection, target, name, literal_of(connection, value))
+
+
 def literal_of(connection: Connection, value: Value) -> str:
     """A value from the server as an SQL literal; for a missing text, DEFAULT."""
     if value is None:

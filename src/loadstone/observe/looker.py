@@ -153,12 +153,13 @@ class Looker:
         A thread that polls may wait for its client, or for a client that does not read.
         """
         kinds = {one.kind for one in doing.values()}
-        may_send = unread > 0 and "polling" in kinds
-        # What waits for a set of events waits for its client or for anything else.
-        may_send = may_send or any(one.kind == "polling" and one.address for one in doing.values())
+        # What polls a set of events waits for its client or for anything else.
+        may_be_else = any(
+            one.kind == "polling" and (unread > 0 or one.address) for one in doing.values()
+        )
         is_known = bool(doing) and len(doing) == len(self._sampled)
         is_fresh = time.monotonic() - self._listed_s < _LISTED_FOR_S
-        return is_known and is_fresh and not may_send and not kinds & _NAMED_BY_THE_LIST
+        return is_known and is_fresh and not may_be_else and not kinds & _NAMED_BY_THE_LIST
 
     @property
     def mean_wait_s(self) -> float:

@@ -117,8 +117,8 @@ def sources_for(targets: Sequence[Observable], asked: Observing, *, drives: bool
         else:
             notes.append(
                 say(
-                    "the host of {place} is not evaluated: the server's process is not on this "
-                    "machine; --host-ssh, --node-exporter or --prometheus reads another",
+                    "the host of {place} is not evaluated: the server's process was not found on "
+                    "this machine; --host-ssh, --node-exporter or --prometheus reads another",
                     place=target.endpoint.target.place,
                 )
             )

@@ -6,6 +6,7 @@ import contextlib
 import re
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pg8000
 
@@ -31,10 +32,10 @@ _NOT_HERE = ("42883", "42P01", "0A000")
 _TIME_IS_UP = "57014"
 
 # What we set for our own session is not the server's setting.
-_SETTINGS = (
-    "SELECT name, CASE WHEN source = 'session' THEN reset_val"
-    " ELSE current_setting(name, true) END FROM pg_settings"
-)
+SHOWN = "CASE WHEN source = 'session' THEN reset_val ELSE current_setting(name, true) END"
+"""A setting with its unit, as a column of pg_settings."""
+
+_SETTINGS = f"SELECT name, {SHOWN} FROM pg_settings"
 _ITSELF = (
     "SELECT version(), pg_is_in_recovery(),"
     " extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float8"
@@ -121,6 +122,12 @@ def _if_it_says() -> Iterator[None]:
     except pg8000.DatabaseError as error:
         if code_of(error) not in (DENIED, *_NOT_HERE):
             raise
+
+
+def socket_of(variables: Mapping[str, str]) -> Path | None:
+    """The first of the server's unix sockets, as its process sees it."""
+    folder = variables.get("unix_socket_directories", "").partition(",")[0].strip().strip('"')
+    return Path(folder) / f".s.PGSQL.{variables.get('port')}" if folder else None
 
 
 def data_folder(variables: Mapping[str, str]) -> str | None:

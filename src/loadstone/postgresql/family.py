@@ -8,6 +8,7 @@ from loadstone.postgresql import dialect as _dialect
 from loadstone.postgresql import locks as _locks
 from loadstone.postgresql import words as _words
 from loadstone.postgresql.activity import is_passed_on, number_of
+from loadstone.postgresql.alter_system import kept_for_start, put_variable_back, set_variable
 from loadstone.postgresql.connect import connect
 from loadstone.postgresql.credentials import FOREIGN_OPTIONS, candidates
 from loadstone.postgresql.drop_tables import drop_tables
@@ -19,6 +20,7 @@ from loadstone.postgresql.facts import (
     functions_of,
     highest_id,
     indexed_on,
+    socket_of,
     takes_files,
     variables_of,
     views_of,
@@ -57,7 +59,6 @@ from loadstone.postgresql.variables import (
     literal_of,
     persisted_variables,
     read_variables,
-    set_variable,
 )
 from loadstone.servers.abilities import Ability
 from loadstone.servers.dialect import Dialect
@@ -89,6 +90,7 @@ __all__ = [
     "is_passed_on",
     "is_restless",
     "known_variables",
+    "kept_for_start",
     "ledger_entries",
     "list_tables",
     "literal_of",
@@ -97,6 +99,7 @@ __all__ = [
     "names_made",
     "number_of",
     "persisted_variables",
+    "put_variable_back",
     "read_schema",
     "read_variables",
     "refusal_of",
@@ -104,6 +107,8 @@ __all__ = [
     "server_of",
     "session_statements",
     "set_variable",
+    "sets_for_starts",
+    "socket_of",
     "statement_errors",
     "statements_in",
     "tables_in",
@@ -118,7 +123,10 @@ __all__ = [
 ]
 
 Error: type[Exception] = pg8000.Error
-abilities: frozenset[Ability] = frozenset({"counters", "extended", "templates", "watching"})
+abilities: frozenset[Ability] = frozenset(
+    {"counters", "experiments", "extended", "templates", "watching"}
+)
+sets_for_starts = True
 dialect: Dialect = _dialect
 foreign_options: frozenset[str] = FOREIGN_OPTIONS
 locks: Locks = _locks

@@ -1,4 +1,4 @@
-"""A server's settings: reads them, and writes their values as SQL."""
+"""A server's settings: reads them, and writes their values as SQL; `alter_system` sets them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from loadstone.model.message import Joined, say
 from loadstone.model.target import Target
 from loadstone.postgresql.errors import code_of, statement_errors
-from loadstone.postgresql.facts import DENIED
+from loadstone.postgresql.facts import DENIED, SHOWN
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError, TargetError
 from loadstone.servers.facts import Value
+from loadstone.servers.sanitize import plain
 
-_FIXED = ("internal", "postmaster")
-"""Contexts of settings that only a restart changes, or nothing does.
+_AT_STARTS = ("internal", "postmaster", "backend", "superuser-backend")
+"""Contexts of settings that only a start of the server or of a session changes, or nothing does.
 
 Source: https://www.postgresql.org/docs/current/view-pg-settings.html
 """
 
-_NUMBER = re.compile(r"-?\d+")
 _RESTLESS = re.compile(r"in_hot_standby|transaction_(isolation|read_only|deferrable)|seed")
 
 
@@ -31,7 +31,12 @@ def known_variables(connection: Connection, target: Target) -> dict[str, bool]:
     """
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute("SELECT name, context FROM pg_settings")
-        return {str(name).lower(): context not in _FIXED for name, context in cursor.fetchall()}
+        return {str(name).lower(): is_dynamic(context) for name, context in cursor.fetchall()}
+
+
+def is_dynamic(context: str) -> bool:
+    """Whether settings of this context change in sessions that have started."""
+    return context not in _AT_STARTS
 
 
 def is_being_set(connection: Connection, target: Target, name: str) -> bool:
@@ -47,7 +52,7 @@ def is_restless(name: str) -> bool:
 def read_variables(
     connection: Connection, target: Target, names: Sequence[str]
 ) -> dict[str, Value]:
-    """The values of several settings at one moment, each in its own unit.
+    """The values of several settings at one moment, as texts with their units.
 
     Raises:
         SettingsError: the server has no such setting.
@@ -55,23 +60,16 @@ def read_variables(
     """
     with statement_errors(target), connection.cursor() as cursor:
         cursor.execute(
-            "SELECT name, reset_val, vartype FROM pg_settings WHERE name = ANY(%s)", (list(names),)
+            f"SELECT lower(name), {SHOWN} FROM pg_settings WHERE lower(name) = ANY(%s)",
+            ([name.lower() for name in names],),
         )
-        found = {str(name): _value(text, kind) for name, text, kind in cursor.fetchall()}
-    if missing := [name for name in names if name not in found]:
+        found = {str(name): plain(str(value or "")) for name, value in cursor.fetchall()}
+    if missing := [name for name in names if name.lower() not in found]:
         said = say(
             "{place} has no setting {names}", place=target.place, names=Joined(missing, "choices")
         )
         raise SettingsError(said, say("SHOW ALL lists them all"))
-    return {name: found[name] for name in names}
-
-
-def _value(text: str | None, kind: str) -> Value:
-    if text is None:
-        return None
-    if kind == "integer" and _NUMBER.fullmatch(text):
-        return int(text)
-    return float(text) if kind == "real" else text
+    return {name: found[name.lower()] for name in names}
 
 
 def literal_of(connection: Connection, value: Value) -> str:
@@ -79,17 +77,6 @@ def literal_of(connection: Connection, value: Value) -> str:
     if value is None:
         return "DEFAULT"
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
-
-
-def set_variable(connection: Connection, target: Target, name: str, value: str) -> None:
-    """Refuse to set a setting for all sessions.
-
-    Raises:
-        SettingsError: always: ALTER SYSTEM also changes the next start, and other sessions' values
-            may come from their role or database, so that restoring takes more than one value.
-    """
-    said = say("cannot set {name}: settings of PostgreSQL are not changed", name=name)
-    raise SettingsError(said, say("set it on the server before the run"))
 
 
 def persisted_variables(connection: Connection, target: Target) -> dict[str, str]:

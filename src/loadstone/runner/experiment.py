@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +53,7 @@ from loadstone.lab.tables.inspect import (
     common_device,
     observable,
 )
-from loadstone.lab.tables.load import Cleaning, cleanup, names_of, new_mark
+from loadstone.lab.tables.load import Cleaning, cleanup, layout_of, names_of, new_mark
 from loadstone.lab.variables.values import known_variables
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.engine_plan import Layout, LoadPlan
@@ -92,6 +92,7 @@ from loadstone.sandbox import (
 from loadstone.servers.errors import TargetError
 from loadstone.servers.guard import Consent
 from loadstone.workloads.templates.explain import check_loadable
+from loadstone.workloads.templates.file import form_for
 
 
 class NoConsent(LoadstoneError):
@@ -149,19 +150,30 @@ def _this_machine() -> Machine:
 
 
 def _checked_here(file: ExperimentFile) -> ExperimentFile:
-    for variant in file.experiment.variants:
-        for target in _targets_of(file.experiment, variant):
-            require(target, "experiments")
-        spec = place_of(file.experiment, variant).sandbox
-        if spec is not None and (binary := _binary_of(spec)) is not None:
-            require_of(binary.family, _label_of(binary), "experiments")
+    families = dict.fromkeys(_families_of(file.experiment))
     known = engine.workloads()
-    file = with_templates(with_scripts(file), known)
+    file = with_templates(with_scripts(file), known, families)
     check_workloads(file, known)
     check_plans(file)
     check_limits(file)
     check_tables(file, known)
     return file
+
+
+def _families_of(experiment: Experiment) -> Iterator[str]:
+    """The families of its servers, as far as they are known before any is started.
+
+    Raises:
+        NotSupported: no experiments can be run with one of them.
+    """
+    for variant in experiment.variants:
+        for target in _targets_of(experiment, variant):
+            require(target, "experiments")
+            yield target.family
+        spec = place_of(experiment, variant).sandbox
+        if spec is not None and (binary := _binary_of(spec)) is not None:
+            require_of(binary.family, _label_of(binary), "experiments")
+            yield binary.family
 
 
 def changes_of(experiment: Experiment) -> tuple[list[Changes], str | None]:
@@ -344,15 +356,24 @@ def servers_with(
         for template in experiment.templates.values()
     }
 
+    def fitted(layout: Layout, endpoint: Endpoint) -> Layout:
+        """The layout as servers of the endpoint's family have it."""
+        template = templates.get(tuple(table.name for table in layout.template))
+        if template is None:
+            return layout
+        return layout_of(form_for(template, template.name, endpoint.target.family))
+
     def fill_tables(layout: Layout, endpoint: Endpoint) -> None:
         template = templates.get(tuple(table.name for table in layout.template))
         if template:
-            check_loadable(template, template.name, endpoint)
+            form = form_for(template, template.name, endpoint.target.family)
+            check_loadable(form, template.name, endpoint)
+        layout = fitted(layout, endpoint)
         plan = LoadPlan(layout=layout, parallel=parallel_loads(), seed=experiment.seed)
         fill(plan, endpoint, Filling(consent(endpoint), mark=own), view)
 
     def empty(layout: Layout, endpoint: Endpoint) -> None:
-        cleanup(endpoint, Cleaning(consent(endpoint), names_of(layout)))
+        cleanup(endpoint, Cleaning(consent(endpoint), names_of(fitted(layout, endpoint))))
 
     scripts = ScriptTables(experiment, parallel_loads(), view.announce)
     tables = tables_of(experiment, known)

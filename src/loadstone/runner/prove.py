@@ -220,7 +220,9 @@ def _check(run: Path, asked: Asked) -> None:
     if asked.experiment is not None:
         said = say("{run} is an experiment, which has already compared its variants", run=run.name)
         raise NothingToProve(said, say("see loadstone runs show; prove findings of plain runs"))
-    if plan.workload.script is not None or plan.workload.name not in engine.workloads():
+    workload = plan.workload
+    has_script = workload.script is not None or workload.pgbench is not None
+    if has_script or workload.name not in engine.workloads():
         said = say("the load of {run} was none of Loadstone's workloads", run=run.name)
         raise NothingToProve(said, say("loadstone run drives one that can be driven again"))
     if plan.phases:

@@ -114,10 +114,10 @@ class Request(Load):
     @property
     def needs(self) -> tuple[Ability, ...]:
         """What it does with its servers that Loadstone cannot do with those of every family."""
-        has_file = any(one.template for one in self.alone)
         needed: dict[Ability, bool] = {
-            "templates": has_file,
+            "templates": any(one.template for one in self.alone),
             "extended": self.drive.protocol == "extended",
+            "foreign_keys": any(one.foreign_keys for one in self.alone),
             "trials": self.is_proved,
         }
         return tuple(ability for ability, wanted in needed.items() if wanted)

@@ -105,7 +105,7 @@ class StepBegin(Frozen):
 
 
 class EngineEntry(Frozen):
-    """A record of the engine, without what is in other files and without rows per user.
+    """A record of the engine, without what is in other files and without rows per user or event.
 
     Its hlog lines are in latency.hlog, its ledger in ledger.jsonl.
     """

@@ -14,7 +14,14 @@ from loadstone.model.message import Message, say
 from loadstone.servers.errors import TargetError
 
 Ability = Literal[
-    "counters", "templates", "experiments", "watching", "trials", "traffic", "extended"
+    "counters",
+    "templates",
+    "experiments",
+    "watching",
+    "trials",
+    "traffic",
+    "extended",
+    "foreign_keys",
 ]
 
 SAID: Mapping[Ability, Message] = {
@@ -25,6 +32,7 @@ SAID: Mapping[Ability, Message] = {
     "trials": say("proving a finding"),
     "traffic": say("importing and replaying traffic"),
     "extended": say("`--protocol extended`"),
+    "foreign_keys": say("tpcc with foreign keys"),
 }
 """The abilities as the subject of a sentence."""
 

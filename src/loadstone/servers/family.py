@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from loadstone.model.effect import TableName
@@ -216,6 +217,9 @@ class Family(Protocol):
     def data_folder(self, variables: Mapping[str, str]) -> str | None:
         """The folder with its data, as its process sees it, from its variables."""
 
+    def socket_of(self, variables: Mapping[str, str]) -> Path | None:
+        """Its unix socket, as its process sees it, from its variables; `None`: it has none."""
+
     def variables_of(self, connection: Connection, target: Target) -> dict[str, str]:
         """All global variables at one moment, as text."""
 
@@ -238,6 +242,24 @@ class Family(Protocol):
 
     def set_variable(self, connection: Connection, target: Target, name: str, value: str) -> None:
         """Set a variable for all new sessions, to SQL; raises `SettingsError` if refused."""
+
+    @property
+    def sets_for_starts(self) -> bool:
+        """Whether setting a variable also sets it for each start, and moves no other variable."""
+
+    def kept_for_start(self, connection: Connection, target: Target, name: str) -> str | None:
+        """The text that each start sets a variable to, where setting it replaces that text.
+
+        `None`: there is none. Raises `SettingsError` if it cannot be known.
+        """
+
+    def put_variable_back(
+        self, connection: Connection, target: Target, name: str, value: Value, kept: str | None
+    ) -> None:
+        """Undo `set_variable`; `kept` is what `kept_for_start` returned before it.
+
+        Raises `SettingsError` if refused.
+        """
 
     def persisted_variables(self, connection: Connection, target: Target) -> dict[str, str]:
         """The variables made to survive a restart, with the values that they will have then."""

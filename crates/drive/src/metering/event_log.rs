@@ -17,7 +17,7 @@ pub(crate) struct EndedEvent {
     pub(crate) latency: Nanos,
     /// Open loop: when it started, since it was due.
     pub(crate) lag: Option<Nanos>,
-    /// How often it was begun.
+    /// How often it was started.
     pub(crate) tries: u32,
     pub(crate) outcome: Outcome,
 }

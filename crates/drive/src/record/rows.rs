@@ -34,7 +34,7 @@ pub struct EventRow(
     pub u64,
     /// How late it started, in microseconds; `null` in a closed loop, and if it did not start.
     pub Option<u64>,
-    /// How often it was begun.
+    /// How often it was started.
     pub u32,
     /// How it ended.
     pub Outcome,

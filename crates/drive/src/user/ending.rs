@@ -68,13 +68,18 @@ impl User {
         self.end(shard, ended);
     }
 
-    /// The loss of its connection ends the user, and the event in flight has failed.
+    /// The loss of its connection ends the user, and the event in flight has failed. A user that had
+    /// nothing to do any more has ended already.
     pub(super) fn end_after_loss(&mut self, shard: &mut ShardContext, loss: &Loss, now: Nanos) {
+        let has_work = shard.is_loading() && !self.has_no_event_left();
+        let is_at_work = has_work || matches!(self.activity, Activity::Busy(_));
         let ended = self.ended(loss.code, loss.message.clone());
         shard.meter.user_gone(self.endpoint.index);
         self.events_left = Some(0);
         self.event_lost(shard, loss, now);
-        self.end(shard, ended);
+        if is_at_work {
+            self.end(shard, ended);
+        }
     }
 
     /// It cannot connect under load; an event that waited for that does not start.

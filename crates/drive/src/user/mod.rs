@@ -102,7 +102,7 @@ pub(crate) struct Event {
     sent: Nanos,
     statement: StatementRef,
     statements: u32,
-    /// How often it was begun.
+    /// How often it was started.
     tries: u32,
     pending: Pending,
     /// What was sent in a pipeline that is not over.
@@ -132,9 +132,29 @@ enum Pending {
 }
 
 impl Event {
+    /// An attempt that begins now.
+    fn new(Course { due, started, tries }: Course, now: Nanos) -> Self {
+        Self {
+            due,
+            started,
+            began: now,
+            sent: now,
+            statement: NO_STATEMENT,
+            statements: 0,
+            tries,
+            pending: Pending::Answer,
+            pipeline: None,
+        }
+    }
+
     /// It is counted as failed, and only has to be rolled back.
     fn has_failed(&self) -> bool {
         matches!(self.pending, Pending::Rollback { restart: false })
+    }
+
+    /// It was restarted, or will be.
+    fn is_retried(&self) -> bool {
+        self.tries > 1 || matches!(self.pending, Pending::Rollback { restart: true })
     }
 }
 
@@ -446,8 +466,8 @@ impl User {
             return self.lose(shard, &Loss::from_server(error));
         }
         let Activity::Busy(event) = &mut self.activity else { return };
-        let (statement, began, tries) = (event.statement, event.began, event.tries);
-        let after = shard.after_error(error.code, tries, now - event.due);
+        let (statement, began, is_retried) = (event.statement, event.began, event.is_retried());
+        let after = shard.after_error(error.code, event.tries, now - event.due);
         let verdict = verdict(error.code);
         self.machine.refused(verdict);
         shard.meter.error(error.code, self.labels(), now - began);
@@ -468,7 +488,7 @@ impl User {
         if restart {
             shard.meter.restarted(self.member);
         } else {
-            self.count_failed(shard, tries);
+            self.count_failed(shard, is_retried);
             self.log_failed(shard, error.code, now);
             shard.meter.user_failed(self.index);
         }
@@ -486,8 +506,8 @@ impl User {
         }
     }
 
-    fn count_failed(&self, shard: &mut ShardContext, tries: u32) {
-        if tries > 1 {
+    fn count_failed(&self, shard: &mut ShardContext, is_retried: bool) {
+        if is_retried {
             shard.meter.retried(self.member);
         }
         shard.meter.event_failed(self.member);
@@ -507,12 +527,28 @@ impl User {
     /// The failed attempt has left no trace on the server.
     fn rolled_back(&mut self, shard: &mut ShardContext, restart: bool, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
-        if restart {
-            let Event { due, started, tries, .. } = *event;
-            self.begin_attempt(shard, Course { due, started, tries: tries + 1 }, now);
-        } else {
+        let Event { due, started, tries, statements, .. } = *event;
+        if !restart {
             shard.user_is_free();
             self.renew_when_served(shard);
+            return self.find_next(shard, statements == 0, now);
+        }
+        let course = Course { due, started, tries: tries + 1 };
+        if statements == 0 {
+            // An attempt that failed without a statement would begin the next one from in here.
+            self.activity = Activity::Busy(Event::new(course, now));
+            return self.sleep(shard, Nanos(1), now);
+        }
+        self.begin_attempt(shard, course, now);
+    }
+
+    /// The user is free again, after an event that was `empty` if it sent no statement.
+    fn find_next(&mut self, shard: &mut ShardContext, empty: bool, now: Nanos) {
+        if empty {
+            // It would otherwise start the next one from in here, and one that is due now would be
+            // popped by the loop that we are in.
+            self.think(shard, now + Nanos(1));
+        } else {
             self.schedule(shard, now);
         }
     }
@@ -520,7 +556,7 @@ impl User {
     fn event_done(&mut self, shard: &mut ShardContext, now: Nanos) {
         let Activity::Busy(event) = &self.activity else { return };
         let empty = event.statements == 0;
-        if event.tries > 1 {
+        if event.is_retried() {
             shard.meter.retried(self.member);
         }
         self.log_event(shard, Outcome::Ok, now);
@@ -535,13 +571,7 @@ impl User {
         shard.user_is_free();
         self.proven = true;
         self.renew_when_served(shard);
-        if empty {
-            // An event without a statement would otherwise start the next one from in here, and one
-            // that is due now would be popped by the loop that we are in.
-            self.think(shard, now + Nanos(1));
-        } else {
-            self.schedule(shard, now);
-        }
+        self.find_next(shard, empty, now);
     }
 
     /// Reports the outcome of the entries of a user that keeps a ledger.
@@ -564,18 +594,7 @@ impl User {
 
     /// Begins an event for the first time, or again after an error.
     fn begin_attempt(&mut self, shard: &mut ShardContext, course: Course, now: Nanos) {
-        let Course { due, started, tries } = course;
-        self.activity = Activity::Busy(Event {
-            due,
-            started,
-            began: now,
-            sent: now,
-            statement: NO_STATEMENT,
-            statements: 0,
-            tries,
-            pending: Pending::Answer,
-            pipeline: None,
-        });
+        self.activity = Activity::Busy(Event::new(course, now));
         let step = self.machine.step(None, &mut shard.params);
         self.take_step(shard, step, now);
     }
@@ -586,7 +605,8 @@ impl User {
             shard.meter.user_cut_off(self.index);
         }
         let Activity::Busy(event) = &self.activity else { return };
-        let (tries, has_failed, began) = (event.tries, event.has_failed(), event.began);
+        let (is_retried, has_failed) = (event.is_retried(), event.has_failed());
+        let began = event.began;
         if !has_failed {
             self.command_failed(shard, false);
             self.log_failed(shard, loss.code, now);
@@ -604,7 +624,7 @@ impl User {
         });
         // It was rolling back an event that had failed already: that is counted.
         if !has_failed {
-            self.count_failed(shard, tries);
+            self.count_failed(shard, is_retried);
         }
         shard.user_is_free();
         self.schedule(shard, now);

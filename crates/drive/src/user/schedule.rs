@@ -104,8 +104,9 @@ impl User {
             return;
         }
         let now = shard.now();
-        if let Some(due) = self.next_waiting(shard, now) {
-            self.take(shard, due, now, HeldBy::Generator);
+        match self.next_waiting(shard, now) {
+            Some(due) => self.take(shard, due, now, HeldBy::Generator),
+            None => self.wait_in_row(shard),
         }
         self.watch(shard);
     }
@@ -143,9 +144,15 @@ impl User {
         if !self.is_ready() || shard.rests(self.index) {
             return;
         }
-        if let Some(due) = self.next_waiting(shard, now) {
-            self.take(shard, due, now, HeldBy::Users);
-        } else if !self.in_row
+        match self.next_waiting(shard, now) {
+            Some(due) => self.take(shard, due, now, HeldBy::Users),
+            None => self.wait_in_row(shard),
+        }
+    }
+
+    /// Open loop: waits for an event in the queue of free users.
+    fn wait_in_row(&mut self, shard: &mut ShardContext) {
+        if !self.in_row
             && !self.has_no_event_left()
             && let Some(open) = &mut shard.open
         {

@@ -331,7 +331,8 @@ impl Machine for PgbenchMachine {
     }
 
     fn abandon(&mut self) {
-        (self.at, self.in_pipeline, self.in_transaction) = (None, false, false);
+        (self.at, self.number) = (None, None);
+        (self.in_pipeline, self.in_transaction) = (false, false);
         self.ran_badly = None;
     }
 
@@ -450,7 +451,6 @@ mod tests {
             assert_eq!(run.next(None), "failed: line 9: division by zero");
             assert_eq!(run.machine.command(), Some(8));
             run.machine.abandon();
-            run.machine.number = None;
         }
     }
 

@@ -64,6 +64,8 @@ class Change:
     old: Value
     new: Value
     """The value that the server took; the same as `old` if that was not recorded any more."""
+    kept: str | None = None
+    """What each start of the server set it to, if setting it has replaced that."""
 
     def is_undone(self, now: Value) -> bool:
         """Whether the variable has its old value."""
@@ -185,9 +187,12 @@ class Journal:
         os.close(descriptor)
         return None
 
-    def changing(self, variable: str, old: Value) -> None:
+    def changing(self, variable: str, old: Value, kept: str | None = None) -> None:
         """Record that a variable is about to be set; on disk when this returns."""
-        self._append({"variable": variable, "old": old})
+        line: dict[str, object] = {"variable": variable, "old": old}
+        if kept is not None:
+            line["kept"] = kept
+        self._append(line)
 
     def changed(self, variable: str, new: Value) -> None:
         """Record the value that the server took, after the other variables that changed with it."""
@@ -199,7 +204,7 @@ class Journal:
         From here on `changing` and `changed` record what the restore does.
         """
         for change in changes:
-            self.changing(change.variable, change.old)
+            self.changing(change.variable, change.old, change.kept)
             self.changed(change.variable, now[change.variable])
         self._append({"restoring": [change.variable for change in changes]})
 
@@ -272,6 +277,7 @@ class _Head(Frozen):
 class _Old(Frozen):
     variable: str
     old: Value
+    kept: str | None = None
 
 
 class _New(Frozen):
@@ -355,14 +361,16 @@ def _checked_target(head: _Head) -> Target:
 
 def _changes(lines: Sequence[_Old | _New]) -> tuple[Change, ...]:
     """One change for each variable: from its first old value to its last new one."""
-    old: dict[str, Value] = {}
+    old: dict[str, _Old] = {}
     new: dict[str, Value] = {}
     for line in lines:
         if isinstance(line, _Old):
-            old.setdefault(line.variable, line.old)
+            old.setdefault(line.variable, line)
         else:
             new[line.variable] = line.new
-    return tuple(Change(name, value, new.get(name, value)) for name, value in old.items())
+    return tuple(
+        Change(name, first.old, new.get(name, first.old), first.kept) for name, first in old.items()
+    )
 
 
 def _phase(lines: Sequence[_Line]) -> tuple[bool, tuple[str, ...] | None]:

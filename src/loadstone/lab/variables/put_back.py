@@ -167,7 +167,7 @@ def _due(connection: Connection, target: Target, staging: Staged, *, anyway: boo
     now = _values(connection, target, changes)
     left = {each.variable for each in changes if _is_others(each, now[each.variable])}
     ours = tuple(change for change in changes if change.variable not in left)
-    if answer == "restarted":
+    if answer == "restarted" and not family_of(target).sets_for_starts:
         # A start loses what was SET GLOBAL. A value that survived is in the server's files by now:
         # somebody wants it.
         kept = (each.variable for each in ours if not each.is_undone(now[each.variable]))
@@ -180,6 +180,8 @@ def _persisted(
     connection: Connection, target: Target, changes: Sequence[Change]
 ) -> tuple[str, ...]:
     """Variables that the server's next start sets to the run's value."""
+    if family_of(target).sets_for_starts:
+        return ()  # the run has set it for that, too, and undoes both
     kept = family_of(target).persisted_variables(connection, target)
     return tuple(
         each.variable
@@ -231,20 +233,26 @@ class _Undoing:
     left: set[str] = field(default_factory=set)
     unsettled: set[str] = field(default_factory=set)
     """Variables that were set, but do not have their old value yet: clipped by another, or slow."""
+    put_back: set[str] = field(default_factory=set)
+    """Variables that were set by this restore."""
     refused: SettingsError | None = None
 
     def undo(self, change: Change) -> None:
         """Restore one; if the server refuses it, the others are restored all the same."""
         self._leave_what_is_others()
-        if change not in self.changes or change.is_undone(self.seen[change.variable]):
+        family = family_of(self.target)
+        # Its value alone does not show what it is set to at a start.
+        is_done = not family.sets_for_starts or change.variable in self.put_back
+        if change not in self.changes or (is_done and change.is_undone(self.seen[change.variable])):
             return
         with contextlib.suppress(SettingsError):
-            self.journal.changing(change.variable, change.old)
+            self.journal.changing(change.variable, change.old, change.kept)
         was_set = True
         try:
-            family = family_of(self.target)
-            value = family.literal_of(self.connection, change.old)
-            family.set_variable(self.connection, self.target, change.variable, value)
+            family.put_variable_back(
+                self.connection, self.target, change.variable, change.old, change.kept
+            )
+            self.put_back.add(change.variable)
         except SettingsError as error:
             self.refused, was_set = error, False
         self._look(change, was_set=was_set)

@@ -91,6 +91,8 @@ def moved(
 ) -> list[Change]:
     """Variables that have changed, apart from those that are known to be changed."""
     family = family_of(target)
+    if family.sets_for_starts:
+        return []  # another variable that has changed was changed by another client
     names = [
         name
         for name, was in before.items()

@@ -189,7 +189,7 @@ def _set_noting(
     sql = literal(connection, target, value, old)
     before = family.variables_of(connection, target)
     old = as_shown(before[name], old) if name in before else old
-    journal.changing(name, old)
+    journal.changing(name, old, family.kept_for_start(connection, target, name))
     family.set_variable(connection, target, name, sql)
     after = family.variables_of(connection, target)
     for other in moved(connection, target, before, after, {name}):

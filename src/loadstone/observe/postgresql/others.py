@@ -8,24 +8,20 @@ from dataclasses import dataclass, field
 
 import pg8000
 
-from loadstone.families import connect
 from loadstone.model.message import say
 from loadstone.model.observed import Reading
 from loadstone.observe.loads import Loads
 from loadstone.observe.others import CONNECTED, RUNNING, Others, OthersAsked
 from loadstone.observe.postgresql.activity import LOCKS, SESSIONS, activity, locks
+from loadstone.observe.postgresql.opened import opened
 from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.server import reason, statistics_of
 from loadstone.observe.postgresql.statistics import Question
 from loadstone.observe.source import SourceError
 from loadstone.postgresql.activity import OF_CLIENTS
-from loadstone.servers.connection import Connection, Timeouts
+from loadstone.postgresql.variables import literal_of
+from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
-
-_TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
-
-_HERE = "current_database()"
-"""The load's database, to which this connection goes if it exists."""
 
 _OURSELVES = (
     "SELECT current_user, coalesce(host(inet_client_addr()), ''),"
@@ -54,7 +50,7 @@ def status_rows(connection: Connection) -> dict[str, float]:
     Raises:
         pg8000.Error: the server does not answer.
     """
-    asked, _ = statistics_of(connection, _HERE)
+    asked, _ = statistics_of(connection, "current_database()")
     return _figures(Questions(connection), asked)
 
 
@@ -108,9 +104,10 @@ class OthersSource:
                 questions.connection.close()
 
     def _connect(self) -> Questions:
-        connection = connect(self.asked.endpoint, _TIMEOUTS, database=None)
+        connection = opened(self.asked.endpoint)
         self._questions = questions = Questions(connection)
-        self._statistics, _ = statistics_of(connection, _HERE)
+        database = literal_of(connection, self.asked.endpoint.target.database or "")
+        self._statistics, _ = statistics_of(connection, database)
         self._loads.forget()
         return questions
 

@@ -18,6 +18,7 @@ from loadstone.sandbox.spec import SandboxSpec
 DEFAULT_CONNECTIONS = 4500
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+"""The server's own defaults."""
 
 durable = ("fsync", "synchronous_commit", "full_page_writes")
 """The settings that determine the cost of a commit."""
@@ -65,7 +66,7 @@ def command_line(
         # A list in which a quoted name may contain a comma.
         "unix_socket_directories": _quoted(place.socket.parent),
         **(_tls_settings(Certificates(place.folder / "tls")) if spec.tls else {}),
-        **settings_of(spec, binary, role),
+        **_without_defaults(settings_of(spec, binary, role)),
     }
     return (
         *(*binary.launcher, str(binary.program), *_ENGLISH, datadir_option(place.datadir)),
@@ -124,6 +125,14 @@ def check_database(database: str) -> None:
             say("{name} is too long for a database of PostgreSQL", name=database),
             say("write at most {number} characters", number=_LONGEST_NAME),
         )
+
+
+def _without_defaults(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings without those that a server has anyway.
+
+    What is on the command line, ALTER SYSTEM cannot change while the server runs.
+    """
+    return {name: value for name, value in settings.items() if DURABLE.get(name) != value}
 
 
 def _as_options(settings: Mapping[str, str]) -> list[str]:

@@ -1,0 +1,129 @@
+"""Experiments on real servers of PostgreSQL, alone and next to another family's."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from called import called
+from pooled import need
+from postgres.server import LONGEST_S, Server
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+HEAD = """
+duration = "1s"
+warmup = "0s"
+ladder = [2]
+repeats = 2
+"""
+COUNTING = '''
+[table.counter]
+rows = 100
+[table.counter.columns]
+id = { type = "INT NOT NULL", sequence = true }
+hits = { type = "INT NOT NULL", constant = 0 }
+[transaction.count]
+statements = [{ rows = 1, sql = { mysql = """
+  UPDATE counter SET hits = hits + 1 WHERE `id` = :id""", postgresql = """
+  UPDATE counter SET hits = hits + 1 WHERE "id" = :id""" } }]
+parameters.id = { row = "counter" }
+'''
+DYNAMIC = """
+[factor.plans.usual]
+[factor.plans.other]
+dynamic = { random_page_cost = 1.5, work_mem = "64MB" }
+"""
+CHANGED = [["1.5", "64MB"]]
+SHOWN = "SELECT current_setting('random_page_cost'), current_setting('work_mem')"
+
+
+def on_target(server: Server, database: str) -> str:
+    url = f"postgresql://postgres@/{database}?host={server.folder}&port={server.port}"
+    return f'target = "{url}"{HEAD}[[workload]]\nname = "own.toml"\n{DYNAMIC}'
+
+
+def kept(server: Server) -> list[str]:
+    return sorted((server.folder / "data/postgresql.auto.conf").read_text().splitlines())
+
+
+def steps_of(folder: Path) -> list[dict[str, Any]]:
+    (run,) = (folder / "runs").iterdir()
+    found = json.loads((run / "result.json").read_text())["steps"]
+    assert {step["state"] for step in found} == {"finished"}
+    assert all(step["tps"] > 0 for step in found)
+    return list(found)
+
+
+def test_an_experiment_that_is_killed_is_put_back_and_taken_up(
+    server: Server, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    server.asked("ALTER SYSTEM SET work_mem = '5MB';\nSELECT pg_reload_conf()")
+    before, file = server.asked(SHOWN), kept(server)
+    (tmp_path / "own.toml").write_text(COUNTING)
+    (tmp_path / "x.toml").write_text(on_target(server, database))
+    words = [sys.executable, "-m", "loadstone", "experiment", "x.toml", "--yes"]
+    with (tmp_path / "said").open("w") as said:
+        run = subprocess.Popen(words, cwd=tmp_path, stdout=said, stderr=said, env=os.environ)
+    try:
+        until = time.monotonic() + LONGEST_S
+        while server.asked(SHOWN) != CHANGED or not any(
+            (tmp_path / "runs").glob("*/journal.jsonl")
+        ):
+            assert run.poll() is None, (tmp_path / "said").read_text()
+            assert time.monotonic() < until
+            time.sleep(0.05)
+    finally:
+        run.send_signal(signal.SIGKILL)
+        run.wait(LONGEST_S)
+    assert server.asked(SHOWN) == CHANGED
+    assert "loadstone restore" in called("resume", "--yes", folder=tmp_path, code=3).stderr
+    assert "restored: " in called("restore", folder=tmp_path).stdout
+    assert (server.asked(SHOWN), kept(server)) == (before, file)
+    called("resume", "--yes", folder=tmp_path)
+    assert len(steps_of(tmp_path)) == 4
+    assert (server.asked(SHOWN), kept(server)) == (before, file)
+    compared = called("compare", "last", folder=tmp_path).stdout
+    assert "work_mem usual 5MB, other 64MB" in " ".join(compared.split())
+    server.asked("ALTER SYSTEM RESET ALL;\nSELECT pg_reload_conf()")
+
+
+def test_one_plan_is_measured_on_servers_of_two_families(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("postgresql")
+    need("mariadb")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "own.toml").write_text(COUNTING)
+    workloads = '[[workload]]\nname = "own.toml"\n[[workload]]\nname = "hot_row"\n'
+    factor = (
+        '[factor.server.mariadb]\nsandbox = { server = "mariadb" }\n'
+        '[factor.server.postgresql]\nsandbox = { server = "postgresql" }\n'
+    )
+    (tmp_path / "x.toml").write_text(HEAD + workloads + factor)
+    said = called("experiment", "x.toml", "--no-observe", folder=tmp_path)
+    assert "durability differs" not in said.stdout
+    steps = steps_of(tmp_path)
+    assert len(steps) == 8
+    assert not [step["errors"] for step in steps if step["errors"]]
+    compared = called("compare", "last", folder=tmp_path).stdout
+    assert "transaction_isolation: mariadb REPEATABLE-READ, postgresql read committed" in compared
+    assert "(none)" not in compared
+    (tmp_path / "own.toml").write_text(COUNTING.replace("postgresql = ", "mysql2 = "))
+    said = called("experiment", "x.toml", folder=tmp_path, code=4)
+    assert "there is no dialect mysql2" in said.stderr
+    only = 'dialect = "mysql"\n[transaction.a]\nstatements = ["SELECT 1"]\n'
+    (tmp_path / "own.toml").write_text(only)
+    said = called("experiment", "x.toml", folder=tmp_path, code=4)
+    assert "own.toml:1: dialect: the file is not for PostgreSQL" in said.stderr
