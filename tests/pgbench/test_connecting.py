@@ -58,6 +58,11 @@ def test_parameters_in_place_of_a_database() -> None:
     assert (found.target.tls.mode, found.credentials.reveal()) == ("disabled", "s t")
 
 
+def test_parameters_without_effect_on_what_is_reached_are_accepted() -> None:
+    target = endpoint_of(Place(database="host=db1 user=u application_name=x keepalives=1")).target
+    assert (target.place, target.database) == ("db1:5432", "u")
+
+
 def test_a_url_in_place_of_a_database() -> None:
     found = endpoint_of(Place(database="postgresql://a:b@db1:6000/shop?sslmode=require"))
     assert (found.target.place, found.target.database) == ("db1:6000", "shop")

@@ -13,6 +13,9 @@ import pytest
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from called import called
+from loadstone.lab.protection.company import beside_others
+from loadstone.pgbench.connecting import endpoint_of
+from loadstone.pgbench.settings import Place
 from postgres.server import Server, as_user
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -265,6 +268,14 @@ def test_counts_are_what_the_server_has_done(filled: Beside) -> None:
     assert len(logged) == 200
     assert sum(int(line[-1]) for line in logged) == count("total number of retries")
     assert sum(line[2] == "serialization" for line in logged) == failed
+
+
+def test_an_initialization_warns_of_a_run(filled: Beside) -> None:
+    place = Place(str(filled.server.folder), str(filled.server.port), "postgres", filled.database)
+    with beside_others([endpoint_of(place)]):
+        said = filled.ours("-i -I v").err
+    warning = f"loadstone: warning: also running in schema {filled.database}: a run of postgres"
+    assert said.startswith(warning)
 
 
 def test_a_run_may_be_kept(filled: Beside) -> None:

@@ -63,7 +63,7 @@ def warn_of_others(connection: Connection, endpoint: Endpoint) -> None:
                 say(
                     "warning: also running in schema {schema}: {client}",
                     schema=target.database,
-                    client=str(one),
+                    client=one.message,
                 )
             )
         _warn_of_clients(connection, endpoint)

@@ -22,6 +22,7 @@ from loadstone.model.message import plain
 from loadstone.model.target import Credentials, Endpoint
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.settings import Place
+from loadstone.postgresql.services import WITHOUT_EFFECT
 from loadstone.runner.endpoints import known
 from loadstone.servers.endpoint_request import EndpointRequest
 
@@ -91,7 +92,7 @@ def _parameters(database: str) -> dict[str, str]:
         value = pair[2] if pair[2] is not None else pair[3]
         found[pair[1]] = _ESCAPED.sub(r"\1", value)
         at = pair.end()
-    return {name: value for name, value in found.items() if value}
+    return {name: text for name, text in found.items() if text and name not in WITHOUT_EFFECT}
 
 
 def _completed(endpoint: Endpoint, password: str | None) -> Endpoint:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from loadstone.dropin.company import warn_of_others
 from loadstone.model.target import Endpoint
 from loadstone.pgbench import log, tables
 from loadstone.pgbench.session import Session, session
@@ -37,6 +38,7 @@ def initialize(wanted: Initialization, endpoint: Endpoint) -> int:
     taken: list[str] = []
     began_s = time.monotonic()
     with session(endpoint, "initialization") as opened:
+        warn_of_others(opened.connection, endpoint)
         for letter in wanted.steps:
             step, step_began_s = _STEPS[letter], time.monotonic()
             log.line(step.announced)

@@ -23,6 +23,7 @@ class Session:
     """A login, and the statements that it executes."""
 
     def __init__(self, connection: Connection, endpoint: Endpoint) -> None:
+        self.connection = connection
         self.target = endpoint.target
         self._administration = of(connection).current
 

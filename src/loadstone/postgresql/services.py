@@ -16,7 +16,7 @@ _READ = frozenset(
     + ("target_session_attrs", "load_balance_hosts", "connect_timeout")
     + ("sslmode", "sslnegotiation", "sslrootcert", "sslcert", "sslkey")
 )
-_WITHOUT_EFFECT = frozenset(
+WITHOUT_EFFECT = frozenset(
     ("application_name", "fallback_application_name", "client_encoding")
     + ("keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count")
     + ("tcp_user_timeout", "sslcompression", "sslsni", "gssencmode", "krbsrvname")
@@ -47,7 +47,7 @@ def service_of(name: str, files: Sequence[Path]) -> dict[str, str]:
 
 
 def _refuse_unknown(name: str, found: Mapping[str, str], path: Path) -> None:
-    unknown = [key for key in found if key not in _READ | _WITHOUT_EFFECT]
+    unknown = [key for key in found if key not in _READ | WITHOUT_EFFECT]
     if unknown:
         said = say(
             "{path}: the service '{name}' has {parameters}, not taken here",
