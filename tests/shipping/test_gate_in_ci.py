@@ -84,9 +84,10 @@ def test_a_change_is_judged_against_the_base_branchs_run(job: Job) -> None:
     for gates in ("thresholds", "changes"):
         assert list(tree.parse(job.folder / f"junit-{gates}.xml").iter("testcase"))
 
-    job.answer_after(20_000)
+    # Far slower than the wait for a core of any machine: the base may have been measured on a busy one.
+    job.answer_after(500_000)
     slower = job.gate()
-    assert slower.returncode == FAILED_GATE
+    assert slower.returncode == FAILED_GATE, slower.stdout
     assert "tps<-20%" in slower.stderr
     # What is slower is no base for the next one, and is shown to the reviewer.
     assert [each.name for each in (job.folder / "base").iterdir()] == [kept.name]
