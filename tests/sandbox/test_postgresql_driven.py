@@ -57,8 +57,9 @@ def test_a_run_starts_one_and_says_how_durable_it_is(
     state: Path, postgresql: str, tmp_path: Path
 ) -> None:
     command = ("run", "oltp_read_write", *SMALL, "--warmup", "0s", "--server", postgresql)
-    said = called(*command, folder=tmp_path).stdout
+    said = called(*command, "--protocol", "extended", folder=tmp_path).stdout
     assert "a throwaway PostgreSQL" in said
+    assert "extended statements" in said
     assert "fsync=on, synchronous_commit=on, full_page_writes=on" in said
 
 

@@ -55,7 +55,9 @@ def of_sysbench(endpoint: Endpoint) -> tuple[str, ...]:
     return ("sysbench", "oltp_read_only", "--db-driver=pgsql", "--table-size=10", *options)
 
 
-@pytest.mark.parametrize("mode", ["session", "transaction", "statement"])
+@pytest.mark.parametrize(
+    "mode", ["session", "transaction", pytest.param("statement", marks=pytest.mark.nightly)]
+)
 def test_tables_are_made_only_where_a_session_is_kept(
     state: Path, postgresql: str, tmp_path: Path, mode: str
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from loadstone import engine
 from loadstone.analyse import search
+from loadstone.families import FAMILIES
 from loadstone.lab.machine.outgoing import OutgoingError
 from loadstone.lab.step.order import InOrder, Searching, Steps, steps_of
 from loadstone.lab.tables.discover import Data
@@ -220,10 +221,11 @@ def check_request(request: Request, targets: int = 1) -> None:
         )
         for one in request.alone
     ]
-    plan = request.plan_of_all([Target()], data)
+    target = _some_target(request.drive)
+    plan = request.plan_of_all([target], data)
     first = steps_for(plan).following([])
     assert first is not None, "every plan has a step"
-    engine.check_plan(step_document(plan, first, [Endpoint(target=Target())]))
+    engine.check_plan(step_document(plan, first, [Endpoint(target=target)]))
     if request.cluster is None:
         check_descriptors(request.most_connections)
     elif request.drive.connect.source_addresses:
@@ -232,6 +234,14 @@ def check_request(request: Request, targets: int = 1) -> None:
             say("leave it out: each of the cluster's machines has its own"),
         )
     run_folder.check_writable(request.out)
+
+
+def _some_target(drive: Drive) -> Target:
+    """A placeholder for targets that are not known yet, of a family that takes the protocol."""
+    if drive.protocol != "extended":
+        return Target()
+    takes = (name for name, family in FAMILIES.items() if "extended" in family.abilities)
+    return Target.model_validate({"family": next(takes)})
 
 
 def steps_for(plan: Plan) -> Steps:

@@ -240,8 +240,6 @@ def cleanup(
     from loadstone.servers.guard import Consent
 
     endpoint = connection.endpoint()
-    if layout.foreign_keys:
-        require(endpoint.target, "foreign_keys")
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
     wanted = Cleaning(consent, of_sysbench=sysbench_tables, of=of)
     refused = None
