@@ -59,6 +59,11 @@ class ScriptSpec(Frozen):
     version: str = "1.0.20"
 
 
+def is_absent(value: object) -> bool:
+    """Whether there is no value."""
+    return value is None
+
+
 class WorkloadSpec(Frozen):
     """The work of a virtual user, and the tables it uses."""
 
@@ -72,8 +77,9 @@ class WorkloadSpec(Frozen):
 
     template: TemplateSpec | None = None
     """Replaces a built-in workload; it defines its own tables."""
-    pgbench: PgbenchSpec | None = None
-    """A script of pgbench that replaces a built-in workload, on tables that are there already."""
+    pgbench: PgbenchSpec | None = Field(default=None, exclude_if=is_absent)
+    """A script of pgbench that replaces a built-in workload, on tables that are there already; not
+    written if there is none."""
     book: NonNegativeInt = 0
     """Plus a step's number, it identifies the step's entries in a ledger; 0 without a ledger."""
 
@@ -168,8 +174,11 @@ class Open(Frozen):
     kind: Literal["open"] = "open"
     gaps: Literal["poisson", "uniform"] = "poisson"
     max_backlog: Annotated[int, Field(ge=1, le=100_000_000)] = 100_000
-    latest_start_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
-    """How long after it was due an event may start; a later one is skipped. `None`: any time."""
+    latest_start_s: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
+        default=None, exclude_if=is_absent
+    )
+    """How long after it was due an event may start; a later one is skipped. `None`, and not
+    written: any time."""
 
 
 Arrival = Annotated[Closed | Open, Field(discriminator="kind")]
