@@ -77,7 +77,7 @@ def _check_room(template: Template, file: str, sandbox: Sandbox) -> None:
         return
     largest = max(sizes, key=lambda name: sizes[name])
     said = say(
-        "all rows take about {needed} with their binary log, and {free} are free in {folder}",
+        "all rows take about {needed} with the log of changes, and {free} are free in {folder}",
         needed=_gb(sum(sizes.values())),
         free=_gb(free),
         folder=str(sandbox.folder),
