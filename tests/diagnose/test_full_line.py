@@ -72,3 +72,21 @@ def test_a_queue_on_the_line_is_seen_by_whatever_statements_there_are(kind: str)
     unhurried = LatencyMs.from_ns(LatencyNs(count=9, min=3_000_000, p50=3_400_000, p99=6_900_000))
     both = made.but(step={**made.step, "statements": {kind: spread, "other": unhurried}})
     assert line_full.RULE.judge(a_case(both)) is None
+
+
+def test_a_protocol_without_compression_is_told_nothing_of_it() -> None:
+    figures = {"net_bytes_in_per_s": 1e6, "net_bytes_out_per_s": 118e6}
+    target = TargetShare(
+        target="postgresql://u@db1/db", server_version=None, events=1, queries=1, errors=0,
+        connect_failures=0, users=16,
+    )  # fmt: skip
+    made = Made(
+        host=IDLE | figures,
+        facts={"nic.eth0.virtual": "yes"},
+        means={"threads_running": 2.0, "state.Client:ClientWrite": 12.0},
+        step={"targets": (target,)},
+    )
+    finding = line_full.RULE.judge(a_case(made.but(users=4), made))
+    assert finding is not None and finding.trial is None
+    assert "compression" not in finding.remedy
+    assert "state.Client:ClientWrite" in {one.counter for one in finding.evidence}

@@ -35,7 +35,7 @@ TIMES_MEDIAN = 10.0
 _AT_WORK = ("active", "executing", "sending data", "execute", "query", "updating", "update", "init")
 """States of connections that work rather than wait."""
 
-_NAMED = ("commit", "writing to net", "sending to client")
+_NAMED = ("commit", "writing to net", "sending to client", "Client:ClientWrite")
 """Waits that have a rule of their own, whatever that rule found."""
 
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from loadstone.analyse import derived_figures
 from loadstone.analyse.ladder import Level
 from loadstone.model.columns import Column
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import say
 from loadstone.model.numbers import count, rate
 from loadstone.model.result import StepResult
+from loadstone.model.target import family_in
 from loadstone.report.columns import HEADS, good_steps
 from loadstone.report.table import Table, table_of
 
@@ -43,10 +45,15 @@ def hot_row_table(ladder: Sequence[Level], words: Language = ENGLISH) -> Table |
 
 def hot_row_notes(steps: Sequence[StepResult], words: Language = ENGLISH) -> Iterator[str]:
     """What the table cannot show."""
-    if any(step.workload == WORKLOAD and step.server for step in steps):
+    if any(step.workload == WORKLOAD and step.server and _checks(step) for step in steps):
         yield words(
             say(
                 "deadlock checks are part of the server's CPU, and no server counts them "
                 "separately: loadstone recipes run flash-sale measures them"
             )
         )
+
+
+def _checks(step: StepResult) -> bool:
+    """Whether the server looks for a deadlock at each wait, and not only after a long one."""
+    return family_in(step.targets[0].target if step.targets else "") == MYSQL

@@ -215,7 +215,8 @@ def _finding(
         confidence=weight[1],
         remedy=say(
             "A disk or a volume class with more operations or bandwidth; fewer operations: a "
-            "larger buffer pool and more log between checkpoints, larger commit groups."
+            "larger buffer pool (shared_buffers) and more log between checkpoints, larger commit "
+            "groups."
         ),
         acts_on=acts_on,
     )

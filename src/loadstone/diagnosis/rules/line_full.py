@@ -14,6 +14,7 @@ from loadstone.diagnosis.rules.client_bound import HELD, held_share
 from loadstone.diagnosis.trials import by_socket, client
 from loadstone.diagnosis.unexplained import stalled
 from loadstone.model.ceilings import RESOURCES, Ceiling, Resource
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.figure import Bytes, Count, Number, Percent
 from loadstone.model.finding import Evidence, Finding, Trial
 from loadstone.model.message import Joined, Message, plain, say, say_in, sentences, user_count
@@ -52,7 +53,10 @@ statement counts as a user in the network.
 LEAST_BYTES = 100_000.0
 """[P] Bytes per second below which no current line is full."""
 
-_SENDING = ("writing to net", "sending to client")
+_CLIENT_WRITE = "Client:ClientWrite"
+"""PostgreSQL's wait event of a session whose client does not take what it sends."""
+
+_SENDING = ("writing to net", "sending to client", _CLIENT_WRITE)
 _DIRECTIONS: tuple[Resource, ...] = ("network from the server", "network to the server")
 
 
@@ -141,8 +145,8 @@ def _plateau(case: Case, busy: float) -> Finding | None:
         counter = say("a statement's median time by its shortest")
         evidence.append(case.seen(counter, queued, plain(""), QUEUED))
     if blocked:
-        state = plain("state.writing to net")
-        evidence.append(case.seen(state, blocked, say("of the users"), BLOCKED))
+        state = "writing to net" if case.family == MYSQL else _CLIENT_WRITE
+        evidence.append(case.seen(plain(f"state.{state}"), blocked, say("of the users"), BLOCKED))
     sure = 0.6 + (0.2 if flat is not None else 0.0) + (0.15 if is_stuck else 0.0)
     if full:
         sure = DOUBTFUL  # answers also wait, at either end, for cores that others use
@@ -248,19 +252,33 @@ def _finding(
         evidence=evidence,
         share=weight[0],
         confidence=min(weight[1], 0.95),
-        remedy=say(
-            "A faster line or interface, the unix socket where both are on one host, compression, "
-            "or rows of fewer bytes."
-        ),
+        remedy=_remedy(case),
         trial=_narrower(case),
         acts_on=direction,
     )
 
 
+def _remedy(case: Case) -> Message:
+    if _may_compress(case):
+        return say(
+            "A faster line or interface, the unix socket where both are on one host, compression, "
+            "or rows of fewer bytes."
+        )
+    return say(
+        "A faster line or interface, the unix socket where both are on one host, or rows of fewer "
+        "bytes."
+    )
+
+
+def _may_compress(case: Case) -> bool:
+    """Whether the family's protocol has compression: PostgreSQL's has none."""
+    return case.family == MYSQL
+
+
 def _narrower(case: Case) -> Trial | None:
     """A way around the line, or fewer bytes on it; if the bytes do not shrink, it stays full."""
     around = by_socket(case, say("the line"))
-    if around or case.step.compressed_users:
+    if around or case.step.compressed_users or not _may_compress(case):
         return around
     return client("compression", "zlib", "off", say("sending so many bytes"), refutes=False)
 
