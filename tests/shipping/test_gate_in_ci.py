@@ -84,7 +84,7 @@ def test_a_change_is_judged_against_the_base_branchs_run(job: Job) -> None:
     for gates in ("thresholds", "changes"):
         assert list(tree.parse(job.folder / f"junit-{gates}.xml").iter("testcase"))
 
-    # Far slower than the wait for a core of any machine: the base may have been measured on a busy one.
+    # Far slower than any wait for a core: the base may be from a busy time.
     job.answer_after(500_000)
     slower = job.gate()
     assert slower.returncode == FAILED_GATE, slower.stdout
