@@ -146,6 +146,8 @@ nightly: build test-servers $(NULL_SERVER) ## run the long forms of the tests of
 	$(PYTEST) -m "nightly and not servers"
 	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py \
 		tests/null_server/test_ten_thousand.py
+	for version in 17 18; do tools/get-postgres $$version >/dev/null && LOADSTONE_POSTGRES=$$version \
+		$(BIN)/pytest tests/postgres/test_pgbench.py tests/postgres/test_sysbench.py || exit 1; done
 	$(BIN)/python -m benches observing
 	$(BIN)/python -m benches soak --minutes 10
 

@@ -143,7 +143,7 @@ def test_the_engine_gets_the_password_and_nothing_else_does() -> None:
         "database": "db",
         "tls": {
             "mode": "required", "ca": None, "cert": None, "key": None, "fingerprint": None,
-            "ciphers": [], "versions": [],
+            "ciphers": [], "versions": [], "direct": False,
         },
         "compression": [],
         "server_public_key": None,

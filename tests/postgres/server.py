@@ -17,8 +17,12 @@ from pathlib import Path
 from loadstone.sandbox.certificates import Certificates, make_certificates
 from ports import free_port
 
-FETCHED = Path(__file__).parents[2] / ".cache/postgres/usr"
-PLACES = (Path("/usr/lib/postgresql"), FETCHED / "lib/postgresql")
+VERSION = os.environ.get("LOADSTONE_POSTGRES")
+"""Another version to test with, which `tools/get-postgres VERSION` has fetched."""
+CACHE = Path(__file__).parents[2] / ".cache"
+FETCHED = CACHE / (f"postgresql-{VERSION}" if VERSION else "postgres")
+INSTALLED = () if VERSION else (Path("/usr/lib/postgresql"),)
+PLACES = (*INSTALLED, FETCHED / "usr/lib/postgresql")
 """Where Debian's packages have it, and where tools/get-postgres puts it."""
 USER = "nobody"
 LONGEST_S = 120.0
@@ -160,9 +164,11 @@ def within_reach(programs: Path, folder: Path) -> Path:
     if os.getuid() != 0 or not programs.is_relative_to(FETCHED):
         return programs
     folder.chmod(0o755)
-    for part in ("lib", "share"):
-        shutil.copytree(FETCHED / part / "postgresql", folder / "usr" / part / "postgresql")
-    return folder / "usr" / programs.relative_to(FETCHED)
+    # Another version's programs start with the libraries next to them.
+    parts = ("usr",) if VERSION else ("usr/lib/postgresql", "usr/share/postgresql")
+    for part in parts:
+        shutil.copytree(FETCHED / part, folder / part, symlinks=True)
+    return folder / programs.relative_to(FETCHED)
 
 
 def prepare(server: Server) -> None:
