@@ -60,15 +60,20 @@ def test_a_wrong_script_is_refused_before_anything_reaches_a_server(
     assert said.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (b"SELECT '\xff';\n", "is not UTF-8: invalid start byte"),
+        (b"SELECT 1;\0SELECT 2;\n", "has a byte of zero"),
+    ],
+)
 def test_a_script_that_is_no_text_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, written: bytes, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.sql"
-    path.write_bytes(b"SELECT '\xff';\n")
+    path.write_bytes(written)
     assert program.main(["-f", str(path)]) == 1
-    assert capsys.readouterr().err == (
-        f'pgbench: error: file "{path}" is not UTF-8: invalid start byte\n'
-    )
+    assert capsys.readouterr().err == f'pgbench: error: file "{path}" {expected}\n'
 
 
 def test_a_script_may_come_from_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

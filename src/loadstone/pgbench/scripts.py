@@ -74,9 +74,13 @@ def _name_and_weight(word: str) -> tuple[str, int]:
 def _text_of(name: str) -> str:
     try:
         if name == STANDARD_INPUT:
-            return sys.stdin.buffer.read().decode()
-        return Path(name).read_bytes().decode()
+            text = sys.stdin.buffer.read().decode()
+        else:
+            text = Path(name).read_bytes().decode()
     except OSError as error:
         raise Failed(f'could not open file "{name}": {error.strerror}') from error
     except UnicodeDecodeError as error:
         raise Failed(f'file "{name}" is not UTF-8: {error.reason}') from error
+    if "\0" in text:
+        raise Failed(f'file "{name}" has a byte of zero')
+    return text
