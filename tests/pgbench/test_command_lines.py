@@ -284,3 +284,31 @@ def test_errors_with_a_detail(capsys: pytest.CaptureFixture[str]) -> None:
         'pgbench: detail: Expecting an unsigned integer, "time" or "rand".\n'
         "pgbench: error: error while setting random seed from --random-seed option\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["-t", "9" * 5_000], "-t/--transactions must be in range 1..2147483647"),
+        (["--max-tries", "9" * 5_000], "invalid number of maximum tries: "),
+        (["-b", f"select@{'9' * 5_000}"], "weight specification out of range (0 .. 2147483647): "),
+        (["--random-seed", "9" * 5_000], "unrecognized random seed option "),
+    ],
+)
+def test_a_number_of_any_length_is_out_of_range(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(words) == 1
+    assert capsys.readouterr().err.startswith(f"pgbench: error: {expected}")
+    assert benchmark("-t", f"{'0' * 5_000}7").transactions == 7
+
+
+@pytest.mark.parametrize(
+    "words", [["\udcff"], ["-U", "\udcff"], ["-D", "a=\udcff"], ["-i", "--tablespace", "\udcff"]]
+)
+def test_what_is_sent_to_the_server_must_be_letters(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(words) == 1
+    shown = words[-1].replace("\udcff", "\\udcff")
+    assert capsys.readouterr().err == f'pgbench: error: "{shown}" is not UTF-8\n'

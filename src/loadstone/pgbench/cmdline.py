@@ -11,7 +11,7 @@ from typing import get_args
 
 from loadstone.pgbench import builtin, scripts, usage
 from loadstone.pgbench.errors import Failed
-from loadstone.pgbench.options import Block, Given, split
+from loadstone.pgbench.options import Block, Given, Words, split
 from loadstone.pgbench.scripts import Script
 from loadstone.pgbench.settings import (
     STEPS,
@@ -33,6 +33,8 @@ Asked = Initialization | Benchmark | Shown
 SEED_VARIABLE = "PGBENCH_RANDOM_SEED"
 
 _IN_BOTH = {"initialize", "no-vacuum", "scale", "debug", "host", "port", "username"}
+_FILES = {"file", "log-prefix", "loadstone-out"}
+"""Options that name files, whose names may have any bytes."""
 _MOST_SEED = 2**63 - 1
 _MS_A_DAY = 86_400_000.0
 
@@ -45,6 +47,7 @@ def parse(words: Sequence[str], environment: Mapping[str, str]) -> Asked:
         Failed: pgbench would refuse it.
     """
     line = split(words)
+    _check_letters(line)
     for given in line.given:
         if text := _only_shown(given):
             return text
@@ -58,6 +61,17 @@ def parse(words: Sequence[str], environment: Mapping[str, str]) -> Asked:
         )
     read.database = line.others[0] if line.others else None
     return read.initialization() if "initialize" in read.texts else read.benchmark()
+
+
+def _check_letters(line: Words) -> None:
+    """Refuse bytes that are no letters, where they would be sent to the server."""
+    sent = [given.text for given in line.given if given.option.long not in _FILES]
+    for text in (*sent, *line.others):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            shown = text.encode(errors="backslashreplace").decode()
+            raise Failed(f'"{shown}" is not UTF-8') from None
 
 
 def _only_shown(given: Given) -> Shown | None:
@@ -152,7 +166,8 @@ class _Read:
             raise Failed(f"some of the specified options cannot be used in {called} mode")
 
     def _number(self, name: str, usual: int) -> int:
-        return int(self.texts.get(name, usual))
+        given = self._optional(name)
+        return usual if given is None else given
 
     def benchmark(self) -> Benchmark:
         """What a run asks for.
@@ -195,7 +210,7 @@ class _Read:
         )
 
     def _optional(self, name: str) -> int | None:
-        return int(self.texts[name]) if name in self.texts else None
+        return whole(self.texts[name]) if name in self.texts else None
 
     def _limit_ms(self) -> float | None:
         return float(self.texts["latency-limit"]) if "latency-limit" in self.texts else None
