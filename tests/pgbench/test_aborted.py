@@ -36,6 +36,15 @@ META = "client 3 aborted in command 0 (set) of script 2; evaluation of meta-comm
              " processing"],
         ),
         (
+            1, "08P01", "query_wait_timeout",
+            ["client 3 script 2 aborted in command 1 query 0: FATAL:  query_wait_timeout"],
+        ),
+        (
+            1, "08P01", "protocol: the server asked for rows to copy although none were offered",
+            ["client 3 script 2 aborted in command 1 query 0: the server asked for rows to copy"
+             " although none were offered"],
+        ),
+        (
             1, "08001", "cannot connect",
             ["cannot connect", "client 3 aborted while establishing connection"],
         ),

@@ -11,6 +11,10 @@ from loadstone.pgbench.commands import SQL, kind_of, without_place
 _OF_CLIENT = "02000"
 """The engine's code for a command that the client itself could not execute."""
 _CLASS_OF_CONNECTIONS = "08"
+_OF_THE_PROTOCOL = "08P01"
+"""The code of what does not follow the protocol, and of all errors of pgbouncer."""
+_OWN = "protocol: "
+"""Before what the engine itself says of the protocol."""
 _FATAL = ("57P01", "57P02", "57P03", "57P05", "25P03")
 """Codes with which the server ends a session."""
 _EXECUTED = ("sleep", "shell", "setshell")
@@ -37,6 +41,10 @@ def lines(ended: UserEnded, script: int, commands: Sequence[str]) -> Iterator[st
     client, place = f"client {ended.user}", f"command {ended.command}"
     if ended.code == _OF_CLIENT:
         yield from _of_client(ended, script, kind)
+    elif ended.code == _OF_THE_PROTOCOL:
+        own = ended.message.startswith(_OWN)
+        why = ended.message.removeprefix(_OWN) if own else f"FATAL:  {ended.message}"
+        yield f"{client} script {script} aborted in {place} query 0: {why}"
     elif ended.code in LOST[POSTGRESQL]:
         yield (
             f"{client} aborted in {place} ({kind}) of script {script}; perhaps the backend died"
