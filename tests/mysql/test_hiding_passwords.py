@@ -85,6 +85,12 @@ def test_several_passwords_are_all_hidden() -> None:
     assert shown == ["--target=mysql://u:***@a/", "mysql://u:***@b/", "--mysql-password=***"]
 
 
+def test_a_password_among_the_parameters_of_a_url_is_hidden() -> None:
+    words = [b"postgresql://db1:5432/shop?password=s3@cret&sslmode=require", b"postgresql:///?a=b"]
+    hidden = [b"postgresql://db1:5432/shop?password=***&sslmode=require", b"postgresql:///?a=b"]
+    assert blank_arguments(words) == hidden
+
+
 def test_a_command_line_without_a_password_stays_as_it_is() -> None:
     assert seen_from_outside("run", "mysql://u@h/db") == ["run", "mysql://u@h/db"]
 

@@ -29,6 +29,8 @@ _OPTION = re.compile(rb"^(--(?:(?:(?:mysql|pgsql)[-_])?password|token)=)(.*)()$"
 _PARAMETER = re.compile(
     rb"((?:^|\s)password\s*=\s*)('(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)+)()", re.DOTALL
 )
+# In a URL's parameters, `postgresql://db1/shop?user=bench&password=secret`. It may have an `@`.
+_IN_QUERY = re.compile(rb"([?&]password=)([^&]+)()", re.DOTALL)
 _OPTIONS_WITH_A_VALUE = (
     b"--mysql-password", b"--mysql_password", b"--pgsql-password", b"--pgsql_password", b"--token",
 )  # fmt: skip
@@ -97,7 +99,7 @@ def blank_arguments(arguments: list[bytes]) -> list[bytes]:
 
 
 def _blank(argument: bytes) -> bytes:
-    for pattern in (_URL, _OPTION, _PARAMETER):
+    for pattern in (_IN_QUERY, _URL, _OPTION, _PARAMETER):
         argument = pattern.sub(lambda found: found[1] + _stars(found[2]) + found[3], argument)
     return argument
 
