@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -79,3 +80,9 @@ def test_a_script_that_is_no_text_is_refused(
 def test_a_script_may_come_from_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"SELECT 1;\n")))
     assert of_file("-@3") == Script("-", "SELECT 1;\n", 3)
+
+
+def test_a_report_can_be_printed_whatever_bytes_a_script_s_name_has(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.sql")
+    Path(path).write_text("SELECT 1;\n")
+    assert of_file(path).called == f"{tmp_path}/\\xff.sql"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,9 @@ def of_file(word: str) -> Script:
         Failed: it cannot be read, or the weight is none.
     """
     name, weight = _name_and_weight(word)
-    return Script(name, _text_of(name), weight)
+    # A report can be printed whatever bytes the name has.
+    called = os.fsencode(name).decode(errors="backslashreplace")
+    return Script(called, _text_of(name), weight)
 
 
 def check(scripts: tuple[Script, ...]) -> None:
