@@ -69,6 +69,13 @@ def test_a_url_in_place_of_a_database() -> None:
     assert (found.target.tls.mode, found.credentials.reveal()) == ("required", "b")
 
 
+def test_a_url_may_have_the_parameters_that_a_list_may_have() -> None:
+    url = "postgresql://u@db1/shop?application_name=x&password=a%2Bb+c&connect_timeout=3"
+    found = endpoint_of(Place(port="7000", database=url))
+    assert (found.target.place, found.target.database) == ("db1:7000", "shop")
+    assert found.credentials.reveal() == "a+b+c"
+
+
 def test_the_last_word_goes_before_options() -> None:
     options = Place(host="db2", port="7000", user="c")
     for database in ("host=db1 user=a", "postgresql://a@db1", "postgresql:///?host=db1&user=a"):
@@ -78,7 +85,9 @@ def test_the_last_word_goes_before_options() -> None:
     assert (target.place, target.user, target.database) == ("db1:6000", "c", "shop")
 
 
-@pytest.mark.parametrize("database", ["options=-c", "host='a", "host=a port"])
+@pytest.mark.parametrize(
+    "database", ["options=-c", "host='a", "host=a port", "postgresql://[::1/shop"]
+)
 def test_parameters_that_cannot_be_used_are_refused(database: str) -> None:
     with pytest.raises(Failed):
         endpoint_of(Place(user="u", database=database))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import getpass
 import re
-from collections.abc import Mapping
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from collections.abc import Iterable
+from urllib.parse import SplitResult, quote, unquote, urlencode
 
 from pydantic import SecretStr
 
@@ -19,7 +19,7 @@ from loadstone.families import FAMILIES
 from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.message import plain
-from loadstone.model.target import Credentials, Endpoint
+from loadstone.model.target import Credentials, Endpoint, split_url
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.settings import Place
 from loadstone.postgresql.services import WITHOUT_EFFECT
@@ -38,10 +38,12 @@ def endpoint_of(place: Place) -> Endpoint:
     Raises:
         Failed: the parameters cannot be read, or none of several hosts will do.
     """
-    url, password = _url(place)
     try:
+        url, password = _url(place)
         meant = FAMILIES[POSTGRESQL].candidates(EndpointRequest(url=url), getpass.getpass)
         return meant.choose([_completed(each, password) for each in meant.endpoints])
+    except Failed:
+        raise
     except LoadstoneError as error:
         raise Failed(error.message, hint=error.hint or "") from error
 
@@ -50,6 +52,10 @@ def _url(place: Place) -> tuple[str, str | None]:
     """The server as a URL, and a password that is not in it.
 
     What the last word says goes before options, as for libpq.
+
+    Raises:
+        Failed: the parameters cannot be read.
+        TargetUrlError: the URL cannot be read.
     """
     options = {"host": place.host, "port": place.port, "user": place.user}
     given = {name: value for name, value in options.items() if value}
@@ -57,22 +63,32 @@ def _url(place: Place) -> tuple[str, str | None]:
     if not database.startswith(_SCHEMES):
         parameters = given | _parameters(database)
         password = parameters.pop(_PASSWORD, None)
-        return f"postgresql://?{_query(parameters)}", password
-    more = {name: value for name, value in given.items() if name not in _named_in(database)}
-    joined = "&" if "?" in database else "?"
-    return (f"{database}{joined}{_query(more)}" if more else database), None
+        return f"postgresql://{_query(parameters.items())}", password
+    parts = split_url(database)
+    said = [_pair(each) for each in parts.query.split("&") if each]
+    named = _named_in(parts) | {name for name, _ in said}
+    said += [(name, value) for name, value in given.items() if name not in named]
+    passwords = [value for name, value in said if name == _PASSWORD]
+    kept = [(name, value) for name, value in said if name not in {_PASSWORD, *WITHOUT_EFFECT}]
+    url = f"{parts.scheme}://{parts.netloc}{parts.path}{_query(kept)}"
+    return url, passwords[-1] if passwords else None
 
 
-def _query(parameters: Mapping[str, str]) -> str:
-    return urlencode(parameters, quote_via=quote)
+def _pair(text: str) -> tuple[str, str]:
+    """Name and value of a URL's parameter; a plus is one, as for libpq."""
+    name, _, value = text.partition("=")
+    return unquote(name), unquote(value)
 
 
-def _named_in(url: str) -> set[str]:
-    """The parameters that a URL names."""
-    parts = urlsplit(url)
+def _query(parameters: Iterable[tuple[str, str]]) -> str:
+    found = urlencode(list(parameters), quote_via=quote)
+    return f"?{found}" if found else ""
+
+
+def _named_in(parts: SplitResult) -> set[str]:
+    """The parameters that a URL names in front of its database."""
     login, _, places = parts.netloc.rpartition("@")
-    named = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-    named |= {"host"} if places else set()
+    named = {"host"} if places else set()
     named |= {"port"} if re.search(r":\d+($|,)", places) else set()
     return named | ({"user"} if login else set())
 
