@@ -204,7 +204,7 @@ BAD = [
         f"{RUN} --target mysql://u@127.0.0.1:1/x --protocol extended",
         15,
         "127.0.0.1:1 is a MySQL server: `--protocol extended` is not supported there",
-        "docs/postgresql.md lists what is supported",
+        "leave it out",
     ),
     (f"{RUN} --text --protocol prepared", 2, "--protocol: --prepared or --text already", None),
     (

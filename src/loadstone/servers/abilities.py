@@ -62,5 +62,8 @@ class NotSupported(TargetError):
                 server=server,
                 what=SAID[ability],
             ),
-            say("docs/postgresql.md lists what is supported"),
+            # It is the only ability that PostgreSQL has and MySQL does not.
+            say("leave it out")
+            if ability == "extended"
+            else say("docs/postgresql.md lists what is supported"),
         )
