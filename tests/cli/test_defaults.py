@@ -378,6 +378,8 @@ def test_an_option_with_another_meaning_is_set_in_its_commands_table_only(
             {"storage_engine", "mysqld_exporter", "duration"},
             {"storage_engine", "mysqld_exporter"},
         ),
+        (("--protocol", "extended"), {"prepared", "text", "tables"}, {"prepared", "text"}),
+        (("--text",), {"protocol", "tables"}, {"protocol"}),
         (("--tables", "3"), {"tables"}, set()),
         (("--target", "http://["), {"user"}, set()),
     ],

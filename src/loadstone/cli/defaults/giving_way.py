@@ -34,6 +34,8 @@ _EITHER_OR: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("foreign_keys",), ("partition",)),
     (("partition",), ("foreign_keys",)),
     (("no_observe",), ("host_ssh", "node_exporter", "prometheus", "mysqld_exporter", "prove")),
+    (("protocol",), ("prepared", "text")),
+    (("prepared",), ("protocol",)),
     (("open",), ("markdown", "csv", "json")),
 )
 """If one of the first options is typed, the others' defaults do not hold."""
