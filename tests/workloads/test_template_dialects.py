@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from loadstone.config.values import InvalidValue
 from loadstone.families import FAMILIES
 from loadstone.model.template import IntegerValue, Template, TextValue
 from loadstone.workloads.bundled import bundled, text_of_bundled
@@ -137,6 +138,19 @@ def test_values_are_compared_with_the_types_of_the_family() -> None:
     assert misfit("NUMERIC", IntegerValue(low=0, high=10**15), 1, POSTGRESQL) is None
     assert misfit("VARCHAR", TextValue(least=0, most=500), 1, POSTGRESQL) is None
     assert misfit("TINYINT", IntegerValue(low=0, high=40_000), 1, POSTGRESQL) is None
+
+
+def test_a_question_mark_is_an_operator_where_it_is_no_placeholder() -> None:
+    sql = "SELECT 1 FROM doc WHERE body ? :key"
+    assert parts_of(sql, POSTGRESQL)[0] == Text("SELECT 1 FROM doc WHERE body ? ")
+    with pytest.raises(InvalidValue, match="is not a placeholder here"):
+        parts_of(sql, FAMILIES["mysql"].dialect)
+
+
+@pytest.mark.parametrize("word", ["END", "abort", "COMMIT"])
+def test_what_ends_a_transaction_is_no_statement_of_one(word: str) -> None:
+    with pytest.raises(InvalidValue, match="BEGIN and COMMIT are sent"):
+        parts_of(word, POSTGRESQL)
 
 
 def test_parameters_are_found_where_this_sql_has_them() -> None:

@@ -27,7 +27,7 @@ _TOKEN = r"""
     | (?P<end> ; )
     | (?P<word> \w+ | . )
     """
-_TRANSACTIONS = ("BEGIN", "START", "COMMIT", "ROLLBACK")
+_TRANSACTIONS = ("BEGIN", "START", "COMMIT", "ROLLBACK", "END", "ABORT")
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _tokens(sql: str, dialect: Dialect) -> Iterator[Part]:
                     else say("a text that starts with {quote} has no end", quote=match[0])
                 )
                 raise InvalidValue(said, say("close it"))
-            case "mark":
+            case "mark" if dialect.placeholder(1) == "?":  # elsewhere it is an operator
                 raise InvalidValue(
                     say("? is not a placeholder here"),
                     say("write :name, and define a parameter of that name"),
