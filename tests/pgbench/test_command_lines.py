@@ -170,6 +170,7 @@ ERRORS = {
     "-j 0": "-j/--jobs must be in range 1..2147483647",
     "-s 999999999999": "-s/--scale must be in range 1..2147483647",
     "-i -F 9": "-F/--fillfactor must be in range 10..100",
+    "-T 31622401": "-T/--time is at most 31622400 here, which are 366 days",
     "-T 0": "-T/--time must be in range 1..2147483647",
     "-P 0": "-P/--progress must be in range 1..2147483647",
     "-R 0": 'invalid rate limit: "0"',

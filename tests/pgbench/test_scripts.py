@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
-from loadstone.pgbench import program
+from loadstone.pgbench import program, scripts
 from loadstone.pgbench.commands import commands_of
 from loadstone.pgbench.scripts import Script, of_file
 
@@ -66,11 +66,17 @@ def test_a_wrong_script_is_refused_before_anything_reaches_a_server(
     [
         (b"SELECT '\xff';\n", "is not UTF-8: invalid start byte"),
         (b"SELECT 1;\0SELECT 2;\n", "has a byte of zero"),
+        (b"-" * 100, "is larger than 99 bytes"),
     ],
 )
 def test_a_script_that_is_no_text_is_refused(
-    tmp_path: Path, written: bytes, expected: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    written: bytes,
+    expected: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(scripts, "_MOST_BYTES", 99)
     path = tmp_path / "a.sql"
     path.write_bytes(written)
     assert program.main(["-f", str(path)]) == 1

@@ -37,6 +37,8 @@ _FILES = {"file", "log-prefix", "loadstone-out"}
 """Options that name files, whose names may have any bytes."""
 _MOST_SEED = 2**63 - 1
 _MS_A_DAY = 86_400_000.0
+_MOST_S = 366 * 86_400
+"""The engine's limit for a step."""
 
 
 def parse(words: Sequence[str], environment: Mapping[str, str]) -> Asked:
@@ -304,6 +306,11 @@ def _check_tries(text: str) -> None:
         raise Failed(f'invalid number of maximum tries: "{text}"')
 
 
+def _check_time(text: str) -> None:
+    if number(text, "-T/--time") > _MOST_S:
+        raise Failed(f"-T/--time is at most {_MOST_S} here, which are 366 days")
+
+
 def _seed_of_environment(environment: Mapping[str, str]) -> int | None:
     text = environment.get(SEED_VARIABLE)
     return None if text is None else _seed(text, f"{SEED_VARIABLE} environment variable")
@@ -345,7 +352,7 @@ _CHECKS: Mapping[str, Callable[[str], object]] = {
     "progress": _counts("-P/--progress"),
     "rate": _above_zero("rate limit", 1e7),
     "transactions": _counts("-t/--transactions"),
-    "time": _counts("-T/--time"),
+    "time": _check_time,
     "aggregate-interval": _counts("--aggregate-interval"),
     "max-tries": _check_tries,
     "sampling-rate": _above_zero("sampling rate", 1.0),

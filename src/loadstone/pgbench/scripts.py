@@ -14,6 +14,8 @@ from loadstone.pgbench.values import HIGHEST, whole
 STANDARD_INPUT = "-"
 _MOST_SCRIPTS = 64
 """The engine's limit for workloads at once."""
+_MOST_BYTES = 16_000_000
+"""A file without an end must not fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,13 @@ def _name_and_weight(word: str) -> tuple[str, int]:
 def _text_of(name: str) -> str:
     try:
         if name == STANDARD_INPUT:
-            text = sys.stdin.buffer.read().decode()
+            written = sys.stdin.buffer.read(_MOST_BYTES + 1)
         else:
-            text = Path(name).read_bytes().decode()
+            with Path(name).open("rb") as file:
+                written = file.read(_MOST_BYTES + 1)
+        if len(written) > _MOST_BYTES:
+            raise Failed(f'file "{name}" is larger than {_MOST_BYTES} bytes')
+        text = written.decode()
     except OSError as error:
         raise Failed(f'could not open file "{name}": {error.strerror}') from error
     except UnicodeDecodeError as error:
