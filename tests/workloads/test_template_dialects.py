@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.config.values import InvalidValue
 from loadstone.families import FAMILIES
-from loadstone.model.template import IntegerValue, Template, TextValue
+from loadstone.model.template import IntegerValue, Template, TextPiece, TextValue
 from loadstone.workloads.bundled import bundled, text_of_bundled
 from loadstone.workloads.templates.columns import misfit
 from loadstone.workloads.templates.file import TemplateRefused, form_for, parse_template
@@ -64,6 +64,17 @@ def test_templates_that_come_along_are_for_all_families(name: str) -> None:
         form = form_for(template, f"{name}.toml", family)
         assert not [one for one in form.effects if one.effect.unclear]
         assert form.writes == template.writes
+
+
+def test_what_helps_one_family_to_infer_types_does_not_change_the_other_s_statements() -> None:
+    tatp = parse_template(text_of_bundled("tatp"), "tatp.toml")
+    for family, expected in (
+        ("mysql", "SELECT * FROM subscriber WHERE s_id = ("),
+        ("postgresql", "0 + "),
+    ):
+        (statement,) = form_for(tatp, "tatp.toml", family).spec.transactions[0].statements
+        assert isinstance(statement.pieces[0], TextPiece)
+        assert statement.pieces[0].text.endswith(expected)
 
 
 @pytest.mark.parametrize(
