@@ -70,6 +70,14 @@ def test_a_limit_of_events_stands_beside_that_of_time() -> None:
     assert document["stop"]["duration_s"] == 60.0
 
 
+def test_a_plan_without_pgbenchs_parts_is_written_without_their_keys() -> None:
+    written = a_plan().model_dump(mode="json")
+    of_pgbench = {"max_tries", "tries_within_s", "figures_by_command", "event_log"}
+    of_pgbench |= {"event_log_share", "events_of_each_user", "pgbench", "latest_start_s"}
+    assert of_pgbench.isdisjoint({*written, *written["drive"], *written["workload"]})
+    assert Plan.model_validate(written) == a_plan()
+
+
 def test_a_script_of_pgbench_goes_down_with_all_that_its_step_asks_for() -> None:
     script = PgbenchSpec(script="SELECT :scale;", variables={"scale": "7"}, in_text=True)
     drive = Drive(

@@ -20,7 +20,7 @@ from loadstone.model.frozen import Frozen
 from loadstone.model.pgbench import PgbenchSpec
 from loadstone.model.protection import Protection
 from loadstone.model.search import SearchPlan
-from loadstone.model.target import Target
+from loadstone.model.target import Target, is_off
 from loadstone.model.template import TemplateSpec
 
 OptionValue = bool | int | float | str
@@ -62,6 +62,11 @@ class ScriptSpec(Frozen):
 def is_absent(value: object) -> bool:
     """Whether there is no value."""
     return value is None
+
+
+def is_whole(share: float) -> bool:
+    """Whether a share is all."""
+    return share == 1.0
 
 
 class WorkloadSpec(Frozen):
@@ -251,11 +256,16 @@ class Drive(Frozen):
     restart_on: Literal["all"] | tuple[Code, ...] = RESTART_ON[MYSQL]
     """The errors after which an event is restarted, if `on_error` is `restart` or `end_user`."""
 
-    max_tries: Annotated[int, Field(ge=1, lt=2**32)] | None = None
-    """After this many tries an event that errors restart has failed; `None`: any number."""
+    max_tries: Annotated[int, Field(ge=1, lt=2**32)] | None = Field(
+        default=None, exclude_if=is_absent
+    )
+    """After this many tries an event that errors restart has failed; `None`, and not written: any
+    number."""
 
-    tries_within_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
-    """An event that was due longer ago is not tried again; `None`: it is."""
+    tries_within_s: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
+        default=None, exclude_if=is_absent
+    )
+    """An event that was due longer ago is not tried again; `None`, and not written: it is."""
 
     drain_s: NonNegativeFloat = 5.0
     """The time that events in flight at the window's end may take to finish."""
@@ -272,14 +282,15 @@ class Drive(Frozen):
     pauses_s: Annotated[float, Field(ge=0.001, le=3600)] | None = None
     """The shortest time without success of a user that is reported as a pause; `None`: none is."""
 
-    figures_by_command: bool = False
-    """Whether samples have the figures of each command of a script of pgbench."""
+    figures_by_command: bool = Field(default=False, exclude_if=is_off)
+    """Whether samples have the figures of each command of a script of pgbench; not written unless
+    set."""
 
-    event_log: bool = False
-    """Whether samples have a row for each event."""
+    event_log: bool = Field(default=False, exclude_if=is_off)
+    """Whether samples have a row for each event; not written unless set."""
 
-    event_log_share: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """The share of events that have one, drawn at random."""
+    event_log_share: Annotated[float, Field(gt=0, le=1)] = Field(default=1.0, exclude_if=is_whole)
+    """The share of events that have one, drawn at random; not written if it is all of them."""
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     shards: Annotated[int, Field(ge=1, le=1024)] = 1
@@ -356,8 +367,8 @@ class Plan(Load):
     events: PositiveInt | None = None
     """The most events to start in the window; `None`: only time limits them."""
 
-    events_of_each_user: bool = False
-    """Whether each user may start `events`, rather than all together."""
+    events_of_each_user: bool = Field(default=False, exclude_if=is_off)
+    """Whether each user may start `events`, rather than all together; not written unless set."""
 
     @property
     def warmup_s(self) -> float:
