@@ -116,14 +116,17 @@ def test_every_option_is_taken_with_its_own_default(option: object) -> None:
 @pytest.mark.parametrize(
     ("text", "number"),
     [("12", 12), ("", 0), (" 4", 4), ("+4", 4), ("-1", -1), ("2147483647", 2**31 - 1)]
-    + [(bad, None) for bad in ("abc", "4 ", "4k", "0x4", "4.0", "99999999999")],
+    + [(bad, None) for bad in ("abc", "4 ", "4k", "0x4", "4.0", "99999999999")]
+    + [("9" * 5_000, None), ("0" * 5_000 + "7", 7)],
 )
 def test_numbers_of_all_tests_are_whole_and_of_32_bits(text: str, number: int | None) -> None:
     assert values.strict_int(text) == number
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("1K", 1), ("1.5", 1), ("abc", 0), ("", 0), ("10x", 10), ("-3", -3)]
+    ("text", "number"),
+    [("1K", 1), ("1.5", 1), ("abc", 0), ("", 0), ("10x", 10), ("-3", -3)]
+    + [("0" * 5_000 + "7", 7)],
 )
 def test_numbers_of_a_test_are_what_they_begin_with(text: str, number: int) -> None:
     assert values.lenient_int(text) == number

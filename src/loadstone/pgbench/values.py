@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 import re
 
+from loadstone.model.digits import whole_number
 from loadstone.pgbench.errors import Failed
 
 HIGHEST = 2**31 - 1
 
-_WHOLE = re.compile(r"\s*([+-]?)0*([0-9]+)")
-_DIGITS = 30
-"""More are out of every range, and Python refuses to read some thousands."""
+_WHOLE = re.compile(r"\s*[+-]?[0-9]+")
 _NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][0-9A-Za-z_\u0080-\U0010ffff]*")
 
 
 def whole(text: str) -> int | None:
     """A whole number; `None`: it is none."""
-    found = _WHOLE.fullmatch(text)
-    return int(found[1] + found[2][:_DIGITS]) if found else None
+    return whole_number(text) if _WHOLE.fullmatch(text) else None
 
 
 def number(text: str, option: str, least: int = 1, most: int = HIGHEST) -> int:

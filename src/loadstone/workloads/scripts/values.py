@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from loadstone.model.digits import whole_number
+
 _INT = range(-(2**31), 2**31)
 _TRUE = ("on", "true", "1")
 _FALSE = ("off", "false", "0")
@@ -18,14 +20,14 @@ def strict_int(text: str) -> int | None:
     """
     if not re.fullmatch(r"\s*[+-]?[0-9]+|", text):
         return None
-    number = int(text or "0")
+    number = whole_number(text or "0")
     return number if number in _INT else None
 
 
 def lenient_int(text: str) -> int:
     """The whole number at the start of the text; 0 if there is none."""
     found = re.match(r"\s*[+-]?[0-9]+", text)
-    return int(found[0]) if found else 0
+    return whole_number(found[0]) if found else 0
 
 
 def lenient_float(text: str) -> float:
@@ -37,7 +39,7 @@ def lenient_float(text: str) -> float:
 def size(text: str) -> int:
     """`64K` in bytes; 0 if the text is no size. Text after the unit is ignored: `64KB`."""
     found = re.match(r"\s*([0-9]+)([KMGT]|$)", text, re.IGNORECASE)
-    return int(found[1]) * _UNITS[found[2].upper()] if found else 0
+    return whole_number(found[1]) * _UNITS[found[2].upper()] if found else 0
 
 
 def switch(text: str | None) -> bool | None:
