@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from loadstone.lab.variables.journal import left_behind
+from loadstone.lab.variables.journal import LeftChanged, left_behind
 from loadstone.lab.variables.put_back import put_back, take_over
 from loadstone.lab.variables.stage import SettingsReport, staged
 from loadstone.model.target import Credentials, Endpoint, Target
@@ -69,6 +69,7 @@ def test_settings_are_in_effect_in_between_and_the_file_is_as_before(
         ("shared_buffers", "1GB", "it is read only when the server or a session starts"),
         ("log_connections", "on", "it is read only when the server or a session starts"),
         ("search_path", "a, b", "it is a list of names"),
+        ("client_encoding", "LATIN1", "each session of the load sets it by itself"),
         ("no_such_setting", "1", "has no setting no_such_setting"),
         ("work_mem; DROP", "1", "has no setting"),
         ("work_mem", "64M", "22023 invalid value for parameter"),
@@ -90,6 +91,49 @@ def test_what_would_not_be_in_effect_is_refused_and_nothing_stays(
     assert refused.value.hint
     assert (shown(server), kept(server)) == (before, file)
     assert left_behind(tmp_path).staged == ()
+
+
+def test_a_limit_that_our_own_session_has_too_is_set_for_all_others(
+    server: Server, one: Endpoint, tmp_path: Path
+) -> None:
+    with staged(one, {"statement_timeout": "7min"}, tmp_path):
+        assert server.asked("SHOW statement_timeout") == [["7min"]]
+    assert server.asked("SHOW statement_timeout") == [["0"]]
+
+
+def test_files_that_the_server_does_not_read_are_named_before_anything_is_set(
+    server: Server, one: Endpoint, tmp_path: Path
+) -> None:
+    wrong, file = server.folder / "data/postgresql.conf", kept(server)
+    was = wrong.read_text()
+    wrong.write_text(was + "no_such_setting = 1\n")
+    try:
+        with pytest.raises(SettingsError) as refused, staged(one, WANTED, tmp_path):
+            raise AssertionError("it is not set")
+        assert kept(server) == file
+    finally:
+        wrong.write_text(was)
+    assert f"postgresql.conf:{len(was.splitlines()) + 1} is wrong" in refused.value.message
+    assert "unrecognized configuration parameter" in refused.value.message
+    assert left_behind(tmp_path).staged == ()
+
+
+def test_files_that_the_server_does_not_read_any_more_hide_nothing_of_what_is_put_back(
+    server: Server, one: Endpoint, tmp_path: Path
+) -> None:
+    wrong, before, file = server.folder / "data/postgresql.conf", shown(server), kept(server)
+    was = wrong.read_text()
+    try:
+        with pytest.raises(LeftChanged) as refused, staged(one, WANTED, tmp_path):
+            wrong.write_text("no_such_setting = 1\n" + was)
+    finally:
+        wrong.write_text(was)
+    assert "postgresql.conf:1 is wrong" in refused.value.message
+    (staging,) = left_behind(tmp_path).staged
+    journal = take_over(staging)
+    assert journal is not None
+    assert put_back(journal, one).told() == []
+    assert (shown(server), kept(server)) == (before, file)
 
 
 def test_who_may_not_set_anything_is_told_the_right(

@@ -24,6 +24,7 @@ from loadstone.postgresql.variables import is_dynamic, literal_of
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError, TargetError
 from loadstone.servers.facts import Value
+from loadstone.servers.sanitize import plain
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?")
 
@@ -34,6 +35,9 @@ _LISTS = frozenset(
     }
 )  # fmt: skip
 """Lists whose elements are quoted one by one: a text with commas would become one element."""
+
+_OF_THE_LOAD = frozenset({"application_name", "client_encoding", "standard_conforming_strings"})
+"""What the engine sets at each login of its own: `login_options` in its PostgreSQL family."""
 
 _WINS: dict[str, Message] = {
     "command line": say("it is on the server's command line, which wins over ALTER SYSTEM"),
@@ -56,6 +60,13 @@ _KEPT = (
     " AND lower(name) = %s ORDER BY seqno DESC LIMIT 1"
 )
 
+# After an error in the names or the syntax of its files a server applies none of their lines.
+_UNREAD = (
+    "SELECT sourcefile, sourceline, coalesce(error, '') FROM pg_file_settings"
+    " WHERE error IS NOT NULL AND NOT (SELECT bool_or(applied) FROM pg_file_settings)"
+    " ORDER BY seqno LIMIT 1"
+)
+
 _RIGHTS = say(
     "ALTER SYSTEM takes a superuser; so do pg_reload_conf() and the view pg_file_settings"
 )
@@ -67,10 +78,15 @@ def kept_for_start(connection: Connection, target: Target, name: str) -> str | N
     """The text that postgresql.auto.conf has for a setting; `None`: it has none.
 
     Raises:
-        SettingsError: this account may not see it, so that it could not be put back.
+        SettingsError: this account may not see it, or the server reads none of its files at
+            present, so that it could not be put back.
         TargetError: the connection is gone.
     """
     row = _row(connection, target, name, _KEPT, name.lower())
+    with statement_errors(target):
+        unread = _why_unread(of(connection).current)
+    if unread is not None:
+        raise _refused(name, unread, say("correct that line; SELECT * FROM pg_file_settings"))
     return None if row is None else str(row[0])
 
 
@@ -122,10 +138,26 @@ def _check_can_be_set(connection: Connection, target: Target, name: str) -> None
     if name.lower() in _LISTS:
         why = say("it is a list of names, which ALTER SYSTEM writes in another way")
         raise _refused(name, why, say("set it on the server before the run"))
+    if name.lower() in _OF_THE_LOAD:
+        why = say("each session of the load sets it by itself, which wins over ALTER SYSTEM")
+        raise _refused(name, why, say("leave it out"))
     others = _row(connection, target, name, _SET_FOR_SOME, target.database or "", name.lower())
     wins = _WINS.get(str(others[0]) if others else source)
     if wins is not None:
         raise _refused(name, wins, say("leave it out, or remove that setting first"))
+
+
+def _why_unread(at: Administration) -> Message | None:
+    """Which line keeps the server from reading its configuration files again, if one does."""
+    row = next(iter(at.run(_UNREAD).rows or ()), None)
+    if row is None:
+        return None
+    file, line, error = (plain(str(each)) for each in row)
+    return say(
+        "the server reads none of its configuration files as long as {place} is wrong: {error}",
+        place=f"{file}:{line}",
+        error=error,
+    )
 
 
 def _check_in_effect(connection: Connection, target: Target, name: str) -> None:
@@ -138,7 +170,8 @@ def _check_in_effect(connection: Connection, target: Target, name: str) -> None:
         connection, target, name,
         "SELECT source FROM pg_settings WHERE lower(name) = %s", name.lower(),
     )  # fmt: skip
-    if row and row[0] != "configuration file":
+    # This session may have a value of its own, as of statement_timeout; the load's have not.
+    if row and row[0] not in ("configuration file", "session"):
         why = say("the server did not take its configuration files over")
         raise _refused(name, why, say("see its log, and SELECT * FROM pg_file_settings"))
 
@@ -164,6 +197,9 @@ def _alter(connection: Connection, target: Target, name: str, what: str) -> None
 
 def _reload(at: Administration, target: Target) -> None:
     """Have the server read its files again; each session does so before its next statement."""
+    unread = _why_unread(at)
+    if unread is not None:
+        raise TargetError("statement_failed", unread)
     loaded, until = _loaded(at), time.monotonic() + _RELOADED_S
     at.run("SELECT pg_reload_conf()")
     while _loaded(at) == loaded:
