@@ -76,6 +76,12 @@ def test_each_link_to_a_file_leads_to_one(repository: Repository) -> None:
     assert not broken
 
 
+def test_each_decision_has_a_number_of_its_own(repository: Repository) -> None:
+    numbers = [Path(name).name[:4] for name in repository.named(".md", under="docs/decisions/0")]
+    assert numbers
+    assert sorted(numbers) == sorted(set(numbers))
+
+
 def test_the_exit_codes_document_lists_exactly_the_exit_codes(repository: Repository) -> None:
     rows = re.findall(
         r"^\| (\d+) \| `([A-Z_]+)` \|", repository.text("docs/exit-codes.md"), re.MULTILINE
