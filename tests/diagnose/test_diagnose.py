@@ -18,7 +18,7 @@ from loadstone.diagnosis.unexplained import unexplained
 from loadstone.model.ceilings import Limits
 from loadstone.model.finding import Finding
 from loadstone.model.plan import Rate
-from loadstone.model.result import HostFigures, LatencyPair, Result
+from loadstone.model.result import HostFigures, LatencyPair, Result, TargetShare
 from loadstone.report.findings import answer, as_renderable
 from loadstone.report.text import as_plain
 from loadstone.report.wrapping import UNLIMITED
@@ -229,6 +229,23 @@ def test_others_that_swap_are_not_the_server() -> None:
     assert causes(a_case(own))[0] == "swapping"
     theirs = own.but(host={"major_faults_per_s": 0.5})
     assert "swapping" not in causes(a_case(theirs))
+
+
+@pytest.mark.parametrize(
+    ("url", "cache"),
+    [("mysql://u@db1/s", "buffer pool"), ("postgresql://u@db1/s", "shared_buffers")],
+)
+def test_a_remedy_names_the_memory_for_pages_as_its_server_does(url: str, cache: str) -> None:
+    target = TargetShare(
+        target=url, server_version=None, events=1, queries=1, errors=0, connect_failures=0, users=16
+    )
+    rates: dict[str, float | None] = {
+        "memory.swap_in_pages": 900.0,
+        "memory.swap_out_pages": 900.0,
+    }
+    made = Made(host_rates=rates, step={"targets": (target,)})
+    (found,) = (one for one in diagnosis_of(a_case(made)).findings if one.cause == "swapping")
+    assert found.remedy == f"A smaller {cache} or fewer connections, or more memory."
 
 
 def test_lost_packets_are_no_full_line() -> None:

@@ -15,8 +15,9 @@ from loadstone.model.account import Place
 from loadstone.model.asked_rate import asked_per_second
 from loadstone.model.ceilings import RESOURCES, Ceiling, Limits, Resource, StepCeilings
 from loadstone.model.compatible import COMPATIBLE, Compatible
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.finding import Evidence
-from loadstone.model.message import Message, listed, say, user_count
+from loadstone.model.message import Message, listed, plain, say, user_count
 from loadstone.model.result import StepResult
 from loadstone.model.target import TargetUrlError, family_in, parse_target_url
 
@@ -174,6 +175,11 @@ class Case:
     def family(self) -> str:
         """The family of the first target, by its URL; the default family if the URL names none."""
         return family_in(self.step.targets[0].target if self.step.targets else "")
+
+    @property
+    def page_cache(self) -> Message:
+        """What such servers call the memory in which they keep pages."""
+        return say("buffer pool") if self.family == MYSQL else plain("shared_buffers")
 
     @property
     def is_by_tcp(self) -> bool:

@@ -215,8 +215,8 @@ def _finding(
         confidence=weight[1],
         remedy=say(
             "A disk or a volume class with more operations or bandwidth; fewer operations: a "
-            "larger buffer pool (shared_buffers) and more log between checkpoints, larger commit "
-            "groups."
+            "larger {cache} and more log between checkpoints, larger commit groups.",
+            cache=case.page_cache,
         ),
         acts_on=acts_on,
     )

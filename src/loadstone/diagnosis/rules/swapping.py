@@ -52,7 +52,9 @@ def judge(case: Case) -> Finding | None:
         evidence=tuple(evidence),
         share=min(waiting / max(case.users, 1), 1.0),
         confidence=0.8,
-        remedy=say("A smaller buffer pool (shared_buffers) or fewer connections, or more memory."),
+        remedy=say(
+            "A smaller {cache} or fewer connections, or more memory.", cache=case.page_cache
+        ),
     )
 
 
