@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -191,3 +192,22 @@ def test_a_source_that_answers_nonsense_is_lost_and_not_the_thread() -> None:
     sampling.close()
     assert [state.lost for state in states] == [True, False]
     assert "nonsense" in states[0].why
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf")])
+def test_a_source_whose_figures_are_no_numbers_is_lost_until_they_are(value: float) -> None:
+    class Hostile(Counting):
+        def read(self) -> Reading:
+            reading = super().read()
+            return replace(reading, gauges={"now": value if self.readings == 3 else 1.0})
+
+    sampling = Sampling([Watched(Hostile(SERVER))], time.monotonic())
+    for _ in range(6):
+        time.sleep(0.1)
+        sampling.mark()
+    seen = sampling.taken()
+    sampling.close()
+    states = [one for one in seen if isinstance(one, SourceState)]
+    assert [state.lost for state in states] == [True, False]
+    assert "now is" in states[0].why
+    assert [one.gauges for one in seen if isinstance(one, Observation)][-1] == {"now": 1.0}

@@ -7,6 +7,7 @@ load, server and host are the same ones.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -135,6 +136,7 @@ class Sampler:
             reading = self._source.read()
             if self._translate:
                 reading = self._translate(reading)
+            _check_finite(reading)
         except SourceError as error:
             self._say_lost(plain(error.message))
             return
@@ -187,6 +189,18 @@ class Sampler:
     def _state(self, *, lost: bool, why: Message) -> SourceState:
         at_s = round(time.monotonic() - self._began, 6)
         return SourceState(source=self.name, at_s=at_s, lost=lost, why=why)
+
+
+def _check_finite(reading: Reading) -> None:
+    """Refuse NaN and infinity, which a server of PostgreSQL's family can send as numbers.
+
+    Raises:
+        ValueError: names the first of them.
+    """
+    for figures in (reading.counters, reading.gauges):
+        for name, value in figures.items():
+            if not math.isfinite(value):
+                raise ValueError(f"{name} is {value}")
 
 
 def deltas(before: Reading, after: Reading) -> dict[str, float]:
