@@ -92,6 +92,14 @@ def test_sessions_are_counted_by_what_they_do() -> None:
     }
 
 
+def test_a_name_of_a_wait_can_neither_control_a_terminal_nor_fill_it() -> None:
+    wait = "\x1b[2J" + "x" * 1000
+    found = activity([(*CLIENT, "active", "Extension", wait, False, 1, 1, 0.0, 0.0, None)])
+    (state,) = [name for name in found if name.startswith("state.")]
+    assert state.startswith("state.Extension:\ufffd[2Jxxx")
+    assert len(state) < 70
+
+
 def test_of_sessions_that_are_hidden_only_the_number_is_known() -> None:
     hidden = [*SESSIONS, (True, "", "", "", "", False, 2, 0, None, None, None)]
     assert hides(hidden)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from loadstone.observe.postgresql.wait_events import ROW_LOCKS
 from loadstone.postgresql.activity import OF_CLIENTS
+from loadstone.servers.sanitize import plain
 
 SESSIONS = f"""
 SELECT ({OF_CLIENTS}), coalesce(backend_type, ''), coalesce(state, ''),
@@ -28,6 +29,7 @@ FROM pg_locks GROUP BY 1
 """To read it, the server stops all changes of locks for a moment."""
 
 _STATES_KEPT = 16
+_LONGEST_STATE = 60
 _AT_WORK = ("active", "fastpath function call")
 _IN_TRANSACTION = "idle in transaction"
 _RESTS = ("Lock", "Timeout", "Client")
@@ -137,7 +139,9 @@ def _states(clients: Iterable[Alike]) -> dict[str, float]:
 def _state(one: Alike) -> str:
     """`LWLock:WALWrite`, `idle in transaction`, `active`."""
     is_named = one.state in _AT_WORK and one.wait
-    return f"{one.wait_type}:{one.wait}" if is_named else one.state or "unknown"
+    said = f"{one.wait_type}:{one.wait}" if is_named else one.state
+    # Extensions name waits of their own.
+    return plain(said, _LONGEST_STATE) or "unknown"
 
 
 def _sum(alike: Iterable[Alike]) -> float:
