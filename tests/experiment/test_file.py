@@ -419,6 +419,14 @@ def test_a_variable_that_does_not_change_while_it_runs_is_refused() -> None:
     assert refused.value.hint == "write it under startup"
 
 
+def test_parameters_of_postgresqls_extensions_are_left_to_the_server() -> None:
+    of_extension = GOOD.replace("thread_pool_size", '"auto_explain.log_analyze"')
+    check_variables(parsed(of_extension), KNOWN, is_postgresql=True)
+    with pytest.raises(ExperimentRefused) as refused:
+        check_variables(parsed(GOOD.replace("sync_binlog", "xyz")), KNOWN, is_postgresql=True)
+    assert refused.value.hint == "SHOW ALL lists them all"
+
+
 def test_a_workload_that_the_engine_does_not_have_is_refused() -> None:
     known = {
         "oltp_read_write": WorkloadInfo(

@@ -313,26 +313,35 @@ def _set_by(level: Level) -> Iterator[tuple[str, Path]]:
             yield f"{kind}.{name}", (kind, name)
 
 
-def check_variables(file: ExperimentFile, known: Mapping[str, bool]) -> None:
+def check_variables(
+    file: ExperimentFile, known: Mapping[str, bool], *, is_postgresql: bool = False
+) -> None:
     """Check the variables to be set: whether the server has them, and whether they are dynamic.
 
     Variables of plugins may be unknown before their plugin is loaded: `loose_` in front of the name
-    leaves the check to the server, as in its own option files.
+    leaves the check to the server, as in its own option files. Those of PostgreSQL's extensions are
+    known by the point in their names.
+
+    Args:
+        file: the experiment.
+        known: what its servers have.
+        is_postgresql: whether all of them are of PostgreSQL's family.
 
     Raises:
         ExperimentRefused: it has no such variable, or one that does not change while it runs.
     """
     faults = Problems(file.lines)
     names = {name.lower(): dynamic for name, dynamic in known.items()}
+    check = _check_setting if is_postgresql else _check_variable
     for path, level in _levels(file.experiment):
         for name in level.startup:
-            _check_variable((*path, "startup", name), names, faults)
+            check((*path, "startup", name), names, faults)
         for name in level.dynamic:
-            if _check_variable((*path, "dynamic", name), names, faults) and not names[name]:
+            if check((*path, "dynamic", name), names, faults) and not names[name]:
                 said = say("the server reads it only when it starts")
                 faults.add((*path, "dynamic", name), said, say("write it under startup"))
     for name in file.experiment.sandbox.settings if file.experiment.sandbox else ():
-        _check_variable(("sandbox", "settings", name), names, faults)
+        check(("sandbox", "settings", name), names, faults)
     if faults.found:
         raise ExperimentRefused(file.name, faults.found)
 
@@ -348,6 +357,15 @@ def _check_variable(path: Path, known: Mapping[str, bool], faults: Problems) -> 
         )
         faults.add(path, say("the server has no such variable"), write)
     return False
+
+
+def _check_setting(path: Path, known: Mapping[str, bool], faults: Problems) -> bool:
+    """The same for PostgreSQL."""
+    name = str(path[-1])
+    if name not in known and "." not in name:
+        write = nearest(name, known) or say("SHOW ALL lists them all")
+        faults.add(path, say("the server has no such variable"), write)
+    return name in known
 
 
 def check_workloads(file: ExperimentFile, known: Mapping[str, WorkloadInfo]) -> None:

@@ -57,6 +57,7 @@ from loadstone.lab.tables.load import Cleaning, cleanup, layout_of, names_of, ne
 from loadstone.lab.variables.values import known_variables
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.engine_plan import Layout, LoadPlan
+from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, Variant
@@ -444,7 +445,8 @@ def _check_variables(file: ExperimentFile, view: View) -> None:
     for answer in _asked_of_servers(experiment, view):
         for name, dynamic in answer.items():
             known[name] = known.get(name, False) or dynamic
-    check_variables(file, known)
+    families = {*_families_of(experiment)}
+    check_variables(file, known, is_postgresql=families == {POSTGRESQL})
 
 
 def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, bool]]:
