@@ -165,3 +165,18 @@ def test_a_load_ends_by_the_server_s_own_figures(
     assert "did you mean pg_stat_database.xact_commit" in said.stderr
     said = called(*load, "--abort-if", "others_latency>1s", folder=tmp_path, code=2)
     assert "of PostgreSQL, the times of other clients' statements are not read" in said.stderr
+
+
+def test_who_may_not_see_what_others_do_is_told_what_is_not_watched(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    target = url(server, database)
+    called("prepare", "--target", target, "--table-size", "100", folder=tmp_path)
+    server.asked("GRANT ALL ON ALL TABLES IN SCHEMA public TO by_scram", database)
+    less = target.replace("postgres@", "by_scram@")
+    load = ("run", "oltp_read_only", "--target", less, "--duration", "1", "--warmup", "0")
+    said = called(*load, "--abort-if", "threads_running>5", folder=tmp_path, code=2)
+    assert "does not show this user what other users' sessions do" in said.stderr
+    assert "GRANT pg_read_all_stats" in said.stderr
+    said = called(*load, folder=tmp_path)
+    assert "threads_running is not watched" in " ".join((said.stdout + said.stderr).split())

@@ -48,6 +48,8 @@ class Others:
     """Whether performance_schema sums up the statements of each account, and we may read it."""
     account: tuple[str, str]
     """Our user and our host, as the server sees them."""
+    shows_work: bool = True
+    """Whether the number of connections at work is known, those of other accounts included."""
 
 
 @dataclass(frozen=True)

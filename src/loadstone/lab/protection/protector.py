@@ -132,6 +132,15 @@ class Protector:
                 ) from error
             self._note(say("{place} is not watched for harm: {why}", place=target.place, why=said))
             return
+        if not (found.shows_work or ours) and self._asked.defaults:
+            self._note(
+                say(
+                    "{place}: threads_running is not watched: other users' sessions are not shown"
+                    " ({right})",
+                    place=target.place,
+                    right=family.words.see_lag,
+                )
+            )
         self._grounds[target.url] = Ground(endpoint, ours, found, server)
         throwaway = sandbox_at(target)
         if throwaway is not None and throwaway.state.role == "primary" and throwaway.state.partner:
@@ -149,6 +158,16 @@ class Protector:
                 raise unknown_row(one, place, rows, words.counters)
             if one.figure in OF_THE_OTHERS and not found.has_statements:
                 raise _no_sums(one, place, words)
+            if one.figure == "threads_running" and not found.shows_work:
+                raise ConditionError(
+                    say(
+                        "'{condition}': {place} does not show this user what other users' sessions"
+                        " do",
+                        condition=one.text,
+                        place=place,
+                    ),
+                    say("{right} shows it", right=words.see_lag),
+                )
 
     def _add_partner(self, name: str) -> None:
         try:
@@ -348,7 +367,7 @@ class Protector:
             if not self._watches_unasked(ground):
                 continue
             most = max(_FEW_RUNNING, _MORE_RUNNING * round(ground.before.running))
-            texts = [f"threads_running>{most} for 10s"]
+            texts = [f"threads_running>{most} for 10s"] if ground.others.shows_work else []
             if ground.others.has_statements:
                 texts.append(SLOWED_DOWN)
             watch.places[name].judges.extend((Judge(condition(text)), True) for text in texts)

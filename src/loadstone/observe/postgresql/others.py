@@ -41,7 +41,12 @@ def look_at_others(connection: Connection) -> Others:
         pg8000.Error: the server does not answer.
     """
     ((user, host, sees_all),) = rows_of(connection, _OURSELVES)
-    return Others(sees_all=bool(sees_all), has_statements=False, account=(str(user), str(host)))
+    return Others(
+        sees_all=bool(sees_all),
+        has_statements=False,
+        account=(str(user), str(host)),
+        shows_work=bool(sees_all),
+    )
 
 
 def status_rows(connection: Connection) -> dict[str, float]:
