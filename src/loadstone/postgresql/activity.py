@@ -20,6 +20,9 @@ SEE_OTHERS = "GRANT pg_read_all_stats"
 HIDDEN = "<insufficient privilege>"
 """The query of a session that this user may not see: its user is shown, its address is not."""
 
+AT_WORK = ("active", "fastpath function call")
+"""States of sessions that execute a statement."""
+
 OF_CLIENTS = (
     "datid IS NOT NULL AND usesysid IS NOT NULL"
     " AND coalesce(backend_type, 'client backend') = 'client backend'"

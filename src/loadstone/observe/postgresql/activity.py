@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from loadstone.observe.postgresql.wait_events import ROW_LOCKS
-from loadstone.postgresql.activity import OF_CLIENTS
+from loadstone.postgresql.activity import AT_WORK, OF_CLIENTS
 from loadstone.servers.sanitize import plain
 
 SESSIONS = f"""
@@ -30,7 +30,6 @@ FROM pg_locks GROUP BY 1
 
 _STATES_KEPT = 16
 _LONGEST_STATE = 60
-_AT_WORK = ("active", "fastpath function call")
 _IN_TRANSACTION = "idle in transaction"
 _RESTS = ("Lock", "Timeout", "Client")
 """Waits of a statement that does not work itself: for a lock, a sleep, its client."""
@@ -97,7 +96,7 @@ def locks(rows: Iterable[Sequence[object]]) -> dict[str, float]:
 
 
 def _of_clients(clients: Sequence[Alike]) -> dict[str, float]:
-    at_work = [one for one in clients if one.state in _AT_WORK]
+    at_work = [one for one in clients if one.state in AT_WORK]
     idle = [one for one in clients if one.state.startswith(_IN_TRANSACTION)]
     rows = [one for one in at_work if one.wait_type == "Lock" and one.wait in ROW_LOCKS]
     return {
@@ -116,7 +115,7 @@ def _ages(found: Iterable[Alike]) -> dict[str, float]:
     at_work = [
         one
         for one in others
-        if one.of_client and one.state in _AT_WORK and one.wait_type not in _RESTS
+        if one.of_client and one.state in AT_WORK and one.wait_type not in _RESTS
     ]
     return {
         "pg_stat_activity.oldest_transaction_s": _most(
@@ -138,7 +137,7 @@ def _states(clients: Iterable[Alike]) -> dict[str, float]:
 
 def _state(one: Alike) -> str:
     """`LWLock:WALWrite`, `idle in transaction`, `active`."""
-    is_named = one.state in _AT_WORK and one.wait
+    is_named = one.state in AT_WORK and one.wait
     said = f"{one.wait_type}:{one.wait}" if is_named else one.state
     # Extensions name waits of their own.
     return plain(said, _LONGEST_STATE) or "unknown"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from loadstone.model.target import Target
 from loadstone.observe.clients import Account, Clients
-from loadstone.postgresql.activity import HIDDEN, OF_CLIENTS, SEE_OTHERS
+from loadstone.postgresql.activity import AT_WORK, HIDDEN, OF_CLIENTS, SEE_OTHERS
 from loadstone.postgresql.errors import statement_errors
 from loadstone.servers.connection import Connection
 
@@ -19,7 +19,6 @@ _SESSIONS = (
     " usename = current_user AND client_addr IS NOT DISTINCT FROM inet_client_addr()"
     f" FROM pg_stat_activity WHERE ({OF_CLIENTS}) OR backend_type = 'walsender'"
 )
-_AT_WORK = ("active", "fastpath function call")
 
 
 class _Session(NamedTuple):
@@ -79,4 +78,4 @@ def _counted(sessions: Collection[_Session]) -> Counter[tuple[str, str]]:
 
 
 def _at_work(sessions: Collection[_Session]) -> Counter[tuple[str, str]]:
-    return Counter(one.account for one in sessions if one.state in _AT_WORK)
+    return Counter(one.account for one in sessions if one.state in AT_WORK)

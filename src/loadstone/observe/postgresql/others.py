@@ -18,7 +18,7 @@ from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.server import reason, statistics_of
 from loadstone.observe.postgresql.statistics import Question
 from loadstone.observe.source import SourceError
-from loadstone.postgresql.activity import OF_CLIENTS
+from loadstone.postgresql.activity import AT_WORK, OF_CLIENTS
 from loadstone.postgresql.variables import literal_of
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import TargetError
@@ -29,7 +29,7 @@ _OURSELVES = (
 )
 _ACCOUNTS = (
     "SELECT coalesce(usename, ''), coalesce(host(client_addr), ''),"
-    " count(*) FILTER (WHERE state IN ('active', 'fastpath function call')), count(*)"
+    f" count(*) FILTER (WHERE state IN {AT_WORK}), count(*)"
     f" FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND {OF_CLIENTS} GROUP BY 1, 2"
 )
 
