@@ -152,8 +152,15 @@ def test_an_outage_is_seen_and_loses_no_acknowledged_entry(
 def test_what_is_not_supported_is_refused_in_one_line(
     server: Server, database: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "load.toml").write_text('[transaction.look]\nstatements = ["SELECT 1"]\n')
-    words = ("run", "load.toml", "--duration", "1", "--target", url(server, database))
+    words = (
+        "run",
+        "oltp_read_only",
+        "--duration",
+        "1",
+        "--prove",
+        "--target",
+        url(server, database),
+    )
     said = called(*words, folder=tmp_path, code=15)
     assert "is a PostgreSQL server: " in said.stderr
     assert "is not supported there" in said.stderr

@@ -103,7 +103,8 @@ def test_a_load_passes_a_pooler(state: Path, postgresql: str, tmp_path: Path, mo
     except SandboxError as error:
         pytest.skip(f"{error.message}: {error.hint}")
     spec = SandboxSpec(server=postgresql, pooler="pgbouncer", pooler_settings={"pool_mode": mode})
-    with start_sandbox(spec) as sandbox:
+    # A second server with a copy of the same data, which starts at the same time.
+    with start_sandbox(spec) as sandbox, start_sandbox(SandboxSpec(server=postgresql)):
         assert sandbox.pooled is not None
         prepared = ("--tables", "1", "--table-size", "100", "--target", sandbox.tcp.target.url)
         called("prepare", *prepared, folder=tmp_path)

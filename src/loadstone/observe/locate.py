@@ -85,7 +85,17 @@ def _behind(target: Target, variables: Mapping[str, str], started_s: float | Non
     ]
     # Processes of sessions work in the same folder.
     first = [pid for pid in found if parent(_text(f"/proc/{pid}/stat")) not in found]
+    if len(first) > 1:  # copies of one server's data, all started just now
+        said = family_of(target).data_folder(variables)
+        first = [pid for pid in first if said and _works_in(pid, said)]
     return first[0] if len(first) == 1 else None
+
+
+def _works_in(pid: int, folder: str) -> bool:
+    try:
+        return os.readlink(f"/proc/{pid}/cwd") == os.path.realpath(folder)
+    except OSError:  # it has ended, or is another user's
+        return False
 
 
 def _started_at(pid: int, started_s: float) -> bool:
