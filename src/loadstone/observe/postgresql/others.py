@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from dataclasses import dataclass, field
-
-import pg8000
 
 from loadstone.model.message import say
 from loadstone.model.observed import Reading
 from loadstone.observe.loads import Loads
 from loadstone.observe.others import CONNECTED, RUNNING, Others, OthersAsked
 from loadstone.observe.postgresql.activity import LOCKS, SESSIONS, activity, locks
-from loadstone.observe.postgresql.opened import opened
+from loadstone.observe.postgresql.asking import Asking
 from loadstone.observe.postgresql.questions import Questions, rows_of
-from loadstone.observe.postgresql.server import reason, statistics_of
+from loadstone.observe.postgresql.server import statistics_of
 from loadstone.observe.postgresql.statistics import Question
 from loadstone.observe.source import SourceError
 from loadstone.postgresql.activity import AT_WORK, OF_CLIENTS
 from loadstone.postgresql.variables import literal_of
 from loadstone.servers.connection import Connection
-from loadstone.servers.errors import TargetError
 
 _OURSELVES = (
     "SELECT current_user, coalesce(host(inet_client_addr()), ''),"
@@ -73,48 +69,43 @@ class OthersSource:
 
     asked: OthersAsked
     _loads: Loads = field(init=False)
-    _questions: Questions | None = None
+    _asking: Asking = field(init=False)
     _statistics: Question | None = None
 
     def __post_init__(self) -> None:
         self.name = self.asked.name
         self._loads = Loads(self.asked)
+        self._asking = Asking(self.asked.endpoint, self._begin)
 
     def read(self) -> Reading:
         """Read all of it.
 
         Raises:
-            SourceError: the server cannot be reached, or has closed the connection.
+            SourceError: the server cannot be reached, has closed the connection, or is none.
         """
         try:
-            questions = self._questions or self._connect()
-            rows = self._wanted(questions)
-            accounts = self._loads.accounts(
-                (str(user), str(host), float(running), float(connected))
-                for user, host, running, connected in questions.rows(_ACCOUNTS)
-            )
-            found = rows | self._loads.look(questions.connection) | accounts
-        except (TargetError, pg8000.Error, OSError) as error:
-            self.close()
-            why = reason(error)
-            raise SourceError(say("{source}: {why}", source=str(self.name), why=why)) from error
+            with self._asking.questions() as questions:
+                rows = self._wanted(questions)
+                accounts = self._loads.accounts(
+                    (str(user), str(host), float(running), float(connected))
+                    for user, host, running, connected in questions.rows(_ACCOUNTS)
+                )
+                found = rows | self._loads.look(questions.connection) | accounts
+        except SourceError as error:
+            said = say("{source}: {why}", source=str(self.name), why=error.message)
+            raise SourceError(said) from error
         # The caller that computes growth knows which rows are counters.
         return Reading(at_s=time.monotonic(), counters=rows, gauges=found)
 
     def close(self) -> None:
         """Say goodbye."""
-        questions, self._questions = self._questions, None
-        if questions:
-            with contextlib.suppress(pg8000.Error, OSError):
-                questions.connection.close()
+        self._asking.close()
 
-    def _connect(self) -> Questions:
-        connection = opened(self.asked.endpoint)
-        self._questions = questions = Questions(connection)
+    def _begin(self, questions: Questions) -> None:
+        connection = questions.connection
         database = literal_of(connection, self.asked.endpoint.target.database or "")
         self._statistics, _ = statistics_of(connection, database)
         self._loads.forget()
-        return questions
 
     def _wanted(self, questions: Questions) -> dict[str, float]:
         """The rows that conditions are about; most have none that need the server's statistics."""

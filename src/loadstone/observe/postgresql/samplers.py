@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadstone.observe.postgresql.asking import reason
 from loadstone.observe.postgresql.clients import other_clients
 from loadstone.observe.postgresql.counters import canonical
 from loadstone.observe.postgresql.data import is_data_of
@@ -9,7 +10,6 @@ from loadstone.observe.postgresql.others import OthersSource as others_source
 from loadstone.observe.postgresql.others import look_at_others, status_rows
 from loadstone.observe.postgresql.replica import behind, replica_source
 from loadstone.observe.postgresql.server import ServerSource as server_source
-from loadstone.observe.postgresql.server import reason
 from loadstone.observe.postgresql.sessions import PostgresSessions as session_list
 
 __all__ = [

@@ -5,31 +5,25 @@ Two questions a second (its counters, its sessions) and, every fifth second, one
 
 from __future__ import annotations
 
-import contextlib
 import time
 from dataclasses import dataclass, field
 
-import pg8000
-
-from loadstone.model.message import plain, say
+from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.model.target import Endpoint
 from loadstone.observe.postgresql.activity import LOCKS, SESSIONS, activity, hides, locks
-from loadstone.observe.postgresql.opened import opened
+from loadstone.observe.postgresql.asking import Asking
 from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.statistics import CATALOG, Question, question
-from loadstone.observe.source import VERSION, SourceError
-from loadstone.postgresql.errors import text_of
+from loadstone.observe.source import VERSION
 from loadstone.postgresql.variables import literal_of
 from loadstone.servers.connection import Connection
-from loadstone.servers.errors import TargetError
 from loadstone.servers.sanitize import plain as sanitized
 
 _LOCKS_EVERY = 5
 _REFUSED = "not_evaluated."
 SEE_ALL = say("the user sees only what its own sessions do (GRANT pg_monitor)")
 _NO_RIGHT = say("the user lacks the right (GRANT pg_monitor)")
-_NOT_POSTGRESQL = say("its answer is not that of a PostgreSQL server")
 
 
 @dataclass
@@ -38,12 +32,15 @@ class ServerSource:
 
     name: SourceName
     endpoint: Endpoint
-    _questions: Questions | None = None
+    _asking: Asking = field(init=False)
     _statistics: Question | None = None
     _facts: dict[str, str] = field(default_factory=dict)
     _locks: dict[str, float] = field(default_factory=dict)
     """The latest answer about locks, which holds until the next one."""
     _readings: int = 0
+
+    def __post_init__(self) -> None:
+        self._asking = Asking(self.endpoint, self._begin)
 
     def read(self) -> Reading:
         """Read all that this server has and this account may see.
@@ -51,32 +48,21 @@ class ServerSource:
         Raises:
             SourceError: the server cannot be reached, has closed the connection, or is none.
         """
-        try:
-            return self._ask(self._questions or self._connect())
-        except (TargetError, pg8000.Error, OSError) as error:
-            self.close()
-            raise SourceError(plain(reason(error))) from error
-        except (LookupError, TypeError, ValueError) as error:
-            self.close()
-            raise SourceError(_NOT_POSTGRESQL) from error
+        with self._asking.questions() as questions:
+            return self._ask(questions)
 
     def close(self) -> None:
         """Say goodbye."""
-        questions, self._questions = self._questions, None
-        if questions:
-            with contextlib.suppress(pg8000.Error, OSError):
-                questions.connection.close()
+        self._asking.close()
 
-    def _connect(self) -> Questions:
-        connection = opened(self.endpoint)
-        self._questions = questions = Questions(connection)
+    def _begin(self, questions: Questions) -> None:
+        connection = questions.connection
         ((version,),) = rows_of(connection, "SHOW server_version")
         self._facts = {VERSION: sanitized(str(version))}
         database = literal_of(connection, self.endpoint.target.database or "")
         self._statistics, refused = statistics_of(connection, database)
         self._facts |= {f"{_REFUSED}{view}": _NO_RIGHT for view in refused}
         self._readings = 0
-        return questions
 
     def _ask(self, questions: Questions) -> Reading:
         assert self._statistics is not None, "it is made when the connection is"
@@ -113,10 +99,3 @@ def statistics_of(connection: Connection, database: str) -> tuple[Question, list
         elif is_number:
             columns.setdefault(str(view), []).append(str(column))
     return question(columns, database), sorted(refused)
-
-
-def reason(error: Exception) -> str:
-    """Why a server did not answer, for a person."""
-    if isinstance(error, TargetError):
-        return error.message
-    return text_of(error)

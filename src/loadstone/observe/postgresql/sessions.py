@@ -5,30 +5,23 @@ Source: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-import pg8000
-
 from loadstone.model.account import Place
-from loadstone.model.message import plain, say
 from loadstone.model.target import Endpoint
-from loadstone.observe.postgresql.opened import opened
+from loadstone.observe.postgresql.asking import Asking
 from loadstone.observe.postgresql.questions import Questions, rows_of
-from loadstone.observe.postgresql.server import reason
 from loadstone.observe.postgresql.wait_events import said_by
 from loadstone.observe.processes import Processes
 from loadstone.observe.sessions import Session, Whose
-from loadstone.observe.source import SourceError
 from loadstone.observe.threads import Threads
 from loadstone.postgresql.activity import HIDDEN
 from loadstone.postgresql.administration import APPLICATION
 from loadstone.postgresql.variables import literal_of
-from loadstone.servers.errors import TargetError
 
 _UNIT, _RECORD = "\x1f", "\x1e"
 
@@ -56,8 +49,6 @@ SELECT pg_has_role('pg_read_all_stats', 'USAGE'),
 _LOG_FILE = re.compile(r"[0-9A-F]{24}(\.partial)?|xlogtemp\.\d+")
 """Segments of the write-ahead log: a timeline and a place in 24 hexadecimal digits."""
 
-_NOT_POSTGRESQL = say("its answer is not that of a PostgreSQL server")
-
 
 @dataclass
 class PostgresSessions:
@@ -74,13 +65,16 @@ class PostgresSessions:
     """Nothing: the questions leave no trace in counters of the load's database."""
     rows_kept_s: float = 0.0
     unnamed_sleep: Place = "latch"
-    _questions: Questions | None = None
+    _asking: Asking = field(init=False)
     _user: int = 0
     _database: int = 0
     _drives: bool = False
     """The load has had connections from here: without one it has no session."""
     _is_direct: bool = False
     """The server itself answers: the load's connections are its processes."""
+
+    def __post_init__(self) -> None:
+        self._asking = Asking(self.endpoint, self._begin)
 
     def look(self) -> tuple[Session, ...]:
         """All sessions but the one that asks, as far as this account may see them.
@@ -116,10 +110,7 @@ class PostgresSessions:
 
     def close(self) -> None:
         """Close the connection."""
-        questions, self._questions = self._questions, None
-        if questions:
-            with contextlib.suppress(pg8000.Error, OSError):
-                questions.connection.close()
+        self._asking.close()
 
     def session(self, row: Sequence[str], ours: Collection[int]) -> Session:
         """The session of a row with `_FIELDS` texts.
@@ -152,18 +143,11 @@ class PostgresSessions:
         return "ours" if database == self._database else "administration"
 
     def _rows(self, statement: str) -> Sequence[Sequence[object]]:
-        try:
-            return (self._questions or self._connect()).rows(statement)
-        except (TargetError, pg8000.Error, OSError) as error:
-            self.close()
-            raise SourceError(plain(reason(error))) from error
-        except (LookupError, TypeError, ValueError) as error:
-            self.close()
-            raise SourceError(_NOT_POSTGRESQL) from error
+        with self._asking.questions() as questions:
+            return questions.rows(statement)
 
-    def _connect(self) -> Questions:
-        connection = opened(self.endpoint)
-        self._questions = questions = Questions(connection)
+    def _begin(self, questions: Questions) -> None:
+        connection = questions.connection
         self.thread, self._is_direct = questions.pid, questions.is_direct
         database = literal_of(connection, self.endpoint.target.database or "")
         (row,) = rows_of(connection, _OURSELVES.format(database=database))
@@ -171,4 +155,3 @@ class PostgresSessions:
         self.sees_others = bool(sees_others)
         self._user, self._database = int(user), int(own_database)
         self.unnamed_sleep = "commit delay" if float(delay) > 0 else "latch"
-        return questions
