@@ -367,6 +367,28 @@ def test_entries_of_the_ledger_are_found_as_they_are(
     assert entries.present("drill_ledger1", 1, [3, 4, 5]) == [3, 5]
 
 
+def test_gaps_are_found_by_reading_each_entry_a_few_times(
+    server: Server, database: str, connection: Connection
+) -> None:
+    entries = 3000
+    server.asked(
+        "SET ROLE by_scram; CREATE TABLE drill_ledger1 (book BIGINT, user_no INT, seq BIGINT);"
+        f" INSERT INTO drill_ledger1 SELECT 5, 1, n FROM generate_series(1, {entries}) AS n"
+        " WHERE n <> 100",
+        database,
+    )
+    family.use_schema(connection, database)
+    asking = family.ledger_entries(connection, endpoint(server, database).target, 5, 10)
+    assert list(asking.gaps("drill_ledger1", 1, entries)) == [(100, 100)]
+    with connection.cursor() as cursor:
+        for statement in ("SELECT pg_stat_force_next_flush()", "SELECT 1"):
+            cursor.execute(statement)
+    ((read,),) = server.asked(
+        "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'drill_ledger1'", database
+    )
+    assert 0 < int(read) < 10 * entries
+
+
 def test_a_connection_is_to_any_database_where_the_target_has_none(server: Server) -> None:
     one = endpoint(server, "not yet")
     with connect(one, database=None) as connection:

@@ -1,4 +1,4 @@
-"""Queries a server for entries of the ledger: implements `servers.ledger.Entries`."""
+"""The ledger's entries on a server of this family."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from loadstone.model.target import Target
 from loadstone.postgresql.errors import statement_errors
 from loadstone.servers.connection import Connection, Cursor
-from loadstone.servers.ledger_entries import LedgerEntries
+from loadstone.servers.ledger import LedgerEntries
+
+_FOLLOWED = (
+    "SELECT seq, following FROM (SELECT seq, lead(seq) OVER (ORDER BY seq) AS following FROM"
+    " (SELECT DISTINCT seq FROM {table} WHERE book = %s AND user_no = %s) AS entries) AS pairs"
+    " WHERE seq < %s AND following IS DISTINCT FROM seq + 1 ORDER BY seq"
+)
+"""With a window function: of joins the planner chooses nested ones, as a table without statistics
+looks small, and those take the square of the entries."""
 
 
 def ledger_entries(connection: Connection, target: Target, book: int, most: int) -> LedgerEntries:
@@ -19,4 +27,4 @@ def ledger_entries(connection: Connection, target: Target, book: int, most: int)
         with statement_errors(target), connection.cursor() as opened:
             yield opened
 
-    return LedgerEntries(cursor, book, most)
+    return LedgerEntries(cursor, book, most, _FOLLOWED)

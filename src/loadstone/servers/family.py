@@ -20,7 +20,7 @@ from loadstone.servers.errors import TargetError
 from loadstone.servers.facts import RowCount, ServerFacts, Value
 from loadstone.servers.guard import CleanupDecision, ListedTable, SchemaState
 from loadstone.servers.identity import Identity
-from loadstone.servers.ledger import Entries
+from loadstone.servers.ledger import LedgerEntries
 from loadstone.servers.locks import Holder
 from loadstone.servers.statements import Access, Prepared, Refusal
 
@@ -185,7 +185,7 @@ class Family(Protocol):
 
     def ledger_entries(
         self, connection: Connection, target: Target, book: int, most: int
-    ) -> Entries:
+    ) -> LedgerEntries:
         """The ledger's entries of a book; `most`: how many are named per kind of problem."""
 
     def broken_places(

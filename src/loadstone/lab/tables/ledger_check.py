@@ -15,7 +15,7 @@ from loadstone.model.target import Endpoint, Target
 from loadstone.runs.ledger import Account, Book
 from loadstone.servers.connection import Timeouts
 from loadstone.servers.facts import TABLE_NAMES
-from loadstone.servers.ledger import Entries, Found
+from loadstone.servers.ledger import Found, LedgerEntries
 
 _STATEMENT_S = 3600.0
 """Long, because counting reads an index of all entries."""
@@ -114,7 +114,7 @@ class _Finding:
 class _Asking:
     """A server, and the book that it is compared with."""
 
-    entries: Entries
+    entries: LedgerEntries
     book: Book
 
 
