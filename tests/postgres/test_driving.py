@@ -107,7 +107,7 @@ def test_errors_have_the_states_of_sql_and_a_deadlock_is_tried_again(
     few = workload("oltp_write_only", tables=1, table_size=10, index_updates=5)
     step = drive(
         a_plan(
-            target, workload=few, users=8, protocol=protocol, stop=events(100),
+            target, workload=few, users=8, protocol=protocol, stop=events(20),
         )
     ).finished()  # fmt: skip
     assert set(step.errors()) <= {"40P01", "23505"}, step.errors()
