@@ -6,16 +6,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from loadstone import engine
-from loadstone.dropin import libpq
-from loadstone.dropin.aside import aside
+from loadstone.dropin import driving, libpq
 from loadstone.dropin.keeping import Keeper
-from loadstone.lab.step.follow import follow
-from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.order import steps_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
-from loadstone.model.message import say
 from loadstone.model.plan import Step
 from loadstone.model.records import (
     Connected,
@@ -68,17 +63,8 @@ def drive(run: Run) -> int:
         StoreError: the run's folder cannot be written.
     """
     watched = _Watched(run)
-    with Interrupts() as interrupts:
-        if run.keeper:
-            run.keeper.begin(run.step)
-        try:
-            job = engine.start(step_document(run.planned.plan, run.step, [run.endpoint]))
-            follow(job, watched.take, interrupts)
-        finally:
-            if run.keeper:
-                run.keeper.end(run.step, watched.end)
-    if interrupts.asked:
-        aside(say("interrupted"))
+    document = step_document(run.planned.plan, run.step, [run.endpoint])
+    if driving.drive(document, run.step, watched, run.keeper):
         return ExitCode.INTERRUPTED
     return watched.report()
 
@@ -105,8 +91,6 @@ class _Watched:
 
     def take(self, record: StepRecord) -> bool:
         """Process the next record; returns whether it is the last."""
-        if self.run.keeper:
-            self.run.keeper.record(self.run.step, record)
         match record:
             case Connected():
                 self._begin(record)

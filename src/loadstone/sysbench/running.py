@@ -6,11 +6,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from loadstone import engine
+from loadstone.dropin import driving
 from loadstone.dropin.aside import aside
 from loadstone.dropin.keeping import Keeper
-from loadstone.lab.step.follow import follow
-from loadstone.lab.step.interrupts import Interrupts
 from loadstone.lab.step.order import steps_of
 from loadstone.model.engine_plan import step_document
 from loadstone.model.exit_codes import ExitCode
@@ -121,20 +119,10 @@ def drive(run: Run) -> int:
     watched = _Watched(run)
     if run.opened and not run.opened.contents.has_init:
         watched.announce()
-    with Interrupts() as interrupts:
-        if run.keeper:
-            run.keeper.begin(run.step)
-        try:
-            document = step_document(run.plan, run.step, endpoints)
-            if run.opened:
-                run.opened.script.serve(document)
-            job = engine.start(document)
-            follow(job, watched.take, interrupts, watched.on_silence)
-        finally:
-            if run.keeper:
-                run.keeper.end(run.step, watched.end)
-    if interrupts.asked:
-        aside(say("interrupted"))
+    document = step_document(run.plan, run.step, endpoints)
+    if run.opened:
+        run.opened.script.serve(document)
+    if driving.drive(document, run.step, watched, run.keeper, watched.on_silence):
         return ExitCode.INTERRUPTED
     return watched.report_end()
 
@@ -167,8 +155,6 @@ class _Watched:
 
     def take(self, record: StepRecord) -> bool:
         """Process the next record; returns whether it is the last."""
-        if self.run.keeper:
-            self.run.keeper.record(self.run.step, record)
         match record:
             case Connected():
                 self.teller.uses_driver |= record.server_version is not None
