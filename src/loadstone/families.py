@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 from loadstone.model.error_codes import MYSQL, POSTGRESQL
 from loadstone.model.message import Message
-from loadstone.model.target import Endpoint, Target, family_in
+from loadstone.model.target import Endpoint, Target
+from loadstone.model.target_url import family_in
 from loadstone.mysql import family as mysql
 from loadstone.postgresql import family as postgresql
 from loadstone.servers.abilities import Ability, ForeignOption, NotSupported

@@ -26,7 +26,8 @@ from loadstone.experiments.trials import (
 from loadstone.model.experiment import ClientOptions, SandboxChoice
 from loadstone.model.finding import Setting, Trial
 from loadstone.model.plan import Drive, Open
-from loadstone.model.target import Target, parse_target_url
+from loadstone.model.target import Target
+from loadstone.model.target_url import parse_target_url
 from recorded import a_plan
 
 KNOWN = {

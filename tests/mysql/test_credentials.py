@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.model.target import TargetUrlError
+from loadstone.model.target_url import TargetUrlError
 from loadstone.mysql.credentials import Surroundings, resolve_endpoint
 from loadstone.servers.endpoint_request import EndpointRequest
 from loadstone.servers.errors import TargetError

@@ -7,7 +7,8 @@ from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.families import FAMILIES, family_meant, family_of
 from loadstone.model.error_codes import RESTART_ON
 from loadstone.model.plan import Drive
-from loadstone.model.target import PORTS, SCHEMES, Target, parse_target_url
+from loadstone.model.target import PORTS, Target
+from loadstone.model.target_url import SCHEMES, parse_target_url
 from loadstone.observe.samplers import COUNTERS, SAMPLERS
 from loadstone.sandbox.programs import PROGRAMS
 from loadstone.servers.endpoint_request import EndpointRequest

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.model.target import password_span
+from loadstone.model.target_url import password_span
 from loadstone.servers.redact import blank_arguments
 
 PATHS = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}

@@ -9,8 +9,10 @@ from loadstone.model.target import (
     Credentials,
     Endpoint,
     Target,
-    TargetUrlError,
     Tls,
+)
+from loadstone.model.target_url import (
+    TargetUrlError,
     parse_target_url,
     without_password,
     without_passwords_in,

@@ -9,7 +9,8 @@ import pytest
 
 from loadstone.families import connect
 from loadstone.lab.tables.discover import Wanted, find_data
-from loadstone.model.target import Endpoint, parse_target_url
+from loadstone.model.target import Endpoint
+from loadstone.model.target_url import parse_target_url
 from loadstone.mysql.facts import describe_server
 from null_server.conftest import Starter
 

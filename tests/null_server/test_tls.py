@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from loadstone.families import connect
-from loadstone.model.target import Endpoint, Tls, parse_target_url
+from loadstone.model.target import Endpoint, Tls
+from loadstone.model.target_url import parse_target_url
 from loadstone.mysql.facts import describe_server
 from loadstone.sandbox.certificates import Certificates, make_certificates
 from null_server.conftest import Starter

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.model.target import Endpoint, TargetUrlError
+from loadstone.model.target import Endpoint
+from loadstone.model.target_url import TargetUrlError
 from loadstone.postgresql.credentials import Surroundings, candidates
 from loadstone.postgresql.passfile import Wanted, fields_of, password_in
 from loadstone.servers.abilities import ForeignOption

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.model.target import TargetUrlError
+from loadstone.model.target_url import TargetUrlError
 from loadstone.postgresql.choosing import State
 from loadstone.postgresql.credentials import Surroundings, candidates
 from loadstone.postgresql.hosts import SessionAttributes, Wish, each_host, take_apart, wish_of

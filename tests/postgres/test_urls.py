@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.families import FAMILIES, family_of
-from loadstone.model.target import Target, TargetUrlError, Tls, parse_target_url, service_in
+from loadstone.model.target import Target, Tls
+from loadstone.model.target_url import TargetUrlError, parse_target_url, service_in
 
 
 @pytest.mark.parametrize(

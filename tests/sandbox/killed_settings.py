@@ -19,7 +19,8 @@ import os, signal, sys
 from pathlib import Path
 from loadstone.lab.variables import journal, stage
 from importlib import import_module
-from loadstone.model.target import Credentials, Endpoint, parse_target_url
+from loadstone.model.target import Credentials, Endpoint
+from loadstone.model.target_url import parse_target_url
 family = import_module(sys.argv[1])
 url, folder = sys.argv[2:4]
 target, password = parse_target_url(url)

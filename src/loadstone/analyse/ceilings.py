@@ -22,7 +22,7 @@ from loadstone.model.figure import Bytes, Count, Number, Percent, Seconds, Short
 from loadstone.model.message import Message, say, user_count
 from loadstone.model.observed import line_bytes_per_s
 from loadstone.model.result import HostFigures, StepResult
-from loadstone.model.target import family_in
+from loadstone.model.target_url import family_in
 
 HOTTER = 0.15
 """How much busier than the mean the busiest core must be to count as a resource of its own."""

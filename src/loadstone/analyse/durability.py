@@ -13,7 +13,7 @@ from loadstone.analyse.known_settings import KNOWN, KnownSettings, by_newest_nam
 from loadstone.experiments.variants import place_of
 from loadstone.model.experiment import Experiment
 from loadstone.model.message import Joined, Message, say
-from loadstone.model.target import family_in
+from loadstone.model.target_url import family_in
 
 Variables = Mapping[str, str]
 

@@ -21,7 +21,7 @@ from loadstone.model.experiment import Level
 from loadstone.model.host_environment import HostSurroundings
 from loadstone.model.message import say
 from loadstone.model.result import StepResult
-from loadstone.model.target import family_in
+from loadstone.model.target_url import family_in
 
 _SHORTEST_PLACE = 3
 """The shortest path or host name to replace: a shorter one (`/`, `a`) would match in every

@@ -34,7 +34,7 @@ from loadstone.model.experiment import Rules
 from loadstone.model.message import Joined, Message, say
 from loadstone.model.plan import Rate
 from loadstone.model.result import StepResult
-from loadstone.model.target import TargetUrlError, parse_target_url
+from loadstone.model.target_url import TargetUrlError, parse_target_url
 
 DIP_SHARE = 0.5
 """A second with less than this share of its step's median rate is a dip."""

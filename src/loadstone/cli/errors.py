@@ -108,7 +108,7 @@ def _blanked(text: str) -> str:
     """Blank passwords: a message may repeat a URL that was put in the wrong place."""
     if "://" not in text:
         return text
-    from loadstone.model.target import without_passwords_in
+    from loadstone.model.target_url import without_passwords_in
 
     return without_passwords_in(text)
 

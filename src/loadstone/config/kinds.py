@@ -23,11 +23,13 @@ from loadstone.model.protection import FORM, Condition, condition, max_load
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.search import Figure, Objective
 from loadstone.model.target import (
-    SCHEMES,
     Compression,
     Target,
     TlsMode,
     TlsVersion,
+)
+from loadstone.model.target_url import (
+    SCHEMES,
     compression,
     tls_mode,
     tls_versions,

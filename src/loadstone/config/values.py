@@ -38,10 +38,8 @@ from loadstone.model.plan import (
 from loadstone.model.quantity import LONGEST_S
 from loadstone.model.refusals import message_of, reason_of
 from loadstone.model.search import Figure, Objective
-from loadstone.model.target import (
-    Target,
-    parse_target_url,
-)
+from loadstone.model.target import Target
+from loadstone.model.target_url import parse_target_url
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from loadstone.model.error_codes import MYSQL
 from loadstone.model.finding import Evidence
 from loadstone.model.message import Message, listed, plain, say, user_count
 from loadstone.model.result import StepResult
-from loadstone.model.target import TargetUrlError, family_in, parse_target_url
+from loadstone.model.target_url import TargetUrlError, family_in, parse_target_url
 
 T = TypeVar("T")
 

@@ -26,7 +26,8 @@ from loadstone.model.experiment import (
 from loadstone.model.finding import Setting, Trial
 from loadstone.model.message import Message, say
 from loadstone.model.plan import Closed, Drive, Plan, WarmupSeconds
-from loadstone.model.target import Target, TlsMode, compression, family_in, tls_mode
+from loadstone.model.target import Target, TlsMode
+from loadstone.model.target_url import compression, family_in, tls_mode
 from loadstone.sandbox.programs import PROGRAMS
 from loadstone.sandbox.spec import UNKNOWN_TO_SERVER
 

@@ -21,8 +21,10 @@ from loadstone.model.target import (
     Credentials,
     Endpoint,
     Target,
-    TargetUrlError,
     Tls,
+)
+from loadstone.model.target_url import (
+    TargetUrlError,
     compression,
     fingerprint,
     parse_target_url,

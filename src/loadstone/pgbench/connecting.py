@@ -19,7 +19,8 @@ from loadstone.families import FAMILIES
 from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.message import plain
-from loadstone.model.target import Credentials, Endpoint, split_url
+from loadstone.model.target import Credentials, Endpoint
+from loadstone.model.target_url import split_url
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.settings import Place
 from loadstone.postgresql.services import WITHOUT_EFFECT

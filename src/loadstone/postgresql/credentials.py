@@ -27,9 +27,11 @@ from loadstone.model.target import (
     Credentials,
     Endpoint,
     Target,
-    TargetUrlError,
     Tls,
     TlsMode,
+)
+from loadstone.model.target_url import (
+    TargetUrlError,
     checked_negotiation,
     fingerprint,
     parse_target_url,

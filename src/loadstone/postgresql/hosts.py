@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 from loadstone.model.frozen import Frozen
 from loadstone.model.hints import write
 from loadstone.model.message import Joined, Message, say
-from loadstone.model.target import TargetUrlError, split_url
+from loadstone.model.target_url import TargetUrlError, split_url
 
 SessionAttributes = Literal[
     "any", "read-write", "read-only", "primary", "standby", "prefer-standby"

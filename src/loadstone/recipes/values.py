@@ -12,7 +12,7 @@ from loadstone.config import values as given
 from loadstone.config.values import InvalidValue
 from loadstone.model.hints import write, write_either, write_one_of
 from loadstone.model.message import Joined, say
-from loadstone.model.target import SCHEMES, TargetUrlError, tls_versions
+from loadstone.model.target_url import SCHEMES, TargetUrlError, tls_versions
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
 from loadstone.sandbox.programs import SERVERS, is_server_name
 

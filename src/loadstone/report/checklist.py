@@ -19,7 +19,7 @@ from loadstone.model.figure import Figure, Percent, Seconds
 from loadstone.model.message import Joined, say
 from loadstone.model.observed import SHARED_HOST
 from loadstone.model.result import HostFigures, Result, StepResult
-from loadstone.model.target import family_in
+from loadstone.model.target_url import family_in
 
 State = Literal["met", "missed", "not evaluated"]
 

@@ -12,7 +12,7 @@ from loadstone.model.language import ENGLISH, Language
 from loadstone.model.message import say
 from loadstone.model.numbers import count, rate
 from loadstone.model.result import StepResult
-from loadstone.model.target import family_in
+from loadstone.model.target_url import family_in
 from loadstone.report.columns import HEADS, good_steps
 from loadstone.report.table import Table, table_of
 

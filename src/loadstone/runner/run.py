@@ -35,7 +35,8 @@ from loadstone.model.figure import Count, Seconds
 from loadstone.model.message import Message, counted, say
 from loadstone.model.plan import Plan
 from loadstone.model.quantity import LONGEST_S
-from loadstone.model.target import Endpoint, TargetUrlError
+from loadstone.model.target import Endpoint
+from loadstone.model.target_url import TargetUrlError
 from loadstone.observe.sources import Sources, sources_for
 from loadstone.runner.backend import StepBackend, parallel_loads, step_backend
 from loadstone.runner.endpoints import reach

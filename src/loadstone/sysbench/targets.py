@@ -20,8 +20,8 @@ from loadstone.model.target import (
     Target,
     Tls,
     TlsMode,
-    compression,
 )
+from loadstone.model.target_url import compression
 from loadstone.mysql.credentials import Surroundings, local_sockets, may_go_in_clear
 from loadstone.sysbench.errors import Fatal
 from loadstone.sysbench.settings import Compat

@@ -92,7 +92,7 @@ def _is_textual(kind: click.ParamType[object]) -> bool:
 def _refuse_passwords(text: str) -> None:
     if "://" not in text:
         return
-    from loadstone.model.target import without_passwords_in
+    from loadstone.model.target_url import without_passwords_in
 
     if without_passwords_in(text) != text:
         raise UnfitValue(

@@ -192,7 +192,7 @@ class Connection:
 
     def for_sandbox(self, endpoint: Endpoint) -> Endpoint:
         """The endpoint of this run's sandbox, with `--tls` and `--compression` applied."""
-        from loadstone.model.target import compression
+        from loadstone.model.target_url import compression
 
         update: dict[str, object] = {}
         if mode := self._options.tls:

@@ -100,7 +100,7 @@ def _replica(url: str) -> Target:
         UsageError: it has a password.
         TargetUrlError: it is not a URL.
     """
-    from loadstone.model.target import parse_target_url
+    from loadstone.model.target_url import parse_target_url
 
     target, password = parse_target_url(url)
     if password is not None and password.get_secret_value():

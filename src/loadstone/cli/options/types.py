@@ -75,7 +75,7 @@ class CompressionList(Word):
 
     def read(self, text: str) -> str:
         """The list as written, once it is checked."""
-        from loadstone.model.target import CompressionError, compression
+        from loadstone.model.target_url import CompressionError, compression
 
         try:
             compression(super().read(text))

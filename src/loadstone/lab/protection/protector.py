@@ -26,7 +26,8 @@ from loadstone.model.protection import (
     condition,
     unknown_row,
 )
-from loadstone.model.target import PORTS, SCHEMES, Endpoint, Target
+from loadstone.model.target import PORTS, Endpoint, Target
+from loadstone.model.target_url import SCHEMES
 from loadstone.observe.latest import DATA_FREE, DATA_SIZE
 from loadstone.observe.others import Others, OthersAsked
 from loadstone.observe.sampler import Sampling, Watched

@@ -27,7 +27,8 @@ from loadstone.families import family_of
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import say
-from loadstone.model.target import Target, TargetUrlError, parse_target_url
+from loadstone.model.target import Target
+from loadstone.model.target_url import TargetUrlError, parse_target_url
 from loadstone.runs import safe_open
 from loadstone.runs.state_folder import state_folder
 from loadstone.servers.errors import SettingsError

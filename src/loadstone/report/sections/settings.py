@@ -16,7 +16,7 @@ from loadstone.model.compatible import is_another
 from loadstone.model.language import Language
 from loadstone.model.message import say, say_in
 from loadstone.model.numbers import NOTHING
-from loadstone.model.target import family_in
+from loadstone.model.target_url import family_in
 from loadstone.report.markup import Markup, cell, element, not_on_paper, paragraph
 from loadstone.report.names import NOT_PRINTED, WEIGHTS, yes_no
 from loadstone.report.sections.context import ReportContext, localized

@@ -10,7 +10,8 @@ from typing import Any
 from loadstone.model.figure import Figure
 from loadstone.model.language import in_language
 from loadstone.model.message import Joined, Message, plain, say
-from loadstone.model.target import Target, TargetUrlError, parse_target_url
+from loadstone.model.target import Target
+from loadstone.model.target_url import TargetUrlError, parse_target_url
 from loadstone.runs.anonymous import fields
 from loadstone.runs.anonymous.pseudonyms import Pseudonyms, is_number, is_plain
 
