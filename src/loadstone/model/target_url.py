@@ -1,4 +1,4 @@
-"""Reads the URL of a target; the password in it is kept apart from then on.
+"""Reads the URL of a target.
 
     mysql://user@db1:3306/sbtest?tls=verify-ca&tls-ca=/etc/ssl/ca.pem
     mysql://user@localhost/sbtest                       the unix socket, as the field expects
@@ -7,6 +7,8 @@
     mysql://user@db1/sbtest?compression=zstd,zlib       the first one that the server supports
     postgresql://user@db1:5432/sbtest?sslmode=verify-full&sslrootcert=/etc/ssl/ca.pem
     postgresql://user@/sbtest?host=/run/postgresql      the folder of the unix socket
+
+The password in it is kept apart from then on, and appears in no error.
 """
 
 from __future__ import annotations
