@@ -285,6 +285,32 @@ def test_settings_are_read_with_their_units(
     assert (known["max_connections"], known["work_mem"]) == (False, True)
 
 
+def test_a_user_may_have_what_is_left_of_the_server_s_the_role_s_and_the_database_s_connections(
+    server: Server, database: str, connection: Connection
+) -> None:
+    def left() -> int:
+        return family.free_connections(connection, endpoint(server, database).target)
+
+    of_the_server = left()
+    others = [connect(endpoint(server, database), database=None) for _ in range(3)]
+    assert left() == of_the_server - 3
+    with connect(local(server, database), database=None) as superuser:
+        by_superuser = family.free_connections(superuser, local(server, database).target)
+    reserved, its_own = 3, 1
+    assert by_superuser == of_the_server - len(others) - its_own + reserved
+    server.asked("ALTER ROLE by_scram CONNECTION LIMIT 6")
+    server.asked(f"ALTER DATABASE {database} CONNECTION LIMIT 5")
+    try:
+        # The connection that asks is to the same database.
+        assert left() == 5 - 3
+        server.asked(f"ALTER DATABASE {database} CONNECTION LIMIT -1")
+        assert left() == 6 - 3
+    finally:
+        server.asked("ALTER ROLE by_scram CONNECTION LIMIT -1")
+        for one in others:
+            one.close()
+
+
 def test_its_process_and_the_folder_of_its_data_are_found_by_any_user(
     server: Server, database: str
 ) -> None:
