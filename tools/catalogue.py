@@ -87,7 +87,11 @@ def texts_of_a_recipe(
     without_root = recipe.get("without_root", {})
     texts = [recipe.get(key, "") for key in ("title", "question", "needs", "needs_root")]
     texts += [each["about"] for each in recipe["parameter"].values()]
-    texts += [each["field"] for each in recipe["expect"] + without_root.get("expect", [])]
+    expected = recipe["expect"] + without_root.get("expect", [])
+    for theirs in recipe["family"].values():
+        texts.append(theirs.get("question", ""))
+        expected += theirs.get("expect", [])
+    texts += [each["field"] for each in expected]
     for text in (*texts, without_root.get("about", "")):
         if text:
             yield 1, "say", " ".join(text.split()), []

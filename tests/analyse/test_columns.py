@@ -26,7 +26,12 @@ STEP = a_step(
         seconds=10.0,
         row_lock_waits_per_s=50.0,
         bytes_per_sync=2500.0,
-        rates={"row_lock_time_s": 4.0, "redo_file_wait_s": 0.2, "deadlocks": 0.5},
+        rates={
+            "row_lock_time_s": 4.0,
+            "redo_file_wait_s": 0.2,
+            "deadlocks": 0.5,
+            "log_written_bytes": 150_000.0,
+        },
         means={"row_lock_current_waits": 6.0, "state.commit": 0.7, "state.sending": 3.0},
     ),
     host=HostFigures(
@@ -61,6 +66,7 @@ STEP = a_step(
         ("line_mbit", 1.6),
         ("encrypted", 25.0),
         ("log_kb_per_sync", 2.5),
+        ("log_kb", 1.5),
         ("read_ms", 2.5),
         ("write_ms", None),
         ("context_switches", None),

@@ -14,7 +14,7 @@ from loadstone.config.problems import ExperimentRefused
 from loadstone.engine import WorkloadInfo
 from loadstone.experiments.checks import Machine, check_variables, check_workloads
 from loadstone.experiments.file import ExperimentFile, parse_experiment, read_experiment
-from loadstone.experiments.variants import spoken_to
+from loadstone.experiments.variants import place_of, spoken_to
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.experiment import Experiment, SandboxChoice, Until
@@ -341,7 +341,7 @@ def test_lists_that_are_nested_too_deeply_are_refused() -> None:
 def test_a_word_that_is_one_of_many_is_told_with_the_nearest() -> None:
     with pytest.raises(ExperimentRefused) as refused:
         parsed('columns = ["commits", "log_sync"]\n' + GOOD)
-    said = 'columns[2]: "log_sync" is not one of the 35 that there are'
+    said = 'columns[2]: "log_sync" is not one of the 36 that there are'
     assert refused.value.message.endswith(said)
     assert refused.value.hint == "did you mean log_syncs?"
 
@@ -370,6 +370,20 @@ def test_a_socket_is_not_the_way_over_a_line() -> None:
         parsed(text)
     (fault,) = refused.value.faults
     assert (fault.line, fault.key) == (30, "factor.way.socket.client.connect")
+
+
+def test_a_pooler_is_the_way_to_a_sandbox_that_has_one() -> None:
+    text = (
+        '[sandbox]\nserver = "postgresql"\n[workload]\nname = "w"\n'
+        '[factor.pool.off.client]\nconnect = "tcp"\n[factor.pool.on.client]\nconnect = "pooler"\n'
+    )
+    with pytest.raises(ExperimentRefused, match="there is no sandbox with a pooler"):
+        parsed(text)
+    pooler = '[sandbox]\npooler = "pgbouncer"\npooler_settings = { pool_mode = "transaction" }\n'
+    pooled = good(text.replace("[sandbox]\n", pooler))
+    places = [place_of(pooled, variant) for variant in pooled.variants]
+    (spec,) = {place.sandbox.model_dump_json() for place in places if place.sandbox}
+    assert '"pooler":"pgbouncer","pooler_settings":{"pool_mode":"transaction"}' in spec
 
 
 @pytest.mark.parametrize("what", ["startup = { a = 1 }", "cgroup = { cores = 1 }"])

@@ -49,7 +49,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
 
 def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
     head, _, *lines, empty, note = said(capsys, "list").splitlines()
-    assert head.split() == ["recipe", "question", "full", "--quick"]
+    assert head.split() == ["recipe", "question", "servers", "full", "--quick"]
     assert [line.split()[0] for line in lines] == list(NAMES)
     assert empty == ""
     assert "loading the tables" in note

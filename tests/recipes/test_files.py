@@ -17,7 +17,10 @@ from loadstone.recipes.recipe import NAMES, Expectation, recipe
 
 MACHINE = Machine(is_root=True, cores=64)
 DOCUMENT = Path(__file__).parents[2] / "docs" / "recipes.md"
-URL = "mysql://bench@db1:3306/sbtest"
+URLS = {
+    "mysql": "mysql://bench@db1:3306/sbtest",
+    "postgresql": "postgresql://bench@db1:5432/sbtest",
+}
 
 QUICK_S = 300.0
 AGAIN = 1.5
@@ -99,7 +102,9 @@ def test_every_parameter_is_used(name: str) -> None:
     text += "".join(each.sandbox + (each.root or "") for each in found.parameter.values())
     for each in found.parameter.values():
         text += "".join(part for parts in each.choices.values() for part in parts.values())
-    used = set(re.findall(r"\$\{(\w+)\}", text))
+    for theirs in found.family.values():
+        text += "".join(theirs.text.values())
+    used = set(re.findall(r"\$\{(\w+?)(?:_in_bytes)?\}", text))
     # A choice may use only what it inserts.
     puts_in = {
         name
@@ -113,12 +118,38 @@ def test_every_parameter_is_used(name: str) -> None:
 def test_a_place_may_be_a_target(name: str) -> None:
     places = [key for key, each in recipe(name).parameter.items() if each.kind == "place"]
     for place in places:
-        url = URL.replace("db1", f"host-{place.replace('_', '-')}")
+        family = next(iter(recipe(name).family))
+        url = URLS[family].replace("db1", f"host-{place.replace('_', '-')}")
         filled = fill_to_look_at(recipe(name), (f"{place}={url}",), quick=True)
         asked = experiment_of(filled)
         targets = [level.target for factor in asked.factors for level in factor.levels]
         hosts = [target.host for target in [*targets, asked.target] if target]
         assert f"host-{place.replace('_', '-')}" in hosts
+
+
+@pytest.mark.parametrize(
+    "name", [each for each in NAMES if {"mysql", "postgresql"} <= set(recipe(each).family)]
+)
+def test_on_postgresql_no_setting_is_of_mysql(name: str) -> None:
+    servers = [key for key, each in recipe(name).parameter.items() if each.kind == "server"]
+    versions = ("postgresql", "postgresql-17")
+    given = [f"{key}={server}" for key, server in zip(servers, versions, strict=False)]
+    theirs = fill_to_look_at(recipe(name), given, quick=True)
+    settings = {
+        setting
+        for one in [experiment_of(theirs)]
+        for sandbox in [one.sandbox, *(each.sandbox for f in one.factors for each in f.levels)]
+        for setting in (sandbox.settings if sandbox else ())
+    }
+    dynamic = {
+        setting
+        for factor in experiment_of(theirs).factors
+        for level in factor.levels
+        for setting in level.dynamic
+    }
+    assert settings | dynamic <= {"shared_buffers", "synchronous_commit"}
+    for expected in theirs.expect:
+        check_expectation(expected, experiment_of(theirs), theirs)
 
 
 @pytest.mark.parametrize("server", ["mariadb", "mysql"])

@@ -58,3 +58,29 @@ def test_a_run_without_a_target_names_its_servers_and_how_to_name_others() -> No
         "on throwaway servers (MariaDB 10.11.14, MySQL 9.7.4), removed afterwards; about servers of"
         " yours: --set a=URL --set b=URL"
     )
+
+
+OTHER = "postgresql://bench@db1:5432/sbtest"
+
+
+@pytest.mark.parametrize("name", ["sort-buffer", "flash-sale", "sale-day"])
+def test_a_recipe_about_other_servers_says_so_before_anything_is_done(name: str) -> None:
+    said = f"{name} is about MariaDB, MySQL, not about PostgreSQL"
+    with pytest.raises(RecipeRefused, match=said):
+        experiment_of(name, OTHER)
+
+
+def test_servers_of_two_families_are_not_compared() -> None:
+    with pytest.raises(
+        RecipeRefused, match="these are of several: MariaDB, MySQL, PostgreSQL"
+    ) as refused:
+        fill(recipe("versions"), [f"a={OTHER}"], quick=True, is_root=False)
+    assert "--set server_a=SERVER --set server_b=SERVER" in str(refused.value.hint)
+    filled = fill(recipe("versions"), [f"a={OTHER}", f"b={OTHER}2"], quick=True, is_root=False)
+    assert "innodb" not in filled.text
+
+
+def test_commits_of_others_on_postgresql_are_not_risked_either() -> None:
+    with pytest.raises(NoConsent, match="it sets synchronous_commit, "):
+        check_targets(recipe("durability"), experiment_of("durability", OTHER))
+    check_targets(recipe("group-commit"), experiment_of("group-commit", OTHER))

@@ -157,6 +157,9 @@ _OF_STEP: Mapping[Column, Callable[[StepResult], float | None]] = {
     "errors": lambda step: sum(step.errors.values()) / step.seconds if step.seconds else None,
     "flush_ms": lambda step: _by_event(users_in_commit(step.server or _NO_SERVER), step, 1000),
     "line_mbit": _busier_way,
+    "log_kb": lambda step: _by_event(
+        (step.server or _NO_SERVER).rates.get("log_written_bytes"), step, 1e-3
+    ),
     "lock_ms": lambda step: _by_event(
         users_waiting_for_rows(step.server or _NO_SERVER), step, 1000
     ),

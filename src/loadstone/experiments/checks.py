@@ -228,6 +228,9 @@ def _check_level(path: Path, level: Level, faults: Problems) -> None:
     if client and client.connect == "socket" and client.hosts:
         said = say("hosts are reached over TCP")
         faults.add((*path, "client", "connect"), said, say("leave connect out"))
+    if client and client.connect == "pooler" and client.hosts:
+        said = say("hosts are reached directly")
+        faults.add((*path, "client", "connect"), said, say("leave connect out"))
 
 
 def _check_limits(path: Path, level: Level, machine: Machine, faults: Problems) -> None:
@@ -259,6 +262,7 @@ def _check_variants(experiment: Experiment, faults: Problems) -> None:
             for factor, level in variant.levels:
                 told |= {(("factor", factor, level.name), what) for what in _of_sandboxes(level)}
         _check_way(variant, faults)
+        _check_pooler(experiment, variant, faults)
     for path, what in sorted(told, key=str):
         said = say("the server is a target, which is neither started nor limited by Loadstone")
         faults.add(
@@ -275,6 +279,20 @@ def _check_way(variant: Variant, faults: Problems) -> None:
         if level.client and level.client.connect == "socket" and path not in faults.paths:
             said = say("a socket does not go over the network that is limited")
             faults.add(path, said, say("write {code}", code='connect = "tcp"'))
+
+
+def _check_pooler(experiment: Experiment, variant: Variant, faults: Problems) -> None:
+    """Refuse a pooler that is not there."""
+    sandboxes = [experiment.sandbox, *(level.sandbox for _, level in variant.levels)]
+    is_there = _is_sandboxed(experiment, variant) and any(
+        each and each.pooler for each in sandboxes
+    )
+    for factor, level in variant.levels:
+        path = ("factor", factor, level.name, "client", "connect")
+        asks = level.client and level.client.connect == "pooler"
+        if asks and not is_there and path not in faults.paths:
+            said = say("there is no sandbox with a pooler")
+            faults.add(path, said, say('write pooler = "pgbouncer" under [sandbox]'))
 
 
 def _is_sandboxed(experiment: Experiment, variant: Variant) -> bool:

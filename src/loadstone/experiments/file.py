@@ -39,6 +39,7 @@ from loadstone.model.experiment import (
     Rules,
     SandboxChoice,
     Until,
+    Way,
 )
 from loadstone.model.message import say
 from loadstone.model.plan import (
@@ -132,6 +133,10 @@ class _SandboxTable(Written):
     """The root folder of another system, whose program, libc and libraries are used."""
     settings: kinds.Variables = {}
     """Server variables that are set at start-up."""
+    pooler: kinds.Text | None = None
+    """A connection pooler in front of it: pgbouncer, for PostgreSQL."""
+    pooler_settings: kinds.Variables = {}
+    """Settings of the pooler, such as pool_mode."""
 
 
 _Sandbox = Annotated[SandboxChoice, table(_SandboxTable, SandboxChoice)]
@@ -146,8 +151,8 @@ class _Client(Written):
     """Allowed ciphers, by OpenSSL's names."""
     prepared: bool | None = None
     """Whether statements are prepared, or sent as text."""
-    connect: Literal["socket", "tcp"] | None = None
-    """Connect by a unix socket, or over TCP."""
+    connect: Way | None = None
+    """Connect by a unix socket, over TCP, or through the sandbox's pooler."""
     compression: kinds.Compressions | None = None
     """Kinds of compression that may be used: zstd,zlib or off."""
     hosts: kinds.Several[kinds.Host] = Field([], examples=['hosts = ["db1:3306", "db2:3306"]'])

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from loadstone.experiments.scripts import ScriptTables
 from loadstone.experiments.tables import Empty, Fill, Restoring, Tables
@@ -14,7 +14,7 @@ from loadstone.experiments.variants import Place
 from loadstone.families import connect, family_of
 from loadstone.lab.protection.whereabouts import elsewhere, is_throwaway, with_listener
 from loadstone.lab.variables.journal import settings_folder
-from loadstone.model.experiment import NetworkLimit
+from loadstone.model.experiment import NetworkLimit, Way
 from loadstone.model.message import Message, say
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import PORTS, Endpoint, Target
@@ -25,7 +25,7 @@ from loadstone.sandbox.kept_tables import Contents, start_loaded
 from loadstone.sandbox.network import Namespace, limit_line, make_namespace, remove_namespace
 from loadstone.servers.errors import TargetError
 
-Connect = Literal["socket", "tcp"] | None
+Connect = Way | None
 
 
 @dataclass(frozen=True)
@@ -205,6 +205,10 @@ class OwnServer:
 
     def endpoint(self, how: Connect) -> Endpoint:
         """The endpoint, over TCP unless another way is requested."""
+        if how == "pooler":
+            pooled = self.sandbox.pooled
+            assert pooled is not None, "checked when the file was read"
+            return pooled
         return self.sandbox.local if how == "socket" else self.sandbox.tcp
 
     def _start(self) -> None:

@@ -56,11 +56,14 @@ def place_of(experiment: Experiment, variant: Variant) -> Place:
         return Place(target=target or experiment.target)
     base = experiment.sandbox
     settings = (base.settings if base else {}) | (choice.settings if choice else {})
+    pooled = next((each for each in (choice, base) if each and each.pooler), None)
     users = experiment.most_users + experiment.drive.idle
     spec = SandboxSpec(
         server=(choice and choice.server) or (base and base.server) or None,
         root=(choice and choice.root) or (base and base.root) or None,
         settings=settings | variant.startup,
+        pooler=pooled.pooler if pooled else None,
+        pooler_settings=pooled.pooler_settings if pooled else {},
         max_connections=None if users <= _USERS_UNASKED else users + _CONNECTIONS_BESIDE_USERS,
     )
     apart = any(level.network for factor in experiment.factors for level in factor.levels)

@@ -27,6 +27,7 @@ Column = Literal[
     "errors",
     "flush_ms",
     "line_mbit",
+    "log_kb",
     "log_kb_per_sync",
     "log_syncs",
     "lock_ms",

@@ -32,6 +32,10 @@ Restore = Literal["auto", "none", "copy", "prepare"]
 copy for a sandbox, loading for a target, and neither if the workloads only read."""
 
 
+Way = Literal["socket", "tcp", "pooler"]
+"""How the load reaches a server; through its pooler only where it is a sandbox that has one."""
+
+
 class ClientOptions(Frozen):
     """The client's options; those that are `None` stay as the target has them."""
 
@@ -40,7 +44,7 @@ class ClientOptions(Frozen):
     tls_cipher: tuple[str, ...] | None = None
     """Allowed ciphers, by OpenSSL's names."""
     prepared: bool | None = None
-    connect: Literal["socket", "tcp"] | None = None
+    connect: Way | None = None
     compression: tuple[Compression, ...] | None = None
     hosts: tuple[str, ...] = ()
     """Addresses that share the users, such as `db1:3306`; none: the target's own."""
@@ -55,6 +59,9 @@ class SandboxChoice(Frozen):
     """The root folder of another system, whose program, libc and libraries are used."""
     settings: dict[str, str] = {}
     """Start-up settings of all variants."""
+    pooler: str | None = None
+    """The connection pooler in front of the server; `None`: none."""
+    pooler_settings: dict[str, str] = {}
 
 
 class CgroupLimit(Frozen):

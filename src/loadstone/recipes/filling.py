@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
-from loadstone.model.message import Message, say
+from loadstone.model.message import Joined, Message, say
 from loadstone.model.nearest import nearest_or_all
-from loadstone.recipes.recipe import Expectation, Recipe, RecipeRefused
-from loadstone.recipes.values import is_target, read
+from loadstone.model.target_url import family_in
+from loadstone.recipes.recipe import Expectation, Recipe, RecipeRefused, places_of
+from loadstone.recipes.values import families_of, is_target, read
+from loadstone.sandbox.programs import makers_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ def fill(recipe: Recipe, given: Sequence[str], *, quick: bool, is_root: bool) ->
         RecipeRefused: a key or value does not exist, or the recipe needs root.
     """
     values = _values(recipe, given, quick=quick)
-    parts = _parts(recipe, values)
+    family = _family(recipe, values)
+    recipe, parts = recipe.about(family), _parts(recipe, values, family)
     if recipe.needs_root and not is_root and not _is_given(recipe, values):
         other = recipe.without_root
         if other is None:
@@ -71,13 +74,57 @@ def _values(recipe: Recipe, given: Sequence[str], *, quick: bool) -> dict[str, s
     return values | _taken_apart(recipe, given)
 
 
-def _parts(recipe: Recipe, values: Mapping[str, str]) -> dict[str, str]:
+def _family(recipe: Recipe, values: Mapping[str, str]) -> str:
+    """The family of all servers that the values name; without any, the recipe's first.
+
+    Raises:
+        RecipeRefused: they are of several families, or of one that the recipe is not about.
+    """
+    named = {family_in(values[place]) for place in places_of(recipe) if is_target(values[place])}
+    if not _is_given(recipe, values):
+        servers = (families_of(each, values[name]) for name, each in recipe.parameter.items())
+        named |= {family for families in servers for family in families}
+    if len(named) > 1:
+        raise RecipeRefused(
+            say(
+                "{recipe} compares servers of one family, and these are of several: {servers}",
+                recipe=recipe.name,
+                servers=Joined(map(makers_of, sorted(named))),
+            ),
+            _of_that_family(recipe),
+        )
+    family = next(iter(named), next(iter(recipe.family)))
+    if family not in recipe.family:
+        raise RecipeRefused(
+            say(
+                "{recipe} is about {servers}, not about {others}",
+                recipe=recipe.name,
+                servers=Joined(map(makers_of, recipe.family)),
+                others=makers_of(family),
+            ),
+            say("loadstone recipes list says what each is about"),
+        )
+    return family
+
+
+def _of_that_family(recipe: Recipe) -> Message:
+    """What names the server that it starts itself."""
+    servers = [name for name, each in recipe.parameter.items() if each.kind == "server"]
+    options = " ".join(f"--set {name}=SERVER" for name in servers)
+    return say("name the servers that it starts as well, as in {options}", options=options)
+
+
+def _parts(recipe: Recipe, values: Mapping[str, str], family: str) -> dict[str, str]:
     """The replacements in the experiment, by name.
 
-    Choices may contain plain values, and places may contain both: each is filled in turn.
+    Those of a family and choices may contain plain values, and places all of them: each is filled
+    in turn.
     """
     parts: dict[str, str] = {}
     for kinds in (None, "choice", "place"):
+        if kinds == "place":
+            theirs = recipe.family[family].text
+            parts |= {name: Template(text).substitute(parts) for name, text in theirs.items()}
         for name, each in recipe.parameter.items():
             if (each.kind if each.kind in ("choice", "place") else None) != kinds:
                 continue
@@ -109,11 +156,10 @@ def _taken_apart(recipe: Recipe, given: Sequence[str]) -> dict[str, str]:
 
 def _is_given(recipe: Recipe, values: Mapping[str, str]) -> bool:
     """Whether each place is a target, so that root is not needed."""
-    places = [name for name, each in recipe.parameter.items() if each.kind == "place"]
+    places = places_of(recipe)
     return bool(places) and all(is_target(values[name]) for name in places)
 
 
 def _spared(recipe: Recipe) -> Message:
-    places = [name for name, each in recipe.parameter.items() if each.kind == "place"]
-    ways = " ".join(f"--set {name}=mysql://user@host/schema" for name in places)
+    ways = " ".join(f"--set {name}=mysql://user@host/schema" for name in places_of(recipe))
     return say("run it as root, or against existing servers: {options}", options=ways)

@@ -16,12 +16,14 @@ from loadstone.recipes.filling import fill_to_look_at
 from loadstone.recipes.recipe import NAMES, Recipe, recipe
 from loadstone.report.lines import Line
 from loadstone.report.table import Column, Table
+from loadstone.sandbox.programs import PROGRAMS, makers_of
 
 
 def listed(words: Language = ENGLISH) -> RenderableType:
     """A row for each recipe, and what its times do not include."""
     head = Column(words(say("recipe")), is_text=True, folds=False)
     question = Column(words(say("question")), is_text=True)
+    about = Column(words(say("servers")), is_text=True)
     times = (
         Column(words(each), is_text=True, folds=False)
         for each in (say_in("recipe", "full"), say("--quick"))
@@ -31,7 +33,7 @@ def listed(words: Language = ENGLISH) -> RenderableType:
         "The times are those of the steps and of the starts of servers; loading the tables and "
         "restarting for fresh data come on top."
     )
-    return Group(Table((head, question, *times), tuple(rows)), Text(), Line(words(note)))
+    return Group(Table((head, question, about, *times), tuple(rows)), Text(), Line(words(note)))
 
 
 def _row(asked: Recipe, words: Language) -> tuple[str, ...]:
@@ -39,7 +41,8 @@ def _row(asked: Recipe, words: Language) -> tuple[str, ...]:
     if asked.needs_root:
         title = say("{title} (as root, or with targets)", title=title)
     times = (words(how_long(asked, quick=quick)) for quick in (False, True))
-    return asked.name, words(title), *times
+    about = words(say("all")) if len(asked.family) == len(PROGRAMS) else makers_of(*asked.family)
+    return asked.name, words(title), about, *times
 
 
 def how_long(asked: Recipe, *, quick: bool) -> Message:

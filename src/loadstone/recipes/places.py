@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from loadstone.model.experiment import Experiment
 from loadstone.model.message import Joined, Message, say
-from loadstone.recipes.recipe import Recipe, RecipeRefused
+from loadstone.recipes.recipe import Recipe, RecipeRefused, places_of
 from loadstone.runner.experiment import NoConsent, losing_commits
 
 
@@ -36,11 +36,6 @@ def with_target(recipe: Recipe, given: Sequence[str], target: str | None) -> tup
             ),
         )
     return (*given, f"{places[0]}={target}")
-
-
-def places_of(recipe: Recipe) -> list[str]:
-    """The parameters that name its servers."""
-    return [name for name, each in recipe.parameter.items() if each.kind == "place"]
 
 
 def options_for(recipe: Recipe) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from loadstone.model.columns import Column
+from loadstone.model.error_codes import Family as FamilyName
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.exit_codes import ExitCode
 from loadstone.model.frozen import Frozen
@@ -30,6 +31,9 @@ NAMES = (
     "socket-or-tcp",
     "versions",
     "instance-size",
+    "pooler",
+    "checkpoints",
+    "wal-compression",
 )
 """The names, in the order of docs/recipes.md; each is a file next to this one."""
 
@@ -51,6 +55,10 @@ Kind = Literal[
     "workload",
 ]
 """The kinds of parameters; `values.READERS` reads each."""
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 class RecipeRefused(LoadstoneError):
@@ -103,16 +111,23 @@ class Expectation(Frozen):
     """The parameter that is the line's speed (`line`)."""
 
 
+class OfFamily(Frozen):
+    """What a recipe is for the servers of one family."""
+
+    question: Annotated[Message | None, BeforeValidator(_in_one_line)] = None
+    """Its question there; `None`: the recipe's."""
+    text: dict[str, str] = {}
+    """Replacements in the experiment, by name."""
+    expect: tuple[Expectation, ...] | None = None
+    """The field's result there; `None`: the recipe's."""
+
+
 class WithoutRoot(Frozen):
     """What is done if the user is not root."""
 
     about: Message
     experiment: str
     expect: tuple[Expectation, ...] = ()
-
-
-def _in_one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 class Recipe(Frozen):
@@ -131,6 +146,18 @@ class Recipe(Frozen):
     parameter: dict[str, Parameter]
     expect: tuple[Expectation, ...]
     without_root: WithoutRoot | None = None
+    family: dict[FamilyName, OfFamily]
+    """The families whose servers it can be about."""
+
+    def about(self, family: str) -> Recipe:
+        """The recipe for the servers of a family that it has."""
+        theirs = self.family[family]
+        update: dict[str, object] = {}
+        if theirs.question is not None:
+            update["question"] = theirs.question
+        if theirs.expect is not None:
+            update["expect"] = theirs.expect
+        return self.model_copy(update=update)
 
 
 def recipe(name: str) -> Recipe:
@@ -144,3 +171,8 @@ def recipe(name: str) -> Recipe:
         raise RecipeRefused(say("there is no recipe {name}", name=name), hint)
     text = files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
     return Recipe.model_validate({"name": name, **tomllib.loads(text)})
+
+
+def places_of(recipe: Recipe) -> list[str]:
+    """The parameters that name its servers."""
+    return [name for name, each in recipe.parameter.items() if each.kind == "place"]

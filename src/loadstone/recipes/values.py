@@ -14,7 +14,7 @@ from loadstone.model.hints import write, write_either, write_one_of
 from loadstone.model.message import Joined, say
 from loadstone.model.target_url import SCHEMES, TargetUrlError, tls_versions
 from loadstone.recipes.recipe import Kind, Parameter, RecipeRefused
-from loadstone.sandbox.programs import SERVERS, is_server_name
+from loadstone.sandbox.programs import SERVERS, families_of_program, is_server_name
 
 SANDBOX = "sandbox"
 """The value of a place without a target."""
@@ -33,6 +33,10 @@ def read(name: str, parameter: Parameter, text: str) -> dict[str, str]:
             return {name: json.dumps(text), **_choice(parameter, text)}
         if parameter.kind == "place":
             return {name: _place(parameter, text)}
+        if parameter.kind == "size":
+            # Servers' own units differ; all of PostgreSQL's settings of memory take bytes.
+            in_bytes = json.dumps(f"{given.size_bytes(text)}B")
+            return {name: json.dumps(text), f"{name}_in_bytes": in_bytes}
         return {name: READERS[parameter.kind](text)}
     except InvalidValue as unfit:
         said = (
@@ -51,6 +55,13 @@ def _given(name: str, text: str) -> str:
 def is_target(text: str) -> bool:
     """Whether a place is an existing server, which we do not start."""
     return text.startswith(_SCHEMES)
+
+
+def families_of(parameter: Parameter, text: str) -> tuple[str, ...]:
+    """The families that a server's name or program belongs to; none if it is about no server."""
+    if parameter.kind == "server" or is_server_name(text):
+        return families_of_program(text)
+    return ()
 
 
 def _choice(parameter: Parameter, text: str) -> Mapping[str, str]:
@@ -158,10 +169,9 @@ READERS: Mapping[Kind, Callable[[str], str]] = {
     "phases": _checked(given.phases),
     "rate": _checked(given.bits_per_s),
     "server": _server,
-    "size": _checked(given.size_bytes),
     "time": _checked(given.seconds),
     "tls-version": _tls_version,
     "warmup": _checked(given.warmup),
     "workload": _workload,
 }
-"""The reader for each kind; for choices and places see `read`."""
+"""The reader for each kind; for choices, places and sizes see `read`."""

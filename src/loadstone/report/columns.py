@@ -40,6 +40,7 @@ HEADS: dict[Figure, Message] = {
     "line_mbit": say("line\nMbit/s"),
     "lock_ms": say("row lock\nms\n/event"),
     "lock_waits": say("row lock\nwaits\n/event"),
+    "log_kb": say("log KB\n/event"),
     "log_kb_per_sync": say("log KB\n/sync"),
     "log_syncs": say("log\nsyncs/s"),
     "minor_faults": say("minor\nfaults\n/event"),

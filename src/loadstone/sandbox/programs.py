@@ -277,6 +277,21 @@ def meant_by(wanted: str | None) -> tuple[str, ...]:
     return named or tuple(PROGRAMS)
 
 
+def makers_of(family: str) -> str:
+    """The names of a family's servers for a sentence: `MariaDB, MySQL`."""
+    return ", ".join(PROGRAMS[family].makers)
+
+
+def families_of_program(text: str) -> tuple[str, ...]:
+    """The families that a server's name, or the path of its program, belongs to."""
+    program = Path(text).name
+    return tuple(
+        name
+        for name, family in PROGRAMS.items()
+        if family.is_name(text) or ("/" in text and program in family.names)
+    )
+
+
 def canonical_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
     """The methods in the servers' own names, each once.
 
