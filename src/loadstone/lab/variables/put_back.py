@@ -29,7 +29,7 @@ from loadstone.model.exit_codes import ExitCode
 from loadstone.model.message import Joined, Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.connection import Connection
-from loadstone.servers.errors import SettingsError, TargetError
+from loadstone.servers.errors import SettingsError
 from loadstone.servers.facts import Value
 from loadstone.servers.identity import compared, differences
 
@@ -235,7 +235,8 @@ class _Undoing:
     """Variables that were set, but do not have their old value yet: clipped by another, or slow."""
     put_back: set[str] = field(default_factory=set)
     """Variables that were set by this restore."""
-    refused: SettingsError | None = None
+    refused: dict[str, SettingsError] = field(default_factory=dict)
+    """Why the server did not take the old value back, by variable."""
 
     def undo(self, change: Change) -> None:
         """Restore one; if the server refuses it, the others are restored all the same."""
@@ -253,8 +254,9 @@ class _Undoing:
                 self.connection, self.target, change.variable, change.old, change.kept
             )
             self.put_back.add(change.variable)
+            self.refused.pop(change.variable, None)
         except SettingsError as error:
-            self.refused, was_set = error, False
+            self.refused[change.variable], was_set = error, False
         self._look(change, was_set=was_set)
 
     def _leave_what_is_others(self) -> None:
@@ -300,11 +302,7 @@ def _check_as_it_was(connection: Connection, target: Target, work: _Undoing) -> 
         name = change.variable
         if change.is_undone(work.seen[name]):
             continue  # it was restored, whatever its value is by now
-        now = waited_for(connection, target, name, change.is_undone)
-        if not change.is_undone(now):
-            # A server may give up what it had begun: MySQL a resize of its pool, which others use.
-            work.undo(change)
-            now = waited_for(connection, target, name, change.is_undone)
+        now = _settled(connection, target, work, change)
         if not change.is_undone(now):
             wrong.append(
                 say(
@@ -315,12 +313,27 @@ def _check_as_it_was(connection: Connection, target: Target, work: _Undoing) -> 
                 )
             )
     if wrong:
-        raise _left_changed(target, Joined(wrong, "clauses"), work.refused) from work.refused
+        refused = next(iter(work.refused.values()), None)
+        raise _left_changed(target, Joined(wrong, "clauses"), refused) from refused
 
 
-def _left_changed(
-    target: Target, wrong: Joined, refused: SettingsError | TargetError | None
-) -> LeftChanged:
+def _settled(connection: Connection, target: Target, work: _Undoing, change: Change) -> Value:
+    """A variable's value once it has its old one, or will not have it any more."""
+
+    def waited() -> Value:
+        if change.variable in work.refused:
+            return work.seen[change.variable]  # nothing is under way
+        return waited_for(connection, target, change.variable, change.is_undone)
+
+    now = waited()
+    if not change.is_undone(now):
+        # A server may give up what it had begun: MySQL a resize of its pool, which others use.
+        work.undo(change)
+        now = waited()
+    return now
+
+
+def _left_changed(target: Target, wrong: Joined, refused: SettingsError | None) -> LeftChanged:
     hint = say(
         "{hint}; to try again: loadstone restore",
         hint=(refused and refused.hint) or say("set them by hand"),
