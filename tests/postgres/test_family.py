@@ -16,7 +16,8 @@ from loadstone.observe.locate import data_folder, find_server_process
 from loadstone.observe.programs import works_alone
 from loadstone.observe.samplers import samplers_of
 from loadstone.postgresql import family, session
-from loadstone.postgresql.databases import Databases
+from loadstone.postgresql.databases import Databases, of
+from loadstone.postgresql.errors import statement_errors
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import GuardError, TargetError
 from loadstone.servers.facts import comment_of
@@ -283,6 +284,29 @@ def test_settings_are_read_with_their_units(
     assert found == dict(zip(names, expected, strict=True))
     known = family.known_variables(connection, target)
     assert (known["max_connections"], known["work_mem"]) == (False, True)
+
+
+@pytest.mark.parametrize("over", ["socket", "tcp"])
+def test_a_copy_whose_session_is_ended_says_what_the_server_said(
+    server: Server, database: str, over: str
+) -> None:
+    server.asked("CREATE TABLE filled (t TEXT)", database)
+    one = local(server, database) if over == "socket" else endpoint(server, database)
+    server.asked("GRANT INSERT ON filled TO by_scram", database)
+
+    def pieces() -> Iterator[bytes]:
+        for number in range(1000):
+            yield b"a row of text\n" * 10_000
+            if number == 10:
+                server.asked(f"SELECT pg_terminate_backend({at.number})")
+
+    with connect(one, database=None) as connection:
+        at = of(connection).current
+        with (
+            pytest.raises(TargetError, match="57P01 terminating connection"),
+            statement_errors(one.target),
+        ):
+            at.copy("COPY filled FROM STDIN", pieces())
 
 
 def test_a_user_may_have_what_is_left_of_the_server_s_the_role_s_and_the_database_s_connections(

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import pg8000
-from pg8000.core import CoreConnection
+from pg8000.core import Context, CoreConnection
 from pg8000.dbapi import convert_paramstyle
 
 from loadstone.model.message import Message, say
@@ -149,10 +149,23 @@ class Administration(CoreConnection):  # type: ignore[misc]
         self.line.expect(self.statement_s, _LONGEST_ANSWER * self.statement_s)
         self.asked = (time.monotonic(), statement[:_SHOWN])
         try:
-            with self._as_protocol_errors():
+            with self._as_protocol_errors(), self._last_words():
                 self.execute_unnamed(statement, stream=pieces)
         finally:
             self.asked = None
+
+    @contextlib.contextmanager
+    def _last_words(self) -> Iterator[None]:
+        """Report why the server closed the connection, where it said so while we were sending."""
+        try:
+            yield
+        except LineError:
+            said = Context(None)
+            with contextlib.suppress(LineError):
+                self.handle_messages(said)
+            if said.error is not None:
+                raise said.error from None
+            raise
 
     def taken_notices(self) -> list[str]:
         """The server's notices since the last call, as PostgreSQL's own clients print them."""
