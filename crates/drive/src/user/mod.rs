@@ -17,17 +17,16 @@ pub(crate) use assignment::Assignment;
 
 use crate::connection::{
     BYTES_A_TURN, Connection, Conversation, Endpoint, Handle, Loss, Opening, Ready, Received,
-    ends_connection, verdict,
+    verdict,
 };
-use crate::error::Failure;
 use crate::metering::{ALONE, Class, Labels};
 use crate::plan::Protocol;
-use crate::record::{FirstError, Outcome};
-use crate::shard::{AfterError, Alarm, ShardContext, Stage};
+use crate::record::Outcome;
+use crate::shard::{Alarm, ShardContext, Stage};
 use assignment::UserSpec;
 use idle::Idle;
 use loadstone_measure::Nanos;
-use loadstone_protocol::{Completion, Expect, Fault, Prepared, Reply, ServerError, Verdict};
+use loadstone_protocol::{Completion, Expect, Prepared, Reply, Verdict};
 use loadstone_workload::{Answer, Machine, Params, StatementRef, Step, WeightedPicker};
 use pipeline::Pipeline;
 use std::sync::Arc;
