@@ -12,8 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-
-import pymysql
+from typing import get_args
 
 from benches.place import ROOT, allow_descriptors
 from benches.processes import ProgramFailed
@@ -22,6 +21,7 @@ from faults import leftovers, verdict
 from faults.arguments import HEALTHY, arguments
 from faults.case import Case, Server
 from faults.catalogue import CASES, PAIRS, healthy_case
+from faults.dialects import DRIVER_ERRORS
 from faults.drawn.command import RELEASES, Wanted, run_drawn
 from faults.drawn.drawn import FAMILIES
 from faults.drive import Asked, Carried, carry_out
@@ -90,7 +90,7 @@ def _carry_out_all(
         announce(f"[{number}/{len(wanted)}] {case.name} on {server}")
         try:
             one = carry_out(ground, case, server, within)
-        except (SandboxError, TargetError, ProgramFailed, pymysql.MySQLError, OSError) as error:
+        except (SandboxError, TargetError, ProgramFailed, *DRIVER_ERRORS, OSError) as error:
             skipped[f"{case.name} ({server})"] = str(error)
             hush()
             print(f"not evaluated: {case.name} ({server}): {error}", flush=True)
@@ -111,7 +111,7 @@ def _wanted(asked: argparse.Namespace) -> Iterator[tuple[Case, Server]]:
         return
     for case in (*CASES, *PAIRS[: asked.pairs]):
         yield from _on(case, asked.only_server)
-    servers: list[Server] = [asked.only_server] if asked.only_server else ["mariadb", "mysql"]
+    servers = [asked.only_server] if asked.only_server else get_args(Server)
     for number in range(asked.healthy):
         yield healthy_case(number + 1), servers[number % len(servers)]
 

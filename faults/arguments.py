@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+from typing import get_args
 
 from faults.case import Server
 from faults.catalogue import CASES, PAIRS
@@ -15,7 +16,7 @@ HEALTHY = "healthy-"
 """The start of the names of runs with nothing wrong; a number follows."""
 
 _SEEDS = 1_000_000
-_SERVERS: tuple[Server, ...] = ("mariadb", "mysql")
+_SERVERS: tuple[Server, ...] = get_args(Server)
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -72,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="that case, or with mariadb or mysql on that server alone; may be given again",
+        help=f"that case, or with {', '.join(_SERVERS)} on that server alone; may be given again",
     )
     parser.add_argument("--seconds", type=float, default=5.0, help="of a level of users; 5")
     parser.add_argument("--healthy", type=int, default=6, help="runs with nothing wrong; 6")

@@ -7,14 +7,14 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from faults.scene import Scene
 
-Server = Literal["mariadb", "mysql"]
+Server = Literal["mariadb", "mysql", "postgresql"]
 """Whose server it is. With a version (`mysql-8.0.31`) it is a release, as `--server` takes it."""
 
 Kind = Literal["fault", "pair", "healthy"]
@@ -23,8 +23,8 @@ Data = Literal["small", "large", "replicated"]
 
 
 def maker_of(release: str) -> Server:
-    """Whose server a release is."""
-    return "mariadb" if release.startswith("mariadb") else "mysql"
+    """Whose server a release is, such as `mysql-8.0.31`."""
+    return next(name for name in get_args(Server) if release.startswith(name))
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ separately and counts neither way.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
-from faults import company, injections, scripted, settings
+from faults import company, injections, postgresql, scripted, settings
 from faults.case import Case, Draw, Fault, Kind, Load, Server, together
 from faults.ground import RELAXED, TABLES
 from faults.injections import Holding
@@ -355,13 +356,14 @@ def _pair(
 _BOTH: tuple[Server, ...] = ("mariadb", "mysql")
 _MARIADB: tuple[Server, ...] = ("mariadb",)
 _MYSQL: tuple[Server, ...] = ("mysql",)
+_ALL: tuple[Server, ...] = get_args(Server)
 
 CASES: tuple[Case, ...] = (
     Case("line-full", line_full, _BOTH),
     Case("tls", tls, _BOTH),
-    Case("cpu-throttled", cpu_throttled, _BOTH),
+    Case("cpu-throttled", cpu_throttled, _ALL),
     Case("disk-reads", few_reads, _MARIADB),
-    Case("disk-writes", few_writes, _BOTH),
+    Case("disk-writes", few_writes, _ALL),
     Case("tiny-pool", tiny_pool, _BOTH),
     Case("tiny-redo", tiny_redo, _BOTH),
     Case("hot-row", hot_row, _BOTH),
@@ -371,20 +373,21 @@ CASES: tuple[Case, ...] = (
     Case("missing-index", missing_index, _BOTH),
     Case("lock-tables", locked_tables, _BOTH),
     Case("global-lock", global_lock, _MARIADB),
-    Case("slow-generator", slow_generator, _MARIADB),
+    Case("slow-generator", slow_generator, ("mariadb", "postgresql")),
     Case("io-capacity", low_io_capacity, _MYSQL),
     Case("tiny-binlog", tiny_binlog, _BOTH),
     Case("tiny-table-cache", tiny_table_cache, _BOTH),
     Case("cold-start", cold_start, _MARIADB),
     Case("general-log", general_log, _BOTH),
     Case("slow-log", slow_log, _MARIADB),
-    Case("hog", hog, _BOTH),
+    Case("hog", hog, _ALL),
     Case("small-thread-pool", small_thread_pool, _MARIADB),
     Case("few-threads-inside", few_threads_inside, _MYSQL),
-    Case("far-away", far_away, _BOTH),
+    Case("far-away", far_away, _ALL),
     *company.CASES,
     *settings.CASES,
     *scripted.CASES,
+    *postgresql.CASES,
 )
 
 PAIRS: tuple[Case, ...] = (

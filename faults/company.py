@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from faults import injections, others
-from faults.case import Case, Draw, Fault, Load, both
-from faults.ground import RELAXED, TABLES
+from faults.case import Case, Draw, Fault, Load, Server, both
+from faults.ground import RELAXED, TABLES, relaxed
 from faults.scripted import RECONNECTS
 
 _FOR_METADATA = (
@@ -13,6 +15,10 @@ _FOR_METADATA = (
 _REPORT = (
     "SELECT SUM(LENGTH(a.c) + LENGTH(b.pad)) FROM sbtest1 a STRAIGHT_JOIN sbtest2 b"
     " STRAIGHT_JOIN (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) AS more"
+)
+_REPORT_IN_ORDER = (
+    "SELECT sum(length(a.c) + length(b.pad)) FROM sbtest1 a CROSS JOIN sbtest2 b"
+    " CROSS JOIN generate_series(1, 3)"
 )
 """Hundreds of millions of rows: it ends when it is killed."""
 
@@ -34,7 +40,7 @@ def report(draw: Draw) -> Fault:
         causes=("other-clients",),
         size="a join of two tables",
         load=Load(draw.of_these("oltp_point_select", "oltp_read_only"), draw.ladder(2, 4, 16)),
-        inject=others.statement(_REPORT),
+        inject=others.statement(_REPORT_IN_ORDER if draw.server == "postgresql" else _REPORT),
     )
 
 
@@ -99,7 +105,7 @@ def paused(draw: Draw) -> Fault:
         size=f"{stop_s} s again and again",
         load=Load(draw.of_these("oltp_read_write", "oltp_read_only"), draw.ladder(2, 4, 16)),
         inject=others.stopped(stop_s),
-        settings=RELAXED,
+        settings=relaxed(draw.server),
     )
 
 
@@ -148,16 +154,18 @@ def one_core(draw: Draw) -> Fault:
     )
 
 
+_ALL: tuple[Server, ...] = get_args(Server)
+
 CASES: tuple[Case, ...] = (
-    Case("other-clients", other_clients),
-    Case("report", report),
+    Case("other-clients", other_clients, _ALL),
+    Case("report", report, _ALL),
     Case("storm", storm),
     Case("held-rows", held_rows),
     Case("ddl", ddl),
     Case("flushed-tables", flushed_tables),
-    Case("paused", paused),
+    Case("paused", paused, _ALL),
     Case("lossy-way", lossy_way, ("mariadb",)),
     Case("disk-hog", disk_hog, ("mariadb",)),
     Case("short-of-memory", short_of_memory, ("mariadb",)),
-    Case("one-core", one_core),
+    Case("one-core", one_core, _ALL),
 )

@@ -13,6 +13,7 @@ from benches.caps import THERE, MemoryGroup, Network, memory_group, network
 from benches.place import LOADSTONE
 from benches.processes import run
 from faults.case import Data, Fault, Server, maker_of
+from faults.dialects import DIALECTS
 from faults.long_way import long_way
 from faults.scene import Scene, Watch
 from loadstone.sandbox import Sandbox, SandboxSpec, start_sandbox
@@ -25,8 +26,19 @@ LARGE_ROWS = 800_000
 RELAXED = {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
 """For cases not about syncs of the log, which would hide the cause on a slow disk."""
 
-_WARM_AGAIN = {"innodb_buffer_pool_dump_pct": "100"}
-"""A start brings back all pages that the pool had, where a case does not say otherwise."""
+
+def relaxed(server: Server) -> Mapping[str, str]:
+    """The same for any server."""
+    return {"synchronous_commit": "off"} if server == "postgresql" else RELAXED
+
+
+_WARM_AGAIN: Mapping[Server, Mapping[str, str]] = {
+    "mariadb": {"innodb_buffer_pool_dump_pct": "100"},
+    "mysql": {"innodb_buffer_pool_dump_pct": "100"},
+    "postgresql": {},
+}
+"""A start brings back all pages that the pool had, where a case does not say otherwise; PostgreSQL
+finds them in the kernel's page cache."""
 
 _HERE = "127.0.0.1"
 _USERS_MOST = 2000
@@ -47,7 +59,7 @@ class ReadyServer:
         """As `--target` takes it; the password is in `environment`."""
         state, mode = self.sandbox.state, "required" if tls else "disabled"
         place = f"{self.host}:{self.port}/{state.database}"
-        return f"mysql://{state.accounts[0].user}@{place}?tls={mode}"
+        return f"{DIALECTS[self.server].scheme}://{state.accounts[0].user}@{place}?tls={mode}"
 
     def scene(self, watch: Watch) -> Scene:
         """For an injection, while `watch` follows the load."""
@@ -95,16 +107,17 @@ class Ground:
             there = stack.enter_context(network()) if fault.behind_a_line else None
             memory = stack.enter_context(memory_group()) if fault.in_memory_group else None
             stack.callback(sandbox.kill)
-            self._start(sandbox, fault.settings, there, memory)
+            host, maker = THERE if there else _HERE, maker_of(release)
+            self._start(sandbox, maker, fault.settings, there, memory)
             port = sandbox.port
             if fault.each_way_ms:
                 port = stack.enter_context(long_way(port, fault.each_way_ms))
-            host, maker = THERE if there else _HERE, maker_of(release)
             yield ReadyServer(sandbox, maker, host, port, there, memory)
 
     def _start(
         self,
         sandbox: Sandbox,
+        maker: Server,
         settings: Mapping[str, str],
         there: Network | None,
         memory: MemoryGroup | None,
@@ -112,7 +125,7 @@ class Ground:
         """On its kept data, with these settings in addition to its own."""
         put_data_back(sandbox)
         usual = sandbox.state
-        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        options = DIALECTS[maker].options(settings)
         prefix = there.command() if there else []
         if there:
             options.append("--bind-address=0.0.0.0")
@@ -138,9 +151,9 @@ class Ground:
     @contextmanager
     def _replicated(self, release: str, settings: Mapping[str, str]) -> Iterator[ReadyServer]:
         """Two servers of their own: what a replica has applied cannot be put back."""
-        spec = self._spec(release).model_copy(
-            update={"replica": True, "semi_sync": True, "settings": {**_WARM_AGAIN, **settings}}
-        )
+        usual = self._spec(release)
+        together = {**usual.settings, **settings}
+        spec = usual.model_copy(update={"replica": True, "semi_sync": True, "settings": together})
         with start_sandbox(spec) as sandbox:
             standing = ReadyServer(sandbox, maker_of(release), _HERE, sandbox.port)
             _load(standing, TABLES, ROWS)
@@ -151,7 +164,7 @@ class Ground:
             server=release,
             password=self._password,
             max_connections=_USERS_MOST,
-            settings=_WARM_AGAIN,
+            settings=dict(_WARM_AGAIN[maker_of(release)]),
         )
 
 

@@ -12,27 +12,22 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO
-
-import psutil
-import pymysql
 
 from benches.caps import Cap, DiskLimit, cpu_cap, throttled_disk
 from benches.processes import ProgramFailed
 from faults.case import Effect, Inject, Proof
+from faults.dialects import DRIVER_ERRORS, code
 from faults.ground import TABLES
-from faults.scene import Scene
+from faults.scene import Scene, cpu_s
 from loadstone.servers.connection import Cursor
 
 _BETWEEN_LOOKS_S = 0.5
 _PINGS = 5
 _PATIENCE_S = 30.0
 """For the load's begin, once its process was started."""
-
-_IN_THE_WAY = (1205, 1213)
-"""A lock that was waited for too long, and a deadlock."""
 
 
 @contextmanager
@@ -81,7 +76,7 @@ def answers_after(least_ms: float) -> Inject:
             with scene.connect_as_the_load() as connection, connection.cursor() as cursor:
                 for _ in range(_PINGS):
                     begun = time.monotonic()
-                    cursor.execute("DO 0")
+                    cursor.execute("SELECT 1")
                     took_ms.append(1000 * (time.monotonic() - begun))
             quickest = min(took_ms)
             return Effect(f"the quickest answer takes {quickest:.1f} ms", quickest >= least_ms)
@@ -119,8 +114,7 @@ def dearer(statement: str, other: str, times: float) -> Inject:
         took: dict[str, list[float]] = {statement: [], other: []}
 
         def ask() -> None:
-            with scene.connect() as connection, connection.cursor() as cursor:
-                cursor.execute(f"USE {scene.sandbox.state.database}")
+            with scene.session() as cursor:
                 while not scene.watch.over.wait(_BETWEEN_LOOKS_S):
                     for text, times_ms in took.items():
                         times_ms.append(_time_ms(cursor, text))
@@ -149,7 +143,7 @@ def answered(statement: str, least: float, words: str) -> Inject:
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
         def proof() -> Effect:
-            with scene.connect() as connection, connection.cursor() as cursor:
+            with scene.session() as cursor:
                 cursor.execute(statement)
                 ((value,),) = cursor.fetchall()
             return Effect(f"{words}: {float(value or 0):,.0f}", float(value or 0) >= least)
@@ -167,7 +161,7 @@ def sampled(statement: str, least: float, words: str) -> Inject:
         seen: list[float] = []
 
         def look() -> None:
-            with scene.connect() as connection, connection.cursor() as cursor:
+            with scene.session() as cursor:
                 while not scene.watch.over.wait(_BETWEEN_LOOKS_S):
                     cursor.execute(statement)
                     ((value,),) = cursor.fetchall()
@@ -354,9 +348,8 @@ def held(holding: Holding) -> Inject:
 
         def hold() -> None:
             while not scene.watch.over.wait(holding.pause_s):
-                with scene.connect() as connection, connection.cursor() as cursor:
-                    cursor.execute(f"USE {scene.sandbox.state.database}")
-                    if not was_executed(cursor, holding.take):
+                with scene.session() as cursor:
+                    if not was_executed(scene, cursor, holding.take):
                         continue
                     scene.watch.over.wait(holding.hold_s)
                     if not scene.watch.over.is_set():
@@ -376,13 +369,13 @@ def held(holding: Holding) -> Inject:
     return inject
 
 
-def was_executed(cursor: Cursor, statements: Sequence[str]) -> bool:
+def was_executed(scene: Scene, cursor: Cursor, statements: Sequence[str]) -> bool:
     """Whether all of them were; the load may be in the way of a lock."""
     try:
         for text in statements:
             cursor.execute(text)
-    except pymysql.MySQLError as error:
-        if error.args[0] not in _IN_THE_WAY:
+    except DRIVER_ERRORS as error:
+        if code(error) not in scene.dialect.in_the_way:
             raise
         return False
     return True
@@ -393,8 +386,7 @@ def old_snapshot(least: float) -> Inject:
 
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
-        with scene.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(f"USE {scene.sandbox.state.database}")
+        with scene.session() as cursor:
             cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
             cursor.execute("SELECT COUNT(*) FROM sbtest1")
 
@@ -411,7 +403,7 @@ def _history_length(scene: Scene) -> float:
     """Entries of the undo log that purge has still to do; each server has a place of its own."""
     if scene.server == "mariadb":
         return scene.status("Innodb_history_list_length")
-    with scene.connect() as connection, connection.cursor() as cursor:
+    with scene.session() as cursor:
         cursor.execute(
             "SELECT COUNT FROM information_schema.INNODB_METRICS"
             " WHERE NAME = 'trx_rseg_history_len'"
@@ -475,7 +467,7 @@ def growing_log(least_bytes: float) -> Inject:
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
         def size() -> int:
-            logs = scene.sandbox.datadir.glob("*.log")
+            logs = {*scene.sandbox.datadir.glob("*.log"), scene.sandbox.place.error_log}
             return sum(path.stat().st_size for path in logs)
 
         before = size()
@@ -526,7 +518,7 @@ def beside_the_load(scene: Scene, work: Callable[[], None]) -> Iterator[Callable
         try:
             if scene.watch.on.wait(_PATIENCE_S) and not scene.watch.over.is_set():
                 work()
-        except (OSError, pymysql.MySQLError, ProgramFailed) as error:
+        except (OSError, *DRIVER_ERRORS, ProgramFailed) as error:
             trouble.append(error)
 
     thread = threading.Thread(target=begin, name="injection")
@@ -553,19 +545,8 @@ def ended(command: Sequence[str], out: IO[str] | None = None) -> Iterator[subpro
         process.wait()
 
 
-def cpu_s(pid: int) -> float:
-    """Seconds of CPU that the process has used."""
-    with suppress(psutil.Error):
-        times = psutil.Process(pid).cpu_times()
-        return float(times.user + times.system)
-    return 0.0
-
-
 def _waiting(scene: Scene, words: str) -> int:
-    with scene.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT COUNT(*) FROM information_schema.processlist WHERE LOWER(STATE) LIKE %s",
-            (f"%{words}%",),
-        )
+    with scene.session() as cursor:
+        cursor.execute(scene.dialect.waiting.format(words=words))
         ((count,),) = cursor.fetchall()
         return int(count)

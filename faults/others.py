@@ -13,23 +13,22 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
-import pymysql
 
 from benches.caps import GROUPS, swap
 from benches.place import LOADSTONE
 from faults.case import Effect, Inject, Proof
+from faults.dialects import DRIVER_ERRORS, code
 from faults.ground import ROWS, TABLES
-from faults.injections import beside_the_load, cpu_s, ended, proof_of, was_executed
-from faults.scene import Scene
+from faults.injections import beside_the_load, ended, proof_of, was_executed
+from faults.scene import Scene, cpu_s, processes_of
 from loadstone.servers.connection import Cursor
 
 _BETWEEN_LOOKS_S = 0.5
-_KILLED = (1317, 2006, 2013, 3024)
 _PART_OF_A_CORE = 0.6
 _SWAP_MIB = 1024
 
@@ -62,11 +61,16 @@ def clients(test: str, threads: int, least: float) -> Inject:
 
 def _sysbench(scene: Scene, test: str, threads: int) -> list[str]:
     state = scene.sandbox.state
-    options = {
-        "mysql-socket": str(scene.sandbox.socket),
-        "mysql-user": state.accounts[0].user,
-        "mysql-password": scene.sandbox.tcp.credentials.reveal(),
-        "mysql-db": state.database,
+    place = {
+        "socket": str(scene.sandbox.socket),
+        "folder": str(scene.sandbox.socket.parent),
+        "port": str(scene.sandbox.port),
+        "user": state.accounts[0].user,
+        "password": scene.sandbox.tcp.credentials.reveal(),
+        "database": state.database,
+    }
+    options = {name: text.format(**place) for name, text in scene.dialect.sysbench.items()}
+    options |= {
         "table-size": str(ROWS),
         "threads": str(threads),
         "time": "600",
@@ -86,16 +90,15 @@ def statement(text: str) -> Inject:
         lasted: list[float] = []
 
         def ask() -> None:
-            with scene.connect() as connection, connection.cursor() as cursor:
-                cursor.execute(f"USE {scene.sandbox.state.database}")
-                number = _number_of(cursor)
+            with scene.session() as cursor:
+                number = _number_of(scene, cursor)
                 killer = threading.Thread(target=_kill_at_the_end, args=(scene, number))
                 killer.start()
                 begun = time.monotonic()
                 try:
                     cursor.execute(text)
-                except pymysql.MySQLError as error:
-                    if error.args[0] not in _KILLED:
+                except DRIVER_ERRORS as error:
+                    if code(error) not in scene.dialect.ended:
                         raise
                 finally:
                     lasted.append(time.monotonic() - begun)
@@ -111,17 +114,17 @@ def statement(text: str) -> Inject:
     return inject
 
 
-def _number_of(cursor: Cursor) -> int:
+def _number_of(scene: Scene, cursor: Cursor) -> int:
     """What the server calls this session."""
-    cursor.execute("SELECT CONNECTION_ID()")
+    cursor.execute(scene.dialect.number)
     ((number,),) = cursor.fetchall()
     return int(number)
 
 
 def _kill_at_the_end(scene: Scene, number: int) -> None:
     scene.watch.over.wait()
-    with suppress(pymysql.MySQLError), scene.connect() as connection:
-        connection.cursor().execute(f"KILL QUERY {number}")
+    with suppress(*DRIVER_ERRORS):
+        scene.execute((scene.dialect.cancel.format(number=number),))
 
 
 def repeated(statements: Sequence[str], pause_s: float, sessions: int = 1) -> Inject:
@@ -132,10 +135,9 @@ def repeated(statements: Sequence[str], pause_s: float, sessions: int = 1) -> In
         rounds: list[None] = []
 
         def repeat() -> None:
-            with scene.connect() as connection, connection.cursor() as cursor:
-                cursor.execute(f"USE {scene.sandbox.state.database}")
+            with scene.session() as cursor:
                 while not scene.watch.over.wait(pause_s):
-                    if was_executed(cursor, statements):
+                    if was_executed(scene, cursor, statements):
                         rounds.append(None)
 
         def proof() -> Effect:
@@ -145,6 +147,18 @@ def repeated(statements: Sequence[str], pause_s: float, sessions: int = 1) -> In
             for _ in range(sessions):
                 stack.enter_context(beside_the_load(scene, repeat))
             yield proof
+
+    return inject
+
+
+def executed(statements: Iterable[str]) -> Inject:
+    """What is done to the tables before the load; another injection proves the effect."""
+    every = tuple(statements)
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        scene.execute(every)
+        yield lambda: Effect("", bites=True)
 
     return inject
 
@@ -174,13 +188,12 @@ def definition_held(table: str, hold_s: float, pause_s: float) -> Inject:
 
         def alter() -> None:
             begun = time.monotonic()
-            with suppress(pymysql.MySQLError):  # then it is missing in the proof
+            with suppress(*DRIVER_ERRORS):  # then it is missing in the proof
                 scene.execute([f"ALTER TABLE {table} COMMENT 'altered {len(waited_s)}'"])
                 waited_s.append(time.monotonic() - begun)
 
         def hold() -> None:
-            with scene.connect() as connection, connection.cursor() as cursor:
-                cursor.execute(f"USE {scene.sandbox.state.database}")
+            with scene.session() as cursor:
                 while not scene.watch.over.wait(pause_s):
                     cursor.execute("BEGIN")
                     cursor.execute(f"SELECT id FROM {table} LIMIT 1")
@@ -208,7 +221,12 @@ ALL_ROWS = tuple(f"SELECT SUM(k) FROM sbtest{number} FOR UPDATE" for number in r
 """What locks them."""
 
 
-def rows_held(hold_s: float, pause_s: float, locks: Sequence[str] = ALL_ROWS) -> Inject:
+def rows_held(
+    hold_s: float,
+    pause_s: float,
+    locks: Sequence[str] = ALL_ROWS,
+    waits: str = "Innodb_row_lock_current_waits",
+) -> Inject:
     """A session that locks rows, keeps them, and gives them free, again and again."""
 
     @contextmanager
@@ -216,12 +234,11 @@ def rows_held(hold_s: float, pause_s: float, locks: Sequence[str] = ALL_ROWS) ->
         waiting: list[float] = []
 
         def hold() -> None:
-            with scene.connect() as connection, connection.cursor() as cursor:
-                cursor.execute(f"USE {scene.sandbox.state.database}")
+            with scene.session() as cursor:
                 while not scene.watch.over.wait(pause_s):
-                    held = was_executed(cursor, ["BEGIN", *locks])
+                    held = was_executed(scene, cursor, ["BEGIN", *locks])
                     if held and not scene.watch.over.wait(hold_s):
-                        waiting.append(scene.status("Innodb_row_lock_current_waits"))
+                        waiting.append(scene.status(waits))
                     cursor.execute("ROLLBACK")
 
         def proof() -> Effect:
@@ -273,13 +290,14 @@ def stopped(stop_s: float) -> Inject:
 
         def stop() -> None:
             while not scene.watch.over.wait(stop_s * random.uniform(0.5, 1.5)):
-                os.kill(pid, signal.SIGSTOP)
+                stopped = processes_of(pid)
+                _signal(stopped, signal.SIGSTOP)
                 try:
                     before = cpu_s(pid)
                     scene.watch.over.wait(stop_s)
                     seen.append(cpu_s(pid) - before)
                 finally:
-                    os.kill(pid, signal.SIGCONT)
+                    _signal(stopped, signal.SIGCONT)
 
         def proof() -> Effect:
             finished()
@@ -292,14 +310,21 @@ def stopped(stop_s: float) -> Inject:
     return inject
 
 
+def _signal(pids: Sequence[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # a session that has just ended
+            os.kill(pid, number)
+
+
 @contextmanager
 def one_core(scene: Scene) -> Iterator[Proof]:
     """All threads of the server may run on the first core only; new ones inherit it."""
     pid = scene.sandbox.pid
     core = min(os.sched_getaffinity(0))
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(ProcessLookupError):
-            os.sched_setaffinity(int(thread.name), {core})
+    for process in processes_of(pid):
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(int(thread.name), {core})
     used: list[float] = []
 
     def look() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,9 +14,10 @@ import psutil
 from benches.caps import MemoryGroup, Network
 from benches.processes import ProgramFailed
 from faults.case import Server
+from faults.dialects import DIALECTS, Dialect
 from loadstone.families import connect
 from loadstone.sandbox import Sandbox
-from loadstone.servers.connection import Connection
+from loadstone.servers.connection import Connection, Cursor
 
 _EVENT_LOOP = "shard-0"
 """The thread that is there as long as load is driven."""
@@ -140,29 +142,58 @@ class Scene:
             )
         )
 
+    @property
+    def dialect(self) -> Dialect:
+        """The words of its server."""
+        return DIALECTS[self.server]
+
+    @contextmanager
+    def session(self) -> Iterator[Cursor]:
+        """A cursor of a session of ours, in the load's schema."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            if self.dialect.enter:
+                cursor.execute(self.dialect.enter.format(database=self.sandbox.state.database))
+            yield cursor
+
     def status(self, name: str) -> float:
-        """A global status counter or value.
+        """A counter or value of the server: a global status, or an expression of PostgreSQL's.
 
         Raises:
             ProgramFailed: the server has none of that name.
         """
-        with self.connect() as connection, connection.cursor() as cursor:
-            cursor.execute("SHOW GLOBAL STATUS LIKE %s", (name,))
+        with self.session() as cursor:
+            cursor.execute(self.dialect.status.format(name=name))
             row = cursor.fetchone()
         if row is None:
             raise ProgramFailed(f"the server has no status {name}")
-        return float(row[1])
+        return float(row[-1])
 
     def execute(self, statements: Iterable[str]) -> None:
         """Carry them out, one after the other."""
-        with self.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(f"USE {self.sandbox.state.database}")
+        with self.session() as cursor:
             for statement in statements:
                 cursor.execute(statement)
 
 
 def _cores_s(begin: Moment, end: Moment) -> float:
     return (end.at_s - begin.at_s) * (psutil.cpu_count() or 1)
+
+
+def cpu_s(pid: int) -> float:
+    """Seconds of CPU that a process and its children have used, those that have ended as well."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        times = process.cpu_times()
+        own_s = times.user + times.system + times.children_user + times.children_system
+        return float(own_s + sum(cpu_s(child.pid) for child in process.children()))
+    return 0.0
+
+
+def processes_of(pid: int) -> list[int]:
+    """A server's processes, the first one first."""
+    with suppress(psutil.Error):
+        return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+    return []
 
 
 def _drives(pid: int) -> bool:
@@ -177,14 +208,14 @@ def _moment(server_pid: int, generator_pid: int) -> Moment | None:
     times = psutil.cpu_times()
     interrupts_s = times.irq + times.softirq
     try:
-        server, generator = (psutil.Process(pid).cpu_times() for pid in (server_pid, generator_pid))
+        generator = psutil.Process(generator_pid).cpu_times()
     except psutil.Error:
-        return None  # one of them is just ending
+        return None  # it is just ending
     return Moment(
         at_s=time.monotonic(),
         busy_s=times.user + times.nice + times.system + interrupts_s,
         interrupts_s=interrupts_s,
         stolen_s=times.steal,
-        server_s=server.user + server.system,
+        server_s=cpu_s(server_pid),
         generator_s=generator.user + generator.system,
     )

@@ -1,0 +1,188 @@
+"""Cases of PostgreSQL: its settings, its tables, and who else is at work there."""
+
+from __future__ import annotations
+
+from faults import injections, others
+from faults.case import Case, Draw, Fault, Load, Server, both
+from faults.ground import TABLES, relaxed
+from faults.injections import Holding
+
+_ONLY: tuple[Server, ...] = ("postgresql",)
+_UNIFORM = ("--distribution", "uniform")
+_WAITING = "count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+_ENCRYPTED = "SELECT count(*) FROM pg_stat_ssl WHERE ssl"
+_ALL_TABLES = ", ".join(f"sbtest{number}" for number in range(1, TABLES + 1))
+
+
+def _of_databases(column: str) -> str:
+    return f"sum({column}) FROM pg_stat_database"
+
+
+def _read(draw: Draw) -> str:
+    return draw.of_these("oltp_read_only", "oltp_point_select")
+
+
+def _write(draw: Draw) -> str:
+    return draw.of_these("oltp_update_non_index", "oltp_write_only")
+
+
+def tls(draw: Draw) -> Fault:
+    """Every connection is encrypted."""
+    return Fault(
+        causes=("tls",),
+        size="required",
+        load=Load("oltp_point_select", draw.ladder(4, 16, 64), tls=True),
+        inject=injections.sampled(_ENCRYPTED, 4, "encrypted connections"),
+    )
+
+
+def commit_delay(draw: Draw) -> Fault:
+    """Each flush of the log waits for more commits."""
+    delay_us = 1000 * draw.between(5, 40)
+    change = "UPDATE sbtest1 SET pad = pg_backend_pid()::text WHERE id = 1"
+    return Fault(
+        causes=("commit-delay",),
+        size=f"{delay_us / 1000:.0f} ms",
+        load=Load("oltp_update_non_index", draw.ladder(1, 2, 16)),
+        inject=injections.takes(change, delay_us / 1000),
+        settings={"commit_delay": str(delay_us), "commit_siblings": "0"},
+    )
+
+
+def hot_row(draw: Draw) -> Fault:
+    """All change the same row or two."""
+    rows, users = draw.between(1, 2), draw.ladder(4, 16, 64)
+    words = ("--tables", "1", "--table-size", str(rows), "--distribution", "uniform")
+    return Fault(
+        causes=("row-locks",),
+        size=f"{rows} rows, {users[-1]} users",
+        load=Load("oltp_update_non_index", users, words),
+        inject=injections.sampled(f"SELECT {_WAITING}", 2, "sessions waiting for the row"),
+    )
+
+
+def held_rows(draw: Draw) -> Fault:
+    """A session keeps rows that the load wants to change."""
+    hold_s = round(draw.part(0.6, 1.5), 2)
+    locks = [f"SELECT id FROM sbtest{number} FOR NO KEY UPDATE" for number in range(1, TABLES + 1)]
+    return Fault(
+        causes=("row-locks",),
+        size=f"{hold_s} s of {hold_s + 0.3:.2f} s",
+        load=Load(_write(draw), draw.ladder(2, 4, 24)),
+        inject=others.rows_held(hold_s, 0.3, locks, _WAITING),
+        settings=relaxed("postgresql"),
+    )
+
+
+def locked_tables(draw: Draw) -> Fault:
+    """LOCK TABLE of another session, most of the time."""
+    hold_s = round(draw.part(0.5, 1.2), 2)
+    take = ("BEGIN", f"LOCK TABLE {_ALL_TABLES} IN ACCESS EXCLUSIVE MODE")
+    return Fault(
+        causes=("table-locks",),
+        size=f"{hold_s} s of {hold_s + 0.4:.2f} s",
+        load=Load(draw.of_these(_read(draw), _write(draw)), draw.ladder(4, 8, 24)),
+        inject=injections.held(Holding(take, ("COMMIT",), hold_s, 0.4, "lock:relation")),
+    )
+
+
+def missing_index(draw: Draw) -> Fault:
+    """Searches by id without an index on it."""
+    tables = draw.between(1, TABLES)
+    words = ("--tables", str(tables), *_UNIFORM)
+    return Fault(
+        causes=("missing-index",),
+        size=f"{tables} tables",
+        load=Load("oltp_point_select", draw.ladder(2, 4, 16), words),
+        inject=both(
+            others.executed(
+                f"ALTER TABLE sbtest{number} DROP CONSTRAINT sbtest{number}_pkey"
+                for number in range(1, tables + 1)
+            ),
+            injections.counted(
+                "sum(seq_tup_read) FROM pg_stat_user_tables", 50_000, "rows read in scans"
+            ),
+        ),
+    )
+
+
+def small_sorts(draw: Draw) -> Fault:
+    """No sort has room in its memory."""
+    rows = draw.between(1000, 4000)
+    return Fault(
+        causes=("temporary-files",),
+        size=f"{rows} rows in 64 kB",
+        load=Load("oltp_read_only", draw.ladder(2, 4, 16), ("--range-size", str(rows), *_UNIFORM)),
+        inject=injections.counted(_of_databases("temp_files"), 30, "temporary files"),
+        settings={"work_mem": "64kB"},
+    )
+
+
+def close_checkpoints(draw: Draw) -> Fault:
+    """Checkpoints follow each other closely, so that most changes log whole pages."""
+    return Fault(
+        causes=("checkpoints-close",),
+        size="max_wal_size 32 MB",
+        load=Load("oltp_update_non_index", draw.ladder(4, 8, 32), times=2.0),
+        inject=injections.counted("wal_fpi FROM pg_stat_wal", 200, "pages logged whole"),
+        settings={"max_wal_size": "32MB", **relaxed("postgresql")},
+    )
+
+
+def logged_statements(draw: Draw) -> Fault:
+    """Each statement is written to the server's log."""
+    setting = draw.of_these("log_min_duration_statement=0", "log_statement=all")
+    name, _, value = setting.partition("=")
+    return Fault(
+        causes=("statement-log",),
+        size=setting,
+        load=Load(_read(draw), draw.ladder(4, 8, 32)),
+        inject=injections.growing_log(1e6),
+        settings={name: value},
+    )
+
+
+def compiled(draw: Draw) -> Fault:
+    """Each statement is compiled, however cheap it is."""
+    return Fault(
+        causes=("jit",),
+        size="every statement",
+        load=Load("oltp_read_only", draw.ladder(2, 4, 16)),
+        inject=injections.takes("SELECT sum(k) FROM sbtest1 WHERE id BETWEEN 1 AND 100", 5),
+        settings={
+            "jit": "on",
+            "jit_above_cost": "0",
+            "jit_inline_above_cost": "0",
+            "jit_optimize_above_cost": "0",
+        },
+    )
+
+
+def many_connections(draw: Draw) -> Fault:
+    """A process for each of several hundred connections."""
+    users = draw.ladder(16, 500, 800)
+    return Fault(
+        causes=("too-many-connections", "cpu-bound"),
+        size=f"{users[-1]:,} connections",
+        load=Load("oltp_point_select", users, ("--connect-timeout", "60s"), times=1.4),
+        inject=injections.sampled(
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'",
+            400,
+            "sessions",
+        ),
+    )
+
+
+CASES: tuple[Case, ...] = (
+    Case("pg-tls", tls, _ONLY),
+    Case("pg-commit-delay", commit_delay, _ONLY),
+    Case("pg-hot-row", hot_row, _ONLY),
+    Case("pg-held-rows", held_rows, _ONLY),
+    Case("pg-lock-table", locked_tables, _ONLY),
+    Case("pg-missing-index", missing_index, _ONLY),
+    Case("pg-small-sorts", small_sorts, _ONLY),
+    Case("pg-checkpoints", close_checkpoints, _ONLY),
+    Case("pg-statement-log", logged_statements, _ONLY),
+    Case("pg-jit", compiled, _ONLY),
+    Case("pg-connections", many_connections, _ONLY),
+)
