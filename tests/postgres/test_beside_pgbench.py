@@ -36,6 +36,7 @@ SCRIPTS = {
     "no_row": "SELECT 1 WHERE false \\gset\n",
     "dies": "SELECT pg_terminate_backend(pg_backend_pid());\n",
     "empty": "-- nothing\n",
+    "open": "BEGIN;\nSELECT 1;\n",
     "pipeline": "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\n",
     "sleeps": "\\sleep 20 ms\nSELECT 1;\n",
 }
@@ -148,6 +149,7 @@ def test_reports_are_the_same(filled: Beside, line: str) -> None:
         "-n -t 3 -f missing",
         nightly("-n -t 3 -f no_row"),
         "-n -t 3 -f dies",
+        "-n -t 3 -f open",
         nightly("-t 3 -f zero -v"),
         nightly("-n -t 1 -f empty"),
         "-n -t 1",

@@ -24,6 +24,12 @@ _MODES = {
     "a pipeline has started already": "already in pipeline mode",
     "no pipeline has started": "not in pipeline mode",
 }
+_ENDS = {
+    "the script ends in a pipeline": "end of script reached with pipeline open",
+    "the script ends in a transaction": (
+        "end of script reached without completing the last transaction"
+    ),
+}
 """What pgbench says for the engine's reasons."""
 _NO_ROW = "\\gset needs one row, and there are "
 
@@ -34,7 +40,7 @@ def lines(ended: UserEnded, script: int, commands: Sequence[str]) -> Iterator[st
     `script`: the script's place on the command line; `commands`: the texts of its commands.
     """
     if ended.command is None:
-        yield f"client {ended.user} aborted: {ended.message}"
+        yield f"client {ended.user} aborted: {_ENDS.get(ended.message, ended.message)}"
         return
     text = commands[ended.command] if ended.command < len(commands) else ""
     kind = kind_of(text)

@@ -218,6 +218,15 @@ fn a_pipeline_that_is_cut_short_may_leave_a_transaction_open() {
 }
 
 #[test]
+fn a_script_that_ends_in_a_transaction_has_failed() {
+    let mut run = Run::new("BEGIN;", |_| {});
+    run.next(None);
+    let open = Completion { status: IN_TRANSACTION, ..Completion::default() };
+    assert_eq!(run.next(Some(Answer::of(&open))), "failed: the script ends in a transaction");
+    assert!(run.machine.in_transaction(), "so that it is rolled back");
+}
+
+#[test]
 fn commands_about_a_pipeline_have_their_order() {
     for (script, why) in [
         ("\\startpipeline\n\\startpipeline", "line 2: a pipeline has started already"),
