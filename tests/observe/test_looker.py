@@ -17,7 +17,7 @@ from loadstone.model.observed import SourceName
 from loadstone.model.target import Target
 from loadstone.observe.answers import Answers
 from loadstone.observe.locks import Locks
-from loadstone.observe.looker import ELSEWHERE, Looker
+from loadstone.observe.looker import ELSEWHERE, QUEUE_COUNTED, QUEUED, Looker
 from loadstone.observe.looking import LookingSource
 from loadstone.observe.sessions import Says, Session
 from loadstone.observe.thread_counts import ThreadCounts
@@ -39,6 +39,7 @@ class Listed:
     rows_kept_s: float = 0.0
     unnamed_sleep: Place = "paused"
     made: Mapping[str, float] = field(default_factory=dict)
+    queued: float | None = None
 
     def look(self) -> tuple[Session, ...]:
         self.asked += 1
@@ -55,6 +56,9 @@ class Listed:
 
     def file_kind(self, name: str) -> Literal["log", "binlog", "data"]:
         return "data"
+
+    def queued_s(self) -> float | None:
+        return self.queued
 
     def close(self) -> None:
         pass
@@ -101,6 +105,19 @@ def test_what_its_questions_made_grows_from_look_to_look() -> None:
     listed.made = {"own_created_tmp_tables": 7.0}
     assert looker.look()["own_created_tmp_tables"] == 2.0
     looker.close()
+
+
+def test_waits_before_a_pooler_grow_while_it_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadstone.observe.looker._QUEUE_EVERY_S", 0.0)
+    listed = Listed(())
+    looker = looker_at(listed)
+    grown = []
+    for listed.queued in (None, 100.0, 104.0, 3.0, 5.0):
+        found = looker.look()
+        assert (QUEUED in found) == (QUEUE_COUNTED in found)
+        grown.append(found.get(QUEUED))
+    # The first figure has none before it, and a pooler that was started again counts from zero.
+    assert grown == [None, None, 4.0, None, 2.0]
 
 
 def test_what_connecting_made_is_of_the_first_second() -> None:

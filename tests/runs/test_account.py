@@ -128,6 +128,16 @@ def test_idle_connections_are_no_users() -> None:
     assert shares(found) == {"way": 0.5, "on core": 0.5}
 
 
+def test_users_before_a_pooler_have_none_of_its_sessions() -> None:
+    seen = looks(*[{"running": 3.0, "row lock": 1.0, "client": 16.0}] * 20, core=3.0)
+    seen.deltas["queued_s"], seen.deltas["queue_counted_s"] = 40.0, 10.0
+    found = account(a_load(), seen)
+    assert shares(found) == {"way": 0.2, "on core": 0.3, "row lock": 0.1, "admission": 0.4}
+    assert found.beyond == pytest.approx(0.0)
+    (before,) = (entry for entry in found.entries if entry.place == "admission")
+    assert before.known == "counted"
+
+
 def test_an_answer_that_is_still_sent_is_not_unread_as_well() -> None:
     seen = [{"client": 1.0, "sending": 4.0, "unread": 5.0}] * 20
     assert shares(account(a_load(), looks(*seen, core=5.0))) == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,22 @@ def test_tables_are_made_only_where_a_session_is_kept(
         if not keeps:
             # These connections are the ones that the commands had.
             assert rows(pooled, LEFT) == []
+
+
+def test_waits_for_a_connection_of_the_pooler_are_counted(
+    state: Path, postgresql: str, tmp_path: Path
+) -> None:
+    settings = {"pool_mode": "transaction", "default_pool_size": "1"}
+    spec = SandboxSpec(server=postgresql, pooler="pgbouncer", pooler_settings=settings)
+    with start_sandbox(spec) as sandbox:
+        assert sandbox.pooled is not None
+        called("prepare", *SMALL, "--target", sandbox.tcp.target.url, folder=tmp_path)
+        done = called(
+            "run", "oltp_read_only", *SMALL, "--target", sandbox.pooled.target.url, "--text",
+            "--concurrency", "8", "--duration", "4s", "--warmup", "1s", "--json", folder=tmp_path,
+        )  # fmt: skip
+    (step,) = json.loads(done.stdout)["steps"]
+    shares = {entry["place"]: entry["share"] for entry in step["account"]["entries"]}
+    # One of eight has the connection, and the others wait until they have it.
+    assert shares["admission"] == pytest.approx(7 / 8, abs=0.15)
+    assert step["account"]["beyond"] < 0.1

@@ -61,7 +61,7 @@ PLACE_NAMES: dict[Place, Message] = {
     "commit": say("commit: waiting for the group"),
     "commit delay": say("commit: configured delay"),
     "replica": say("commit: answer of a replica"),
-    "admission": say("admission (thread pool, concurrency)"),
+    "admission": say("admission (thread pool, pooler, concurrency)"),
     "latch": say("latch, mutex or another thread"),
     "sending": say("sending to a client that does not read"),
     "paused": say("asleep (SLEEP, a configured delay)"),

@@ -43,6 +43,9 @@ ELSEWHERE = say("the server's process is not on this machine")
 _BYTES_EVERY_S = 1.0
 """How often the bytes that threads moved are read: they divide nobody's time."""
 
+_QUEUE_EVERY_S = 1.0
+"""How often a pooler is asked for the time that it counts."""
+
 
 class _Kind:
     """What the kernel counts of the threads of one kind of sessions."""
@@ -75,6 +78,10 @@ class _Kind:
         return {self._prefix + name: value for name, value in found.items()}
 
 
+QUEUED, QUEUE_COUNTED = "queued_s", "queue_counted_s"
+"""Seconds that users waited before a pooler, and within how many that was counted."""
+
+
 @dataclass
 class Looker:
     """Looks at one connection's server until it is lost."""
@@ -102,6 +109,9 @@ class Looker:
     """When the threads were last looked at, on the monotonic clock."""
     _answered_s: float = 0.0
     """When the list was there."""
+    _queued_s: float | None = None
+    """What a pooler had counted when it was last asked, and when that was."""
+    _asked_pooler_s: float = -_QUEUE_EVERY_S
     made: Mapping[str, float] = field(default_factory=dict)
     """What the questions until the last look made."""
 
@@ -140,7 +150,7 @@ class Looker:
                 found["others"] = sum(
                     one.whose == "other" and one.says != "waits for the client" for one in sessions
                 )
-        found |= self._counted_by_threads(sessions) | self._made_since()
+        found |= self._counted_by_threads(sessions) | self._made_since() | self._queued_since()
         cost_s = time.thread_time() - began_cpu_s + self._asked_s(time.monotonic() - began_s)
         found["looking_s"] = cost_s
         before_s = cost_s if self._cost_s is None else self._cost_s
@@ -238,6 +248,17 @@ class Looker:
         used = (*self._sampled, *self._users_kind.read, *self._others_kind.read)
         self.threads.keep([*used, self.sessions.thread or 0])
         return found
+
+    def _queued_since(self) -> dict[str, float]:
+        """For how long users waited before a pooler since it was last asked."""
+        now_s = time.monotonic()
+        asked_s, before = self._asked_pooler_s, self._queued_s
+        if now_s - asked_s < _QUEUE_EVERY_S:
+            return {}
+        self._asked_pooler_s, self._queued_s = now_s, self.sessions.queued_s()
+        if before is None or self._queued_s is None or self._queued_s < before:
+            return {}  # it was not asked before, or has started again
+        return {QUEUED: self._queued_s - before, QUEUE_COUNTED: now_s - asked_s}
 
     def _made_since(self) -> dict[str, float]:
         """What the questions since the last look made the server do."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from loadstone.model.message import say
 from loadstone.model.observed import Reading, SourceName
 from loadstone.observe.answers import Answers
-from loadstone.observe.looker import MOMENTS, Looker
+from loadstone.observe.looker import MOMENTS, QUEUE_COUNTED, QUEUED, Looker
 from loadstone.observe.sessions import OWN, SEATS, SessionList
 from loadstone.observe.source import SourceError
 from loadstone.observe.threads import hurry
@@ -36,7 +36,8 @@ class LookingSource:
     and `xr.SEAT` of its products with the number that run, for the intervals. `others`: other
     clients' sessions at work. `core_s`, `delay_s`: seconds that all users' sessions ran, and waited
     for a core, within `counted_s`; `read_bytes`, `written_bytes`: what they moved from and to
-    disks, within `bytes_counted_s`. `others_` before these names: the same of other clients'
+    disks, within `bytes_counted_s`. `queued_s`: seconds that users waited before a pooler, within
+    `queue_counted_s`. `others_` before these names: the same of other clients'
     sessions. `looking_s`: seconds of a core that the looks took. `own_COUNTER`: what their
     questions made the server do.
     """
@@ -66,6 +67,7 @@ class LookingSource:
         self._lock = threading.Lock()
         # A counter that were new later would have no growth in its first second.
         self._totals = {f"{kind}.{seat}": 0.0 for kind in MOMENTS for seat in SEATS}
+        self._totals |= {QUEUED: 0.0, QUEUE_COUNTED: 0.0}
         self._lost = False
         self._is_connected = False
         self._facts: dict[str, str] = {}

@@ -111,6 +111,9 @@ class SessionList(Protocol):
     def file_kind(self, name: str) -> Literal["log", "binlog", "data"]:
         """What the server keeps in a file with that name."""
 
+    def queued_s(self) -> float | None:
+        """Seconds that users have waited before a pooler so far; `None`: nobody counts."""
+
     def close(self) -> None:
         """Close the connection."""
 

@@ -71,7 +71,26 @@ def connect(
     raise why
 
 
+def connect_to_console(endpoint: Endpoint, timeouts: Timeouts, name: str) -> Administration:
+    """Log in to a pooler's own database, which takes commands of its own and no SQL.
+
+    Raises:
+        TargetError: as `connect`.
+    """
+    return _opened(endpoint, timeouts, name)
+
+
 def _logged_in(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Administration:
+    opened = _opened(endpoint, timeouts, database)
+    try:
+        opened.set_own("statement_timeout", str(int(timeouts.statement_s * 1000)))
+    except pg8000.Error as error:
+        opened.close()
+        raise login_error(error, endpoint, database) from error
+    return opened
+
+
+def _opened(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Administration:
     target = endpoint.target
     connected = _with_tls(target, timeouts.connect_s)
     encrypted = isinstance(connected, ssl.SSLSocket)
@@ -84,9 +103,7 @@ def _logged_in(endpoint: Endpoint, timeouts: Timeouts, database: str) -> Adminis
     statement_s = timeouts.statement_s
     try:
         line = Line(connected, timeouts.connect_s)
-        opened = Administration(line, login, timeouts.connect_s, statement_s + _GRACE_S)
-        opened.set_own("statement_timeout", str(int(statement_s * 1000)))
-        return opened
+        return Administration(line, login, timeouts.connect_s, statement_s + _GRACE_S)
     except pg8000.Error as error:
         connected.close()
         raise login_error(error, endpoint, database) from error

@@ -25,7 +25,7 @@ from loadstone.model.account import (
 from loadstone.model.plan import Step
 from loadstone.model.records import LatencyNs
 from loadstone.runs.source_figures import SourceSums
-from loadstone.runs.whose import cores_of, disks_of, ran, ran_in
+from loadstone.runs.whose import cores_of, disks_of, queued, ran, ran_in
 
 _NORMAL_95 = 1.96
 ENOUGH_LOOKS = 10.0
@@ -147,7 +147,12 @@ def entries_of(load: Driven, looked: Sequence[SourceSums]) -> tuple[AccountEntry
 def _entries(
     load: Driven, looked: Sequence[SourceSums], seats: _Seats, *, is_whole: bool
 ) -> tuple[AccountEntry, ...]:
-    entries = [*_by_clocks(load, seats), *_on_cores(load, looked, is_whole), *_sampled(load, seats)]
+    outside = _outside(load, seats, queued(looked))
+    entries = [
+        *_by_clocks(load, outside),
+        *_on_cores(load, looked, is_whole),
+        *_sampled(load, seats, outside.left),
+    ]
     entries = [one for one in entries if one.share >= _SHOWN]
     return tuple(sorted(entries, key=lambda one: PLACES.index(one.place)))
 
@@ -225,13 +230,13 @@ def _share_running(load: Driven, looked: Sequence[SourceSums]) -> float:
     return sum(means) / load.users
 
 
-def _by_clocks(load: Driven, seats: _Seats) -> list[AccountEntry]:
-    """What the generator's own clocks say, which miss nothing."""
-    outside = _outside(load, seats)
+def _by_clocks(load: Driven, outside: _Outside) -> list[AccountEntry]:
+    """What the clocks of the generator and of a pooler say, which miss nothing."""
     return [
         _entry(load, "idle", outside.idle),
         _entry(load, "generator", outside.generator),
         _entry(load, "connecting", load.connecting),
+        _entry(load, "admission", outside.queued),
     ]
 
 
@@ -244,9 +249,8 @@ def _on_cores(load: Driven, looked: Sequence[SourceSums], is_whole: bool) -> lis
     ]
 
 
-def _sampled(load: Driven, seats: _Seats) -> list[AccountEntry]:
-    """What was seen at random moments."""
-    left = _outside(load, seats).left
+def _sampled(load: Driven, seats: _Seats, left: float) -> list[AccountEntry]:
+    """What was seen at random moments; `left`: as in `_Outside`."""
     # Of an answer that is still being sent the session is elsewhere.
     unread = min(seats.mean.get("unread", 0.0), left)
     way = left - unread
@@ -268,9 +272,14 @@ class _Outside(NamedTuple):
     idle: float
     left: float
     """Their answer is on the way or has not been read, or their next statement is on the way."""
+    queued: float
+    """They have no session: they wait for one of a pooler's."""
 
 
-def _outside(load: Driven, seats: _Seats) -> _Outside:
+_NOT_INSIDE = ("client", "unread", "others")
+
+
+def _outside(load: Driven, seats: _Seats, before_pooler: float | None) -> _Outside:
     """Divides the time in which sessions wait for their clients.
 
     A session is at work or waits for its client, never both: that is what makes the places exclude
@@ -281,11 +290,15 @@ def _outside(load: Driven, seats: _Seats) -> _Outside:
     but who is between two statements has a session that waits for its client.
     """
     waiting = max(seats.mean.get("client", 0.0) - load.beside, 0.0)
+    if before_pooler is not None:
+        # Of a pooler's sessions that wait for a client, many have none.
+        inside = sum(mean for seat, mean in seats.mean.items() if seat not in _NOT_INSIDE)
+        waiting = min(waiting, max(load.users - load.connecting - inside - before_pooler, 0.0))
     between = min(max(load.users - load.in_statements - load.connecting, 0.0), waiting)
     # What the generator does between two statements is part of the time between them.
     works = min(max(load.served, 0.0 if load.is_paced else between), waiting)
     idle = min(between, waiting - works) if load.is_paced else 0.0
-    return _Outside(works, idle, waiting - works - idle)
+    return _Outside(works, idle, waiting - works - idle, before_pooler or 0.0)
 
 
 def _entry(

@@ -25,6 +25,13 @@ def ran(sums: SourceSums, counter: str) -> float | None:
     return _per_second(sums, counter, f"{whose}counted_s")
 
 
+def queued(looked: Sequence[SourceSums]) -> float | None:
+    """The mean number of users before poolers; `None`: no pooler counts them."""
+    found = [_per_second(sums, "queued_s", "queue_counted_s") for sums in looked]
+    known = [each for each in found if each is not None]
+    return sum(known) if known else None
+
+
 def cores_of(looked: Sequence[SourceSums], hosts: Sequence[SourceSums | None]) -> Cores:
     """Whose sessions used the servers' cores.
 

@@ -213,6 +213,10 @@ class MysqlSessions:
             return "log"
         return "binlog" if self._binlog and name.startswith(f"{self._binlog}.") else "data"
 
+    def queued_s(self) -> float | None:
+        """`None`: none of its proxies is asked."""
+        return None
+
     def close(self) -> None:
         """Close the connection."""
         connection, self._connection = self._connection, None

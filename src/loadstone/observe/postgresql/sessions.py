@@ -14,6 +14,7 @@ from typing import Literal
 from loadstone.model.account import Place
 from loadstone.model.target import Endpoint
 from loadstone.observe.postgresql.asking import Asking
+from loadstone.observe.postgresql.pooler import Pooler
 from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.wait_events import said_by
 from loadstone.observe.processes import Processes
@@ -66,6 +67,7 @@ class PostgresSessions:
     rows_kept_s: float = 0.0
     unnamed_sleep: Place = "latch"
     _asking: Asking = field(init=False)
+    _pooler: Pooler = field(init=False)
     _user: int = 0
     _database: int = 0
     _drives: bool = False
@@ -75,6 +77,7 @@ class PostgresSessions:
 
     def __post_init__(self) -> None:
         self._asking = Asking(self.endpoint, self._begin)
+        self._pooler = Pooler(self.endpoint)
 
     def look(self) -> tuple[Session, ...]:
         """All sessions but the one that asks, as far as this account may see them.
@@ -108,9 +111,14 @@ class PostgresSessions:
         """What the server keeps in a file with that name."""
         return "log" if _LOG_FILE.fullmatch(name) else "data"
 
+    def queued_s(self) -> float | None:
+        """Seconds that users have waited before a pooler, if there is one and it says so."""
+        return None if self._is_direct else self._pooler.waited_s()
+
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connections."""
         self._asking.close()
+        self._pooler.close()
 
     def session(self, row: Sequence[str], ours: Collection[int]) -> Session:
         """The session of a row with `_FIELDS` texts.

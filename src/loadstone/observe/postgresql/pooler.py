@@ -1,0 +1,65 @@
+"""How long clients wait for a connection of PgBouncer, where it counts that and tells this user.
+
+Its console is the database `pgbouncer`, for the users in its `stats_users` and `admin_users`.
+
+Source: https://www.pgbouncer.org/usage.html#admin-console
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pg8000
+
+from loadstone.model.target import Endpoint
+from loadstone.postgresql.administration import Administration
+from loadstone.postgresql.connect import connect_to_console
+from loadstone.servers.connection import Timeouts
+from loadstone.servers.errors import TargetError
+
+_CONSOLE = "pgbouncer"
+_TIMEOUTS = Timeouts(connect_s=3, statement_s=5)
+_US = 1e-6
+
+
+@dataclass
+class Pooler:
+    """Asks the console of the pooler at an endpoint; one that has refused is not asked again."""
+
+    endpoint: Endpoint
+    _console: Administration | None = None
+    _refuses: bool = False
+
+    def waited_s(self) -> float | None:
+        """Seconds that clients of the load's database have waited for a connection so far.
+
+        A wait counts when it ends. `None`: nobody counts it, or this user may not know.
+        """
+        if self._refuses:
+            return None
+        try:
+            self._console = self._console or connect_to_console(self.endpoint, _TIMEOUTS, _CONSOLE)
+            found = _rows(self._console, "SHOW STATS")
+        except (TargetError, pg8000.Error, OSError):
+            self.close()
+            self._refuses = True
+            return None
+        ours = self.endpoint.target.database
+        waits = [row.get("total_wait_time") for row in found if row.get("database") == ours]
+        known = [float(str(wait)) for wait in waits if wait is not None]
+        return sum(known) * _US if known else None
+
+    def close(self) -> None:
+        """Say goodbye."""
+        console, self._console = self._console, None
+        if console:
+            with contextlib.suppress(pg8000.Error, OSError):
+                console.close()
+
+
+def _rows(console: Administration, command: str) -> list[Mapping[str, object]]:
+    answer = console.run(command)
+    names = [column["name"] for column in answer.columns or ()]
+    return [dict(zip(names, row, strict=True)) for row in answer.rows or ()]
