@@ -24,7 +24,7 @@ from loadstone.report.names import cause_name
 
 CHINESE = in_language("zh")
 
-NAME = re.compile(r"[\w./]+|state\.[\w ]+")
+NAME = re.compile(r"[\w./]+|state\.[\w: ]+")
 """Names of counters or variables, which are the same in every language."""
 
 

@@ -12,9 +12,15 @@ from house.test_directions import imported
 SOURCE = "src/loadstone/"
 OWN = ("mysql/", "analyse/mysql/", "diagnosis/rules/mysql/", "observe/mysql/", "sandbox/mysql/")
 """The packages of MySQL's family."""
-OF_POSTGRESQL = ("postgresql/", "analyse/postgresql/", "observe/postgresql/")
+OF_POSTGRESQL = (
+    *("postgresql/", "analyse/postgresql/", "diagnosis/rules/postgresql/"),
+    "observe/postgresql/",
+)
 """Those of PostgreSQL's."""
-ENTERED = ("analyse/known_settings.py", "families.py", "observe/samplers.py")
+ENTERED = (
+    *("analyse/known_settings.py", "diagnosis/all_rules.py", "families.py"),
+    "observe/samplers.py",
+)
 """Where every family is entered."""
 OF_ITS_PROGRAMS = ("pgbench/",)
 """What stands in for PostgreSQL's own programs."""

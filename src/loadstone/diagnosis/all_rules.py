@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from loadstone.diagnosis import rules
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rule_files import rules_in
-from loadstone.diagnosis.rules import mysql
+from loadstone.diagnosis.rules import mysql, postgresql
 from loadstone.model.error_codes import MYSQL, POSTGRESQL
 
 COMMON_RULES: tuple[Rule, ...] = rules_in(rules)
@@ -15,5 +15,5 @@ COMMON_RULES: tuple[Rule, ...] = rules_in(rules)
 
 RULES_OF: Mapping[str, tuple[Rule, ...]] = {
     MYSQL: (*COMMON_RULES, *rules_in(mysql)),
-    POSTGRESQL: COMMON_RULES,
+    POSTGRESQL: (*COMMON_RULES, *rules_in(postgresql)),
 }

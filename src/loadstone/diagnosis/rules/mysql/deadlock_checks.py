@@ -5,8 +5,8 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import server_cores
 from loadstone.diagnosis.holds import CORES, part_of
+from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding

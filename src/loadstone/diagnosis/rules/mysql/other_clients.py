@@ -6,8 +6,8 @@ from loadstone.analyse.cores import NEIGHBOURS, busy_cores, client_cores
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import state_share
 from loadstone.diagnosis.holds import part_of_waits
+from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.rules.mysql.table_locks import LOCKED
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding

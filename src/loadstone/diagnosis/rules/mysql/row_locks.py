@@ -6,26 +6,18 @@ from collections.abc import Iterator
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import rest_of
+from loadstone.diagnosis.row_waits import advice, holder_s, lock_share, other_rows, waiting
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client
-from loadstone.model.figure import Count, Number, Percent
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import Message, plain, say, say_in, sentences
 
 SHARE = 0.3
 """[P] Share of the users' time (DIAGNOSIS 10)."""
 
-HELD_S = 5.0
-"""[P] Age of the oldest transaction from which it is the one that holds the rows."""
-
-TIMES_MEDIAN = 20.0
-"""[P] The same age divided by the median event: a waiting user has an old transaction as well."""
-
 DEADLOCKS = 0.01
 """[P] Deadlocks per event (DIAGNOSIS 10)."""
-
-_DRAWN = ("oltp_", "select_random_")
-"""What the names of workloads begin with whose keys follow --distribution."""
 
 _LOCK_GAPS = ("REPEATABLE-READ", "SERIALIZABLE")
 
@@ -45,13 +37,7 @@ def judge(case: Case) -> Finding | None:
         cause="row-locks",
         group="wait",
         sentence=sentences(
-            say(
-                "Users spend {share} of their time waiting for locked rows: at any moment "
-                "{waiting} of {users} wait.",
-                share=Percent(share),
-                waiting=Number(share * case.users),
-                users=Count(case.users),
-            ),
+            waiting(case, share),
             *_waits(by_event, each),
         ),
         evidence=(
@@ -66,11 +52,7 @@ def judge(case: Case) -> Finding | None:
         share=share,
         confidence=0.95,
         remedy=_remedy(case),
-        trial=(
-            client("distribution", "uniform", None, say("changing the same rows"))
-            if case.step.workload.startswith(_DRAWN)
-            else None
-        ),
+        trial=other_rows(case),
         acts_on="row locks",
     )
 
@@ -90,39 +72,14 @@ def _waits(by_event: float | None, each_ms: float | None) -> Iterator[Message]:
 
 def _remedy(case: Case) -> Message:
     """Advises to end the transaction that holds the rows, if it is far older than the load's."""
-    oldest = case.highest("oldest_transaction_s") or 0.0
-    if oldest >= max(HELD_S, TIMES_MEDIAN * (case.step.latency.service.p50 or 0.0) / 1000):
-        return say(
-            "End the transaction that has been open for {seconds} s "
-            "(information_schema.INNODB_TRX, sys.innodb_lock_waits); commit sooner.",
-            seconds=Number(oldest),
-        )
-    if case.step.workload == "tpcc":
-        return say(
-            "Load more warehouses (--warehouses): users of the same warehouse change the same row. "
-            "Fewer users wait less and do as much."
-        )
+    oldest = holder_s(case)
+    if oldest is None:
+        return advice(case)
     return say(
-        "Spread the changes over more rows (a counter in several rows, another key distribution), "
-        "change the hot row last in the transaction, and keep transactions short. Fewer users wait "
-        "less and do as much."
+        "End the transaction that has been open for {seconds} s "
+        "(information_schema.INNODB_TRX, sys.innodb_lock_waits); commit sooner.",
+        seconds=Number(oldest),
     )
-
-
-def lock_share(case: Case) -> float | None:
-    """Share of the users that wait for a row at any moment; the largest of three measures.
-
-    Time is counted when a wait ends, so that long waits show late; the number of waiting users is
-    read once a second; looks are taken at random moments.
-    """
-    counted = (case.rate("row_lock_time_s"), case.mean("row_lock_current_waits"))
-    known = [value / case.users for value in counted if value is not None and case.users]
-    looks, account = case.time_at("row lock"), case.step.account
-    if looks is not None and account is not None:
-        # Waits that began before the window are counted in it when they end.
-        most = looks + account.unnamed + (case.time_at("in the server") or 0.0)
-        known = [looks, *(min(value, most) for value in known)]
-    return min(max(known), 1.0) if known else None
 
 
 def judge_deadlocks(case: Case) -> Finding | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import FULL, POOLS, busy_share, cpu_of, has_pool, is_full, server_cores
 from loadstone.diagnosis.holds import CORES, part_of, time_at
+from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.mysql.row_locks import lock_share
 from loadstone.diagnosis.rules.neighbour import OTHERS
 from loadstone.diagnosis.trials import at_start, dynamic, mysql_release, pool_plugin
 from loadstone.model.figure import Count, Number, Percent

@@ -1,0 +1,1 @@
+"""What holds back PostgreSQL, by its own counters, wait events and settings; a file each."""

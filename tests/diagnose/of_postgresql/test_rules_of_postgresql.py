@@ -1,0 +1,81 @@
+"""Each rule of PostgreSQL names its cause, is silent in a near case, and says what it lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.examples import Example
+from diagnose.healthy import above_notes
+from diagnose.of_postgresql.figures import a_case
+from diagnose.of_postgresql.found import EXAMPLES
+from diagnose.test_in_chinese import assert_has_chinese, spoken
+from loadstone.diagnosis.all_rules import COMMON_RULES, RULES_OF
+from loadstone.diagnosis.context import Missing
+from loadstone.diagnosis.diagnose import diagnosis_of
+from loadstone.diagnosis.no_trial import with_reason
+from loadstone.diagnosis.titles import TITLES
+from loadstone.model.language import in_language
+
+CHINESE = in_language("zh")
+_IDS = [example.cause for example in EXAMPLES]
+_LACKING = [example for example in EXAMPLES if example.needs]
+_LACKING_IDS = [example.cause for example in _LACKING]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=_IDS)
+def test_the_cause_is_named_with_its_figures_in_both_languages(example: Example) -> None:
+    found = example.rule.judge(example.fires)
+    assert found is not None
+    assert found.cause == example.cause
+    assert found.evidence
+    assert 0 < found.confidence <= 1
+    assert found.share is None or 0 < found.share <= 1
+    assert any(digit in found.sentence for digit in "0123456789")
+    for said in spoken(with_reason(found)):
+        assert_has_chinese(said)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=_IDS)
+def test_next_to_it_nothing_is_named(example: Example) -> None:
+    assert example.rule.judge(example.silent) is None
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=_IDS)
+def test_a_healthy_server_is_not_accused(example: Example) -> None:
+    found = example.rule.judge(a_case())
+    assert found is None or found.group == "note"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=_IDS)
+def test_its_time_is_claimed_where_it_was_seen(example: Example) -> None:
+    """No finding claims more than there is, nor what another one has."""
+    for found in diagnosis_of(example.fires).findings:
+        account = example.fires.step.account
+        if account is not None:
+            assert sum(one.share for one in found.claims) <= 1.0
+
+
+@pytest.mark.parametrize("example", _LACKING, ids=_LACKING_IDS)
+def test_what_was_not_counted_is_missed_by_name(example: Example) -> None:
+    with pytest.raises(Missing) as missing:
+        example.rule.judge(example.lacks)
+    assert missing.value.what == example.needs
+    assert_has_chinese(missing.value.what)
+
+
+def test_each_rule_has_an_example_and_a_title_in_both_languages() -> None:
+    own = {rule.cause for rule in RULES_OF["postgresql"]} - {rule.cause for rule in COMMON_RULES}
+    assert own == {example.rule.cause for example in EXAMPLES}
+    assert all(CHINESE.knows(TITLES[cause]) for cause in own)
+
+
+def test_a_cause_that_both_families_have_has_one_title() -> None:
+    titles: dict[str, str] = {}
+    for rules in RULES_OF.values():
+        for rule in rules:
+            for cause, title in rule.titles.items():
+                assert titles.setdefault(cause, title) == title
+
+
+def test_a_healthy_server_has_notes_only() -> None:
+    assert above_notes(diagnosis_of(a_case())) == []
