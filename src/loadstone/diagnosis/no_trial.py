@@ -95,6 +95,10 @@ WHY: Mapping[str, Message] = {
     "working-set": say(
         "not by --prove: the host's free memory is too small for a larger pool, or not known"
     ),
+    "pooler-small": say(
+        "not by --prove, which changes no pooler: give it more connections by hand, run again, and "
+        "compare both runs with loadstone compare"
+    ),
     "no-thread-pool": say(
         "not by --prove: this server has no thread pool (MariaDB and Percona Server have one built "
         "in, MySQL has a plugin from 9.7 on)"
