@@ -8,7 +8,7 @@ import pytest
 
 from diagnose.examples import EXAMPLES, FULL_OF_SERVER, SHARED
 from diagnose.healthy import Made, a_case
-from diagnose.of_postgresql.found import EXAMPLES as OF_POSTGRESQL
+from loadstone.diagnosis.all_rules import RULES_OF
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.no_trial import NO_CLAIM, NOTHING_TO_CHANGE, WHY, with_reason
 from loadstone.diagnosis.rules import cpu_bound, line_full
@@ -103,8 +103,8 @@ def test_a_finding_has_a_trial_or_says_why_not(cause: str) -> None:
 
 
 def test_reasons_are_of_causes_that_there_are() -> None:
-    known = {example.cause for example in (*EXAMPLES, *OF_POSTGRESQL)}
-    assert WHY.keys() <= known | {"purge-lag"}
+    of_postgresql = {rule.cause for rule in RULES_OF["postgresql"]}
+    assert WHY.keys() <= {example.cause for example in EXAMPLES} | {"purge-lag"} | of_postgresql
     assert NO_CLAIM <= {example.cause for example in EXAMPLES} | {
         "rate-met",
         "unexplained",

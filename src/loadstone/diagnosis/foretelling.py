@@ -19,6 +19,7 @@ PARTLY = frozenset(
         "cpu-bound",
         "deadlocks",
         "working-set",
+        "shared-buffers-small",
         "redo-log-small",
         "io-capacity-low",
         "temporary-tables-on-disk",

@@ -21,6 +21,7 @@ _ENDED = say(
     "its own"
 )
 _WITHOUT = say("not by --prove, which ends nobody else's work: run again without them")
+_MEMORY = say("not by --prove: the host's free memory is too small for that, or not known")
 
 WHY: Mapping[str, Message] = {
     # The causes are outside the server's variables.
@@ -99,6 +100,8 @@ WHY: Mapping[str, Message] = {
         "not by --prove, which changes no pooler: give it more connections by hand, run again, and "
         "compare both runs with loadstone compare"
     ),
+    "shared-buffers-small": _MEMORY,
+    "temporary-files": _MEMORY,
     "no-thread-pool": say(
         "not by --prove: this server has no thread pool (MariaDB and Percona Server have one built "
         "in, MySQL has a plugin from 9.7 on)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.context import Case, Series
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import PAGE_READS, Holds, parts_of
 from loadstone.diagnosis.locked_rows import due_to
@@ -28,6 +28,12 @@ pages.
 
 ROOM = 0.15
 """[P] Share of the pool's pages that are free."""
+
+FALLS = 0.6
+"""[P] Reads per event in the last third over those in the first, below which the pool warms up."""
+
+FEWEST = 4
+"""Seconds from which the start and the end of a window differ by more than chance."""
 
 KEPT_FREE = 2048.0
 """[S] Free pages that are kept on purpose: innodb_lru_scan_depth is 1,024 with MySQL and 1,536 with
@@ -146,3 +152,17 @@ def has_room(case: Case) -> bool | None:
     """Whether the pool has more free pages than it keeps on purpose."""
     free, total = case.mean("pages_free"), case.mean("pages_total")
     return None if free is None or total is None else free > max(ROOM * total, KEPT_FREE)
+
+
+def by_thirds(reads: Series, events: Series) -> tuple[float, float] | None:
+    """Pages per event in the first and the last third; reads come about once a second."""
+    rates = {round(at): value for at, value in events}
+    pairs = [(value, rates[round(at)]) for at, value in reads if round(at) in rates]
+    if len(pairs) < FEWEST:
+        return None
+    third = max(len(pairs) // 3, 2)
+    first, last = pairs[:third], pairs[-third:]
+    done = [sum(tps for _, tps in part) for part in (first, last)]
+    if not all(done):
+        return None
+    return sum(read for read, _ in first) / done[0], sum(read for read, _ in last) / done[1]

@@ -39,6 +39,11 @@ RATES = {
     "transactions_committed": 1000.0,
     "transactions_writing": 1000.0,
 }
+TOTALS = {
+    "pg_stat_bgwriter.checkpoints_req": 0.0,
+    "pg_stat_bgwriter.checkpoints_timed": 0.0,
+    "pg_stat_database.blks_read": 400.0,
+}
 MEANS = {
     "threads_running": 9.0,
     "threads_connected": 18.0,
@@ -100,7 +105,7 @@ class Figures(Made):
                 "rates": _with(RATES, self.rates),
                 "means": means,
                 "highest": {**means, **self.highest},
-                "totals": _with({}, self.totals),
+                "totals": _with(TOTALS, self.totals),
                 **self.server_figures,
             }
         )

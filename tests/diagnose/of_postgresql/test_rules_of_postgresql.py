@@ -14,6 +14,7 @@ from loadstone.diagnosis.context import Missing
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.no_trial import with_reason
 from loadstone.diagnosis.titles import TITLES
+from loadstone.diagnosis.trials import same
 from loadstone.model.language import in_language
 
 CHINESE = in_language("zh")
@@ -61,6 +62,17 @@ def test_what_was_not_counted_is_missed_by_name(example: Example) -> None:
         example.rule.judge(example.lacks)
     assert missing.value.what == example.needs
     assert_has_chinese(missing.value.what)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=_IDS)
+def test_a_trial_changes_a_setting_that_the_server_has(example: Example) -> None:
+    found = example.rule.judge(example.fires)
+    trial = found.trial if found else None
+    for setting in trial.settings if trial and trial.kind in ("dynamic", "start") else ():
+        assert setting.before is not None
+        assert not same(setting.before, setting.value)
+        assert trial is not None
+        assert trial.risks_commits == (setting.name == "synchronous_commit")
 
 
 def test_each_rule_has_an_example_and_a_title_in_both_languages() -> None:

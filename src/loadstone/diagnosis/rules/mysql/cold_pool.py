@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from loadstone.diagnosis.context import Case, Series
+from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.holds import CORES, PAGE_READS, time_at
 from loadstone.diagnosis.page_reads import (
+    FALLS,
     STAYS,
+    by_thirds,
     has_room,
     kept_share,
     matters,
@@ -19,15 +21,9 @@ from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
 from loadstone.model.message import say, say_in, sentences
 
-FALLS = 0.6
-"""[P] Reads per event in the last third over those in the first, below which the pool warms up."""
-
 ALL = 0.8
 """[P] Share of the pages read that stay, from which a pool with room for more is being filled,
 whether or not the window shows the end of it."""
-
-FEWEST = 4
-"""Seconds from which the start and the end of a window differ by more than chance."""
 
 
 def judge(case: Case) -> Finding | None:
@@ -38,7 +34,7 @@ def judge(case: Case) -> Finding | None:
     reads = case.needed(case.series("server", "buffer_pool_reads"))
     events = case.needed(case.series("load", "tps"))
     share = reading_share(case)
-    thirds = _by_event(reads, events)
+    thirds = by_thirds(reads, events)
     if thirds is None or share is None or not matters(case, share):
         return None
     if thirds[1] > FALLS * thirds[0] and not (kept >= ALL and has_room(case)):
@@ -74,20 +70,6 @@ def judge(case: Case) -> Finding | None:
         trial=warm(),
         acts_on="disk reads",
     )
-
-
-def _by_event(reads: Series, events: Series) -> tuple[float, float] | None:
-    """Pages per event in the first and the last third; reads come about once a second."""
-    rates = {round(at): value for at, value in events}
-    pairs = [(value, rates[round(at)]) for at, value in reads if round(at) in rates]
-    if len(pairs) < FEWEST:
-        return None
-    third = max(len(pairs) // 3, 2)
-    first, last = pairs[:third], pairs[-third:]
-    done = [sum(tps for _, tps in part) for part in (first, last)]
-    if not all(done):
-        return None
-    return sum(read for read, _ in first) / done[0], sum(read for read, _ in last) / done[1]
 
 
 RULE = Rule(

@@ -65,8 +65,7 @@ def judge(case: Case) -> Finding | None:
 
 def _share(case: Case) -> float | None:
     account, parts = case.step.account, _parts(case)
-    case.time_at(*_PLACES)
-    if account is None:
+    if case.time_at(*_PLACES) is None or account is None:
         return None
     return sum(part * account.share_of(place) for place, part in parts.items())
 

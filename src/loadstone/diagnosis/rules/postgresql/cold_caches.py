@@ -1,0 +1,74 @@
+"""Caches were still being filled while it was measured: shared_buffers, and the kernel's below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import CORES, PAGE_READS, time_at
+from loadstone.diagnosis.page_reads import FALLS, by_thirds, matters
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import page_reads
+from loadstone.diagnosis.trials import WARMS_S
+from loadstone.model.figure import Number, Percent
+from loadstone.model.finding import Evidence, Finding, Setting, Trial
+from loadstone.model.message import say, say_in, sentences
+
+
+def judge(case: Case) -> Finding | None:
+    """Pages read per event become fewer within the window."""
+    if not case.needed(page_reads.reads(case)):
+        return None
+    share = case.needed(page_reads.reading_time(case))
+    if not matters(case, share):
+        return None
+    reads = case.needed(case.series("server", page_reads.COUNTER))
+    events = case.needed(case.series("load", "tps"))
+    thirds = by_thirds(reads, events)
+    if thirds is None or thirds[1] > FALLS * thirds[0]:
+        return None
+    return Finding(
+        cause="cold-caches",
+        group="validity",
+        sentence=sentences(
+            say(
+                "Caches were cold: pages read per event went from {first} to {last} within the "
+                "window.",
+                first=Number(thirds[0]),
+                last=Number(thirds[1]),
+            ),
+            say("Reading takes {share} of the users' time.", share=Percent(share)),
+        ),
+        evidence=tuple(_evidence(case, thirds)),
+        share=share,
+        confidence=0.85,
+        remedy=say("Warm up longer before the window starts: --warmup auto, or a longer time."),
+        trial=_warm(),
+        acts_on="disk reads",
+    )
+
+
+def _evidence(case: Case, thirds: tuple[float, float]) -> Iterator[Evidence]:
+    pages, (first, last) = say_in("unit", "pages"), thirds
+    yield case.seen(say("pages read per event, first third"), first, pages)
+    yield case.seen(say("pages read per event, last third"), last, pages, FALLS * first)
+    if (disk := page_reads.part_from_disk(case)) is not None:
+        yield case.seen(say("bytes from the disk"), disk, say("of those read"))
+
+
+def _warm() -> Trial:
+    """The load once more: by now the caches contain what it reads."""
+    setting = Setting(name="caches", before="cold", value="warm")
+    return Trial(
+        kind="again", settings=(setting,), subject=say("the cold caches"), settles_s=WARMS_S
+    )
+
+
+RULE = Rule(
+    "cold-caches",
+    say("caches are still warming up"),
+    judge,
+    reads="files",
+    holds=time_at(*PAGE_READS, *CORES),
+    holds_in=page_reads.reading_holds,
+)
