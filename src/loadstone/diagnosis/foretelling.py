@@ -20,6 +20,7 @@ PARTLY = frozenset(
         "deadlocks",
         "working-set",
         "shared-buffers-small",
+        "full-page-images",
         "redo-log-small",
         "io-capacity-low",
         "temporary-tables-on-disk",

@@ -1,0 +1,56 @@
+"""Soon after a checkpoint most changes log whole pages, without any setting that is too small."""
+
+from __future__ import annotations
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.holds import CORES, Holds, time_at
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import page_images, wal_size
+from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Percent
+from loadstone.model.finding import Finding
+from loadstone.model.message import plain, say, say_in, sentences
+
+
+def judge(case: Case) -> Finding | None:
+    """Images take the users' time, and the step asked for no checkpoint."""
+    found = case.needed(page_images.images(case))
+    share = case.needed(page_images.time_of(case, page_images.parts(case, with_pages=False)))
+    if not case.tps or share < page_images.MATTERS or wal_size.judge(case):
+        return None
+    return Finding(
+        cause="full-page-images",
+        group="setting",
+        sentence=sentences(
+            page_images.said(case, found),
+            say("Images take {share} of the users' time.", share=Percent(share)),
+        ),
+        evidence=(
+            case.seen(say("bytes of images"), found.part, say("of the WAL")),
+            case.seen(plain(page_images.COUNTER), found.per_s, say_in("unit", "/s")),
+            case.seen(plain(page_images.BYTES), found.wal_bytes, say_in("unit", "B/s")),
+        ),
+        share=share,
+        confidence=0.7,
+        remedy=say(
+            "Measure for several checkpoints, or long after one. A longer checkpoint_timeout, with "
+            "a max_wal_size that allows it, makes images rarer; wal_compression makes them "
+            "smaller, which takes CPU time."
+        ),
+        trial=dynamic(case, {"wal_compression": "on"}, say("images without compression")),
+        acts_on="disk writes",
+    )
+
+
+def _holds(case: Case) -> Holds | None:
+    return page_images.holds(case, with_pages=False)
+
+
+RULE = Rule(
+    "full-page-images",
+    say("whole pages in the WAL after a checkpoint"),
+    judge,
+    reads="files",
+    holds=time_at(*CORES, "log sync", "commit"),
+    holds_in=_holds,
+)

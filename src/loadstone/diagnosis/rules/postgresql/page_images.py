@@ -1,0 +1,114 @@
+"""Full-page images: the first change of a page after a checkpoint logs the page as a whole.
+
+Source: https://www.postgresql.org/docs/current/wal-configuration.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import parts_of_work
+from loadstone.diagnosis.holds import CORES, Holds, parts_of
+from loadstone.diagnosis.rules.postgresql.page_reads import page_bytes
+from loadstone.model.account import Place
+from loadstone.model.figure import Bytes, Percent
+from loadstone.model.message import Message, say
+
+IMAGE_CPU_S = 10e-6
+"""[P] The server's CPU for an image: it is copied, checksummed, and written with the log. Measured
+with PostgreSQL 15: 14 µs with 4.6 images per event (max_wal_size=32MB, oltp_write_only, 297 µs of
+the users' CPU per event compared with 233), too little to be seen with 0.7.
+"""
+
+MATTERS = 0.05
+"""[P] Share of the users' time from which images, or checkpoints, count.
+
+Bytes alone are no cost: a log with 17 times as many (94 % images) made oltp_update_non_index no
+slower on a solid-state disk.
+"""
+
+COUNTER = "pg_stat_wal.wal_fpi"
+BYTES = "pg_stat_wal.wal_bytes"
+_WRITTEN = ("pg_stat_bgwriter.buffers_checkpoint", "pg_stat_checkpointer.buffers_written")
+_REQUESTED = ("pg_stat_bgwriter.checkpoints_req", "pg_stat_checkpointer.num_requested")
+
+
+class Images(NamedTuple):
+    """Full-page images in the write-ahead log."""
+
+    per_s: float
+    wal_bytes: float
+    """All bytes of the log, a second."""
+    bytes_per_s: float
+
+    @property
+    def part(self) -> float:
+        """Of the log's bytes, 0 to 1."""
+        return self.bytes_per_s / self.wal_bytes if self.wal_bytes else 0.0
+
+
+def images(case: Case) -> Images | None:
+    """The images; `None`: not counted, as before version 14.
+
+    Compressed ones, and those of pages with a hole, are smaller than a page: of these no more bytes
+    are known than the log has.
+    """
+    per_s, total = case.rate(COUNTER), case.rate(BYTES)
+    if per_s is None or total is None:
+        return None
+    return Images(per_s, total, min(per_s * page_bytes(case), total))
+
+
+def said(case: Case, found: Images) -> Message:
+    """A sentence: the log of a commit, and how much of it are images."""
+    return say(
+        "After a checkpoint the first change of a page logs the whole page, which makes {part} of "
+        "the {bytes} of WAL per commit.",
+        part=Percent(found.part),
+        bytes=Bytes(found.wal_bytes / (case.commits() or case.tps)),
+    )
+
+
+def checkpoints_by_size(case: Case) -> float | None:
+    """Checkpoints in the step that were asked for, as by the size of the log; `None`: unknown."""
+    return _first(_REQUESTED, case.total)
+
+
+def parts(case: Case, *, with_pages: bool) -> Mapping[Place, float]:
+    """By place, the part of the users' time there that images take.
+
+    CPU by their number. Of the wait for the log's syncs the part in which the disk is busy with
+    them: who comes at a random moment finds it so (PASTA). `with_pages`: with the pages that
+    checkpoints write, too. Empty without an account.
+    """
+    found = images(case)
+    if case.step.account is None or found is None:
+        return {}
+    busy, written = case.host("disk_busy"), case.host("disk_write_bytes_per_s")
+    moved = found.bytes_per_s
+    if with_pages:
+        moved += (_first(_WRITTEN, case.rate) or 0.0) * page_bytes(case)
+    at_disk = min(moved / written, 1.0) * min(busy, 1.0) if busy and written else 0.0
+    on_cores = parts_of_work(case, found.per_s * IMAGE_CPU_S)
+    return {**on_cores, "log sync": at_disk, "commit": at_disk}
+
+
+def time_of(case: Case, found: Mapping[Place, float]) -> float | None:
+    """The share of the users' time that such parts are; `None` without an account."""
+    account = case.step.account
+    if case.time_at(*CORES) is None or account is None:
+        return None
+    return sum(part * account.share_of(place) for place, part in found.items())
+
+
+def holds(case: Case, *, with_pages: bool) -> Holds | None:
+    """What holds the users by these parts."""
+    found = parts(case, with_pages=with_pages)
+    return parts_of(found) if found else None
+
+
+def _first(names: tuple[str, ...], of: Callable[[str], float | None]) -> float | None:
+    """The first of these figures that the server has."""
+    return next((value for value in map(of, names) if value is not None), None)

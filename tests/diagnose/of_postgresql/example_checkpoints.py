@@ -1,0 +1,66 @@
+"""Checkpoints that come early, images after any of them, and buffers of the log that are full."""
+
+from __future__ import annotations
+
+from diagnose.accounts import an_account
+from diagnose.examples import Example
+from diagnose.of_postgresql.figures import Figures, a_case, at
+from loadstone.diagnosis.rules.postgresql import full_pages, wal_buffers, wal_size
+
+_TIME = an_account(on_core=0.2, waiting_for_a_core=0.2, log_sync=0.05, commit=0.25)
+_DISK = {"disk_busy": 0.6, "disk_write_bytes_per_s": 195e6}
+_IMAGES: dict[str, float | None] = {
+    "pg_stat_wal.wal_fpi": 8400.0,
+    "pg_stat_wal.wal_bytes": 70e6,
+    "pg_stat_bgwriter.buffers_checkpoint": 7200.0,
+}
+_EARLY = at(_TIME, rates=_IMAGES, host=_DISK, totals={"pg_stat_bgwriter.checkpoints_req": 30.0})
+_TINY = {"max_wal_size": "32MB"}
+_NEWER: dict[str, float | None] = {
+    "pg_stat_bgwriter.buffers_checkpoint": None,
+    "pg_stat_checkpointer.buffers_written": 7200.0,
+}
+_TIMED = at(_TIME, rates=_IMAGES, host=_DISK, totals={"pg_stat_bgwriter.checkpoints_req": 0.0})
+_FULL: dict[str, float | None] = {"pg_stat_wal.wal_buffers_full": 800.0}
+_WRITES = {"pg_stat_wal.wal_write": 1500.0}
+
+EXAMPLES = (
+    Example(
+        wal_size.RULE,
+        a_case(_EARLY, variables=_TINY),
+        a_case(_TIMED, variables=_TINY),
+        a_case(_EARLY, variables={"max_wal_size": None}),
+        needs="variable max_wal_size",
+    ),
+    # From 17 on checkpoints have a view of their own.
+    Example(
+        wal_size.RULE,
+        a_case(
+            _EARLY.but(
+                rates=_NEWER,
+                totals={
+                    "pg_stat_bgwriter.checkpoints_req": None,
+                    "pg_stat_checkpointer.num_requested": 30.0,
+                },
+            ),
+            variables=_TINY,
+        ),
+        a_case(_EARLY.but(host={"disk_busy": 0.01}, rates={"pg_stat_wal.wal_fpi": 50.0})),
+        a_case(_EARLY.but(totals={"pg_stat_bgwriter.checkpoints_req": None})),
+        needs="server counter pg_stat_checkpointer.num_requested",
+    ),
+    Example(
+        full_pages.RULE,
+        a_case(_TIMED),
+        a_case(_EARLY, variables=_TINY),
+        a_case(at(rates={"pg_stat_wal.wal_fpi": None})),
+        needs="server counter pg_stat_wal.wal_bytes",
+    ),
+    Example(
+        wal_buffers.RULE,
+        a_case(at(_TIME, rates={**_FULL, **_WRITES})),
+        a_case(at(_TIME, rates=_WRITES)),
+        a_case(Figures(rates={"pg_stat_wal.wal_buffers_full": None})),
+        needs="server counter pg_stat_wal.wal_buffers_full",
+    ),
+)
