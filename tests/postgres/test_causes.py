@@ -1,0 +1,103 @@
+"""Another session holds what the load needs: its share of the users' time is the truth."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built")
+
+from called import called
+from loadstone.families import connect
+from loadstone.model.target import Endpoint
+from postgres.diagnosed import diagnosed
+from postgres.server import Server
+from postgres.sessions import DEADLINE_S, did
+from postgres.test_commands import only_run, url
+from postgres.test_family import local
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+ON_S, OFF_S = 0.3, 0.2
+TOLERANCE = 0.12
+"""A run of three seconds has some sixty looks."""
+
+
+@dataclass
+class Held:
+    """For how long something was held, and for how long it was not."""
+
+    spans: list[tuple[float, float]] = field(default_factory=list)
+
+    def part(self, from_s: float, to_s: float) -> float:
+        """The part of a time in which it was held."""
+        inside = [min(end, to_s) - max(start, from_s) for start, end in self.spans]
+        return sum(max(one, 0.0) for one in inside) / (to_s - from_s)
+
+
+@contextmanager
+def held(at: Endpoint, statement: str) -> Iterator[Held]:
+    """A session that takes it again and again."""
+    found, over = Held(), threading.Event()
+
+    def work() -> None:
+        with connect(at) as session:
+            while not over.is_set():
+                did(session, "BEGIN")
+                did(session, statement)
+                start = time.monotonic()
+                over.wait(ON_S)
+                found.spans.append((start, time.monotonic()))
+                did(session, "ROLLBACK")
+                over.wait(OFF_S)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        thread.join(DEADLINE_S)
+
+
+class Taken(NamedTuple):
+    """What another session takes, and how that is named."""
+
+    statement: str
+    cause: str
+    place: str
+
+
+TAKEN = (
+    Taken("LOCK TABLE sbtest1", "table-locks", "table lock"),
+    Taken("SELECT count(*) FROM (SELECT FROM sbtest1 FOR UPDATE) AS x", "row-locks", "row lock"),
+)
+
+
+@pytest.mark.parametrize("taken", TAKEN, ids=[one.cause for one in TAKEN])
+def test_what_another_session_holds_is_named_with_the_time_that_it_takes(
+    server: Server, database: str, tmp_path: Path, taken: Taken
+) -> None:
+    target = ("--target", url(server, database))
+    called("prepare", *target, "--tables", "1", "--table-size", "200", folder=tmp_path)
+    with held(local(server, database), taken.statement) as holder:
+        began = time.monotonic()
+        called(
+            "run", "oltp_update_non_index", *target, "--yes", "--concurrency", "4", "--duration",
+            "3", "--warmup", "1", folder=tmp_path,
+        )  # fmt: skip
+        ended = time.monotonic()
+    found, (step,) = diagnosed(only_run(tmp_path))
+    assert [one.cause for one in found][:1] == [taken.cause], [one.sentence for one in found]
+    assert step.account is not None
+    (entry,) = (one for one in step.account.entries if one.place == taken.place)
+    assert entry.low is not None and entry.high is not None
+    truth = holder.part(began, ended)
+    assert entry.low - TOLERANCE <= truth <= entry.high + TOLERANCE
