@@ -121,11 +121,23 @@ def small_sorts(draw: Draw) -> Fault:
 def close_checkpoints(draw: Draw) -> Fault:
     """Checkpoints follow each other closely, so that most changes log whole pages."""
     return Fault(
-        causes=("checkpoints-close",),
+        causes=("full-page-images", "max-wal-size-small"),
         size="max_wal_size 32 MB",
         load=Load("oltp_update_non_index", draw.ladder(4, 8, 32), times=2.0),
         inject=injections.counted("wal_fpi FROM pg_stat_wal", 200, "pages logged whole"),
         settings={"max_wal_size": "32MB", **relaxed("postgresql")},
+    )
+
+
+def small_buffers(draw: Draw) -> Fault:
+    """Shared buffers that hold a part of the data in use; the kernel's cache has it all."""
+    mib = draw.between(1, 4)
+    return Fault(
+        causes=("shared-buffers-small",),
+        size=f"{mib} MB",
+        load=Load(_read(draw), draw.ladder(4, 8, 32)),
+        inject=injections.counted(_of_databases("blks_read"), 2_000, "pages read"),
+        settings={"shared_buffers": f"{mib}MB"},
     )
 
 
@@ -167,7 +179,7 @@ def many_connections(draw: Draw) -> Fault:
         load=Load("oltp_point_select", users, ("--connect-timeout", "60s"), times=1.4),
         inject=injections.sampled(
             "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'",
-            400,
+            200,
             "sessions",
         ),
     )
@@ -182,6 +194,7 @@ CASES: tuple[Case, ...] = (
     Case("pg-missing-index", missing_index, _ONLY),
     Case("pg-small-sorts", small_sorts, _ONLY),
     Case("pg-checkpoints", close_checkpoints, _ONLY),
+    Case("pg-small-buffers", small_buffers, _ONLY),
     Case("pg-statement-log", logged_statements, _ONLY),
     Case("pg-jit", compiled, _ONLY),
     Case("pg-connections", many_connections, _ONLY),
