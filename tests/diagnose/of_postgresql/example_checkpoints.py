@@ -21,7 +21,7 @@ _NEWER: dict[str, float | None] = {
     "pg_stat_checkpointer.buffers_written": 7200.0,
 }
 _TIMED = at(_TIME, rates=_IMAGES, host=_DISK, totals={"pg_stat_bgwriter.checkpoints_req": 0.0})
-_FULL: dict[str, float | None] = {"pg_stat_wal.wal_buffers_full": 800.0}
+_FULL: dict[str, float | None] = {"pg_stat_wal.wal_buffers_full": 8000.0}
 _WRITES = {"pg_stat_wal.wal_write": 1500.0}
 
 EXAMPLES = (

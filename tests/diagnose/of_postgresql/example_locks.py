@@ -14,7 +14,7 @@ _BLIND = Figures(
     means={"row_lock_current_waits": None},
     server_figures={"not_evaluated": {"connection_states": "the user lacks the right"}},
 )
-_LOCKED = at(rates={"pg_stat_database.deadlocks": 2.0})
+_LOCKED = at(_HOT, rates={"pg_stat_database.deadlocks": 2.0})
 
 EXAMPLES = (
     Example(
