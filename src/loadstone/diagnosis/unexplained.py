@@ -35,7 +35,10 @@ TIMES_MEDIAN = 10.0
 _AT_WORK = ("active", "executing", "sending data", "execute", "query", "updating", "update", "init")
 """States of connections that work rather than wait."""
 
-_NAMED = ("commit", "writing to net", "sending to client", "Client:ClientWrite")
+_NAMED = (
+    *("commit", "writing to net", "sending to client", "Client:ClientWrite"),
+    *("IO:WALSync", "IO:WalSync", "IO:WALWrite", "IO:WalWrite", "LWLock:WALWrite", "IPC:SyncRep"),
+)
 """Waits that have a rule of their own, whatever that rule found."""
 
 

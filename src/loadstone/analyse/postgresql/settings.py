@@ -19,6 +19,9 @@ LITTLE_MEMORY, MUCH_MEMORY, USUAL_MEMORY = 0.15, 0.6, 0.25
 """Shares of the memory for shared_buffers: the manual starts with a quarter, the rest caches files.
 """
 
+_SMALL_BUFFERS = "shared-buffers-small"
+"""The cause by which the diagnosis names what small shared_buffers cost."""
+
 _UNITS = {"B": 1, "kB": 1024, "MB": MIB, "GB": GIB, "TB": 1024 * GIB}
 
 MEANINGS: Mapping[str, Meaning] = {
@@ -83,7 +86,8 @@ def _memory(server: Server) -> Iterator[Advice]:
         return
     if memory is None:
         if size <= 128 * MIB:
-            yield Advice("slow", name, text, say("the default, made for a small machine"))
+            why = say("the default, made for a small machine")
+            yield Advice("slow", name, text, why, cause=_SMALL_BUFFERS)
         return
     if LITTLE_MEMORY * memory <= size <= MUCH_MEMORY * memory:
         return
@@ -91,7 +95,8 @@ def _memory(server: Server) -> Iterator[Advice]:
         "the machine has {memory}, and a quarter of it is where to start", memory=Bytes(memory)
     )
     wanted = f"{round(USUAL_MEMORY * memory / MIB)}MB"
-    yield Advice("slow", name, text, why, wanted, restart=True)
+    cause = _SMALL_BUFFERS if size < LITTLE_MEMORY * memory else None
+    yield Advice("slow", name, text, why, wanted, restart=True, cause=cause)
 
 
 def _checkpoints(server: Server) -> Iterator[Advice]:
@@ -102,7 +107,8 @@ def _checkpoints(server: Server) -> Iterator[Advice]:
             "so much log between two checkpoints: with more writes they come early, and each makes"
             " pages go to the log as a whole once more"
         )
-        yield Advice("slow", "max_wal_size", text or "", why, "16GB")
+        cause = "max-wal-size-small"
+        yield Advice("slow", "max_wal_size", text or "", why, "16GB", cause=cause)
 
 
 def _housekeeping(server: Server) -> Iterator[Advice]:
