@@ -18,7 +18,7 @@ from called import called
 from loadstone.families import connect
 from loadstone.model.target import Endpoint
 from postgres.diagnosed import diagnosed
-from postgres.server import Server
+from postgres.server import Server, standby_of
 from postgres.sessions import DEADLINE_S, did
 from postgres.test_commands import only_run, url
 from postgres.test_family import local
@@ -101,3 +101,43 @@ def test_what_another_session_holds_is_named_with_the_time_that_it_takes(
     assert entry.low is not None and entry.high is not None
     truth = holder.part(began, ended)
     assert entry.low - TOLERANCE <= truth <= entry.high + TOLERANCE
+
+
+APPLY_S = 0.02
+
+
+@contextmanager
+def slow_standby(server: Server) -> Iterator[None]:
+    """A standby that applies each commit late, and that commits wait for."""
+    with standby_of(server, "127.0.0.3") as standby:
+        late = f"ALTER SYSTEM SET recovery_min_apply_delay = '{round(APPLY_S * 1000)}ms'"
+        standby.asked(f"{late};\nSELECT pg_reload_conf()")
+        server.asked(
+            "ALTER SYSTEM SET synchronous_standby_names = '*';\n"
+            "ALTER SYSTEM SET synchronous_commit = 'remote_apply';\nSELECT pg_reload_conf()"
+        )
+        try:
+            yield
+        finally:
+            server.asked("ALTER SYSTEM RESET ALL;\nSELECT pg_reload_conf()")
+
+
+@pytest.mark.nightly
+def test_commits_wait_for_a_standby_that_applies_them_late(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    target = ("--target", url(server, database))
+    called("prepare", *target, "--tables", "1", "--table-size", "200", folder=tmp_path)
+    with slow_standby(server):
+        called(
+            "run", "oltp_insert", *target, "--yes", "--concurrency", "4", "--duration", "3", "--warmup",
+            "1", folder=tmp_path,
+        )  # fmt: skip
+    found, (step,) = diagnosed(only_run(tmp_path))
+    assert [one.cause for one in found][:1] == ["synchronous-standby"], [
+        one.sentence for one in found
+    ]
+    assert "have applied it" in found[0].sentence
+    assert found[0].share is not None and step.tps is not None
+    assert found[0].share * 4 / step.tps >= APPLY_S - 0.005
+    assert found[0].foretold is not None and found[0].foretold.low > step.tps
