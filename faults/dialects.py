@@ -90,7 +90,7 @@ _POSTGRESQL = Dialect(
     cancel="SELECT pg_cancel_backend({number})",
     waiting=(
         "SELECT count(*) FROM pg_stat_activity"
-        " WHERE lower(wait_event_type || ':' || wait_event) LIKE '%%{words}%%'"
+        " WHERE lower(wait_event_type || ':' || wait_event) LIKE '%{words}%'"
     ),
     option=("-c", "{name}={value}"),
     in_the_way=frozenset({"40P01", "55P03"}),
