@@ -54,13 +54,16 @@ def dynamic(
         costs=costs,
         settles_s=settles_s,
         risks_commits=any(keeps_commits(change.name, case.family) for change in changes),
+        family=case.family,
     )
 
 
 def at_start(case: Case, settings: Mapping[str, str], subject: Message) -> Trial | None:
     """A trial with variables that are set when the server starts."""
     changes = _changes(case, settings)
-    return Trial(kind="start", settings=changes, subject=subject) if changes else None
+    if not changes:
+        return None
+    return Trial(kind="start", settings=changes, subject=subject, family=case.family)
 
 
 def warm() -> Trial:

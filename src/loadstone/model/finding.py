@@ -8,6 +8,7 @@ from pydantic import Field
 
 from loadstone.model.account import Place
 from loadstone.model.ceilings import Resource
+from loadstone.model.error_codes import MYSQL
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import Message, listed, plain, say
 from loadstone.model.plan import Rate
@@ -76,6 +77,9 @@ class Trial(WithMessages):
     risks_commits: bool = Field(
         default=False,
         description="whether commits made under the change may be lost: only on throwaway servers",
+    )
+    family: str = Field(
+        default=MYSQL, description="family of the servers whose variables it changes"
     )
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 
 from loadstone.diagnosis.unexplained import NOT_OBSERVED
+from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.figure import Bytes, General, Percent, Rate
 from loadstone.model.finding import Diagnosis, Evidence, Finding, NotTried, Proof, Trial
 from loadstone.model.language import ENGLISH, Language
@@ -163,14 +164,24 @@ def trial_text(trial: Trial, words: Language = ENGLISH) -> str:
             return words(
                 say("run again with --{option} {value}", option=first.name, value=first.value)
             )
+        case "dynamic" if trial.family == POSTGRESQL:
+            return words(say("{statements}, and run again", statements=_altered(trial)))
         case "dynamic":
             return words(say("SET GLOBAL {settings}, and run again", settings=each))
         case "start":
             return words(say("start the server with {settings}, and run again", settings=each))
         case "users":
             return words(say("run again with --concurrency {users}", users=first.value))
+        case "again" if trial.family == POSTGRESQL:
+            return words(say("run again: what the load reads is in the caches by now"))
         case "again":
             return words(say("run again: what the load reads is in the buffer pool by now"))
+
+
+def _altered(trial: Trial) -> str:
+    """The statements that set PostgreSQL's parameters for all sessions."""
+    each = (f"ALTER SYSTEM SET {one.name} = '{one.value}'" for one in trial.settings)
+    return "; ".join((*each, "SELECT pg_reload_conf()"))
 
 
 def _without_network(trial: Trial) -> Message:

@@ -16,6 +16,7 @@ from loadstone.diagnosis.no_trial import with_reason
 from loadstone.diagnosis.titles import TITLES
 from loadstone.diagnosis.trials import same
 from loadstone.model.language import in_language
+from loadstone.report.findings import trial_text
 
 CHINESE = in_language("zh")
 _IDS = [example.cause for example in EXAMPLES]
@@ -73,6 +74,19 @@ def test_a_trial_changes_a_setting_that_the_server_has(example: Example) -> None
         assert not same(setting.before, setting.value)
         assert trial is not None
         assert trial.risks_commits == (setting.name == "synchronous_commit")
+
+
+def test_what_to_change_is_said_in_the_server_s_own_statements() -> None:
+    by_cause = {example.cause: example.rule.judge(example.fires) for example in reversed(EXAMPLES)}
+    said = {
+        cause: trial_text(found.trial) for cause, found in by_cause.items() if found and found.trial
+    }
+    reloaded = "; SELECT pg_reload_conf(), and run again"
+    assert said["temporary-files"] == f"ALTER SYSTEM SET work_mem = '1MB'{reloaded}"
+    assert said["commit-flush"] == f"ALTER SYSTEM SET synchronous_commit = 'off'{reloaded}"
+    assert "in the caches" in said["cold-caches"]
+    assert said["shared-buffers-small"].startswith("start the server with shared_buffers=")
+    assert not [text for text in said.values() if "GLOBAL" in text or "pool" in text]
 
 
 def test_each_rule_has_an_example_and_a_title_in_both_languages() -> None:

@@ -10,6 +10,7 @@ from loadstone.diagnosis.page_reads import FALLS, by_thirds, matters
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_reads
 from loadstone.diagnosis.trials import WARMS_S
+from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding, Setting, Trial
 from loadstone.model.message import say, say_in, sentences
@@ -60,7 +61,11 @@ def _warm() -> Trial:
     """The load once more: by now the caches contain what it reads."""
     setting = Setting(name="caches", before="cold", value="warm")
     return Trial(
-        kind="again", settings=(setting,), subject=say("the cold caches"), settles_s=WARMS_S
+        kind="again",
+        settings=(setting,),
+        subject=say("the cold caches"),
+        settles_s=WARMS_S,
+        family=POSTGRESQL,
     )
 
 
