@@ -130,8 +130,8 @@ def test_commits_wait_for_a_standby_that_applies_them_late(
     called("prepare", *target, "--tables", "1", "--table-size", "200", folder=tmp_path)
     with slow_standby(server):
         called(
-            "run", "oltp_insert", *target, "--yes", "--concurrency", "4", "--duration", "3", "--warmup",
-            "1", folder=tmp_path,
+            "run", "oltp_insert", *target, "--yes", "--concurrency", "4", "--duration", "3",
+            "--warmup", "1", folder=tmp_path,
         )  # fmt: skip
     found, (step,) = diagnosed(only_run(tmp_path))
     assert [one.cause for one in found][:1] == ["synchronous-standby"], [

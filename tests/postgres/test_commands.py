@@ -149,24 +149,6 @@ def test_an_outage_is_seen_and_loses_no_acknowledged_entry(
     said = called("ledger", "check", "last", "--target", target, folder=tmp_path, code=10)
 
 
-def test_what_is_not_supported_is_refused_in_one_line(
-    server: Server, database: str, tmp_path: Path
-) -> None:
-    words = (
-        "run",
-        "oltp_read_only",
-        "--duration",
-        "1",
-        "--prove",
-        "--target",
-        url(server, database),
-    )
-    said = called(*words, folder=tmp_path, code=15)
-    assert "is a PostgreSQL server: " in said.stderr
-    assert "is not supported there" in said.stderr
-    assert "connecting" not in said.stderr
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -17,7 +17,7 @@ from loadstone.lab.variables.journal import settings_folder
 from loadstone.model.experiment import NetworkLimit, Way
 from loadstone.model.message import Message, say
 from loadstone.model.plan import WorkloadSpec
-from loadstone.model.target import PORTS, Endpoint, Target
+from loadstone.model.target import PORTS, Endpoint, Target, Tls
 from loadstone.sandbox import Sandbox, SandboxError
 from loadstone.sandbox.instance import Instance, make_instance
 from loadstone.sandbox.kept_data import keep_data, put_data_back
@@ -316,6 +316,8 @@ class GivenServer:
                 say("connect = {how}: {place} has no socket", how=repr(how), place=target.place),
             )
         update: dict[str, object] = {"socket": socket}
+        if not family_of(target).encrypts_sockets:
+            update["tls"] = Tls(mode="disabled")
         if how == "tcp":
             update = {
                 "socket": None,

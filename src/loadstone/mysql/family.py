@@ -78,6 +78,7 @@ __all__ = [
     "foreign_options",
     "forget_when_made",
     "drop_tables",
+    "encrypts_sockets",
     "explained",
     "free_connections",
     "functions_of",
@@ -126,4 +127,5 @@ dialect: Dialect = _dialect
 foreign_options: frozenset[str] = frozenset()
 locks: Locks = _locks
 sets_for_starts = False
+encrypts_sockets = True
 words: Words = _words

@@ -80,6 +80,7 @@ __all__ = [
     "foreign_options",
     "forget_when_made",
     "drop_tables",
+    "encrypts_sockets",
     "explained",
     "free_connections",
     "functions_of",
@@ -124,9 +125,10 @@ __all__ = [
 
 Error: type[Exception] = pg8000.Error
 abilities: frozenset[Ability] = frozenset(
-    {"counters", "experiments", "extended", "templates", "watching"}
+    {"counters", "experiments", "extended", "templates", "trials", "watching"}
 )
 sets_for_starts = True
+encrypts_sockets = False
 dialect: Dialect = _dialect
 foreign_options: frozenset[str] = FOREIGN_OPTIONS
 locks: Locks = _locks

@@ -212,6 +212,10 @@ class Family(Protocol):
     def server_of(self, connection: Connection, target: Target) -> str:
         """What distinguishes it from other servers at this moment, by its own account."""
 
+    @property
+    def encrypts_sockets(self) -> bool:
+        """Whether its servers offer TLS over a unix socket."""
+
     # Variables.
 
     def data_folder(self, variables: Mapping[str, str]) -> str | None:
