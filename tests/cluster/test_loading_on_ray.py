@@ -104,6 +104,7 @@ def test_two_nodes_load_what_one_machine_loads(
     assert rows_of(server, "shop") == alone
 
 
+@pytest.mark.nightly
 def test_two_nodes_load_and_drive_postgresql(nodes: Nodes) -> None:
     if (programs := find_programs()) is None:
         pytest.skip("no PostgreSQL: tools/get-postgres fetches one")

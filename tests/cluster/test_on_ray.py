@@ -272,6 +272,7 @@ def target(own_schema: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     return own_schema
 
 
+@pytest.mark.nightly
 def test_an_experiment_of_a_mix_with_a_file_goes_by_phases_on_all_nodes(
     nodes: Nodes, target: Sandbox, tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
 
 @pytest.mark.server
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_hot_row_is_injected_named_and_put_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def told(
     return found[1], answered[1] / answered[0] - 1, left_out and left_out[0]
 
 
+@pytest.mark.nightly
 def test_a_server_is_not_faster_than_itself(
     start: Starter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

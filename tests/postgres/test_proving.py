@@ -207,6 +207,7 @@ def test_after_a_kill_the_settings_are_put_back(driven: Driven) -> None:
     assert (driven.settings, driven.file) == (before, file)
 
 
+@pytest.mark.nightly
 def test_trials_of_a_throwaway_server_that_is_gone_run_on_one_like_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
