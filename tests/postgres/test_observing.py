@@ -89,6 +89,21 @@ def test_sessions_are_counted_and_a_user_without_the_right_is_told(
     assert less.counters["log_written_bytes"] > 0
 
 
+def test_a_transaction_that_wrote_and_rests_keeps_what_later_ones_leave(
+    server: Server, row: str
+) -> None:
+    source = ServerSource(SourceName(role="server"), local(server, row))
+    with connect(local(server, row)) as holder:
+        did(holder, "BEGIN")
+        did(holder, "UPDATE one SET n = n + 1")  # it has no snapshot between its statements
+        for _ in range(7):
+            server.asked("CREATE TEMPORARY TABLE other (id INT)", row)
+        seen = read(source)
+        did(holder, "ROLLBACK")
+    source.close()
+    assert seen.gauges["pg_stat_activity.oldest_xmin_age"] >= 7
+
+
 def test_sessions_are_where_they_wait(server: Server, row: str) -> None:
     at = local(server, row)
     postmaster = int((server.folder / "data/postmaster.pid").read_text().split()[0])

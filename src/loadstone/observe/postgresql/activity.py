@@ -17,10 +17,14 @@ SESSIONS = f"""
 SELECT ({OF_CLIENTS}), coalesce(backend_type, ''), coalesce(state, ''),
   coalesce(wait_event_type, ''), coalesce(wait_event, ''), pid = pg_backend_pid(),
   count(*), count(xact_start), max(extract(epoch FROM now() - xact_start))::float8,
-  max(extract(epoch FROM now() - query_start))::float8, max(age(backend_xmin))
+  max(extract(epoch FROM now() - query_start))::float8,
+  max(greatest(age(backend_xmin), age(backend_xid)))
 FROM pg_stat_activity GROUP BY 1, 2, 3, 4, 5, 6
 """
-"""One row for all sessions that are alike."""
+"""One row for all sessions that are alike.
+
+A transaction keeps old rows by its snapshot; without one, by the number that it has since it wrote.
+"""
 
 LOCKS = """
 SELECT locktype, count(*), count(*) FILTER (WHERE NOT granted), count(*) FILTER (WHERE fastpath)
