@@ -56,6 +56,20 @@ other = { row = "pair" }
 """
 """Transactions that lock two rows in any order."""
 
+SEARCHING = """
+dialect = ["postgresql"]
+[table.item]
+rows = "10k"
+[table.item.columns]
+id = { type = "INT NOT NULL", sequence = true }
+n = { type = "INT NOT NULL", sequence = true }
+[transaction.search]
+autocommit = true
+statements = [ "SELECT id FROM item WHERE n = :one" ]
+parameters.one = { row = "item" }
+"""
+"""Each statement reads the whole table for a row."""
+
 SOME = ("--tables", "2", "--table-size", "50000", "--distribution", "uniform")
 
 
@@ -78,6 +92,10 @@ FAULTS = (
     Fault(
         "max-wal-size-small", "oltp_write_only", {"max_wal_size": "32MB", "min_wal_size": "32MB"}
     ),
+    Fault("statement-log", "oltp_point_select", {"log_min_duration_statement": "0"}),
+    Fault("jit", "oltp_point_select", {"jit_above_cost": "0"}),
+    Fault("plan-cache", "oltp_point_select", {"plan_cache_mode": "force_custom_plan"}),
+    Fault("missing-index", "searching", tables=(), template=SEARCHING),
     Fault("deadlocks", "crossing", {"deadlock_timeout": "500ms"}, (), template=CROSSING),
 )
 HEALTHY = (

@@ -102,6 +102,16 @@ WHY: Mapping[str, Message] = {
     ),
     "shared-buffers-small": _MEMORY,
     "temporary-files": _MEMORY,
+    **dict.fromkeys(
+        (
+            *("wal-insertion", "hot-pages", "page-table", "lock-manager", "snapshots"),
+            *("transaction-status", "table-growth"),
+        ),
+        say(
+            "not by --prove, which changes neither the load nor its tables: do so by hand, run "
+            "again, and compare both runs with loadstone compare"
+        ),
+    ),
     "no-thread-pool": say(
         "not by --prove: this server has no thread pool (MariaDB and Percona Server have one built "
         "in, MySQL has a plugin from 9.7 on)"

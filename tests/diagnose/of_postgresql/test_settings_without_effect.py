@@ -14,9 +14,10 @@ GIB = 1024**3
 
 def test_every_cause_that_the_review_names_is_one_of_a_rule() -> None:
     bad = {"shared_buffers": "128MB", "max_wal_size": "1GB", "autovacuum": "off"}
+    bad |= {"log_statement": "all", "log_min_duration_statement": "0"}
     for machine in (Machine(), Machine(memory_bytes=16 * GIB)):
         named = {one.cause for one in review(bad, machine, "postgresql")} - {None}
-        assert named == {"shared-buffers-small", "max-wal-size-small"}
+        assert named == {"shared-buffers-small", "max-wal-size-small", "statement-log"}
         assert named <= {rule.cause for rule in RULES_OF["postgresql"]}
     large = review({"shared_buffers": "15GB"}, Machine(memory_bytes=16 * GIB), "postgresql")
     assert [(one.variable, one.cause) for one in large] == [("shared_buffers", None)]

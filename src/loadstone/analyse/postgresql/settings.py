@@ -20,6 +20,7 @@ LITTLE_MEMORY, MUCH_MEMORY, USUAL_MEMORY = 0.15, 0.6, 0.25
 """
 
 _SMALL_BUFFERS = "shared-buffers-small"
+_STATEMENT_LOG = "statement-log"
 """The cause by which the diagnosis names what small shared_buffers cost."""
 
 _UNITS = {"B": 1, "kB": 1024, "MB": MIB, "GB": GIB, "TB": 1024 * GIB}
@@ -123,9 +124,11 @@ def _housekeeping(server: Server) -> Iterator[Advice]:
 def _logging(server: Server) -> Iterator[Advice]:
     why = say("each statement is written to the server's log")
     if (statements := server.text("log_statement")) in ("all", "mod"):
-        yield Advice("slow", "log_statement", statements or "", why, "none")
+        cause = _STATEMENT_LOG if statements == "all" else None
+        yield Advice("slow", "log_statement", statements or "", why, "none", cause=cause)
     if server.text("log_min_duration_statement") == "0":
-        yield Advice("slow", "log_min_duration_statement", "0", why, "-1")
+        name = "log_min_duration_statement"
+        yield Advice("slow", name, "0", why, "-1", cause=_STATEMENT_LOG)
 
 
 def _costs(server: Server) -> Iterator[Advice]:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.lost_connections import lost
+from loadstone.diagnosis.refused_connections import failures, share_of, without_connection
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.trials import client, dynamic
 from loadstone.model.account import Place
-from loadstone.model.figure import Count, Number, Percent
+from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Evidence, Finding
-from loadstone.model.lost_connection import reason_said
-from loadstone.model.message import Joined, Message, counted, plain, say, say_in, sentences
+from loadstone.model.message import Message, plain, say, say_in, sentences
 
 BY_EVENT = 0.1
 """[P] Connections opened per event; DIAGNOSIS 2 asks for one per transaction."""
@@ -43,7 +44,6 @@ def judge(case: Case) -> Finding | None:
         return None
     limit = case.number("max_connections")
     full = refused > 0 or "1040" in case.step.connect_failures
-    missing = max(case.users - case.step.users, 0)
     attempts = say_in("unit", "attempts")
     evidence: list[Evidence] = [case.seen(plain("connect_failures"), failed, attempts, 0.0)]
     if full:
@@ -53,7 +53,7 @@ def judge(case: Case) -> Finding | None:
         group="validity",
         sentence=sentences(*_refused(case, round(max(failed, refused)), limit if full else None)),
         evidence=tuple(evidence),
-        share=missing / case.users if missing else 0.05,
+        share=share_of(case),
         confidence=0.9,
         remedy=_way_in(case, full=full),
         trial=(
@@ -69,27 +69,10 @@ def judge(case: Case) -> Finding | None:
 
 
 def _refused(case: Case, failed: int, limit: float | None) -> Iterator[Message]:
-    yield _failures(case, failed)
-    if missing := max(case.users - case.step.users, 0):
-        yield say(
-            "{missing} of {users} users had no connection at the end.",
-            missing=Count(missing),
-            users=Count(case.users),
-        )
+    yield failures(case, failed)
+    yield from without_connection(case)
     if limit:
         yield say("max_connections is {limit}.", limit=Number(limit))
-
-
-def _failures(case: Case, failed: int) -> Message:
-    errors = [f"{count:,} × {code}" for code, count in case.step.connect_failures.items()]
-    if errors:
-        return counted(
-            "1 connection attempt failed ({errors}).",
-            "{number} connection attempts failed ({errors}).",
-            failed,
-            errors=Joined(errors),
-        )
-    return counted("1 connection attempt failed.", "{number} connection attempts failed.", failed)
 
 
 def _way_in(case: Case, *, full: bool) -> Message:
@@ -171,24 +154,10 @@ def _opened(opened: float, events: float, handshakes: float) -> Message:
 
 
 def judge_lost(case: Case) -> Finding | None:
-    """Connections that broke in the window: the figures include the time without them."""
-    reconnects = case.step.reconnects
-    if not case.step.outages or not reconnects:
-        return None
-    reason = reason_said(case.step.outages[0].reason)
-    return Finding(
-        cause="connections-lost",
-        group="validity",
-        sentence=counted(
-            "1 connection was lost and opened again; the reason: {reason}.",
-            "{number} connections were lost and opened again; the first reason: {reason}.",
-            reconnects,
-            reason=reason,
-        ),
-        evidence=(case.seen(plain("reconnects"), reconnects, plain(""), 0.0),),
-        share=min(reconnects / max(case.users, 1), 1.0) * 0.5,
-        confidence=0.9,
-        remedy=say(
+    """Connections that broke in the window."""
+    return lost(
+        case,
+        say(
             "Look for a restart, a KILL or a timeout in the server's error log; otherwise suspect "
             "the network."
         ),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.failed_events import failing
 from loadstone.diagnosis.row_waits import lock_share
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.mysql.row_locks import SHARE as LOCKED
-from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding
-from loadstone.model.message import Message, plain, say, say_in
-
-SHARE = 0.01
-"""[P] Share of the attempts that fail; DIAGNOSIS 10 takes the same for retries."""
+from loadstone.model.message import Message, say, say_in
 
 _OF_LOCKS = ("1213", "1205", "1020")
 
@@ -24,39 +21,10 @@ def judge(case: Case) -> Finding | None:
         for code, count in case.step.errors.items()
         if code not in _OF_LOCKS or not (case.step.events or locked)
     }
-    total = sum(errors.values())
-    if not total or total < SHARE * (case.step.events + total):
-        return None
-    part = total / (case.step.events + total)
-    code = max(errors, key=lambda one: errors[one])
-    return Finding(
-        cause="errors",
-        group="validity",
-        sentence=_failing(case, code, part),
-        evidence=(
-            case.seen(say("errors"), total, plain(""), SHARE * _attempts(case)),
-            case.seen(say("error {number}", number=code), errors[code], plain("")),
-        ),
-        share=part,
-        confidence=0.95,
-        remedy=_advice(code, total),
-    )
+    return failing(case, errors, _advice)
 
 
-def _failing(case: Case, code: str, part: float) -> Message:
-    if example := case.step.error_examples.get(code):
-        return say(
-            "{part} of the attempts fail, mostly with error {code}: {message}",
-            part=Percent(part),
-            code=code,
-            message=example.message,
-        )
-    return say(
-        "{part} of the attempts fail, mostly with error {code}.", part=Percent(part), code=code
-    )
-
-
-def _advice(code: str, total: float) -> Message:
+def _advice(code: str) -> Message | None:
     """What to do about an error, by its code (both manuals)."""
     match code:
         case "1290" | "1836" | "1792":
@@ -69,16 +37,7 @@ def _advice(code: str, total: float) -> Message:
             return say("Raise max_execution_time (MariaDB: max_statement_time), or set it to 0.")
         case "1226":
             return say("Raise the account's limits (MAX_QUERIES_PER_HOUR and the like).")
-    return say(
-        "Fix error {code} first: a rate with {total} errors does not describe the server.",
-        code=code,
-        total=Number(total),
-    )
-
-
-def _attempts(case: Case) -> float:
-    """All attempts in the window."""
-    return float(case.step.events + sum(case.step.errors.values()))
+    return None
 
 
 RULE = Rule("errors", say_in("cause", "errors"), judge, reads="client")

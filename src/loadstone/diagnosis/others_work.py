@@ -1,0 +1,102 @@
+"""The work of other clients on the measured server, for any family: their CPU, a long statement."""
+
+from __future__ import annotations
+
+from loadstone.analyse.cores import NEIGHBOURS, busy_cores, client_cores
+from loadstone.diagnosis.context import Case
+from loadstone.model.figure import Number
+from loadstone.model.finding import Evidence, Finding
+from loadstone.model.message import Message, plain, say, say_in
+
+LONG_S = 2.0
+"""[P] Shortest running time with which a statement counts as a load of its own."""
+
+TIMES_LONGEST = 2.0
+"""[P] The same as a multiple of the longest statement of ours that has ended."""
+
+RESTING = 0.005
+"""The largest share of the busy cores that is written as 0 %: what sleeps is no load."""
+
+COMING = 1.0
+"""[P] New connections a second: of sessions that end between two looks no CPU is known."""
+
+
+def by_cpu(case: Case, remedy: Message) -> Finding | None:
+    """What the kernel counts of the threads of sessions that are none of the load's."""
+    others, cores = client_cores(case.step), case.host("cores")
+    if not cores or others < NEIGHBOURS * cores:
+        return None
+    part = others / cores
+    return finding(
+        say(
+            "Others use the server: other clients' sessions take {others} of its host's {cores} "
+            "cores. Do not compare these figures.",
+            others=Number(others),
+            cores=Number(cores),
+        ),
+        (case.seen(say("CPU for other clients"), part, say("of the cores"), NEIGHBOURS),),
+        part_of_the_cores(case),
+        remedy,
+    )
+
+
+def by_length(case: Case, longest_s: float, remedy: Message) -> Finding | None:
+    """A report, a backup or a change of a table's schema is one long statement."""
+    counted = part_of_the_cores(case)
+    if counted is not None and counted < RESTING:
+        return None
+    cores = case.host("cores")
+    return finding(
+        say(
+            "Others use the server: a statement has been running for {seconds} s, longer than any "
+            "of this load. Do not compare these figures.",
+            seconds=Number(longest_s),
+        ),
+        (case.seen(plain("longest_statement_s"), longest_s, say_in("unit", "s"), LONG_S),),
+        counted_or(case, 1 / cores if cores else None),
+        remedy,
+    )
+
+
+def not_of_ours(case: Case) -> float | None:
+    """How long a statement has been running that is longer than ours; `None`: there is none."""
+    longest = case.highest("longest_statement_s")
+    own_s = TIMES_LONGEST * (case.step.latency.service.max or 0.0) / 1000
+    return None if longest is None or longest < max(LONG_S, own_s) else longest
+
+
+def part_of_the_cores(case: Case) -> float | None:
+    """The part of the busy cores that work for other clients: who waits for a core waits for them.
+
+    `None`: nobody counted it.
+    """
+    account, host = case.step.account, case.step.host
+    busy = busy_cores(host) if host else None
+    if account is None or account.cores is None or not busy:
+        return None
+    return min(account.cores.others / busy, 1.0)
+
+
+def counted_or(case: Case, guessed: float | None) -> float | None:
+    """Statements and bytes cost different amounts. Sessions that come and go are hardly counted."""
+    counted = part_of_the_cores(case)
+    if counted is None:
+        return guessed
+    stays = (case.rate("connections") or 0.0) < COMING
+    return counted if stays else max(counted, guessed or 0.0)
+
+
+def finding(
+    sentence: Message, evidence: tuple[Evidence, ...], share: float | None, remedy: Message
+) -> Finding:
+    """That other clients use the server."""
+    return Finding(
+        cause="other-clients",
+        group="validity",
+        sentence=sentence,
+        evidence=evidence,
+        share=share,
+        confidence=0.85,
+        remedy=remedy,
+        acts_on="server CPU",
+    )

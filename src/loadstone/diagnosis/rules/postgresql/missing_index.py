@@ -1,0 +1,118 @@
+"""Statements read whole tables for a few rows.
+
+Rows that scans of tables read count as returned, those that indexes lead to as fetched as well.
+Entries of an index that is scanned alone are returned and not fetched, so they count as scanned.
+
+Source: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-DATABASE-VIEW
+"""
+
+from __future__ import annotations
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import parts_of_work, server_cores
+from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, parts_of
+from loadstone.diagnosis.others_work import not_of_ours
+from loadstone.diagnosis.rule import Rule
+from loadstone.model.figure import Number
+from loadstone.model.finding import Finding
+from loadstone.model.message import plain, say, say_in
+
+ROW_S = 0.1e-6
+"""[P] CPU of reading one row in a scan with a simple condition: measured 0.1 µs for rows of 100 and
+of 1,000 bytes (PostgreSQL 15, an EPYC)."""
+
+WASTE = 10.0
+"""[P] Rows read in scans for each one returned or changed."""
+
+BY_EVENT = 500.0
+"""[P] Rows that an event reads in scans: smaller tables are as well read whole."""
+
+FEWEST = 50_000.0
+"""[P] Rows a second: reading the statistics scans catalogs itself."""
+
+MOST = 0.5
+"""[P] Part of all rows that are read."""
+
+ROW_BYTES = 11.0
+"""Least bytes of a row that is sent: seven of its message, four for a column.
+
+Source: https://www.postgresql.org/docs/current/protocol-message-formats.html (DataRow)
+"""
+
+LEAVES = 2.0
+"""Pages that a lookup reads: its index's leaf, and that of the row."""
+
+_RETURNED = "pg_stat_database.target.tup_returned"
+_FETCHED = "pg_stat_database.target.tup_fetched"
+_CHANGED = tuple(f"pg_stat_database.target.tup_{how}" for how in ("inserted", "updated", "deleted"))
+
+
+def judge(case: Case) -> Finding | None:
+    """Far more rows are scanned than the generator received or changed."""
+    returned = case.needed(case.rate(_RETURNED))
+    scanned, useful = _scanned(case, returned), _useful(case)
+    few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
+    if scanned < few or scanned < MOST * returned or not_of_ours(case) is not None:
+        return None
+    cores = server_cores(case)
+    return Finding(
+        cause="missing-index",
+        group="setting",
+        sentence=say(
+            "An index is missing or not used: {rows} rows a second are read by scans, for "
+            "{useful} rows returned or changed, {each} for each of them.",
+            rows=Number(scanned),
+            useful=Number(useful),
+            each=Number(scanned / useful),
+        ),
+        evidence=(
+            case.seen(plain(_RETURNED), returned, say_in("unit", "/s"), few),
+            case.seen(plain(_FETCHED), returned - scanned, say_in("unit", "/s")),
+        ),
+        share=min((scanned - useful) * ROW_S / cores, 1.0) if cores else None,
+        confidence=0.8,
+        remedy=say(
+            "Create an index on the columns of the WHERE clause; EXPLAIN shows what is read now, "
+            "and pg_stat_user_tables.seq_tup_read in which tables. Where there is an index, run "
+            "ANALYZE, and compare the types of column and value."
+        ),
+        acts_on="server CPU",
+    )
+
+
+def _scanned(case: Case, returned: float) -> float:
+    """Rows a second that no index led to."""
+    return max(returned - case.needed(case.rate(_FETCHED)), 0.0)
+
+
+def _useful(case: Case) -> float:
+    """At most so many rows a second that came to the generator, and those that were changed."""
+    step = case.step
+    received = step.bytes_in / step.seconds / ROW_BYTES if step.seconds else 0.0
+    return max(received + sum(case.rate(name) or 0.0 for name in _CHANGED), 1.0)
+
+
+def _holds(case: Case) -> Holds | None:
+    """The work on a core of reading rows for nothing, the wait for one, and for their pages."""
+    returned = case.rate(_RETURNED)
+    if returned is None or case.rate(_FETCHED) is None:
+        return None
+    parts = parts_of_work(case, max(_scanned(case, returned) - _useful(case), 0.0) * ROW_S)
+    if not parts:
+        return None
+    return parts_of({**parts, **dict.fromkeys(PAGE_READS, _part_of_pages(case))})
+
+
+def _part_of_pages(case: Case) -> float:
+    """The part of the pages read that lookups by an index do not explain, 0 to 1."""
+    reads, lookups = case.rate("buffer_pool_reads"), case.rate(_FETCHED)
+    return max(1 - LEAVES * (lookups or 0.0) / reads, 0.0) if reads else 0.0
+
+
+RULE = Rule(
+    "missing-index",
+    say("a missing index"),
+    judge,
+    holds=part_of(*CORES, *PAGE_READS),
+    holds_in=_holds,
+)

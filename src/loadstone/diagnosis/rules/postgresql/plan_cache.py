@@ -1,0 +1,70 @@
+"""Prepared statements are planned each time that they are executed, as a setting wants it.
+
+Source: https://www.postgresql.org/docs/current/runtime-config-query.html#GUC-PLAN-CACHE-MODE
+"""
+
+from __future__ import annotations
+
+from loadstone.diagnosis.context import Case
+from loadstone.diagnosis.cpu import parts_of_work, server_cores
+from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
+from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.trials import dynamic
+from loadstone.model.figure import Number, Percent
+from loadstone.model.finding import Finding
+from loadstone.model.message import plain, say, say_in
+
+PLAN_S = 10e-6
+"""[P] CPU of planning a statement on one table: measured 10 to 19 µs for a lookup by its key
+(PostgreSQL 15, an EPYC). Joins and partitions take more, so that it is a lower bound."""
+
+SHARE = 0.05
+"""[P] Part of the server's CPU."""
+
+
+def judge(case: Case) -> Finding | None:
+    """Statements a second times a plan, where generic plans are ruled out."""
+    mode = case.needed(case.variable("plan_cache_mode"))
+    cores, statements = case.needed(server_cores(case)), case.step.qps or 0.0
+    if mode != "force_custom_plan" or case.drive.get("protocol", "prepared") != "prepared":
+        return None
+    share = min(statements * PLAN_S / cores, 1.0) if cores else 0.0
+    if share < SHARE:
+        return None
+    return Finding(
+        cause="plan-cache",
+        group="setting",
+        sentence=say(
+            "With plan_cache_mode=force_custom_plan {statements} prepared statements a second are "
+            "planned again: at {each} µs or more that is {share} of the server's CPU.",
+            statements=Number(statements),
+            each=Number(1e6 * PLAN_S),
+            share=Percent(share),
+        ),
+        evidence=(
+            case.seen(say("statements that are planned"), statements, say_in("unit", "/s")),
+            case.seen(say("planning's part of the CPU (estimate)"), share, plain(""), SHARE),
+        ),
+        share=share,
+        confidence=0.7,
+        remedy=say(
+            "Set plan_cache_mode=auto, which keeps a plan where plans for single values are no "
+            "better."
+        ),
+        trial=dynamic(case, {"plan_cache_mode": "auto"}, say("planning each time")),
+        acts_on="server CPU",
+    )
+
+
+def _holds(case: Case) -> Holds | None:
+    parts = parts_of_work(case, (case.step.qps or 0.0) * PLAN_S)
+    return parts_of(parts) if parts else None
+
+
+RULE = Rule(
+    "plan-cache",
+    say("prepared statements are planned each time"),
+    judge,
+    holds=part_of(*CORES),
+    holds_in=_holds,
+)

@@ -1,0 +1,59 @@
+"""Other clients, events that fail, and connections that are refused or lost."""
+
+from __future__ import annotations
+
+from diagnose.accounts import an_account
+from diagnose.examples import Example
+from diagnose.of_postgresql.figures import Figures, a_case, at
+from loadstone.diagnosis.rules.postgresql import connections, errors, other_clients
+from loadstone.model.account import Cores
+from loadstone.model.result import OutageLine
+
+_CORES = Cores(users=1.0, others=1.2, own=0.1)
+_QUIET = Cores(users=1.0, others=0.1, own=0.1)
+
+
+def _with(cores: Cores, **figures: object) -> Figures:
+    account = an_account(on_core=0.1, waiting_for_a_core=0.2)
+    return at(account.model_copy(update={"cores": cores}), **figures)
+
+
+def _seen(others: float) -> Figures:
+    account = an_account(view="sessions", in_the_server=0.3)
+    return at(account.model_copy(update={"others": others}))
+
+
+_LONG = {"highest": {"longest_statement_s": 30.0}}
+_OUTAGE = OutageLine(from_s=1, to_s=2, users=4, reason="57P01 terminating connection")
+
+EXAMPLES = (
+    Example(other_clients.RULE, a_case(_with(_CORES)), a_case(_with(_QUIET)), a_case()),
+    Example(
+        other_clients.RULE,
+        a_case(_with(_QUIET, **_LONG)),
+        a_case(_with(Cores(users=1.0, others=0.0, own=0.1), **_LONG)),
+        a_case(),
+    ),
+    Example(other_clients.RULE, a_case(_seen(3.0)), a_case(_seen(0.4)), a_case()),
+    Example(
+        errors.RULE,
+        a_case(at(step={"errors": {"57014": 900}})),
+        a_case(at(step={"errors": {"40P01": 900}})),
+        a_case(),
+    ),
+    Example(
+        connections.RULE,
+        a_case(
+            at(step={"connect_failures": {"53300": 9}}),
+            variables={"max_connections": "20"},
+        ),
+        a_case(),
+        a_case(),
+    ),
+    Example(
+        connections.LOST_RULE,
+        a_case(at(step={"outages": (_OUTAGE,), "reconnects": 4})),
+        a_case(at(step={"outages": (_OUTAGE,), "reconnects": 0})),
+        a_case(),
+    ),
+)

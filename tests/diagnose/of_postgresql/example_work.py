@@ -1,0 +1,95 @@
+"""Work on the cores besides the load's own: logging, planning, compiling, needless reading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnose.examples import Example
+from diagnose.healthy import per_second
+from diagnose.of_postgresql.figures import a_case, at
+from loadstone.diagnosis.context import Series, Source
+from loadstone.diagnosis.rules.postgresql import (
+    jit,
+    logging,
+    long_transaction,
+    missing_index,
+    plan_cache,
+)
+
+_ROWS = "pg_stat_database.target.tup_returned"
+_FETCHED = "pg_stat_database.target.tup_fetched"
+_FEW: dict[str, Any] = {"step": {"bytes_in": 4_000_000}}
+_SCANNED = {"rates": {_ROWS: 9e6, _FETCHED: 40_000.0}} | _FEW
+_LOOKED_UP = {"rates": {_ROWS: 9e6, _FETCHED: 8e6}} | _FEW
+_SLOW: dict[str, Any] = {"rates": {_ROWS: 300.0}, "step": {"qps": 300.0}}
+_LOGGED = {"log_statement": "all"}
+_USUAL = {"log_statement": "none", "log_duration": "off", "log_min_duration_statement": "-1"}
+_COMPILED = {"jit": "on", "jit_above_cost": "0"}
+
+_XMIN = "pg_stat_activity.oldest_xmin_age"
+_KEPT = at(highest={_XMIN: 50_000.0, "oldest_transaction_s": 60.0})
+_SLOWER: dict[tuple[Source, str], Series] = {
+    ("host", "process.cpu_user_s"): per_second(*[1.0] * 4, *[1.5] * 2, *[2.0] * 4),
+    ("host", "process.cpu_sys_s"): per_second(*[0.2] * 10),
+    ("load", "tps"): per_second(*[1000.0] * 10),
+}
+
+EXAMPLES = (
+    Example(
+        logging.RULE,
+        a_case(at(), variables=_LOGGED),
+        a_case(at(), variables=_USUAL),
+        a_case(at(), variables={"log_statement": None}),
+        needs="variable log_statement",
+    ),
+    Example(
+        logging.RULE,
+        a_case(at(), variables=_USUAL | {"log_min_duration_statement": "0"}),
+        a_case(at(), variables=_USUAL | {"log_min_duration_statement": "1s"}),
+        a_case(at(), variables={"log_statement": None}),
+        needs="variable log_statement",
+    ),
+    Example(
+        jit.RULE,
+        a_case(at(**_SLOW), variables=_COMPILED),
+        a_case(at(**_SLOW), variables=_COMPILED | {"jit": "off"}),
+        a_case(at(**_SLOW), variables={"jit_above_cost": None}),
+        needs="variable jit_above_cost",
+    ),
+    # The rows that are read explain the CPU.
+    Example(
+        jit.RULE,
+        a_case(at(**_SLOW), variables=_COMPILED),
+        a_case(at(rates={_ROWS: 9e6}, step={"qps": 300.0}), variables=_COMPILED),
+        a_case(at(**_SLOW), variables={"jit_above_cost": None}),
+        needs="variable jit_above_cost",
+    ),
+    Example(
+        plan_cache.RULE,
+        a_case(at(), variables={"plan_cache_mode": "force_custom_plan"}),
+        a_case(at(), variables={"plan_cache_mode": "auto"}),
+        a_case(at(), variables={"plan_cache_mode": None}),
+        needs="variable plan_cache_mode",
+    ),
+    Example(
+        long_transaction.RULE,
+        a_case(_KEPT, seconds=_SLOWER),
+        a_case(at(highest={_XMIN: 50_000.0}), seconds=_SLOWER),
+        a_case(at(means={_XMIN: None})),
+        needs=f"server value {_XMIN}",
+    ),
+    Example(
+        long_transaction.RULE,
+        a_case(at(highest={"pg_replication_slots.xmin_age": 1e6}), seconds=_SLOWER),
+        a_case(at(highest={"pg_replication_slots.xmin_age": 100.0}), seconds=_SLOWER),
+        a_case(at(means={_XMIN: None})),
+        needs=f"server value {_XMIN}",
+    ),
+    Example(
+        missing_index.RULE,
+        a_case(at(**_SCANNED)),
+        a_case(at(**_LOOKED_UP)),
+        a_case(at(rates={_ROWS: None})),
+        needs=f"server counter {_ROWS}",
+    ),
+)
