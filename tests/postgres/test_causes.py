@@ -17,7 +17,7 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 from called import called
 from loadstone.families import connect
 from loadstone.model.target import Endpoint
-from postgres.diagnosed import diagnosed
+from postgres.diagnosed import accused, diagnosed
 from postgres.server import Server, standby_of
 from postgres.sessions import DEADLINE_S, did
 from postgres.test_commands import only_run, url
@@ -141,3 +141,40 @@ def test_commits_wait_for_a_standby_that_applies_them_late(
     assert found[0].share is not None and step.tps is not None
     assert found[0].share * 4 / step.tps >= APPLY_S - 0.005
     assert found[0].foretold is not None and found[0].foretold.low > step.tps
+
+
+BUSY_S = 8
+BUSY = f"SET statement_timeout = '{BUSY_S}s'; DO $$ BEGIN LOOP PERFORM 1; END LOOP; END $$"
+"""A statement that uses a core for so long."""
+
+
+@pytest.mark.nightly
+def test_another_client_that_works_is_named(server: Server, database: str, tmp_path: Path) -> None:
+    target = ("--target", url(server, database))
+    called("prepare", *target, "--tables", "1", "--table-size", "200", folder=tmp_path)
+    other = threading.Thread(target=server.psql, args=(BUSY, "postgres"))
+    other.start()
+    called(
+        "run", "oltp_point_select", *target, "--yes", "--concurrency", "4", "--duration", "3",
+        "--warmup", "1", folder=tmp_path,
+    )  # fmt: skip
+    other.join(DEADLINE_S)
+    found, _ = diagnosed(only_run(tmp_path))
+    assert "other-clients" in accused(found), [one.sentence for one in found]
+
+
+@pytest.mark.nightly
+def test_a_transaction_that_stays_open_is_named_where_rows_change(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    target = ("--target", url(server, database))
+    called("prepare", *target, "--tables", "1", "--table-size", "50", folder=tmp_path)
+    load = ("--yes", "--concurrency", "4", "--warmup", "6", "--text")
+    with connect(local(server, database)) as holder:
+        did(holder, "CREATE TABLE mine (id INT)")
+        did(holder, "BEGIN")
+        did(holder, "INSERT INTO mine VALUES (1)")
+        called("run", "oltp_update_non_index", *target, *load, "--duration", "6", folder=tmp_path)
+        did(holder, "ROLLBACK")
+    found, _ = diagnosed(only_run(tmp_path))
+    assert "long-transaction" in [one.cause for one in found], [one.sentence for one in found]

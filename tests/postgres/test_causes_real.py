@@ -62,11 +62,11 @@ dialect = ["postgresql"]
 rows = "10k"
 [table.item.columns]
 id = { type = "INT NOT NULL", sequence = true }
-n = { type = "INT NOT NULL", sequence = true }
+n = { type = "INT NOT NULL", integer = [1, 10000] }
 [transaction.search]
 autocommit = true
 statements = [ "SELECT id FROM item WHERE n = :one" ]
-parameters.one = { row = "item" }
+parameters.one = { integer = [1, 10000] }
 """
 """Each statement reads the whole table for a row."""
 
