@@ -83,6 +83,7 @@ LOST = finding("commits", "dynamic", synchronous_commit=("on", "off")).model_cop
         )
     }
 )
+LOGGED = finding("log", "dynamic", log_statement=("all", "none"))
 RESTART = finding("slots", "start", max_connections=("20", "40"))
 MISSPELT = finding("misspelt", "dynamic", no_such_setting=(None, "1"))
 
@@ -214,15 +215,23 @@ def test_trials_of_a_throwaway_server_that_is_gone_run_on_one_like_it(
     need("postgresql")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("loadstone.runner.prove.timing", lambda trial, seconds: SHORT)
-    lost = LOST.model_copy(update={"cause": "lost"})
-    monkeypatch.setattr("loadstone.runner.prove.findings_of", instead(MEMORY, lost))
-    started = ("--server", "postgresql", "--set", "shared_buffers=16MB")
+    monkeypatch.setattr("loadstone.runner.prove.findings_of", instead(MEMORY, LOST, LOGGED))
+    started = (
+        "--server",
+        "postgresql",
+        "--set",
+        "shared_buffers=16MB",
+        "--set",
+        "log_statement=all",
+    )
     words = ("run", "oltp_point_select", *started, *LOAD, "--table-size", "500")
-    called(*words, "--prove", folder=tmp_path)
+    said = called(*words, "--prove", "--prove-time", "10m", folder=tmp_path).stdout
     (run,) = (tmp_path / "runs").iterdir()
-    assert {proof.cause for proof in run_folder.load(run).proofs} == {"memory", "lost"}
+    assert {proof.cause for proof in run_folder.load(run).proofs} == {"memory", "commits", "log"}, (
+        said
+    )
     (proof,) = (one for one in run_folder.load(run).proofs if one.cause == "memory")
     environment = (run / proof.steps / "environment.json").read_text()
     assert "shared_buffers" in environment
-    states = {one["state"] for one in steps_of(run, "memory")}
-    assert states == {"finished"}
+    for cause in ("memory", "log"):
+        assert {one["state"] for one in steps_of(run, cause)} == {"finished"}

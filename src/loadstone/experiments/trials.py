@@ -14,6 +14,7 @@ from typing import Any
 
 from loadstone.engine import WorkloadInfo
 from loadstone.experiments.variants import client_of
+from loadstone.families import family_of
 from loadstone.lab.step.interrupts import Interrupts
 from loadstone.model.experiment import (
     ClientOptions,
@@ -90,7 +91,20 @@ class Ground:
 
     def restarts(self, trial: Trial) -> bool:
         """Whether the trial starts a server of its own."""
-        return trial.kind == "start" or self.target is None
+        return trial.kind == "start" or self.target is None or bool(self.given_at_start(trial))
+
+    def given_at_start(self, trial: Trial) -> dict[str, str]:
+        """Settings of the throwaway server that the trial could not change while it runs.
+
+        They are on its command line, which wins in some families.
+        """
+        wins = family_of(self.plan.targets[0]).command_line_wins
+        if self.sandbox is None or trial.kind != "dynamic" or not wins:
+            return {}
+        names = [setting.name for setting in trial.settings]
+        return {
+            name: self.sandbox.settings[name] for name in names if name in self.sandbox.settings
+        }
 
 
 @dataclass(frozen=True)
@@ -331,13 +345,15 @@ def experiment_of(
     nothing.
     """
     own = ground.restarts(trial)
-    levels = _levels(trial, client_options(ground.plan.targets[0]) if own else None)
+    common = client_options(ground.plan.targets[0]) if own else None
+    given = ground.given_at_start(trial) if own else {}
+    levels = _levels(trial, common, given)
     more = (int(trial.settings[0].value),) if trial.kind == "users" else ()
     factors = () if trial.kind in ("users", "again") else (Factor(name=FACTOR, levels=levels),)
     return Experiment(
         name=cause,
         target=None if own else ground.target,
-        sandbox=ground.sandbox if own else None,
+        sandbox=_without(ground.sandbox, given) if own else None,
         workloads=(ground.plan.workload,),
         factors=factors,
         ladder=(users, *more),
@@ -351,9 +367,22 @@ def experiment_of(
     )
 
 
-def _levels(trial: Trial, common: ClientOptions | None) -> tuple[Level, Level]:
-    """The unchanged and the changed load; `common`: the client options for a server of its own."""
-    before = Level(name=BEFORE, client=common)
+def _without(sandbox: SandboxChoice | None, given: Mapping[str, str]) -> SandboxChoice | None:
+    """The server with less on its command line."""
+    if sandbox is None:
+        return None
+    settings = {name: value for name, value in sandbox.settings.items() if name not in given}
+    return sandbox.model_copy(update={"settings": settings})
+
+
+def _levels(
+    trial: Trial, common: ClientOptions | None, given: Mapping[str, str]
+) -> tuple[Level, Level]:
+    """The unchanged and the changed load; `common`: the client options for a server of its own.
+
+    `given`: what was on the run's command line, and is set in each step of the unchanged load.
+    """
+    before = Level(name=BEFORE, client=common, dynamic=dict(given))
     values = {setting.name: setting.value for setting in trial.settings}
     match trial.kind:
         case "dynamic":

@@ -78,6 +78,7 @@ __all__ = [
     "foreign_options",
     "forget_when_made",
     "drop_tables",
+    "command_line_wins",
     "encrypts_sockets",
     "explained",
     "free_connections",
@@ -127,5 +128,6 @@ dialect: Dialect = _dialect
 foreign_options: frozenset[str] = frozenset()
 locks: Locks = _locks
 sets_for_starts = False
+command_line_wins = False
 encrypts_sockets = True
 words: Words = _words

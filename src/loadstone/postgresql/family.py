@@ -80,6 +80,7 @@ __all__ = [
     "foreign_options",
     "forget_when_made",
     "drop_tables",
+    "command_line_wins",
     "encrypts_sockets",
     "explained",
     "free_connections",
@@ -128,6 +129,7 @@ abilities: frozenset[Ability] = frozenset(
     {"counters", "experiments", "extended", "templates", "trials", "watching"}
 )
 sets_for_starts = True
+command_line_wins = True
 encrypts_sockets = False
 dialect: Dialect = _dialect
 foreign_options: frozenset[str] = FOREIGN_OPTIONS

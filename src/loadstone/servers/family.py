@@ -213,6 +213,10 @@ class Family(Protocol):
         """What distinguishes it from other servers at this moment, by its own account."""
 
     @property
+    def command_line_wins(self) -> bool:
+        """Whether what is on its servers' command line cannot be set while they run."""
+
+    @property
     def encrypts_sockets(self) -> bool:
         """Whether its servers offer TLS over a unix socket."""
 
