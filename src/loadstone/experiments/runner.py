@@ -141,7 +141,7 @@ def plan_of(bench: ExperimentContext, planned: PlannedStep, standing: ReadyServe
     drive = drive.at(standing.targets[0].family, [one.facts.flavour for one in standing.looked])
     workload = bench.servers.workload(planned.step.workload)
     if bench.servers.only_reads_by_file(workload):
-        drive = drive.reading()
+        drive = drive.reading(standing.targets[0].family)
     plan = step_plan(experiment, workload, standing.targets, drive)
     if workload.script:
         return with_general_options(plan, planned.step.concurrency, planned.step.rate)

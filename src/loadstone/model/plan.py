@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
@@ -15,7 +15,7 @@ from loadstone.model.distribution import Pareto as Pareto
 from loadstone.model.distribution import Special as Special
 from loadstone.model.distribution import Uniform as Uniform
 from loadstone.model.distribution import Zipfian as Zipfian
-from loadstone.model.error_codes import IGNORED_BY_SCRIPTS, MYSQL, RESTART_ON, Code
+from loadstone.model.error_codes import IGNORED_BY_SCRIPTS, MYSQL, POSTGRESQL, RESTART_ON, Code
 from loadstone.model.frozen import Frozen
 from loadstone.model.pgbench import PgbenchSpec
 from loadstone.model.protection import Protection
@@ -225,7 +225,11 @@ class ConnectPolicy(Frozen):
     written: the kernel's choice."""
 
 
-READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
+READ_ONLY: Mapping[str, str] = {
+    MYSQL: "SET SESSION TRANSACTION READ ONLY",
+    # There the former is of the current transaction only.
+    POSTGRESQL: "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+}
 """Makes the server refuse all changes of data in a session, except to temporary tables."""
 
 
@@ -320,10 +324,10 @@ class Drive(Frozen):
             return self
         return self.model_copy(update={"restart_on": restart_on(family, flavours)})
 
-    def reading(self) -> Drive:
-        """These settings with read-only sessions."""
+    def reading(self, family: str) -> Drive:
+        """These settings with read-only sessions, as the servers of a family make them."""
         # After the user's statements, so that they cannot override it.
-        init_sql = (*self.session.init_sql, READ_ONLY)
+        init_sql = (*self.session.init_sql, READ_ONLY[family])
         session = self.session.model_copy(update={"init_sql": init_sql})
         return self.model_copy(update={"session": session})
 

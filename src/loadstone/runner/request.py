@@ -191,7 +191,7 @@ class Request(Load):
     def _drive_at(self, targets: Sequence[Target]) -> Drive:
         drive = self.drive.beside_the_server() if any_local(targets) else self.drive
         drive = drive.at(targets[0].family, self.flavours)
-        return drive.reading() if self.reads_by_file else drive
+        return drive.reading(targets[0].family) if self.reads_by_file else drive
 
 
 MixedIn.model_rebuild()

@@ -114,7 +114,7 @@ def plan_of(
         users_a_shard=_USERS_A_SHARD,
     )
     if not asked.writes:
-        drive = drive.reading()
+        drive = drive.reading(targets[0].family)
     is_local = any(target.is_local for target in targets)
     return Plan(
         name=NAME,
