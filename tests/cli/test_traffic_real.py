@@ -19,8 +19,9 @@ pytest.importorskip("loadstone._engine", reason="the engine is not built")
 
 from cli.person import Person, set_globally
 from loadstone.sandbox import Sandbox
+from loadstone.traffic.by_family import LogKind
 from loadstone.traffic.entries import Entry, ReadStats
-from loadstone.traffic.import_log import LogKind, log_entries
+from loadstone.traffic.read_log import log_entries
 from loadstone.traffic.shapes import sentence_of
 from loadstone.workloads.templates.file import parse_template
 from pooled import KINDS_IN_TURN, QUICK, Pool

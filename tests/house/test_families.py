@@ -14,12 +14,12 @@ OWN = ("mysql/", "analyse/mysql/", "diagnosis/rules/mysql/", "observe/mysql/", "
 """The packages of MySQL's family."""
 OF_POSTGRESQL = (
     *("postgresql/", "analyse/postgresql/", "diagnosis/rules/postgresql/"),
-    "observe/postgresql/",
+    *("observe/postgresql/", "traffic/postgresql/"),
 )
 """Those of PostgreSQL's."""
 ENTERED = (
     *("analyse/known_settings.py", "diagnosis/all_rules.py", "families.py"),
-    "observe/samplers.py",
+    *("observe/samplers.py", "traffic/by_family.py"),
 )
 """Where every family is entered."""
 OF_ITS_PROGRAMS = ("pgbench/",)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +57,7 @@ SETTINGS = {
     "deadlock_timeout": "50ms",
     "max_connections": "20",
 }
+NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,13 @@ def find_programs() -> Path | None:
 
 
 @contextmanager
-def started(programs: Path) -> Iterator[Server]:
+def started(programs: Path, settings: Mapping[str, str] = NONE) -> Iterator[Server]:
     """A server with the accounts above, gone at the end of the block."""
     folder = Path(tempfile.mkdtemp(prefix="loadstone-postgres-"))
     try:
         server = Server(folder, free_port(), within_reach(programs, folder))
         prepare(server)
-        with running(server):
+        with running(server, settings):
             server.asked(ACCOUNTS)
             yield server
     finally:
@@ -142,12 +143,12 @@ def standby_of(primary: Server, address: str) -> Iterator[Server]:
 
 
 @contextmanager
-def running(server: Server) -> Iterator[None]:
+def running(server: Server, more: Mapping[str, str] = NONE) -> Iterator[None]:
     """The server on its data, until the end of the block."""
     folder = server.folder
     words = [str(server.programs / "postgres"), "-D", str(folder / "data")]
     words += ["-p", str(server.port), "-k", str(folder)]
-    settings = SETTINGS | {"listen_addresses": server.address}
+    settings = {**SETTINGS, **more, "listen_addresses": server.address}
     words += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen([*as_user(), *words], stdout=log, stderr=log, cwd=folder)

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from loadstone.traffic import sendable_mysql
 from loadstone.traffic.entries import Entry, ReadStats
-from loadstone.traffic.replay_lanes import (
-    NOT_READ,
-    PASSWORDS,
-    PREPARED,
-    SERVER,
-    SHARED,
-    Dealer,
-    Dealt,
-)
+from loadstone.traffic.replay_lanes import SHARED, Dealer, Dealt
 from loadstone.traffic.replaying import Lateness, lateness_of, sentences
+from loadstone.traffic.sendable import NOT_READ, PASSWORDS, SERVER
+from loadstone.traffic.sendable_mysql import PREPARED
 
 Record = tuple[str, int, str]
 
@@ -28,7 +23,8 @@ def dealt(
     entries: list[Entry], folder: Path, *, most: int = 10, writes: bool = False
 ) -> tuple[Dealt, ReadStats, list[list[Record]]]:
     stats = ReadStats("x")
-    found = Dealer(folder, stats, most=most, writes=writes).deal(entries, "utf-8")
+    dealer = Dealer(folder, stats, sendable_mysql, most=most, writes=writes)
+    found = dealer.deal(entries, "utf-8")
     return found, stats, [read_lane(folder / f"{lane}.lane") for lane in range(found.lanes)]
 
 

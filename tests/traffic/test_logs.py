@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from loadstone.traffic import logfile
+from loadstone.traffic.by_family import LogKind
 from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused
 from loadstone.traffic.general_log import CUT_OFF, LINES_BEFORE
-from loadstone.traffic.import_log import LogKind, kind_of_log, log_entries
+from loadstone.traffic.read_log import kind_of_log, log_entries
 from traffic.logs import (
     Did,
     general_of_mariadb,

@@ -20,6 +20,7 @@ Ability = Literal[
     "watching",
     "trials",
     "traffic",
+    "digests",
     "extended",
     "foreign_keys",
 ]
@@ -30,7 +31,8 @@ SAID: Mapping[Ability, Message] = {
     "experiments": say("an experiment"),
     "watching": say("`loadstone watch`"),
     "trials": say("proving a finding"),
-    "traffic": say("importing and replaying traffic"),
+    "traffic": say("replaying a log"),
+    "digests": say("a template from the server's digests"),
     "extended": say("`--protocol extended`"),
     "foreign_keys": say("tpcc with foreign keys"),
 }

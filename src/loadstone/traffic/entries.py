@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 from loadstone.model.figure import Count
 from loadstone.model.message import Joined, Message, say
 from loadstone.model.refusals import message_of
-from loadstone.mysql.tokens import NotSql
 
 OWN = say("statements of Loadstone itself")
 Command = Literal["connect", "quit", "schema", "statement"]
@@ -77,9 +76,14 @@ def noted(what: Message, count: int) -> Message:
     return say("{number} {what}", number=Count(count), what=what)
 
 
-def not_a_statement(unfit: NotSql) -> Message:
+def not_a_statement(unfit: Exception) -> Message:
     """The reason for leaving out an entry whose text is not a statement."""
     return say("texts that are not statements: {reason}", reason=message_of(unfit))
+
+
+def outside_of(schema: str) -> Message:
+    """The reason for leaving out statements of sessions that are not in the schema."""
+    return say("statements outside of the schema {schema}", schema=schema)
 
 
 def clauses(texts: Iterable[Message]) -> Message:

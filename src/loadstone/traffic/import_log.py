@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from loadstone.families import connect, require
 from loadstone.model.figure import Count, Percent
 from loadstone.model.message import Joined, Message, counted, say
 from loadstone.model.target import Endpoint
-from loadstone.mysql.own_statements import is_own
 from loadstone.mysql.schemas import tables_listed
-from loadstone.traffic import general_log, slow_log
 from loadstone.traffic.build_template import Draft, draft
+from loadstone.traffic.by_family import LogKind
 from loadstone.traffic.columns import ByColumn, read_columns
 from loadstone.traffic.digests import groups_of, read_digests
-from loadstone.traffic.entries import OWN, Entry, ReadStats, clauses, left_out, noted
+from loadstone.traffic.entries import ReadStats, clauses, left_out, noted
 from loadstone.traffic.errors import LogRefused, TrafficRefused
 from loadstone.traffic.group_transactions import Collected
-from loadstone.traffic.logfile import Line, lines_of
+from loadstone.traffic.read_log import log_entries
 from loadstone.traffic.template_text import text_of, unknown_of
 from loadstone.traffic.transactions import Grouping
 
-LogKind = Literal["slow", "general"]
-_READERS: dict[LogKind, Callable[[Iterable[Line], ReadStats, str], Iterator[Entry]]] = {
-    "slow": slow_log.entries_of,
-    "general": general_log.entries_of,
-}
 DEFAULT_MOST = 200
-_MOST_HELD = 100_000
-"""The most entries of one second held in memory; more are spread in parts."""
 
 
 @dataclass(frozen=True)
@@ -62,52 +50,6 @@ class ImportResult:
 
     unknown: tuple[Message, ...]
     """Facts about its values that could not be known."""
-
-
-def log_entries(path: Path, kind: LogKind, stats: ReadStats, encoding: str) -> Iterator[Entry]:
-    """The entries of a log, with times as exact as the log has them.
-
-    Statements of Loadstone itself are left out, and counted: what was recorded is somebody's load.
-
-    Raises:
-        LogRefused: the file is not a log of this kind, or cannot be read to its end.
-    """
-    entries = _without_own(_READERS[kind](lines_of(path), stats, encoding), stats)
-    return _spread(entries, stats)
-
-
-def _without_own(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
-    for entry in entries:
-        if entry.command == "statement" and is_own(entry.text):
-            stats.left_out[OWN] += 1
-        else:
-            yield entry
-
-
-def _spread(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
-    """The entries, spread evenly over each second where the log has only whole seconds.
-
-    A time that goes back belongs to an entry that was written late. It gets the time of the entry
-    before it, so that each session's statements stay in the order of the log.
-    """
-    held: list[Entry] = []
-    latest_s = 0.0
-    for entry in entries:
-        if not stats.whole_seconds:
-            latest_s = max(latest_s, entry.at_s)
-            yield entry._replace(at_s=latest_s)
-            continue
-        if held and (entry.at_s > held[0].at_s or len(held) >= _MOST_HELD):
-            yield from _even(held)
-            latest_s = held[0].at_s
-            held = []
-        held.append(entry._replace(at_s=max(entry.at_s, latest_s)))
-    yield from _even(held)
-
-
-def _even(held: list[Entry]) -> Iterator[Entry]:
-    for place, entry in enumerate(held):
-        yield entry._replace(at_s=entry.at_s + place / len(held))
 
 
 def from_log(path: Path, kind: LogKind, wanted: ImportOptions) -> ImportResult:
@@ -173,7 +115,7 @@ def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None
         TargetError: the server cannot be reached, or refuses to answer.
     """
     target = endpoint.target
-    require(target, "traffic")
+    require(target, "digests")
     stats = ReadStats(target.place)
     # Outside of the schema, so that our own queries are not counted there.
     with connect(endpoint, database=None) as connection:
@@ -248,24 +190,3 @@ def _all_left_out(stats: ReadStats) -> list[Message]:
 def _left_out(stats: ReadStats) -> Message | None:
     found = _all_left_out(stats)
     return clauses(found) if found else None
-
-
-_LOOKED_AT = 200
-"""The number of lines to search for a log's kind."""
-
-
-def kind_of_log(path: Path) -> LogKind:
-    """The kind of a log, recognized by its first entry.
-
-    Raises:
-        LogRefused: the file cannot be read, or is neither kind of log.
-    """
-    head = list(itertools.islice(lines_of(path), _LOOKED_AT))
-    for kind, read in _READERS.items():
-        stats = ReadStats(str(path))
-        with contextlib.suppress(LogRefused):
-            if next(read(head, stats, "utf-8"), None) is not None or stats.entries:
-                return kind
-    said = say("neither a slow nor a general log, as far as its first lines show")
-    hint = say("say which it is with --log, or give another file")
-    raise LogRefused(str(path), 1, said, hint)

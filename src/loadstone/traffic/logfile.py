@@ -47,7 +47,7 @@ def lines_of(path: Path) -> Iterator[Line]:
                     said = say(
                         "a line of more than {size}: this is not a log", size=Bytes(LONGEST_LINE)
                     )
-                    raise LogRefused(str(path), number, said, say("give a slow or a general log"))
+                    raise LogRefused(str(path), number, said, say("give a log of statements"))
                 yield Line(number, content.rstrip(b"\r\n") if is_whole else content, is_whole)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         said = say(

@@ -14,12 +14,10 @@ from pathlib import Path
 
 from loadstone.lab.tables.missing import Example
 from loadstone.model.effect import TableName
-from loadstone.model.message import Message, say
-from loadstone.mysql.named_tables import names_made, tables_in
-from loadstone.mysql.tokens import NotSql, name_of, tokens_of, with_code
+from loadstone.model.message import say
 from loadstone.runs.errors import StoreError
-from loadstone.traffic.entries import Entry, ReadStats, not_a_statement
-from loadstone.traffic.kinds import is_read, is_secret, names_own_schema
+from loadstone.traffic.entries import Entry, ReadStats
+from loadstone.traffic.sendable import Sendable
 
 _MOST_SCHEMAS = 100_000
 """The most sessions whose schema is remembered."""
@@ -30,14 +28,7 @@ _MOST_EXAMPLES = 2_000
 _BUFFER_BYTES = 64 << 10
 """Bytes of a lane that are buffered before they are written to its file."""
 
-NOT_READ = say("statements that do not only read (--writes sends them too)")
-PASSWORDS = say("statements that may hold a password")
-SERVER = say("statements that change the server or its sessions")
-PREPARED = say("PREPARE, EXECUTE and DEALLOCATE: the log also has what they executed")
 SHARED = say("sessions that had to give their connection to another and got a new one later")
-_NEVER = frozenset("SHUTDOWN KILL RESTART RESET PURGE INSTALL UNINSTALL CHANGE CLONE STOP".split())
-_PREPARED = frozenset("PREPARE EXECUTE DEALLOCATE".split())
-_SERVER_WIDE = frozenset({"GLOBAL", "PERSIST", "PERSIST_ONLY"})
 
 
 @dataclass
@@ -98,10 +89,13 @@ class _Lane:
 class Dealer:
     """Distributes a log over lanes."""
 
-    def __init__(self, folder: Path, stats: ReadStats, *, most: int, writes: bool) -> None:
+    def __init__(
+        self, folder: Path, stats: ReadStats, sendable: Sendable, *, most: int, writes: bool
+    ) -> None:
         self.dealt = Dealt()
         self._folder = folder
         self._heard = stats
+        self._sendable = sendable
         self._most = most
         self._writes = writes
         self._lanes: list[_Lane] = []
@@ -158,8 +152,9 @@ class Dealer:
 
     def _keep_example(self, entry: Entry) -> None:
         """Keep a statement that shows whether its tables are there."""
-        self.dealt.made |= names_made(entry.text)
-        schema, tables = self._schemas.get(entry.session, ""), tables_in(entry.text)
+        self.dealt.made |= self._sendable.names_made(entry.text)
+        schema = self._schemas.get(entry.session, "")
+        tables = tuple(self._sendable.tables_in(entry.text))
         if tables and len(self.dealt.examples) < _MOST_EXAMPLES:
             example = Example(schema, tables, entry.text)
             self.dealt.examples.setdefault((schema, tables), example)
@@ -201,42 +196,11 @@ class Dealer:
             self._free.append(number)
 
     def _is_sent(self, entry: Entry) -> bool:
-        try:
-            why = self._why_not(entry.text)
-        except NotSql as unfit:
-            why = not_a_statement(unfit)
-        if why:
-            self._heard.leave_out(entry.line, why)
-        return why is None
-
-    def _why_not(self, text: str) -> Message | None:
-        """Raises NotSql where it was cut off."""
-        tokens = tokens_of(text)
-        seen = with_code(tokens)
-        words = [token.text.upper() for token in seen if token.kind == "word"]
-        verb = words[0] if words else ""
-        if is_secret(seen):
-            return PASSWORDS
-        if verb in _PREPARED:
-            return PREPARED
-        is_global = verb == "SET" and (
-            _SERVER_WIDE.intersection(words)
-            or any(word.startswith(("@@GLOBAL", "@@PERSIST")) for word in words)
-        )
-        if verb in _NEVER or is_global:
-            return SERVER
-        if is_read(tokens):
-            return None
-        if not self._writes:
-            return NOT_READ
-        if names_own_schema(seen):
-            return SERVER
-        self.dealt.qualifiers.update(
-            name_of(token)
-            for token, following in zip(seen, seen[1:], strict=False)
-            if following.text == "." and token.kind in ("word", "name")
-        )
-        return None
+        found = self._sendable.judged(entry.text, writes=self._writes)
+        if found.left_out:
+            self._heard.leave_out(entry.line, found.left_out)
+        self.dealt.qualifiers |= found.qualifiers
+        return found.left_out is None
 
 
 _KEPT = "surrogateescape"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from loadstone.model.figure import Count
 from loadstone.model.message import plain, say
 from loadstone.mysql.tokens import NotSql, tokens_of
-from loadstone.traffic.entries import Entry, ReadStats, not_a_statement
+from loadstone.traffic.entries import Entry, ReadStats, not_a_statement, outside_of
 from loadstone.traffic.kinds import kind_of
 from loadstone.traffic.shapes import Frame, Sentence, frame_of, merged, skeleton_of
 
@@ -131,8 +131,7 @@ class Grouping:
 
     def _statement(self, entry: Entry) -> Iterator[Transaction]:
         if self._schema and self._schemas.get(entry.session) != self._schema:
-            why = say("statements outside of the schema {schema}", schema=self._schema)
-            self._heard.left_out[why] += 1
+            self._heard.left_out[outside_of(self._schema)] += 1
             return
         try:
             kind, sentence = self._known.read(entry.text)

@@ -30,6 +30,7 @@ from loadstone.cli.options.types import (
     output_option,
     result_json_option,
 )
+from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.figure import Seconds
 from loadstone.model.message import Joined, Message, counted, say, say_in
 
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from loadstone.model.observe_request import Observing
+    from loadstone.traffic.by_family import LogKind
     from loadstone.traffic.entries import ReadStats
-    from loadstone.traffic.import_log import ImportOptions, ImportResult, LogKind
+    from loadstone.traffic.import_log import ImportOptions, ImportResult
     from loadstone.traffic.replay_lanes import Dealt
 
 _MOST_UNKNOWN = 10
@@ -255,9 +257,10 @@ def _tell(made: ImportResult, output: Path | None) -> None:
 
 @command(
     help=say(
-        "Replay the statements of a slow or general log, each session on its own connection.\n\n"
-        "Keeps the log's timing unless --speed is given. Sends only statements that read, unless"
-        " --writes is given."
+        "Replay the statements of a log, each session on its own connection.\n\n"
+        "FILE is a slow or general log of MariaDB or MySQL, or a csvlog or jsonlog of"
+        " PostgreSQL, plain or gzip. Keeps the log's timing unless --speed is given. Sends only"
+        " statements that read, unless --writes is given."
     ),
     examples=(
         (
@@ -271,12 +274,13 @@ def _tell(made: ImportResult, output: Path | None) -> None:
 @option(
     "--log",
     "kind",
-    type=click.Choice(["auto", "slow", "general"]),
+    type=click.Choice(["auto", "slow", "general", "csvlog", "jsonlog"]),
     own=True,
     default="auto",
     show_default=True,
     help=say("Kind of log; auto recognizes it."),
 )
+@_schema_option
 @connection_options
 @option(
     "--speed",
@@ -338,7 +342,7 @@ def replay(file: Path, connection: Connection, observing: Observing, **asked: An
 
     endpoint = connection.endpoint()
     with _spool(asked["spool"]) as folder:
-        heard, dealt = _dealt(file, folder, asked)
+        heard, dealt = _dealt(file, folder, endpoint.target.family, asked)
         _say_dealt(heard, dealt, quiet=asked["as_json"] and not sys.stderr.isatty())
         finished = send_again(
             ReplayRequest(
@@ -383,21 +387,28 @@ def _spool(within: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[ReadStats, Dealt]:
-    """The log, distributed over connections.
+def _dealt(file: Path, folder: Path, family: str, asked: dict[str, Any]) -> tuple[ReadStats, Dealt]:
+    """The log, distributed over connections to a server of a family.
 
     Raises:
-        LogRefused: it is not a log, or nothing in it can be sent.
+        LogRefused: it is not a log of such servers, or nothing in it can be sent there.
     """
+    from loadstone.traffic.by_family import FAMILIES, SENDABLE
     from loadstone.traffic.entries import ReadStats
     from loadstone.traffic.errors import LogRefused
-    from loadstone.traffic.import_log import kind_of_log, log_entries
+    from loadstone.traffic.read_log import in_schema, kind_of_log, log_entries
     from loadstone.traffic.replay_lanes import Dealer
 
     kind = kind_of_log(file) if asked["kind"] == "auto" else asked["kind"]
+    if FAMILIES[kind] != family:
+        said = say("a {kind} log is not of the target's servers", kind=kind)
+        raise LogRefused(str(file), 1, said, say("name a server in --target that writes such logs"))
     heard = ReadStats(str(file))
-    dealer = Dealer(folder, heard, most=asked["connections"], writes=asked["writes"])
+    judge = SENDABLE[family]
+    dealer = Dealer(folder, heard, judge, most=asked["connections"], writes=asked["writes"])
     entries = log_entries(file, kind, heard, asked["encoding"])
+    if asked["schema"]:
+        entries = in_schema(entries, asked["schema"], heard)
     dealt = dealer.deal(entries, asked["encoding"])
     if not dealt.statements:
         why = Joined(starmap(_amount, heard.left_out.most_common(3)), "clauses")
@@ -408,6 +419,11 @@ def _dealt(file: Path, folder: Path, asked: dict[str, Any]) -> tuple[ReadStats, 
         )
         hint = say("left out: {what}", what=why) if why.parts else say("give another log")
         raise LogRefused(str(file), 1, said, hint)
+    if family == POSTGRESQL and len(dealt.schemas) > 1:
+        # A session has one database: those of others cannot be reached from the target's.
+        names = Joined(sorted(dealt.schemas))
+        said = say("its sessions are in several databases: {names}", names=names)
+        raise LogRefused(str(file), 1, said, say("name the one to replay with --schema"))
     return heard, dealt
 
 
