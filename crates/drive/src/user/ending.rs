@@ -6,7 +6,7 @@ use crate::connection::Loss;
 use crate::record::UserEnded;
 use crate::shard::{Due, Message, ShardContext};
 use loadstone_measure::Nanos;
-use loadstone_protocol::ErrorCode;
+use loadstone_protocol::{ErrorCode, Fault};
 
 impl User {
     /// Whether it starts no further event, and has none in flight.
@@ -66,6 +66,15 @@ impl User {
         }
         self.close(shard);
         self.end(shard, ended);
+    }
+
+    /// Its script ended in a transaction: what it did is not committed, and the next event's BEGIN
+    /// would not begin one. The event is counted already.
+    pub(super) fn end_in_transaction(&mut self, shard: &mut ShardContext) {
+        let code = self.endpoint.family.code_of(Fault::NoData);
+        let ended = self.ended(code, "the script ends in a transaction".to_owned());
+        self.machine.abandon();
+        self.end_after(shard, ended);
     }
 
     /// The loss of its connection ends the user, and the event in flight has failed. A user that had

@@ -475,8 +475,11 @@ impl User {
         for kind in self.machine.kinds() {
             shard.meter.of_kind(kind, response);
         }
-        shard.user_is_free();
         self.proven = true;
+        if self.machine.in_transaction() {
+            return self.end_in_transaction(shard);
+        }
+        shard.user_is_free();
         self.renew_when_served(shard);
         self.find_next(shard, empty, now);
     }

@@ -160,9 +160,6 @@ impl PgbenchMachine {
         if self.in_pipeline {
             return Err("the script ends in a pipeline".to_owned());
         }
-        if self.in_transaction {
-            return Err("the script ends in a transaction".to_owned());
-        }
         if !self.has_acted {
             self.has_acted = true;
             return Ok(Step::Sleep(Nanos::ZERO));
