@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import subprocess
 import time
 from collections import Counter
@@ -120,6 +121,29 @@ def test_a_log_is_replayed_session_by_session(
     was = sent(path, kind)
     assert Counter(map(tuple, replayed)) == Counter(map(tuple, was.values()))
     assert sum(map(len, was.values())) == USERS * TRANSACTIONS * 3
+
+
+def test_a_template_made_of_a_log_sends_what_the_log_had(logging: Server, tmp_path: Path) -> None:
+    path, _ = recorded(logging, "csvlog", tmp_path, "prepared")
+    made = ("workload", "from-csvlog", path.name, "--schema", "shop", "-o", "shop.toml")
+    said = called(*made, folder=tmp_path)
+    assert "1 transaction written to shop.toml" in said.stderr
+    target = f"postgresql://postgres@/shop?host={logging.folder}&port={logging.port}"
+    before = len(written(logging, "csvlog"))
+    run = ("run", "shop.toml", "--target", target, "--text", "--concurrency", "2", "--yes")
+    how = ("--duration", "1s", "--warmup", "0s", "--no-observe", "--json")
+    (step,) = json.loads(called(*run, *how, folder=tmp_path).stdout)["steps"]
+    assert step["failed"] == 0 and not step["errors"] and step["events"] > 10
+    again = tmp_path / "again.csv"
+    again.write_bytes(written(logging, "csvlog")[before:])
+    kinds = [
+        Counter(text.split()[0] for texts in sent(each, "csvlog").values() for text in texts)
+        for each in (path, again)
+    ]
+    assert kinds[0] == {"SELECT": 2 * USERS * TRANSACTIONS, "UPDATE": USERS * TRANSACTIONS}
+    # The last transactions may have ended behind the window, in which events are counted.
+    assert 0 <= kinds[1]["UPDATE"] - step["events"] <= 4
+    assert 0 <= kinds[1]["SELECT"] - 2 * kinds[1]["UPDATE"] <= 4
 
 
 def test_only_reads_are_sent_and_the_server_refuses_others(logging: Server, tmp_path: Path) -> None:

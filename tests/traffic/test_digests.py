@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadstone.mysql import dialect
 from loadstone.traffic.build_template import Draft, draft
 from loadstone.traffic.columns import ByColumn, ColumnFacts
 from loadstone.traffic.digests import Digest, groups_of
@@ -20,7 +21,7 @@ MADE = ("sbtest1", "sbtest2")
 def draft_of(*texts: str, stats: ReadStats, facts: ByColumn | None = None) -> Draft:
     digests = [Digest(str(at), text, None, 10 + at) for at, text in enumerate(texts)]
     groups, _ = groups_of(digests, stats, MADE)
-    return draft(groups, stats, 200, facts or ByColumn({}))
+    return draft(groups, stats, dialect, 200, facts or ByColumn({}))
 
 
 def test_what_prepare_sends_is_left_out_and_counted() -> None:

@@ -8,6 +8,8 @@ from random import Random
 import pytest
 
 from loadstone.model.template import ParameterPiece, Template, TextPiece
+from loadstone.mysql import dialect
+from loadstone.traffic import grammar_mysql
 from loadstone.traffic.build_template import draft
 from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.errors import LogRefused
@@ -255,14 +257,14 @@ def test_weights_are_kept_where_there_are_more_than_a_file_takes() -> None:
         Group(False, count, (Run(sentence_of(sql).shape, 1, ()),))
         for sql, count in (("SELECT a FROM t", 40_000_000), ("SELECT b FROM t", 10_000_000))
     ]
-    found = draft(groups, ReadStats("x"), 10)
+    found = draft(groups, ReadStats("x"), dialect, 10)
     assert [one.weight for one in found.transactions] == [1_000_000, 250_000]
     assert found.statements == 50_000_000
 
 
 def test_memory_does_not_grow_with_the_log() -> None:
     stats = ReadStats("x")
-    grouping, collected = Grouping(stats), Collected(stats)
+    grouping, collected = Grouping(stats, grammar_mysql), Collected(stats)
 
     def entries() -> list[Entry]:
         found = []

@@ -60,6 +60,9 @@ class Token(NamedTuple):
     text: str
     """As written."""
 
+    gap: bool = False
+    """Whether white space or a comment precedes it."""
+
     @property
     def word(self) -> str:
         """The word in capitals; empty if it is none."""
@@ -83,9 +86,11 @@ def tokens_of(sql: str) -> list[Token]:
 
 
 def _tokens(sql: str) -> Iterator[Token]:
+    gap = False
     for match in _TOKEN.finditer(sql):
         kind = match.lastgroup
         if kind == "open":
             raise NotSql(say("what starts with {start} has no end", start=match[0]))
         if kind not in ("space", "comment"):
-            yield Token(kind, match[0])  # type: ignore[arg-type]
+            yield Token(kind, match[0], gap)  # type: ignore[arg-type]
+        gap = kind in ("space", "comment")

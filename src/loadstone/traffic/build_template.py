@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from loadstone.config.values import InvalidValue
 from loadstone.model.message import Message, say
-from loadstone.mysql import dialect
+from loadstone.servers.dialect import Dialect
 from loadstone.traffic.entries import ReadStats
 from loadstone.traffic.group_transactions import Group, Pair, Place, Run
 from loadstone.traffic.shapes import Hole, Number, Several, Shape
@@ -77,6 +77,8 @@ class Draft:
     """The content of the template file."""
 
     transactions: tuple[DraftTransaction, ...]
+    dialect: Dialect
+
     statements: int
     """The number of statements that the transactions represent."""
 
@@ -90,9 +92,13 @@ def by_value(sketch: Sketch, hole: Hole, inserts: bool) -> Estimate:
 
 
 def draft(
-    groups: Iterable[Group], stats: ReadStats, most: int, estimator: Estimator = by_value
+    groups: Iterable[Group],
+    stats: ReadStats,
+    dialect: Dialect,
+    most: int,
+    estimator: Estimator = by_value,
 ) -> Draft:
-    """A draft of the most frequent transactions, at most `most` of them."""
+    """A draft of the most frequent transactions, at most `most` of them, in a dialect."""
     ordered = sorted(groups, key=lambda group: -group.count)
     names: set[str] = set()
     counted: list[tuple[int, DraftTransaction]] = []
@@ -104,7 +110,9 @@ def draft(
             left += sent
             continue
         try:
-            made = [_transaction(group, one, names, estimator) for one in variants]
+            made = [
+                _transaction(_Writing(group, estimator, dialect), one, names) for one in variants
+            ]
         except InvalidValue as unfit:
             why = say("{kind}: {reason}", kind=NOT_A_TEMPLATES, reason=unfit.what)
             stats.left_out[why] += sent
@@ -118,7 +126,7 @@ def draft(
     statements = sum(
         one.count * sum(each.repeat for each in one.statements) for one in transactions
     )
-    return Draft(transactions, statements, left)
+    return Draft(transactions, dialect, statements, left)
 
 
 @dataclass(frozen=True)
@@ -176,26 +184,25 @@ class _Writing:
 
     group: Group
     estimator: Estimator
+    dialect: Dialect
     parameters: dict[str, DraftParameter] = field(default_factory=dict)
     by_place: dict[Place, str] = field(default_factory=dict)
 
 
-def _transaction(
-    group: Group, variant: _Variant, names: set[str], estimator: Estimator
-) -> DraftTransaction:
+def _transaction(writing: _Writing, variant: _Variant, names: set[str]) -> DraftTransaction:
     """Write a transaction.
 
     Raises:
         InvalidValue: a statement has something that a template cannot express.
     """
-    writing = _Writing(group, estimator)
+    group = writing.group
     statements = []
     for at, (run, number) in enumerate(zip(group.runs, variant.numbers, strict=True)):
         if number is not None:
             # What is known of a column is known of each table by itself.
             run = replace(run, shape=run.shape.of_tables(number))
         sql = _sql(writing, at, run, number)
-        _check(sql, writing.parameters)
+        _check(sql, writing.parameters, writing.dialect)
         statements.append(DraftStatement(sql, run.repeat))
     name = _transaction_name(group, names)
     names.add(name)
@@ -209,7 +216,7 @@ def _transaction(
     )
 
 
-def _check(sql: str, parameters: Iterable[str]) -> None:
+def _check(sql: str, parameters: Iterable[str], dialect: Dialect) -> None:
     """Check that a template reads the statement as intended.
 
     Raises:

@@ -10,8 +10,9 @@ from loadstone.model.figure import Count, Percent
 from loadstone.model.message import Joined, Message, counted, say
 from loadstone.model.target import Endpoint
 from loadstone.mysql.schemas import tables_listed
+from loadstone.traffic import grammar_mysql
 from loadstone.traffic.build_template import Draft, draft
-from loadstone.traffic.by_family import LogKind
+from loadstone.traffic.by_family import FAMILIES, GRAMMARS, LogKind
 from loadstone.traffic.columns import ByColumn, read_columns
 from loadstone.traffic.digests import groups_of, read_digests
 from loadstone.traffic.entries import ReadStats, clauses, left_out, noted
@@ -59,11 +60,12 @@ def from_log(path: Path, kind: LogKind, wanted: ImportOptions) -> ImportResult:
         LogRefused: the file is not such a log, cannot be read to its end, or has nothing usable.
     """
     stats = ReadStats(str(path))
-    grouping = Grouping(stats, wanted.schema)
+    grammar = GRAMMARS[FAMILIES[kind]]
+    grouping = Grouping(stats, grammar, wanted.schema)
     collected = Collected(stats)
     entries = log_entries(path, kind, stats, wanted.encoding)
     collected.take(grouping.transactions(entries))
-    found = draft(collected.groups.values(), stats, wanted.most)
+    found = draft(collected.groups.values(), stats, grammar.dialect, wanted.most)
     if not found.transactions:
         said = say(
             "{number} entries, and no statement that a template can have",
@@ -123,7 +125,7 @@ def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None
         made = tables_listed(connection, target, target.database or "")
         groups, tables = groups_of(digests, stats, made)
         facts = read_columns(connection, target, target.database or "", tables)
-    found = draft(groups, stats, wanted.most, ByColumn(facts))
+    found = draft(groups, stats, grammar_mysql.dialect, wanted.most, ByColumn(facts))
     if not found.transactions:
         said = say(
             "a template can have no digest of schema {schema} at {place}",

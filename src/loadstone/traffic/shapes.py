@@ -184,7 +184,7 @@ def merged(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _quoted(meaning: str) -> str:
-    escaped = meaning.replace("\\", "\\\\").replace("'", "\\'")
+    escaped = meaning.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
 
 
@@ -299,7 +299,7 @@ class _Reader:
         self._see(token)
         name = name_of(token)
         if token.kind in ("word", "name") and name in self._folded:
-            mark = "`" if token.kind == "name" else ""
+            mark = token.text[0] if token.kind == "name" else ""
             out.text(f"{mark}{self._folded[name]}", token.gap, f"{self._folded[name]}#")
             out.pieces.append(Number())
             if mark:

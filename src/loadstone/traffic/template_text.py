@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from loadstone.model.error_codes import MYSQL
 from loadstone.model.message import Message, say
 from loadstone.traffic.build_template import Draft, DraftParameter, DraftTransaction
 from loadstone.workloads.templates.file import parse_template
@@ -44,7 +43,7 @@ def _lines(draft: Draft, name: str, about: str, notes: Iterable[str]) -> Iterato
         yield from _comment(note)
     yield f"name = {toml(name)}"
     yield f"about = {toml(about)}"
-    yield f"dialect = {toml(MYSQL)}"
+    yield f"dialect = {toml(draft.dialect.family)}"
     for one in draft.transactions:
         yield ""
         yield from _transaction(one)

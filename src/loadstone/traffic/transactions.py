@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from loadstone.model.figure import Count
 from loadstone.model.message import plain, say
-from loadstone.mysql.tokens import NotSql, tokens_of
+from loadstone.mysql.tokens import NotSql
 from loadstone.traffic.entries import Entry, ReadStats, not_a_statement, outside_of
-from loadstone.traffic.kinds import kind_of
+from loadstone.traffic.grammar import Grammar
 from loadstone.traffic.shapes import Frame, Sentence, frame_of, merged, skeleton_of
 
 _MOST_STATEMENTS = 1_000
@@ -71,7 +71,8 @@ class _Known:
 
     _MOST = 20_000
 
-    def __init__(self) -> None:
+    def __init__(self, grammar: Grammar) -> None:
+        self._grammar = grammar
         self._found: dict[tuple[str, ...], tuple[str, Frame | None]] = {}
 
     def read(self, text: str) -> tuple[str, Sentence | None]:
@@ -80,12 +81,11 @@ class _Known:
         Raises:
             NotSql: the text was cut off, or is not a statement.
         """
-        tokens = tokens_of(text)
-        whole = merged(tokens)
+        whole = merged(self._grammar.tokens_of(text))
         skeleton = skeleton_of(whole)
         found = self._found.get(skeleton)
         if found is None:
-            kind = kind_of(tokens)
+            kind = self._grammar.kind_of(text)
             found = kind, frame_of(whole) if kind == "data" else None
             # The value that SET assigns is a literal, and it decides the statement's kind.
             if skeleton and skeleton[0].upper() != "SET":
@@ -102,11 +102,11 @@ class _Known:
 class Grouping:
     """Follows each session from its BEGIN to its COMMIT."""
 
-    def __init__(self, stats: ReadStats, schema: str | None = None) -> None:
+    def __init__(self, stats: ReadStats, grammar: Grammar, schema: str | None = None) -> None:
         self.span = Span()
         self._heard = stats
         self._schema = schema
-        self._known = _Known()
+        self._known = _Known(grammar)
         self._schemas: OrderedDict[int, str] = OrderedDict()
         self._sessions: OrderedDict[int, _Session] = OrderedDict()
 

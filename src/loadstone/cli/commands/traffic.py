@@ -1,4 +1,4 @@
-"""`loadstone workload from-digest`, `from-slowlog`, `from-generallog` and `replay`."""
+"""`loadstone workload replay`, and the commands that make templates of logs and digests."""
 
 from __future__ import annotations
 
@@ -166,6 +166,44 @@ def from_slowlog(file: Path, **asked: Any) -> None:
 def from_generallog(file: Path, **asked: Any) -> None:
     """Create a template from a general query log."""
     _from_log(file, "general", asked)
+
+
+@command(
+    "from-csvlog",
+    help=say(
+        "Create a template from a csvlog of PostgreSQL (docs/traffic.md).\n\n"
+        "FILE may be plain or gzip. It has all statements if it was written with"
+        " log_min_duration_statement = 0."
+    ),
+    examples=(
+        (
+            say("a template of one database"),
+            "loadstone workload from-csvlog postgresql.csv --schema shop -o shop.toml",
+        ),
+    ),
+)
+@_log_options
+@_schema_option
+@_making_options
+def from_csvlog(file: Path, **asked: Any) -> None:
+    """Create a template from PostgreSQL's csvlog."""
+    _from_log(file, "csvlog", asked)
+
+
+@command(
+    "from-jsonlog",
+    help=say(
+        "Create a template from a jsonlog of PostgreSQL 15 or newer (docs/traffic.md).\n\n"
+        "FILE may be plain or gzip. It has all statements if it was written with"
+        " log_min_duration_statement = 0."
+    ),
+)
+@_log_options
+@_schema_option
+@_making_options
+def from_jsonlog(file: Path, **asked: Any) -> None:
+    """Create a template from PostgreSQL's jsonlog."""
+    _from_log(file, "jsonlog", asked)
 
 
 @command(

@@ -38,6 +38,8 @@ for _command in (
     traffic.from_digest,
     traffic.from_slowlog,
     traffic.from_generallog,
+    traffic.from_csvlog,
+    traffic.from_jsonlog,
     traffic.replay,
 ):
     workload.add_command(_command)

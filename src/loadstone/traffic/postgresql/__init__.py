@@ -1,1 +1,1 @@
-"""The traffic of PostgreSQL's servers: their logs, and which of the statements are sent again."""
+"""The traffic of PostgreSQL's servers: their logs, and how the SQL in them is read and judged."""

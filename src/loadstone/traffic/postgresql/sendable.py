@@ -16,7 +16,7 @@ from loadstone.postgresql.tokens import NotSql, Token, tokens_of
 from loadstone.traffic.entries import not_a_statement
 from loadstone.traffic.sendable import NOT_READ, PASSWORDS, SERVER, Judged
 
-__all__ = ["COPIED", "judged", "names_made", "tables_in"]
+__all__ = ["COPIED", "judged", "names_made", "never", "tables_in"]
 
 COPIED = say("COPY statements: their data are not in the log")
 
@@ -58,7 +58,7 @@ def judged(text: str, *, writes: bool) -> Judged:
         return Judged(not_a_statement(unfit))
     while tokens and tokens[-1].text == ";":
         tokens.pop()
-    if why := _never(text, tokens):
+    if why := never(text, tokens):
         return Judged(why)
     if _is_read(text, tokens):
         return Judged(None)
@@ -66,7 +66,7 @@ def judged(text: str, *, writes: bool) -> Judged:
     return Judged(None if writes else NOT_READ)
 
 
-def _never(text: str, tokens: Sequence[Token]) -> Message | None:
+def never(text: str, tokens: Sequence[Token]) -> Message | None:
     """Why a statement is not even sent where writes are."""
     words = [token.word for token in tokens if token.kind == "word"]
     verb = words[0] if words else ""
