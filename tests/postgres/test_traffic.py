@@ -29,6 +29,7 @@ LOGGING = {
     "log_min_duration_statement": "0",
     "log_connections": "on",
     "log_disconnections": "on",
+    "shared_preload_libraries": "pg_stat_statements",
 }
 MARKS = itertools.count()
 LONGEST_S = 30.0
@@ -159,3 +160,31 @@ def test_only_reads_are_sent_and_the_server_refuses_others(logging: Server, tmp_
     assert "do not only read" in said.stderr
     assert "25006" in said.stdout + said.stderr
     assert logging.asked("SELECT count(*) FROM item WHERE k <> id", "shop") == [["0"]]
+
+
+def test_a_template_made_of_counted_statements_sends_what_was_counted(
+    logging: Server, tmp_path: Path
+) -> None:
+    target = f"postgresql://postgres@/shop?host={logging.folder}&port={logging.port}"
+    made = ("workload", "from-digest", "-o", "counted.toml", "--target", target)
+    refused = called(*made, folder=tmp_path, code=4).stderr
+    assert "has no extension pg_stat_statements" in refused
+    assert "CREATE EXTENSION pg_stat_statements there" in refused
+    logging.asked("CREATE EXTENSION pg_stat_statements", "shop")
+    try:
+        logging.asked("SELECT pg_stat_statements_reset()", "shop")
+        load(logging, tmp_path, "prepared")
+        said = called(*made, folder=tmp_path).stderr
+        assert "Made by loadstone of pg_stat_statements, schema shop: " in said
+        text = (tmp_path / "counted.toml").read_text()
+        # Of the keys of an index the ends are known, and of each statement how often it was sent.
+        assert "integer = [1, 200]" in text
+        assert "set_config" not in text, "ours"
+        assert text.count(f"weight = {USERS * TRANSACTIONS}") == 3
+        run = ("run", "counted.toml", "--target", target, "--concurrency", "2", "--yes")
+        how = ("--duration", "1s", "--warmup", "0s", "--no-observe", "--json")
+        (step,) = json.loads(called(*run, *how, folder=tmp_path).stdout)["steps"]
+    finally:
+        logging.asked("DROP EXTENSION pg_stat_statements", "shop")
+    assert not step["errors"]
+    assert step["events"] > 10

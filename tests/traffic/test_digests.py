@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from loadstone.mysql import dialect
+from loadstone.traffic import digests as of_mysql
 from loadstone.traffic.build_template import Draft, draft
 from loadstone.traffic.columns import ByColumn, ColumnFacts
-from loadstone.traffic.digests import Digest, groups_of
+from loadstone.traffic.counted_statements import Digest, groups_of
 from loadstone.traffic.entries import OWN, ReadStats
 
 OF_PREPARE = (
@@ -20,7 +21,7 @@ MADE = ("sbtest1", "sbtest2")
 
 def draft_of(*texts: str, stats: ReadStats, facts: ByColumn | None = None) -> Draft:
     digests = [Digest(str(at), text, None, 10 + at) for at, text in enumerate(texts)]
-    groups, _ = groups_of(digests, stats, MADE)
+    groups, _ = groups_of(of_mysql, digests, stats, MADE)
     return draft(groups, stats, dialect, 200, facts or ByColumn({}))
 
 
@@ -45,7 +46,7 @@ def test_the_same_on_tables_of_others_and_similar_statements_stay() -> None:
 def test_the_sample_of_mysql_shows_whose_statement_it_is() -> None:
     stats = ReadStats("db1")
     digest = Digest("1", "SELECT `a` FROM `t`", "/* loadstone */ SELECT a FROM t", 3)
-    assert groups_of([digest], stats) == ([], set())
+    assert groups_of(of_mysql, [digest], stats) == ([], set())
     assert stats.left_out == {OWN: 3}
 
 

@@ -126,7 +126,7 @@ __all__ = [
 
 Error: type[Exception] = pg8000.Error
 abilities: frozenset[Ability] = frozenset(
-    {"counters", "experiments", "extended", "templates", "traffic", "trials", "watching"}
+    {"counters", "digests", "experiments", "extended", "templates", "traffic", "trials", "watching"}
 )
 sets_for_starts = True
 command_line_wins = True

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
 from loadstone.model.error_codes import MYSQL, POSTGRESQL
-from loadstone.traffic import general_log, grammar_mysql, sendable_mysql, slow_log
+from loadstone.traffic import digests, general_log, grammar_mysql, sendable_mysql, slow_log
+from loadstone.traffic.counted_statements import CountedStatements
 from loadstone.traffic.entries import Entry, ReadStats
 from loadstone.traffic.grammar import Grammar
 from loadstone.traffic.logfile import Line
 from loadstone.traffic.postgresql import grammar as grammar_postgresql
-from loadstone.traffic.postgresql import log
+from loadstone.traffic.postgresql import log, statements
 from loadstone.traffic.postgresql import sendable as sendable_postgresql
 from loadstone.traffic.postgresql.records import records_of_csv, records_of_json
 from loadstone.traffic.sendable import Sendable
@@ -41,6 +42,9 @@ READERS: Mapping[LogKind, Callable[[Iterable[Line], ReadStats, str], Iterator[En
 
 SENDABLE: Mapping[str, Sendable] = {MYSQL: sendable_mysql, POSTGRESQL: sendable_postgresql}
 """What judges a statement before it is sent again, by family."""
+
+COUNTED: Mapping[str, CountedStatements] = {MYSQL: digests, POSTGRESQL: statements}
+"""Where servers count statements, by family."""
 
 GRAMMARS: Mapping[str, Grammar] = {MYSQL: grammar_mysql, POSTGRESQL: grammar_postgresql}
 """What reads statements for templates, by family."""

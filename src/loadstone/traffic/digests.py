@@ -1,4 +1,4 @@
-"""Statement counts from performance_schema's digests. This module only reads.
+"""Statement counts from performance_schema's digests: implements `CountedStatements`. Only reads.
 
 https://dev.mysql.com/doc/refman/8.4/en/performance-schema-statement-summary-tables.html,
 https://mariadb.com/kb/en/performance-schema-events_statements_summary_by_digest-table/
@@ -9,23 +9,31 @@ MySQL from 8.0 on keeps one execution of each digest (QUERY_SAMPLE_TEXT), MariaD
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from random import Random
+from collections.abc import Collection, Sequence
 
 from loadstone.model.message import plain, say
 from loadstone.model.target import Target
+from loadstone.mysql import dialect as _dialect
 from loadstone.mysql.connect import statement_errors
-from loadstone.mysql.own_statements import is_own, is_own_digest
+from loadstone.mysql.own_statements import is_own as is_own_statement
+from loadstone.mysql.own_statements import is_own_digest
+from loadstone.mysql.schemas import tables_listed
 from loadstone.mysql.sql_keywords import KEYWORDS
 from loadstone.mysql.tokens import NotSql, Token, tokens_of
 from loadstone.servers.connection import Connection
-from loadstone.traffic.entries import OWN, ReadStats, clauses, left_out
+from loadstone.servers.dialect import Dialect
+from loadstone.traffic.columns import read_columns
+from loadstone.traffic.counted_statements import BOUNDS, IS_A_BOUND, Digest
+from loadstone.traffic.entries import ReadStats, clauses, left_out
 from loadstone.traffic.errors import TrafficRefused
-from loadstone.traffic.group_transactions import Group, Run
 from loadstone.traffic.kinds import kind_of
-from loadstone.traffic.shapes import Sentence, frame_of, merged, sentence_of
-from loadstone.traffic.value_sketches import Sketch
+from loadstone.traffic.shapes import Sentence, frame_of, merged
+from loadstone.traffic.shapes import sentence_of as taken_apart
+
+__all__ = ["dialect", "is_own", "name", "read", "read_columns", "sentence_of", "tables_listed"]
+
+name = say("performance_schema's digests")
+dialect: Dialect = _dialect
 
 _TABLE = "performance_schema.events_statements_summary_by_digest"
 CUT_SHORT = say("statements whose digest was cut short (performance_schema_max_digest_length)")
@@ -35,23 +43,9 @@ WITHOUT_DIGEST = say(
     " from-slowlog and from-generallog see them"
 )
 _EXECUTE = "statement/com/Execute"
-BOUNDS = say("BEGIN, COMMIT and ROLLBACK: digests do not say which statements were between them")
-_BOUNDS = ("begin", "commit", "rollback")
 
 
-@dataclass(frozen=True)
-class Digest:
-    """A row of the digest table."""
-
-    name: str
-    text: str
-    sample: str | None
-    """The text of one execution, where the server kept it uncut."""
-
-    count: int
-
-
-def read_digests(
+def read(
     connection: Connection, target: Target, over_s: float | None, stats: ReadStats
 ) -> list[Digest]:
     """The digests of the target's schema, counted since the table was emptied or during `over_s`.
@@ -90,6 +84,11 @@ def read_digests(
             raise TrafficRefused(said, clauses([hint, left]))
         raise TrafficRefused(said, hint)
     return found
+
+
+def is_own(digest: Digest, made: Collection[str]) -> bool:
+    """Whether it is a statement of Loadstone itself; `made`: the tables that it made."""
+    return is_own_statement(digest.sample or "") or is_own_digest(digest.text, made)
 
 
 def _without_digest(connection: Connection, target: Target) -> int:
@@ -160,44 +159,7 @@ def _read(connection: Connection, target: Target, stats: ReadStats) -> list[Dige
     return found
 
 
-def groups_of(
-    digests: Iterable[Digest], stats: ReadStats, made: Collection[str] = ()
-) -> tuple[list[Group], set[str]]:
-    """Each shape as a transaction of its own, and the tables that the shapes name.
-
-    Statements of Loadstone itself are left out, and counted; `made`: the tables that it made.
-    """
-    groups: dict[str, Group] = {}
-    tables: set[str] = set()
-    random = Random(0)
-    for digest in digests:
-        if is_own(digest.sample or "") or is_own_digest(digest.text, made):
-            stats.left_out[OWN] += digest.count
-            continue
-        sentence = _sentence(digest, stats)
-        if sentence is None:
-            continue
-        tables.update(_tables(sentence))
-        key = sentence.shape.key
-        if key not in groups:
-            run = Run(sentence.shape, 1, tuple(Sketch() for _ in sentence.values))
-            groups[key] = Group(False, 0, (run,))
-        group = groups[key]
-        group.count += digest.count
-        (run,) = group.runs
-        run.sizes[max((len(values) for values in sentence.values), default=1)] += digest.count
-        if sentence.number is not None:
-            run.numbers[sentence.number] += digest.count
-        for sketch, values in zip(run.sketches, sentence.values, strict=True):
-            sketch.add(values, random)
-    return list(groups.values()), tables
-
-
-def _tables(sentence: Sentence) -> set[str]:
-    return {hole.table for hole in sentence.shape.holes if hole.table is not None}
-
-
-def _sentence(digest: Digest, stats: ReadStats) -> Sentence | None:
+def sentence_of(digest: Digest, stats: ReadStats) -> Sentence | None:
     """The statement of a digest; `None`, and counted as left out, where no template can have it."""
     try:
         tokens = _without_gaps(tokens_of(digest.text))
@@ -205,14 +167,14 @@ def _sentence(digest: Digest, stats: ReadStats) -> Sentence | None:
     except NotSql:
         stats.left_out[CUT_SHORT] += digest.count
         return None
-    if kind in _BOUNDS:
+    if kind in IS_A_BOUND:
         stats.noted[BOUNDS] += digest.count
         return None
     if kind != "data":
         stats.left_out[plain(kind)] += digest.count
         return None
     try:
-        return sentence_of(digest.sample) if digest.sample else _whole(tokens)
+        return taken_apart(digest.sample) if digest.sample else _whole(tokens)
     except NotSql:
         stats.left_out[CUT_SHORT] += digest.count
         return None

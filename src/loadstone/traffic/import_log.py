@@ -9,12 +9,10 @@ from loadstone.families import connect, require
 from loadstone.model.figure import Count, Percent
 from loadstone.model.message import Joined, Message, counted, say
 from loadstone.model.target import Endpoint
-from loadstone.mysql.schemas import tables_listed
-from loadstone.traffic import grammar_mysql
 from loadstone.traffic.build_template import Draft, draft
-from loadstone.traffic.by_family import FAMILIES, GRAMMARS, LogKind
-from loadstone.traffic.columns import ByColumn, read_columns
-from loadstone.traffic.digests import groups_of, read_digests
+from loadstone.traffic.by_family import COUNTED, FAMILIES, GRAMMARS, LogKind
+from loadstone.traffic.columns import ByColumn
+from loadstone.traffic.counted_statements import groups_of
 from loadstone.traffic.entries import ReadStats, clauses, left_out, noted
 from loadstone.traffic.errors import LogRefused, TrafficRefused
 from loadstone.traffic.group_transactions import Collected
@@ -118,14 +116,15 @@ def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None
     """
     target = endpoint.target
     require(target, "digests")
+    source = COUNTED[target.family]
     stats = ReadStats(target.place)
     # Outside of the schema, so that our own queries are not counted there.
     with connect(endpoint, database=None) as connection:
-        digests = read_digests(connection, target, over_s, stats)
-        made = tables_listed(connection, target, target.database or "")
-        groups, tables = groups_of(digests, stats, made)
-        facts = read_columns(connection, target, target.database or "", tables)
-    found = draft(groups, stats, grammar_mysql.dialect, wanted.most, ByColumn(facts))
+        digests = source.read(connection, target, over_s, stats)
+        made = source.tables_listed(connection, target, target.database or "")
+        groups, tables = groups_of(source, digests, stats, made)
+        facts = source.read_columns(connection, target, target.database or "", tables)
+    found = draft(groups, stats, source.dialect, wanted.most, ByColumn(facts))
     if not found.transactions:
         said = say(
             "a template can have no digest of schema {schema} at {place}",
@@ -137,15 +136,16 @@ def from_digests(endpoint: Endpoint, wanted: ImportOptions, over_s: float | None
     schema, number = target.database, Count(found.statements)
     notes = [
         say(
-            "Made by loadstone of performance_schema's digests, schema {schema}: {number}"
-            " statements since its digests were last emptied.",
+            "Made by loadstone of {source}, schema {schema}: {number} statements since these counts"
+            " were last emptied.",
+            source=source.name,
             schema=schema,
             number=number,
         )
         if over_s is None
         else say(
-            "Made by loadstone of performance_schema's digests, schema {schema}: {number}"
-            " statements in {seconds} s.",
+            "Made by loadstone of {source}, schema {schema}: {number} statements in {seconds} s.",
+            source=source.name,
             schema=schema,
             number=number,
             seconds=f"{over_s:.0f}",

@@ -209,8 +209,8 @@ def from_jsonlog(file: Path, **asked: Any) -> None:
 @command(
     "from-digest",
     help=say(
-        "Create a template from the statements that performance_schema counted in the target's"
-        " schema.\n\n"
+        "Create a template from the statements that the server counted in the target's schema, in"
+        " performance_schema or PostgreSQL's pg_stat_statements.\n\n"
         "Changes nothing on the server: reads the counts, and the lowest and highest key of some"
         " indexes."
     ),
@@ -223,7 +223,7 @@ def from_jsonlog(file: Path, **asked: Any) -> None:
 )
 @_making_options
 def from_digest(connection: Connection, over: float | None, **asked: Any) -> None:
-    """Create a template from performance_schema."""
+    """Create a template from the server's counts of statements."""
     from loadstone.traffic.import_log import from_digests
 
     if not connection.given:
