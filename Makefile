@@ -19,10 +19,10 @@ PYTHON_PATHS := $(foreach path,src tests tools benches faults,$(if $(shell find 
 # The null server as a program of its own; cargo knows whether its sources have changed.
 NULL_SERVER := null-server
 
-# What make test runs of the tests of the program (tests/lanes.py), and with how many workers: more than cores, since most
-# of a test of a server is waiting.
+# What make test runs of the tests of the program (tests/lanes.py), and with how many workers: more than cores, since much
+# of a test of a server is waiting (docs/decisions/0025).
 QUICK := not (server or slow or sysbench or ray or timing) or smoke
-WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
+WORKERS := $(shell echo $$(( $$(nproc) + 3 )))
 PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25 $(if $(COVERAGE),--cov=loadstone --cov-append --cov-report=)
 
 # The environment's own interpreter answers PyO3's questions, so that all cargo calls share what they built.
@@ -144,6 +144,7 @@ soak: build ## run an hour at 2,000 users with a fault every minute (or MINUTES=
 nightly: build test-servers $(NULL_SERVER) ## run the long forms of the tests of make test-all, and a soak of ten minutes: three quarters of an hour
 	@tools/setup old-servers
 	$(PYTEST) -m "nightly and not servers"
+	LOADSTONE_FUZZ_MUTANTS=48 $(BIN)/pytest tests/trust/test_hostile_runs.py
 	LOADSTONE_NIGHTLY=1 $(BIN)/pytest --timeout 3600 tests/trust/test_faults_in_a_run.py tests/trust/test_killed.py tests/trust/test_interleavings.py \
 		tests/null_server/test_ten_thousand.py
 	for version in 17 18; do tools/get-postgres $$version >/dev/null && LOADSTONE_POSTGRES=$$version \

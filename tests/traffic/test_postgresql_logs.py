@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,11 @@ def test_sessions_of_another_database_are_left_out_and_counted(tmp_path: Path) -
     found, stats = read(csvlog(said), tmp_path)
     assert texts(list(in_schema(found, "shop", stats))) == [(1, "SELECT 1")]
     assert list(stats.left_out.values()) == [1]
+
+
+def test_long_statements_are_read_and_the_limit_of_other_files_stays(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    content = csvlog(statements("SELECT 1")).replace(b"SELECT 1", b"SELECT " + b"1" * 2 * before)
+    entries, _ = read(content, tmp_path)
+    assert texts(entries) == [(1, f"SELECT {'1' * 2 * before}")]
+    assert csv.field_size_limit() == before

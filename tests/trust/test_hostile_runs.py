@@ -43,7 +43,7 @@ from trust.tally import COUNTS
 pytestmark = pytest.mark.timeout(900)
 
 SEED = int(os.environ.get("LOADSTONE_FUZZ_SEED", "1"))
-MUTANTS = int(os.environ.get("LOADSTONE_FUZZ_MUTANTS", "16"))
+MUTANTS = int(os.environ.get("LOADSTONE_FUZZ_MUTANTS", "6"))
 ERRORS = ("error: ", "错误：")
 """The start of a refusal's line, in either language."""
 

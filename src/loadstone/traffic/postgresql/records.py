@@ -59,7 +59,6 @@ def records_of_csv(lines: Iterable[Line], stats: ReadStats, encoding: str) -> It
     A record begins on a line that looks like the beginning of one, so what was cut or overwritten
     costs only itself.
     """
-    csv.field_size_limit(LONGEST_LINE)
     begun, parts, size, whole = 0, list[bytes](), 0, True
     for number, content, is_whole in lines:
         whole = is_whole
@@ -93,7 +92,7 @@ def _of_csv(
         stats.leave_out(line, ZERO_BYTES)
         return
     try:
-        (found,) = csv.reader([content.decode(encoding, _KEPT)], strict=True)
+        found = _cells_of(content.decode(encoding, _KEPT))
     except (csv.Error, ValueError):
         stats.leave_out(line, CUT_OFF)
         return
@@ -111,6 +110,16 @@ def _of_csv(
         query=found[_QUERY],
         line=line,
     )
+
+
+def _cells_of(record: str) -> list[str]:
+    """The cells; raises csv.Error and ValueError for what is not one record."""
+    before = csv.field_size_limit(LONGEST_LINE)  # the process has one limit for all that it reads
+    try:
+        (cells,) = csv.reader([record], strict=True)
+    finally:
+        csv.field_size_limit(before)
+    return cells
 
 
 _KEYS = ("timestamp", "dbname", "session_id", "error_severity", "message", "detail", "statement")
