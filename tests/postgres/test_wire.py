@@ -20,8 +20,8 @@ Talk = Callable[..., dict[str, str]]
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    """The example, built if its sources have changed."""
-    words = ["cargo", "build", "--quiet", "-p", "loadstone-wire-postgres", "--example", "talk"]
+    """The example, built if its sources have changed, of what `cargo test` has compiled."""
+    words = ["cargo", "build", "--quiet", "--workspace", "--example", "talk"]
     subprocess.run(words, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "debug/examples/talk"

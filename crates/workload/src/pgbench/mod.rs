@@ -9,6 +9,7 @@ mod lexer;
 mod machine;
 mod number;
 mod parser;
+mod permute;
 mod script;
 mod spec;
 mod sql;
