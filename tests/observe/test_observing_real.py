@@ -254,7 +254,6 @@ def test_the_host_of_a_sandbox_is_this_machine(traced: Traced) -> None:
     assert used / host.cores <= busy + 0.1
 
 
-@pytest.mark.nightly
 @pytest.mark.timing
 def test_looking_takes_little_of_a_core_on_either_side(server: Sandbox, tmp_path: Path) -> None:
     """The goal is 1 %; on a shared machine each instruction takes longer."""

@@ -39,13 +39,13 @@ impl Block {
     /// A bijection of the block: an odd factor, an exclusive or, and a rotation by one bit. What is
     /// beyond the block stays, and draws as many numbers.
     fn mixed(&self, place: u64, random: &mut Xoroshiro128StarStar) -> u64 {
-        let odd = random.next_u64() & self.mask | 1;
+        let odd = (random.next_u64() & self.mask) | 1;
         let flipped = random.next_u64() & self.mask;
         if place > self.mask {
             return place;
         }
         let mixed = (place.wrapping_mul(odd) ^ flipped) & self.mask;
-        (mixed << 1) & self.mask | mixed >> (self.bits - 1)
+        ((mixed << 1) & self.mask) | (mixed >> (self.bits - 1))
     }
 }
 
