@@ -19,10 +19,10 @@ PYTHON_PATHS := $(foreach path,src tests tools benches faults,$(if $(shell find 
 # The null server as a program of its own; cargo knows whether its sources have changed.
 NULL_SERVER := null-server
 
-# What make test runs of the tests of the program (tests/lanes.py), and with how many workers: more than cores, since most
-# of a test of a server is waiting.
+# What make test runs of the tests of the program (tests/lanes.py), and with how many workers: more than cores, since much
+# of a test of a server is waiting (docs/decisions/0025).
 QUICK := not (server or slow or sysbench or ray or timing) or smoke
-WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
+WORKERS := $(shell echo $$(( $$(nproc) + 3 )))
 PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25 $(if $(COVERAGE),--cov=loadstone --cov-append --cov-report=)
 
 # The environment's own interpreter answers PyO3's questions, so that all cargo calls share what they built.

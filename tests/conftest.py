@@ -161,6 +161,7 @@ def pytest_configure(config: pytest.Config) -> None:
     count_syncs()
 
 
+@pytest.hookimpl(trylast=True)  # of what is not selected no module's place depends
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run slow tests first and tests that judge time last; keep a module's tests on one worker."""
     places = places_of(items)
