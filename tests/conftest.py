@@ -55,6 +55,15 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
 
 
 @pytest.fixture(scope="session", autouse=True)
+def a_disk_with_room() -> Iterator[None]:
+    """How full this machine's disk is ends no test's run; a test of that sets its own limit."""
+    with pytest.MonkeyPatch.context() as patch:
+        room = ("disk_free<1MB", "disk_free<1MB")
+        patch.setattr("loadstone.lab.protection.protector.NEARLY_FULL", room)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def no_resolver() -> Iterator[None]:
     """Made-up hosts are unknown at once: how long a resolver takes to say so is not our subject."""
     asked = socket.getaddrinfo
