@@ -33,6 +33,8 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 ifeq ($(shell pkg-config --exists 'openssl >= 1.1.1' 2>/dev/null && echo here),here)
 export OPENSSL_NO_VENDOR := 1
 endif
+# Images of containers often set it: then each worker would rewrite the asserts of all tests anew, at every start.
+unexport PYTHONDONTWRITEBYTECODE
 # Tests, benchmarks and pages must not depend on the defaults of whoever runs them.
 export LOADSTONE_CONFIG :=
 

@@ -75,8 +75,14 @@ impl TableOwnership {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(table)
     }
 
-    /// Inspects a table that was just created.
+    /// Inspects a table that was just created, and marks it where its comment was not kept.
     pub(super) fn made(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {
+        if let Some(mark) = self.mark(name) {
+            let identity = self.server.identity(client, name)?;
+            if !self.server.keeps_marks(&identity) {
+                self.server.mark_column(client, name, &identity, mark)?;
+            }
+        }
         self.note(KnownTable {
             table,
             is_new: true,
@@ -203,7 +209,7 @@ impl TableOwnership {
 
 /// Dolt was such a server until 2023.
 const UNMARKED: &str = "has no comment, though it was made with one: this server keeps none, and \
-                        without it nobody could tell the table from another of its name";
+                        without one nobody could tell the table from another of its name";
 
 fn replaced(name: &str) -> Halt {
     in_the_way(name, "is not the table any more that this load made: it is left as it is")

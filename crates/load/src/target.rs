@@ -41,11 +41,21 @@ pub(crate) trait LoadTarget: fmt::Debug + Send + Sync {
     /// The part of that which stays the same when the table gets indexes.
     fn definition(&self, client: &mut Client, name: &str) -> Result<Answer, Halt>;
 
-    /// Whether the table's comment is exactly this mark.
+    /// Whether the table's comment is exactly this mark, or that of its column
+    /// ([`mark_column`](Self::mark_column)).
     fn has_mark(&self, identity: &Identity, mark: &str) -> bool;
 
     /// Whether the table has a comment at all.
     fn keeps_marks(&self, identity: &Identity) -> bool;
+
+    /// Writes the mark into the comment of a column, as the server keeps none of tables.
+    fn mark_column(
+        &self,
+        client: &mut Client,
+        name: &str,
+        identity: &Identity,
+        mark: &str,
+    ) -> Result<(), Halt>;
 
     /// Whether this statement, which creates an index, has been executed on the table. A server that
     /// has an error of its own for that ([`Refusal::IndexExists`]) need not be asked.

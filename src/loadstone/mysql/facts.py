@@ -168,20 +168,24 @@ def tables_of(
         )
         tables = cursor.fetchall()
         cursor.execute(
-            "SELECT table_name, column_name, column_type FROM information_schema.columns"
+            "SELECT table_name, column_name, column_type, column_comment"
+            " FROM information_schema.columns"
             f" WHERE table_schema = %s{only} ORDER BY table_name, ordinal_position",
             of,
         )
         columns: dict[str, list[tuple[str, str]]] = {}
-        for table, column, kind in cursor.fetchall():
+        of_first: dict[str, str] = {}
+        for table, column, kind, comment in cursor.fetchall():
             columns.setdefault(table, []).append((column, _type(_text(kind))))
+            of_first.setdefault(table, _text(comment or ""))
     facts = (
         TableFacts(
             name=name,
             engine=engine,
             columns=tuple(columns.get(name, ())),
             is_view="VIEW" in str(kind).upper(),
-            mark=mark_in(_text(comment)),
+            # Some servers keep comments of columns alone: crates/load marks the first one there.
+            mark=mark_in(_text(comment or "") or of_first.get(name, "")),
             created_s=None if created is None else int(created),
         )
         for name, engine, kind, created, comment in tables

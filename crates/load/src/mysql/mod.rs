@@ -91,6 +91,16 @@ impl LoadTarget for MySql {
         tables::comment(identity).is_some()
     }
 
+    fn mark_column(
+        &self,
+        client: &mut Client,
+        name: &str,
+        identity: &Identity,
+        mark: &str,
+    ) -> Result<(), Halt> {
+        tables::mark_column(client, name, identity, mark)
+    }
+
     /// An index that exists has an error of its own.
     fn has_index(&self, _client: &mut Client, _name: &str, _create: &str) -> Result<bool, Halt> {
         Ok(false)

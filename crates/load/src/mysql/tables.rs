@@ -32,9 +32,37 @@ pub(super) fn others_that_add(client: &mut Client, quoted_name: &str) -> Result<
     client.number(&sql).map(Option::unwrap_or_default)
 }
 
-/// Whether the table's comment is exactly this mark.
+/// Whether the table's comment is exactly this mark; without one, that of its first column.
 pub(super) fn has_mark(identity: &Identity, mark: &str) -> bool {
-    comment(identity) == Some(&format!("COMMENT='{mark}'"))
+    match comment(identity) {
+        Some(comment) => comment == format!("COMMENT='{mark}'"),
+        None => {
+            let end = column_comment(mark);
+            first_column(identity).is_some_and(|column| column.ends_with(&end))
+        }
+    }
+}
+
+/// Writes the mark into the comment of the first column, whose definition stays the same.
+pub(super) fn mark_column(
+    client: &mut Client,
+    name: &str,
+    identity: &Identity,
+    mark: &str,
+) -> Result<(), Halt> {
+    let Some(column) = first_column(identity) else { return Ok(()) };
+    let end = column_comment(mark);
+    let sql = format!("ALTER TABLE {} MODIFY COLUMN {column}{end}", quoted(name));
+    client.query(&sql).map(drop)
+}
+
+fn column_comment(mark: &str) -> String {
+    format!(" COMMENT '{mark}'")
+}
+
+fn first_column(identity: &Identity) -> Option<&str> {
+    let first = identity.definition.first()?.first()?.as_deref()?;
+    first.starts_with(['`', '"']).then_some(first)
 }
 
 /// The table's comment, as MySQL's `SHOW CREATE TABLE` has it.
@@ -103,6 +131,17 @@ mod tests {
         assert!(!has_mark(&identity, "loadstone"));
         let later = definition_in(&made.replace("AUTO_INCREMENT=7 ", ""));
         assert_eq!(later, identity.definition);
+    }
+
+    #[test]
+    fn a_mark_is_in_the_first_column_where_tables_keep_no_comments() {
+        // As Dolt 0.40.4 answers.
+        let made = "CREATE TABLE `sbtest1` (\n  `id` int NOT NULL AUTO_INCREMENT COMMENT 'loadstone a',\n  `k` int \
+                    COMMENT 'loadstone b',\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4";
+        let identity = Identity { made: Vec::new(), definition: definition_in(made) };
+        assert!(has_mark(&identity, "loadstone a"));
+        assert!(!has_mark(&identity, "loadstone b"));
+        assert!(!has_mark(&identity, "a"));
     }
 
     #[test]

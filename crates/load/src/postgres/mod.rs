@@ -78,6 +78,17 @@ impl LoadTarget for PostgreSql {
         tables::comment(identity).is_some()
     }
 
+    /// A server that keeps no comments of tables keeps none of columns either.
+    fn mark_column(
+        &self,
+        _client: &mut Client,
+        _name: &str,
+        _identity: &Identity,
+        _mark: &str,
+    ) -> Result<(), Halt> {
+        Ok(())
+    }
+
     fn has_index(&self, client: &mut Client, name: &str, create: &str) -> Result<bool, Halt> {
         tables::has_index(client, name, create)
     }
