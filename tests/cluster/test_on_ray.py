@@ -419,6 +419,7 @@ def test_a_node_that_dies_ends_the_run_or_not_by_policy(
     assert len(of_again) <= USERS // 2 + USERS
 
 
+@pytest.mark.nightly
 def test_a_node_with_another_version_is_refused_before_anything_is_driven(
     nodes: Nodes, server: engine.NullServer
 ) -> None:

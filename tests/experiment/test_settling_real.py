@@ -123,6 +123,7 @@ def test_a_window_waits_until_a_cold_buffer_pool_of_half_the_data_is_filled(
     assert step.steady is True
 
 
+@pytest.mark.nightly
 @pytest.mark.timing
 def test_a_window_has_the_checkpoints_that_a_small_redo_log_forces(
     tmp_path: Path, loaded: Loaded

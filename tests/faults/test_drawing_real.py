@@ -19,9 +19,10 @@ ENOUGH = 100
 
 @pytest.mark.server
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "release",
-    ["mariadb", pytest.param("mysql", marks=pytest.mark.nightly), "mysql-8.0", "mysql-5.7"],
+    ["mariadb", "mysql", "mysql-8.0", "mysql-5.7"],
 )
 def test_each_variable_that_may_be_drawn_is_put_back(
     release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

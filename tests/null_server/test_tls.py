@@ -71,6 +71,7 @@ def test_records_in_pieces_are_put_together(encrypted: Encrypted, pieces: int) -
     assert driven.end.tally.succeeded == server.status()["answered"] > 0
 
 
+@pytest.mark.nightly
 @pytest.mark.timing
 def test_a_slow_line_shows_in_the_latency(encrypted: Encrypted) -> None:
     def step(_: int) -> tuple[Driven, Sequence[Stamp]]:

@@ -15,16 +15,21 @@ from null_server.running import Stamp, quantile
 pytestmark = pytest.mark.timeout(600)  # the program may have to be built first
 
 
+SERVICES: list[dict[str, Any]] = [
+    {"kind": "lognormal", "median_us": 16_000, "sigma": 0.5},
+    {"kind": "constant", "us": 20_000},
+    {"kind": "uniform", "from_us": 10_000, "to_us": 30_000},
+    {"kind": "quantiles", "points": [[0, 10_000], [0.9, 20_000], [1, 100_000]]},
+]
+
+
 @pytest.mark.timing
 @pytest.mark.parametrize(
     "service",
     [
-        {"kind": "constant", "us": 20_000},
-        {"kind": "uniform", "from_us": 10_000, "to_us": 30_000},
-        {"kind": "lognormal", "median_us": 16_000, "sigma": 0.5},
-        {"kind": "quantiles", "points": [[0, 10_000], [0.9, 20_000], [1, 100_000]]},
+        pytest.param(each, id=str(each["kind"]), marks=[pytest.mark.nightly] if later else [])
+        for later, each in enumerate(SERVICES)
     ],
-    ids=lambda service: str(service["kind"]),
 )
 def test_quantiles_are_those_of_the_stamps(start: Starter, service: dict[str, Any]) -> None:
     def step(seed: int) -> tuple[Driven, Sequence[Stamp]]:

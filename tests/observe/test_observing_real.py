@@ -380,10 +380,7 @@ def test_the_parquet_files_have_a_row_a_second(mixed: Ran) -> None:
         # In step with the load: all but the first and the last fall on whole seconds. For a core
         # it may have waited; what else holds up a single one (the disk) is not its fault either.
         late_s = [
-            second
-            - math.floor(second + 0.05)
-            - (reading.at_s - reading.began_s)
-            - reading.kept_s
+            second - math.floor(second + 0.05) - (reading.at_s - reading.began_s) - reading.kept_s
             for second, reading in zip(seconds[1:-1], rows[1:-1], strict=True)
         ]
         assert not late_s or statistics.median(late_s) < 0.1, late_s

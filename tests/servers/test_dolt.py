@@ -27,7 +27,9 @@ pytestmark = [
 
 DOLT = Path(__file__).parents[2] / ".cache" / "dolt" / "dolt"
 STARTS_S = 60
-OF_THE_MACHINE = {"cpu-bound", "client-bound", "noisy-neighbour", "steal", "few-users", "unexplained"}
+OF_THE_MACHINE = {
+    "cpu-bound", "client-bound", "noisy-neighbour", "steal", "few-users", "unexplained",
+}  # fmt: skip
 """What may be said of a healthy server that is not known from within."""
 
 
@@ -130,8 +132,9 @@ def test_a_table_of_somebody_else_is_left_alone(dolt: Dolt) -> None:
     dolt.loadstone("prepare", "--tables", "1", "--table-size", "10")
     dolt.asked("DROP TABLE sbtest1")
     dolt.asked(
-        "CREATE TABLE sbtest1 (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, k int NOT NULL DEFAULT 0,"
-        " c char(120) NOT NULL DEFAULT '', pad char(60) NOT NULL DEFAULT '')"
+        "CREATE TABLE sbtest1 (id int NOT NULL AUTO_INCREMENT PRIMARY KEY,"
+        " k int NOT NULL DEFAULT 0, c char(120) NOT NULL DEFAULT '',"
+        " pad char(60) NOT NULL DEFAULT '')"
     )
     dolt.asked("INSERT INTO sbtest1 (k) VALUES (42)")
     dolt.loadstone("cleanup", code=None)
