@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from loadstone.model.target import Endpoint, Target
 from loadstone.observe.mysql.sessions import MysqlSessions, said_by
+from loadstone.observe.postgresql.sessions import PostgresSessions
 from loadstone.observe.sessions import Says, base_name, seat_of
 from loadstone.observe.threads import Doing
 
@@ -98,6 +100,28 @@ def test_whose_a_session_is(
     assert found.whose == whose
 
 
+@pytest.mark.parametrize(
+    ("row", "ours", "whose"),
+    [
+        ((7, 2, 1, "1"), {7}, "ours"),
+        ((8, 2, 1, "0"), {7}, "other"),  # another generator of the same account
+        ((8, 2, 1, "1"), {7}, "administration"),
+        ((8, 2, 5, "1"), {7}, "other"),  # anybody may take that name
+        ((8, 2, 1, "0"), set(), "ours"),  # another machine drives, or a pooler is between
+        ((8, 2, 1, "1"), set(), "administration"),
+        ((8, 3, 1, "0"), set(), "administration"),
+    ],
+)
+def test_whose_a_session_of_postgresql_is(
+    row: tuple[int, int, int, str], ours: set[int], whose: str
+) -> None:
+    number, database, user, is_named = row
+    sessions = PostgresSessions(Endpoint(target=Target(host="h", database="shop")))
+    sessions._database, sessions._user, sessions._drives = 2, 1, bool(ours)
+    shown = [str(number), str(database), str(user), is_named, "0", "active", "0", "", ""]
+    assert sessions.session(shown, ours).whose == whose
+
+
 def test_what_a_server_keeps_in_a_file(a_session_list: MysqlSessions) -> None:
     names = ("ib_logfile0", "#ib_redo17", "bin.000042", "bin.index", "sbtest1.ibd", "ibdata1")
     kinds = [a_session_list.file_kind(name) for name in names]
@@ -107,7 +131,5 @@ def test_what_a_server_keeps_in_a_file(a_session_list: MysqlSessions) -> None:
 
 @pytest.fixture
 def a_session_list() -> MysqlSessions:
-    from loadstone.model.target import Endpoint, Target
-
     target = Target(host="h", database="shop")
     return MysqlSessions(Endpoint(target=target), _binlog="bin", _user="app")

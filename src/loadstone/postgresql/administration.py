@@ -25,8 +25,10 @@ from loadstone.model.message import Message, say
 from loadstone.postgresql.line import Line, LineError
 from loadstone.servers.sanitize import plain
 
-APPLICATION = "loadstone"
-"""By this name sessions of ours are known in the server's lists; the engine's have it as well."""
+APPLICATION = "loadstone administration"
+"""By this name sessions of ours are known in the server's lists. The engine's have another one
+(`loadstone`): also those of another load than the one that is looked at, which is no work of ours.
+"""
 
 _LONGEST_ANSWER = 5
 """A whole answer may take this many times a statement's time limit."""

@@ -146,8 +146,10 @@ class PostgresSessions:
         user, database = at
         if user != self._user:
             return "other"
+        if is_named:
+            return "administration"
         if self._drives:
-            return "administration" if is_named else "other"
+            return "other"
         return "ours" if database == self._database else "administration"
 
     def _rows(self, statement: str) -> Sequence[Sequence[object]]:
