@@ -19,7 +19,8 @@ from loadstone.diagnosis.rules.postgresql import (
 _ROWS = "pg_stat_database.target.tup_returned"
 _FETCHED = "pg_stat_database.target.tup_fetched"
 _FEW: dict[str, Any] = {"step": {"bytes_in": 4_000_000}}
-_SCANNED = {"rates": {_ROWS: 9e6, _FETCHED: 40_000.0}} | _FEW
+SCANNED = {_ROWS: 9e6, _FETCHED: 40_000.0}
+_SCANNED = {"rates": SCANNED} | _FEW
 _LOOKED_UP = {"rates": {_ROWS: 9e6, _FETCHED: 8e6}} | _FEW
 _SLOW: dict[str, Any] = {"rates": {_ROWS: 300.0}, "step": {"qps": 300.0}}
 _LOGGED = {"log_statement": "all"}
@@ -84,6 +85,13 @@ EXAMPLES = (
         a_case(at(highest={"pg_replication_slots.xmin_age": 100.0}), seconds=_SLOWER),
         a_case(at(means={_XMIN: None})),
         needs=f"server value {_XMIN}",
+    ),
+    Example(
+        missing_index.RULE,
+        a_case(at(**_SCANNED), variables={"random_page_cost": "256", "enable_bitmapscan": "off"}),
+        a_case(at(**_LOOKED_UP), variables={"random_page_cost": "256"}),
+        a_case(at(rates={_ROWS: None})),
+        needs=f"server counter {_ROWS}",
     ),
     Example(
         missing_index.RULE,

@@ -6,13 +6,15 @@ import pytest
 
 from diagnose.examples import Example
 from diagnose.healthy import above_notes
-from diagnose.of_postgresql.figures import a_case
+from diagnose.of_postgresql.example_work import SCANNED
+from diagnose.of_postgresql.figures import a_case, at
 from diagnose.of_postgresql.found import EXAMPLES
 from diagnose.test_in_chinese import assert_has_chinese, spoken
 from loadstone.diagnosis.all_rules import COMMON_RULES, RULES_OF
 from loadstone.diagnosis.context import Missing
 from loadstone.diagnosis.diagnose import diagnosis_of
 from loadstone.diagnosis.no_trial import with_reason
+from loadstone.diagnosis.rules.postgresql import missing_index
 from loadstone.diagnosis.titles import TITLES
 from loadstone.diagnosis.trials import same
 from loadstone.model.language import in_language
@@ -87,6 +89,30 @@ def test_what_to_change_is_said_in_the_server_s_own_statements() -> None:
     assert "in the caches" in said["cold-caches"]
     assert said["shared-buffers-small"].startswith("start the server with shared_buffers=")
     assert not [text for text in said.values() if "GLOBAL" in text or "pool" in text]
+
+
+def test_settings_that_keep_the_planner_from_indexes_are_named_and_tried() -> None:
+    scanned = at(rates=SCANNED, step={"bytes_in": 4_000_000})
+    variables = {
+        "enable_bitmapscan": "off",
+        "enable_indexscan": "on",
+        "random_page_cost": "1.1",
+        "cpu_index_tuple_cost": "0.3",
+        "seq_page_cost": "0.002",
+        "cpu_tuple_cost": "0.01",
+    }
+    found = missing_index.RULE.judge(a_case(scanned, variables=variables))
+    assert found is not None and found.trial is not None
+    named = "enable_bitmapscan=off, cpu_index_tuple_cost=0.3, seq_page_cost=0.002"
+    assert f"Settings keep the planner from indexes: {named}." in found.sentence
+    assert {one.name: one.value for one in found.trial.settings} == {
+        "enable_bitmapscan": "on",
+        "cpu_index_tuple_cost": "0.005",
+        "seq_page_cost": "1",
+    }
+    usual = missing_index.RULE.judge(a_case(scanned))
+    assert usual is not None and usual.trial is None
+    assert "planner" not in usual.sentence
 
 
 def test_each_rule_has_an_example_and_a_title_in_both_languages() -> None:

@@ -3,19 +3,25 @@
 Rows that scans of tables read count as returned, those that indexes lead to as fetched as well.
 Entries of an index that is scanned alone are returned and not fetched, so they count as scanned.
 
-Source: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-DATABASE-VIEW
+The planner does not use an index that its settings rule out, or make look dear.
+
+Sources: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-DATABASE-VIEW
+and https://www.postgresql.org/docs/current/runtime-config-query.html
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, parts_of
 from loadstone.diagnosis.others_work import not_of_ours
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
-from loadstone.model.message import plain, say, say_in
+from loadstone.model.message import Joined, Message, plain, say, say_in, sentences
 
 ROW_S = 0.1e-6
 """[P] CPU of reading one row in a scan with a simple condition: measured 0.1 µs for rows of 100 and
@@ -42,6 +48,19 @@ Source: https://www.postgresql.org/docs/current/protocol-message-formats.html (D
 LEAVES = 2.0
 """Pages that a lookup reads: its index's leaf, and that of the row."""
 
+_WAYS = ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan")
+"""Settings that rule out a way of using an index."""
+
+_DEAR: Mapping[str, float] = {
+    "random_page_cost": 4.0,
+    "cpu_index_tuple_cost": 0.005,
+    "cpu_operator_cost": 0.0025,
+}
+"""Estimates of what an index costs, with the server's defaults: with larger ones it looks dear."""
+
+_CHEAP: Mapping[str, float] = {"seq_page_cost": 1.0, "cpu_tuple_cost": 0.01}
+"""Estimates of what a scan costs: with smaller ones it looks cheap."""
+
 _RETURNED = "pg_stat_database.target.tup_returned"
 _FETCHED = "pg_stat_database.target.tup_fetched"
 _CHANGED = tuple(f"pg_stat_database.target.tup_{how}" for how in ("inserted", "updated", "deleted"))
@@ -54,16 +73,19 @@ def judge(case: Case) -> Finding | None:
     few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
     if scanned < few or scanned < MOST * returned or not_of_ours(case) is not None:
         return None
-    cores = server_cores(case)
+    cores, against = server_cores(case), _against_indexes(case)
     return Finding(
         cause="missing-index",
         group="setting",
-        sentence=say(
-            "An index is missing or not used: {rows} rows a second are read by scans, for "
-            "{useful} rows returned or changed, {each} for each of them.",
-            rows=Number(scanned),
-            useful=Number(useful),
-            each=Number(scanned / useful),
+        sentence=sentences(
+            say(
+                "An index is missing or not used: {rows} rows a second are read by scans, for "
+                "{useful} rows returned or changed, {each} for each of them.",
+                rows=Number(scanned),
+                useful=Number(useful),
+                each=Number(scanned / useful),
+            ),
+            *_said_of(case, against),
         ),
         evidence=(
             case.seen(plain(_RETURNED), returned, say_in("unit", "/s"), few),
@@ -76,8 +98,31 @@ def judge(case: Case) -> Finding | None:
             "and pg_stat_user_tables.seq_tup_read in which tables. Where there is an index, run "
             "ANALYZE, and compare the types of column and value."
         ),
+        trial=dynamic(case, against, say("settings that keep the planner from indexes")),
         acts_on="server CPU",
     )
+
+
+def _against_indexes(case: Case) -> dict[str, str]:
+    """Settings by which the planner avoids indexes, with the values that servers have."""
+    found = {name: "on" for name in _WAYS if case.is_on(name) is False}
+    for usual, sign in ((_DEAR, 1), (_CHEAP, -1)):
+        for name, value in usual.items():
+            now = case.number(name)
+            if now is not None and sign * now > sign * value:
+                found[name] = f"{value:g}"
+    return found
+
+
+def _said_of(case: Case, against: Mapping[str, str]) -> list[Message]:
+    if not against:
+        return []
+    return [
+        say(
+            "Settings keep the planner from indexes: {settings}.",
+            settings=Joined([f"{name}={case.variable(name)}" for name in against]),
+        )
+    ]
 
 
 def _scanned(case: Case, returned: float) -> float:
