@@ -7,11 +7,13 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import psutil
 
 from benches.processes import ProgramFailed
 from loadstone.model.experiment import NetworkLimit
@@ -28,7 +30,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 _STEPS = 8
 _TRIES = 20
 _BETWEEN_TRIES_S = 0.1
-"""For lowering a group's memory: steps, and attempts at each."""
+"""For lowering a group's memory: steps, and attempts at each; also for emptying a group."""
 
 GROUPS = "loadstone-bench-"
 """The prefix of the groups created here; the id of the creating process follows."""
@@ -54,7 +56,10 @@ class Cap:
 
 @contextmanager
 def cpu_cap(pid: int, cores: float, period_s: float = 0.1) -> Iterator[Cap]:
-    """Limit the process to this many cores: in each period it stops once it has used them."""
+    """Limit the process and those that it starts to this many cores together.
+
+    In each period they stop once they have used them.
+    """
     period_us = round(period_s * 1_000_000)
     with _group("cpu", pid) as group:
         (group / "cpu.cfs_period_us").write_text(str(period_us))
@@ -203,7 +208,10 @@ _REAL_TIME_US = 100_000
 
 @contextmanager
 def _group(controller: str, pid: int) -> Iterator[Path]:
-    """A group for one process, which returns to its previous group afterwards."""
+    """A group for a process and those that it has started, or will start.
+
+    All that are in it at the end return to the previous group of the first one.
+    """
     root = _CGROUPS / controller
     if not (root / "cgroup.procs").exists():
         raise ProgramFailed(f"no cgroup controller {controller} (version 1) is mounted")
@@ -216,12 +224,29 @@ def _group(controller: str, pid: int) -> Iterator[Path]:
         raise ProgramFailed(f"cannot make a cgroup: {error.strerror}") from error
     try:
         _allow_real_time(group)
-        (group / "cgroup.procs").write_text(str(pid))
+        # The first one first: what it starts from then on is in the group by itself.
+        _move([pid], group)
+        with suppress(psutil.Error):
+            _move([child.pid for child in psutil.Process(pid).children(recursive=True)], group)
         yield group
     finally:
-        with suppress(ProcessLookupError):  # it has ended
-            (before / "cgroup.procs").write_text(str(pid))
+        _empty(group, before)
         group.rmdir()
+
+
+def _move(pids: Sequence[int], group: Path) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # it has ended
+            (group / "cgroup.procs").write_text(str(pid))
+
+
+def _empty(group: Path, into: Path) -> None:
+    """Until none is left: a process that is moved may have started another one just before."""
+    for _ in range(_TRIES):
+        pids = [int(pid) for pid in (group / "cgroup.procs").read_text().split()]
+        if not pids:
+            return
+        _move(pids, into)
 
 
 def _allow_real_time(group: Path) -> None:

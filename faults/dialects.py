@@ -24,7 +24,10 @@ class Dialect:
     sysbench: Mapping[str, str]
     """The options of `loadstone sysbench` that name the server."""
     enter: str
-    """Enters the schema `{database}`, if sessions are not there already."""
+    """What a session of another client sends first: enters the schema `{database}`, if sessions are
+    not there already, or gives itself a name of its own."""
+    own_schema: tuple[str, str]
+    """Creates and drops a schema `{name}` with all that is in it."""
     status: str
     """Asks for the counter or value `{name}`, the last column of the first row."""
     number: str
@@ -39,6 +42,8 @@ class Dialect:
     """Codes of a lock that was waited for too long, and of a deadlock."""
     ended: frozenset[object]
     """Codes of a statement that somebody ended, or whose connection is gone."""
+    from_afar: tuple[str, ...]
+    """The words that let a server be reached at any of its addresses."""
 
     def options(self, settings: Mapping[str, str]) -> list[str]:
         """The words of all these settings."""
@@ -63,6 +68,7 @@ _MYSQL = Dialect(
         "mysql-db": "{database}",
     },
     enter="USE {database}",
+    own_schema=("CREATE DATABASE {name}", "DROP DATABASE {name}"),
     status="SHOW GLOBAL STATUS LIKE '{name}'",
     number="SELECT CONNECTION_ID()",
     cancel="KILL QUERY {number}",
@@ -72,6 +78,7 @@ _MYSQL = Dialect(
     option=("--{name}={value}",),
     in_the_way=frozenset({1205, 1213}),
     ended=frozenset({1317, 2006, 2013, 3024}),
+    from_afar=("--bind-address=0.0.0.0",),
 )
 
 _POSTGRESQL = Dialect(
@@ -84,7 +91,9 @@ _POSTGRESQL = Dialect(
         "pgsql-password": "{password}",
         "pgsql-db": "{database}",
     },
-    enter="",
+    # Else it would have the name of sessions that administer the load.
+    enter="SET application_name = 'another client'",
+    own_schema=("CREATE SCHEMA {name}", "DROP SCHEMA {name} CASCADE"),
     status="SELECT {name}",
     number="SELECT pg_backend_pid()",
     cancel="SELECT pg_cancel_backend({number})",
@@ -95,6 +104,7 @@ _POSTGRESQL = Dialect(
     option=("-c", "{name}={value}"),
     in_the_way=frozenset({"40P01", "55P03"}),
     ended=frozenset({"57014", "57P01", "08006"}),
+    from_afar=("-c", "listen_addresses=0.0.0.0"),
 )
 
 DIALECTS: Mapping[Server, Dialect] = {

@@ -126,15 +126,18 @@ class Ground:
         put_data_back(sandbox)
         usual = sandbox.state
         options = DIALECTS[maker].options(settings)
-        prefix = there.command() if there else []
         if there:
-            options.append("--bind-address=0.0.0.0")
-        command = (*prefix, *usual.command, *options)
-        sandbox.state = usual.model_copy(update={"command": command})
+            options += DIALECTS[maker].from_afar
+        changed = {
+            "command": (*usual.command, *options),
+            "namespace": there.namespace if there else None,
+        }
+        sandbox.state = usual.model_copy(update=changed)
         try:
             sandbox.start_again(within=[memory.folder] if memory else ())
         finally:
-            sandbox.state = sandbox.state.model_copy(update={"command": usual.command})
+            as_before = {name: getattr(usual, name) for name in changed}
+            sandbox.state = sandbox.state.model_copy(update=as_before)
 
     def _sandbox(self, release: str, data: Data) -> Sandbox:
         """One that does not run, with tables that were made and kept."""

@@ -163,24 +163,31 @@ def executed(statements: Iterable[str]) -> Inject:
     return inject
 
 
-def with_table(columns: str, inject: Inject) -> Inject:
-    """The same with a table of its own, in a schema of its own: `THEIRS`."""
+def with_table(columns: str, inject: Inject, more: Sequence[str] = ()) -> Inject:
+    """The same with a table of its own, in a schema of its own: `THEIRS`.
+
+    `more`: statements once it is there.
+    """
 
     @contextmanager
     def injected(scene: Scene) -> Iterator[Proof]:
         schema = THEIRS.partition(".")[0]
-        scene.execute((f"CREATE DATABASE {schema}", f"CREATE TABLE {THEIRS} ({columns})"))
+        create, drop = (words.format(name=schema) for words in scene.dialect.own_schema)
+        scene.execute((create, f"CREATE TABLE {THEIRS} ({columns})", *more))
         try:
             with inject(scene) as proof:
                 yield proof
         finally:
-            scene.execute((f"DROP DATABASE {schema}",))
+            scene.execute((drop,))
 
     return injected
 
 
-def definition_held(table: str, hold_s: float, pause_s: float) -> Inject:
-    """A transaction has read a table, ALTER TABLE waits for its end, and everybody for that."""
+def definition_held(table: str, change: str, hold_s: float, pause_s: float) -> Inject:
+    """A transaction has read a table, ALTER TABLE waits for its end, and everybody for that.
+
+    `change`: what ALTER TABLE does the time of that `{number}`.
+    """
 
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
@@ -189,7 +196,7 @@ def definition_held(table: str, hold_s: float, pause_s: float) -> Inject:
         def alter() -> None:
             begun = time.monotonic()
             with suppress(*DRIVER_ERRORS):  # then it is missing in the proof
-                scene.execute([f"ALTER TABLE {table} COMMENT 'altered {len(waited_s)}'"])
+                scene.execute([f"ALTER TABLE {table} {change.format(number=len(waited_s))}"])
                 waited_s.append(time.monotonic() - begun)
 
         def hold() -> None:
@@ -425,7 +432,7 @@ def short_of_memory(part: float) -> Inject:
             before = _swapped_in()
 
             def hold_short() -> None:
-                memory.limit(int(part * _resident_bytes(scene.sandbox.pid)))
+                memory.limit(int(part * _memory_bytes(scene.sandbox.pid)))
 
             def proof() -> Effect:
                 pages = _swapped_in() - before
@@ -446,5 +453,10 @@ def _swapped_in() -> float:
     return float(found[1]) if found else 0.0
 
 
-def _resident_bytes(pid: int) -> float:
-    return float(psutil.Process(pid).memory_info().rss)
+def _memory_bytes(pid: int) -> float:
+    """Of all its processes; what some of them share counts once."""
+    used = 0.0
+    for one in processes_of(pid):
+        with suppress(psutil.Error):  # a session that has just ended
+            used += float(psutil.Process(one).memory_full_info().pss)
+    return used

@@ -149,10 +149,9 @@ class Scene:
 
     @contextmanager
     def session(self) -> Iterator[Cursor]:
-        """A cursor of a session of ours, in the load's schema."""
+        """A cursor of another client's session, in the load's schema."""
         with self.connect() as connection, connection.cursor() as cursor:
-            if self.dialect.enter:
-                cursor.execute(self.dialect.enter.format(database=self.sandbox.state.database))
+            cursor.execute(self.dialect.enter.format(database=self.sandbox.state.database))
             yield cursor
 
     def status(self, name: str) -> float:

@@ -22,8 +22,13 @@ _MANY_ROWS = 10, 5000
 _CORES: tuple[Place, ...] = ("waiting for a core", "in the server", "latch")
 _DISK: tuple[Place, ...] = ("log sync", "binlog sync", "commit", "disk write", "disk read")
 
+_AS_THEY_ARE = f"ALTER TABLE {THEIRS} ALTER body SET STORAGE EXTERNAL"
+
 _READS = Truth.of("other-clients", _CORES)
-_WRITES = Truth.of("other-clients disk-neighbour", (*_CORES, *_DISK), also="redo-log-small")
+_LOG = "redo-log-small max-wal-size-small full-page-images wal-buffers-small wal-insertion"
+"""What others' changes fill, or hold, as well."""
+
+_WRITES = Truth.of("other-clients disk-neighbour", (*_CORES, *_DISK), also=_LOG)
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,9 @@ class Crowd:
     sessions: int
     pause_s: float
 
-    def send(self, statement: str) -> Inject:
-        """All of them send this."""
-        return others.repeated((statement,), self.pause_s, self.sessions)
+    def send(self, *statements: str) -> Inject:
+        """All of them send these."""
+        return others.repeated(statements, self.pause_s, self.sessions)
 
 
 Made = tuple[str, str, Inject, Truth]
@@ -44,7 +49,7 @@ Made = tuple[str, str, Inject, Truth]
 
 def draw_client(draw: Draw, number: int, release: str) -> Drawn:
     """One of the kinds, with its intensity."""
-    make = draw.chance.choice(MAKERS)
+    make = draw.chance.choice(MAKERS_OF_POSTGRESQL if _is_postgresql(draw) else MAKERS)
     crowd = Crowd(draw.between(*_SESSIONS), draw.size(*_PAUSE_S))
     kind, what, inject, truth = make(draw, crowd)
     base = draw_base(draw, snapshots=make is not _copies)
@@ -78,7 +83,7 @@ def _sorts(draw: Draw, crowd: Crowd) -> Made:
     truth = Truth.of(
         "other-clients",
         (*_CORES, "disk read", "disk write"),
-        also="sort-buffer-small temporary-tables-on-disk missing-index",
+        also="sort-buffer-small temporary-tables-on-disk missing-index temporary-files",
     )
     return "sorts", "", crowd.send(f"SELECT COUNT(*) FROM ({rows}) AS sorted"), truth
 
@@ -87,8 +92,14 @@ def _wide_rows(draw: Draw, crowd: Crowd) -> Made:
     """Changes of large values."""
     size = draw.between(*_WIDE_BYTES)
     write = f"REPLACE INTO {THEIRS} VALUES (CONNECTION_ID() % 64, REPEAT('x', {size}))"
-    columns = "id INT PRIMARY KEY, body LONGTEXT"
-    inject = others.with_table(columns, crowd.send(write))
+    columns, more = "id INT PRIMARY KEY, body LONGTEXT", tuple[str, ...]()
+    if _is_postgresql(draw):
+        row = f"(pg_backend_pid() % 64, repeat('x', {size}))"
+        again = "ON CONFLICT (id) DO UPDATE SET body = excluded.body"
+        write = f"INSERT INTO {THEIRS} VALUES {row} {again}"
+        # Else it would compress them to nothing.
+        columns, more = "id INT PRIMARY KEY, body TEXT", (_AS_THEY_ARE,)
+    inject = others.with_table(columns, crowd.send(write), more)
     return "wide rows", f", {size:,} bytes each", inject, _WRITES
 
 
@@ -97,7 +108,8 @@ def _bulk_inserts(draw: Draw, crowd: Crowd) -> Made:
     rows = draw.between(*_MANY_ROWS)
     values = ", ".join(["(REPEAT('x', 100))"] * rows)
     write = f"INSERT INTO {THEIRS} (body) VALUES {values}"
-    columns = "id BIGINT PRIMARY KEY AUTO_INCREMENT, body TEXT"
+    number = "BIGSERIAL" if _is_postgresql(draw) else "BIGINT AUTO_INCREMENT"
+    columns = f"id {number} PRIMARY KEY, body TEXT"
     inject = others.with_table(columns, crowd.send(write))
     return "bulk inserts", f", {rows} rows each", inject, _WRITES
 
@@ -113,6 +125,27 @@ def _copies(draw: Draw, crowd: Crowd) -> Made:
     return "ALTER TABLE that copies", "", crowd.send(copy), truth
 
 
+def _rewrites(draw: Draw, crowd: Crowd) -> Made:
+    """A new copy of a table, which nobody may even read in the meantime."""
+    truth = Truth.of(
+        "table-locks other-clients disk-neighbour", ("table lock", *_CORES, *_DISK), also=_LOG
+    )
+    return "VACUUM FULL", "", crowd.send(f"VACUUM FULL {_table(draw)}"), truth
+
+
+def _indexes(draw: Draw, crowd: Crowd) -> Made:
+    """An index that is made, while nobody may change its table, and given up again."""
+    create = f"CREATE INDEX ON {_table(draw)} (pad, c)"
+    truth = Truth.of(
+        "table-locks other-clients disk-neighbour", ("table lock", *_CORES, *_DISK), also=_LOG
+    )
+    return "CREATE INDEX", "", crowd.send("BEGIN", create, "ROLLBACK"), truth
+
+
+def _is_postgresql(draw: Draw) -> bool:
+    return draw.server == "postgresql"
+
+
 def _table(draw: Draw) -> str:
     return f"sbtest{draw.between(1, TABLES)}"
 
@@ -120,11 +153,13 @@ def _table(draw: Draw) -> str:
 PAUSELESS: tuple[Callable[[Draw, Crowd], Made], ...] = (_points, _reconnects)
 """Another generator drives them, in a closed loop."""
 
-MAKERS: tuple[Callable[[Draw, Crowd], Made], ...] = (
+_ANYWHERE: tuple[Callable[[Draw, Crowd], Made], ...] = (
     *PAUSELESS,
     _scans,
     _sorts,
     _wide_rows,
     _bulk_inserts,
-    _copies,
 )
+
+MAKERS = (*_ANYWHERE, _copies)
+MAKERS_OF_POSTGRESQL = (*_ANYWHERE, _rewrites, _indexes)

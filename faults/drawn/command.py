@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pymysql
-
 from benches.place import ROOT
 from benches.processes import ProgramFailed
 from benches.progress import announce, hush
+from faults.dialects import DRIVER_ERRORS
 from faults.drawn import report
 from faults.drawn.drawn import Family
 from faults.drawn.families import draw_fault
@@ -26,7 +25,10 @@ from faults.ground import Ground
 from loadstone.sandbox import SandboxError, find_server
 from loadstone.servers.errors import TargetError
 
-RELEASES = ("mariadb-10.11", "mysql-9", "mysql-8.0.31", "mysql-5.7.22")
+RELEASES = (
+    *("mariadb-10.11", "mysql-9", "mysql-8.0.31", "mysql-5.7.22"),
+    *("postgresql-15", "postgresql-17", "postgresql-18"),
+)
 """Servers that are asked for unless others are named."""
 
 
@@ -108,7 +110,7 @@ def _measure_all(ground: Ground, wanted: Wanted, folder: Path, kept: _Kept) -> N
             what = f"{number}: {drawn.family}, {drawn.kind} ({drawn.release}): {drawn.fault.size}"
             announce(f"[{number}/{wanted.draws}] {what}")
             judged = judge(measure(ground, drawn, asked))
-        except (SandboxError, TargetError, ProgramFailed, pymysql.MySQLError, OSError) as error:
+        except (SandboxError, TargetError, ProgramFailed, *DRIVER_ERRORS, OSError) as error:
             kept.not_evaluated[what] = str(error)
             hush()
             print(f"not evaluated: {what}: {error}", flush=True)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from faults.case import Fault
+from faults.case import Fault, Inject
+from faults.injections import nothing
 from loadstone.model.account import Place
 
 Family = Literal["variable", "throttle", "lock", "client"]
@@ -52,5 +53,7 @@ class Drawn:
     truth: Truth
     start: Mapping[str, str]
     """Settings with which the server is started on the side with the fault alone."""
+    always: Inject = nothing
+    """What is there on both sides: it belongs to the load, and is no fault."""
     own_server: bool = False
     """Whether each run needs a server that was just started."""

@@ -12,11 +12,11 @@ from faults.case import Draw, Fault, maker_of
 from faults.drawn.base import draw_base
 from faults.drawn.clients import draw_client
 from faults.drawn.drawn import Drawn, Family
+from faults.drawn.handling import HANDLING
 from faults.drawn.locks import draw_lock
-from faults.drawn.setting import Setting, badly_set, started_with, try_setting, values_of
+from faults.drawn.setting import Setting, badly_set, started_with, try_setting
 from faults.drawn.starved import truth_of_variable
 from faults.drawn.throttles import draw_throttle
-from faults.drawn.variables import Variable, draw_value, read_variables
 from faults.ground import Ground, ReadyServer
 from loadstone.sandbox import SandboxError
 
@@ -55,7 +55,7 @@ def draw_fault(
         kind=setting.name,
         release=release,
         fault=replace(fault, size=f"{setting.words}; {fault.size}", inject=inject),
-        truth=truth_of_variable(setting.name),
+        truth=truth_of_variable(setting.name, draw.server),
         start={setting.name: setting.value} if setting.at_start else {},
         own_server=setting.at_start,
     )
@@ -74,12 +74,13 @@ def _draw_setting(ground: Ground, draw: Draw, release: str, fault: Fault) -> Set
 def _accepted(standing: ReadyServer, draw: Draw) -> list[Setting]:
     """Values that were drawn, up to the first that needs no new start of the server."""
     found: list[Setting] = []
+    how = HANDLING[standing.server]
     with standing.sandbox.connect() as connection, connection.cursor() as cursor:
-        variables = read_variables(cursor, mariadb=standing.server == "mariadb")
+        variables = how.listed(cursor)
         for _ in range(_TRIES):
-            variable: Variable = draw.chance.choice(variables)
-            value = draw_value(draw, variable)
-            setting = value and try_setting(cursor, variable, value)
+            variable = draw.chance.choice(variables)
+            value = how.drawn(draw, variable)
+            setting = value and try_setting(how, cursor, variable, value)
             if setting:
                 found.append(setting)
                 if not setting.at_start:
@@ -96,6 +97,6 @@ def _starts(ground: Ground, release: str, fault: Fault, setting: Setting) -> boo
             standing.sandbox.connect() as connection,
             connection.cursor() as cursor,
         ):
-            return values_of(cursor)[setting.name] != setting.was
+            return HANDLING[standing.server].values(cursor)[setting.name] != setting.was
     except SandboxError:
         return False

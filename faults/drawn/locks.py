@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from faults import injections, others
 from faults.case import Draw, Fault, Inject
 from faults.drawn.base import draw_base
+from faults.drawn.beat import ROWS_TRUTH, TABLE_TRUTH, Beat, Made, definition
 from faults.drawn.drawn import Drawn, Truth
+from faults.drawn.postgresql_locks import MAKERS_OF_POSTGRESQL, SETTINGS
 from faults.ground import ROWS, TABLES
 from faults.injections import Holding
 
@@ -16,43 +17,30 @@ _HOLD_S = 0.02, 2.0
 _PAUSE_S = 0.02, 1.0
 """Both together fit into a run of some seconds more than once."""
 
-_ROWS = Truth.of("row-locks", ("row lock",), also="long-transaction deadlocks")
-_TABLE = Truth.of("table-locks", ("table lock",), also="other-clients")
-
-
-@dataclass(frozen=True)
-class Beat:
-    """How long a lock is held, and how long it is not."""
-
-    hold_s: float
-    pause_s: float
-
-
-Made = tuple[str, str, Inject, Truth]
-"""The kind, what of it was drawn, the injection, and what is known of it."""
-
 
 def draw_lock(draw: Draw, number: int, release: str) -> Drawn:
     """One of the locks, with its beat."""
-    make = draw.chance.choice(MAKERS)
+    is_postgresql = draw.server == "postgresql"
+    make = draw.chance.choice(MAKERS_OF_POSTGRESQL if is_postgresql else MAKERS)
     beat = Beat(draw.size(*_HOLD_S), draw.size(*_PAUSE_S))
     kind, what, inject, truth = make(draw, beat)
     base = draw_base(draw)
     size = f"{what} for {beat.hold_s:g} s, pauses of {beat.pause_s:g} s; {base.words}"
-    fault = Fault((), size, base.load, inject, base.settings)
+    settings = {**base.settings, **(SETTINGS if is_postgresql else {})}
+    fault = Fault((), size, base.load, inject, settings)
     return Drawn(number, "lock", kind, release, fault, truth, start={})
 
 
 def _row(draw: Draw, beat: Beat) -> Made:
     """One row of each table."""
     row = draw.between(1, ROWS)
-    return "row", f"row {row}", _held(f"WHERE id = {row}", beat), _ROWS
+    return "row", f"row {row}", _held(f"WHERE id = {row}", beat), ROWS_TRUTH
 
 
 def _range(draw: Draw, beat: Beat) -> Made:
     """The first rows of each table, and the gaps between them."""
     last = draw.between(2, ROWS)
-    return "range", f"{last} rows", _held(f"WHERE id BETWEEN 1 AND {last}", beat), _ROWS
+    return "range", f"{last} rows", _held(f"WHERE id BETWEEN 1 AND {last}", beat), ROWS_TRUTH
 
 
 def _held(which: str, beat: Beat) -> Inject:
@@ -66,7 +54,7 @@ def _tables(mode: str) -> Callable[[Draw, Beat], Made]:
         count = draw.between(1, TABLES)
         tables = ", ".join(f"sbtest{number} {mode}" for number in range(1, count + 1))
         inject = injections.held(_holding(f"LOCK TABLES {tables}", beat))
-        return f"LOCK TABLES {mode}", f"{count} tables", inject, _TABLE
+        return f"LOCK TABLES {mode}", f"{count} tables", inject, TABLE_TRUTH
 
     return make
 
@@ -83,11 +71,7 @@ def _holding(take: str, beat: Beat) -> Holding:
 
 
 def _definition(draw: Draw, beat: Beat) -> Made:
-    """A transaction left open, a change of its table that waits, and everybody behind that."""
-    table = f"sbtest{draw.between(1, TABLES)}"
-    inject = others.definition_held(table, beat.hold_s, beat.pause_s)
-    truth = Truth.of("table-locks", ("table lock",), also="other-clients long-transaction")
-    return "ALTER TABLE that waits", table, inject, truth
+    return definition(draw, beat, "COMMENT 'altered {number}'")
 
 
 MAKERS: tuple[Callable[[Draw, Beat], Made], ...] = (

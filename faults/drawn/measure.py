@@ -9,6 +9,7 @@ from typing import Any
 
 from benches.processes import ProgramFailed
 from faults import injections
+from faults.case import both
 from faults.drawn.cost import ROUND, Cost, Rate, cost_of, needs_another_round
 from faults.drawn.drawn import Drawn
 from faults.drive import Asked, Driven, diagnosed, drive
@@ -74,9 +75,9 @@ def _run(
 ) -> Ran:
     with ExitStack() as stack:
         server = standing or stack.enter_context(_standing(ground, drawn, there))
-        inject = drawn.fault.inject if there else injections.nothing
+        fault = drawn.fault.inject if there else injections.nothing
         name = f"drawn-{drawn.number}-{'with' if there else 'without'}"
-        driven = drive(server, drawn.fault.load, inject, asked, name)
+        driven = drive(server, drawn.fault.load, both(drawn.always, fault), asked, name)
     (tps,) = driven.tps
     if tps is None:
         raise ProgramFailed("a run has no rate")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-
-import pymysql
 
 from benches.processes import ProgramFailed
 from faults.case import Effect, Inject, Proof
+from faults.dialects import DRIVER_ERRORS, code
+from faults.drawn.handling import HANDLING, Handling
 from faults.drawn.variables import Variable
 from faults.scene import Scene
 from loadstone.servers.connection import Cursor
@@ -19,9 +19,6 @@ _ONLY_AT_START = (1238,)
 
 _PASSES = 2
 """Of two variables that bound each other the second may have to be put back first."""
-
-_FOLLOWING = ("gtid_",)
-"""Starts of names of what follows the load, and is never set."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +40,23 @@ def _short(value: str) -> str:
     return value if len(value) <= 40 else f"{value[:40]}..."
 
 
-def try_setting(cursor: Cursor, variable: Variable, value: str) -> Setting | None:
+def try_setting(how: Handling, cursor: Cursor, variable: Variable, value: str) -> Setting | None:
     """Whether the server accepts it while it runs; all variables are as before afterwards.
 
     `None`: it does not, or it stays what it was. A variable that cannot be set, or not be put back,
     while the server runs is one for its start; whether it accepts the value there is not known yet.
     """
-    before = values_of(cursor)
+    before = how.values(cursor)
     was = before[variable.name]
+    if variable.at_start:
+        return Setting(variable.name, was, value, at_start=True)
     try:
-        _set(cursor, variable.name, value)
-    except pymysql.MySQLError as error:
-        only_at_start = error.args[0] in _ONLY_AT_START
+        how.set(cursor, variable.name, value)
+    except DRIVER_ERRORS as error:
+        only_at_start = code(error) in _ONLY_AT_START
         return Setting(variable.name, was, value, at_start=True) if only_at_start else None
-    taken = values_of(cursor)[variable.name]
-    left = _put_back(cursor, before)
+    taken = how.values(cursor)[variable.name]
+    left = _put_back(how, cursor, before)
     return None if taken == was else Setting(variable.name, was, value, at_start=bool(left))
 
 
@@ -66,13 +65,14 @@ def badly_set(setting: Setting) -> Inject:
 
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
+        how = HANDLING[scene.server]
         with scene.connect() as connection, connection.cursor() as cursor:
-            before = values_of(cursor)
+            before = how.values(cursor)
             try:
-                _set(cursor, setting.name, setting.value)
-                yield _proof(setting, values_of(cursor))
+                how.set(cursor, setting.name, setting.value)
+                yield _proof(setting, how.values(cursor))
             finally:
-                left = _put_back(cursor, before)
+                left = _put_back(how, cursor, before)
                 if left:
                     names = ", ".join(f"{name} is {now}" for name, now in left.items())
                     raise ProgramFailed(f"{names} and cannot be put back")
@@ -86,7 +86,7 @@ def started_with(setting: Setting) -> Inject:
     @contextmanager
     def inject(scene: Scene) -> Iterator[Proof]:
         with scene.connect() as connection, connection.cursor() as cursor:
-            values = values_of(cursor)
+            values = HANDLING[scene.server].values(cursor)
         yield _proof(setting, values)
 
     return inject
@@ -97,36 +97,12 @@ def _proof(setting: Setting, values: Mapping[str, str]) -> Proof:
     return lambda: Effect(f"{setting.name}={_short(taken)}", taken != setting.was)
 
 
-def values_of(cursor: Cursor) -> dict[str, str]:
-    """All variables, for sessions to come."""
-    cursor.execute("SHOW GLOBAL VARIABLES")
-    return {
-        str(name): str(value)
-        for name, value in cursor.fetchall()
-        if not str(name).startswith(_FOLLOWING)
-    }
-
-
-def _put_back(cursor: Cursor, before: Mapping[str, str]) -> dict[str, str]:
+def _put_back(how: Handling, cursor: Cursor, before: Mapping[str, str]) -> dict[str, str]:
     """Also those that changed with it; returns what cannot be put back."""
     left: dict[str, str] = {}
     for _ in range(_PASSES):
-        now = values_of(cursor)
+        now = how.values(cursor)
         left = {name: now[name] for name, value in before.items() if now[name] != value}
-        for name in left:
-            with suppress(pymysql.MySQLError):  # then it is left
-                _set(cursor, name, before[name])
-    now = values_of(cursor)
+        how.put_back(cursor, {name: before[name] for name in left})
+    now = how.values(cursor)
     return {name: now[name] for name in left if now[name] != before[name]}
-
-
-def _set(cursor: Cursor, name: str, value: str) -> None:
-    cursor.execute(f"SET GLOBAL {name} = {_literal(value)}")
-
-
-def _literal(value: str) -> str:
-    try:
-        float(value)
-    except ValueError:
-        return "'" + value.replace("'", "''") + "'"
-    return value

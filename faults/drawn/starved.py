@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from faults.case import Server
 from faults.drawn.drawn import Truth
 from loadstone.model.account import Place
 
@@ -17,7 +18,10 @@ _COMMIT: tuple[Place, ...] = ("log sync", "binlog sync", "commit", "disk write")
 _FLUSHING: tuple[Place, ...] = ("disk write", "latch", "log sync", "commit")
 _CPU: tuple[Place, ...] = ("on core", "waiting for a core", "in the server")
 
-_KINDS: tuple[tuple[str, str, tuple[Place, ...]], ...] = (
+Kinds = tuple[tuple[str, str, tuple[Place, ...]], ...]
+"""What names contain, names of causes, and places of the account."""
+
+_KINDS: Kinds = (
     (r"buffer_pool|old_blocks", "working-set cold-buffer-pool disk-cap", ("disk read", "latch")),
     (r"read_ahead|random_read", "working-set disk-cap", ("disk read",)),
     (r"log_file_size|redo_log_cap|log_files_in", "redo-log-small io-capacity-low", _FLUSHING),
@@ -56,12 +60,37 @@ _KINDS: tuple[tuple[str, str, tuple[Place, ...]], ...] = (
     (r"spin|sync_array|adaptive_hash|stack|prefetch|mrr|rnd_buffer|rowid", "", (*_CPU, "latch")),
 )
 
+_READS: tuple[Place, ...] = ("disk read", "latch", *_CPU)
+_WAL: tuple[Place, ...] = (*_COMMIT, "latch", *_CPU)
+
+_POSTGRESQL: Kinds = (
+    (r"^shared_buffers$|buffer_usage_limit", "shared-buffers-small cold-caches", _READS),
+    (r"work_mem|hash_mem|temp_buffers", "temporary-files", (*_CPU, "disk write", "disk read")),
+    (
+        r"(max|min)_wal_size|checkpoint|wal_compression|wal_log_hints",
+        "max-wal-size-small full-page-images",
+        _WAL,
+    ),
+    (r"wal_buffers", "wal-buffers-small", _WAL),
+    (r"^commit_", "commit-delay", ("commit delay", "commit", "log sync", "latch")),
+    (r"^wal_(sync|init|recycle|writer|level|skip)|segment", "commit-flush", _WAL),
+    (r"^log_|^debug_", "statement-log", (*_CPU, "disk write", "latch")),
+    (r"^jit", "jit", _CPU),
+    (r"plan_cache", "plan-cache", _CPU),
+    (r"deadlock_timeout", "deadlocks row-locks", ("row lock", "table lock")),
+    (r"locks_per_|pred_locks", "lock-manager", ("latch", "table lock", *_CPU)),
+    (r"huge_page|shared_memory", "page-table", (*_CPU, "latch")),
+    (r"bgwriter|flush_after|io_|max_files|vacuum", "", (*_READS, "disk write", "log sync")),
+    (r"^enable_|_cost$|geqo|collapse|parallel|cursor_tuple|statistics|stats_|track_", "", _CPU),
+)
+"""A planner that may not use an index is right by name alone: another index would not help."""
+
 _ANY = Truth.of("", (*_CPU, "latch", "other"))
 
 
-def truth_of_variable(name: str) -> Truth:
+def truth_of_variable(name: str, server: Server) -> Truth:
     """What is known of a fault that sets it badly; the first kind that fits."""
-    for kind, causes, places in _KINDS:
+    for kind, causes, places in _POSTGRESQL if server == "postgresql" else _KINDS:
         if re.search(kind, name):
             return Truth.of(causes, places, variable=name)
     return Truth(_ANY.causes, _ANY.places, variable=name)

@@ -14,8 +14,9 @@ from typing import Literal
 from benches.caps import DiskLimit
 from faults import injections, others
 from faults.case import Draw, Fault, Inject
-from faults.drawn.base import Base, draw_base
+from faults.drawn.base import Base, cold_files, draw_base
 from faults.drawn.drawn import Drawn, Truth
+from faults.injections import nothing
 
 _LEAST_CORES = 0.1
 _OPERATIONS = 50, 10_000
@@ -33,7 +34,8 @@ def draw_throttle(draw: Draw, number: int, release: str) -> Drawn:
     make = draw.chance.choice(MAKERS)
     kind, fault, truth = make(draw)
     own = fault.in_memory_group
-    return Drawn(number, "throttle", kind, release, fault, truth, start={}, own_server=own)
+    always = cold_files if "read" in kind and draw.server == "postgresql" else nothing
+    return Drawn(number, "throttle", kind, release, fault, truth, {}, always, own_server=own)
 
 
 def _cores(draw: Draw) -> Part:
@@ -50,7 +52,8 @@ def _disk(
         "disk-cap commit-flush", ("log sync", "binlog sync", "commit", "disk write", "disk read")
     )
     if kind == "read":
-        truth = Truth.of("disk-cap", ("disk read",), also="working-set cold-buffer-pool")
+        small = "working-set cold-buffer-pool shared-buffers-small cold-caches"
+        truth = Truth.of("disk-cap", ("disk read",), also=small)
 
     def make(draw: Draw) -> Part:
         limit = DiskLimit(kind, unit, draw.between(least, most))

@@ -1,4 +1,4 @@
-"""A server's own list of its variables, and a bad value for one of them.
+"""The own list of a MariaDB or MySQL of its variables, and a bad value for one of them.
 
 MariaDB lists types, ranges and choices, MySQL from 8.0 on ranges. Where a server lists none, the
 value itself says what it is, and the server refuses what it does not accept.
@@ -76,6 +76,10 @@ class Variable:
     most: float | None = None
     choices: tuple[str, ...] = ()
     """Values that it may have instead; numbers of values where their names are not known."""
+    at_start: bool = False
+    """Whether it is known that a running server does not take it."""
+    is_whole: bool = True
+    """Of a number: whether it has no fractions."""
 
 
 def read_variables(cursor: Cursor, *, mariadb: bool) -> tuple[Variable, ...]:

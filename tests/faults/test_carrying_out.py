@@ -57,7 +57,7 @@ def test_a_drawn_fault_is_measured_with_and_without_and_judged(
     setting = Setting("max_error_count", "64", "8", at_start=False)
     load = Load("oltp_point_select", (4,), warmup_s=0.5)
     fault = Fault((), setting.words, load, badly_set(setting))
-    truth = truth_of_variable(setting.name)
+    truth = truth_of_variable(setting.name, "mariadb")
     drawn = Drawn(1, "variable", setting.name, need("mariadb"), fault, truth, start={})
     with Ground() as ground:
         judged = judge(measure(ground, drawn, Asked(7, 3.0, tmp_path / "runs")))

@@ -14,13 +14,15 @@ import pytest
 
 from benches.processes import ProgramFailed
 from faults import arguments
-from faults.case import Draw, Fault
-from faults.drawn import clients, locks, throttles
+from faults.case import Draw, Fault, Server
+from faults.drawn import clients, locks, postgresql_locks, throttles
 from faults.drawn.clients import draw_client
 from faults.drawn.drawn import Drawn, Truth
 from faults.drawn.families import draw_fault
 from faults.drawn.frozen import Constants
+from faults.drawn.handling import HANDLING
 from faults.drawn.locks import draw_lock
+from faults.drawn.postgresql_settings import Row, draw_setting, settings_of
 from faults.drawn.setting import Setting, badly_set, try_setting
 from faults.drawn.starved import names_variable, truth_of_variable
 from faults.drawn.throttles import draw_throttle
@@ -37,20 +39,26 @@ NUMBER = Variable("sort_buffer_size", "2097152", "number", 1024, 2.0**63)
 SWITCH = Variable("general_log", "OFF", "switch", choices=("ON",))
 
 
-def draw_of(seed: int, number: int) -> Draw:
-    return Draw(random.Random(f"{seed} drawn {number}"), "mariadb")
+SERVERS: tuple[Server, ...] = ("mariadb", "postgresql")
 
 
-def drawn(make: Callable[[Draw, int, str], Drawn], seed: int) -> list[Drawn]:
-    return [make(draw_of(seed, number), number, "mariadb-10.11") for number in range(MANY)]
+def draw_of(seed: int, number: int, server: Server = "mariadb") -> Draw:
+    return Draw(random.Random(f"{seed} drawn {number}"), server)
 
 
+def drawn(
+    make: Callable[[Draw, int, str], Drawn], seed: int, server: Server = "mariadb"
+) -> list[Drawn]:
+    return [make(draw_of(seed, number, server), number, server) for number in range(MANY)]
+
+
+@pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_seed_draws_the_same_faults_again_and_another_one_others(
-    make: Callable[[Draw, int, str], Drawn],
+    make: Callable[[Draw, int, str], Drawn], server: Server
 ) -> None:
     def sizes(seed: int) -> list[str]:
-        return [f"{one.kind} {one.fault.size}" for one in drawn(make, seed)]
+        return [f"{one.kind} {one.fault.size}" for one in drawn(make, seed, server)]
 
     assert sizes(SEED) == sizes(SEED)
     assert sum(a != b for a, b in zip(sizes(SEED), sizes(SEED + 1), strict=True)) > MANY / 2
@@ -61,6 +69,23 @@ def test_each_family_draws_all_of_its_kinds() -> None:
     assert kinds == [len(throttles.MAKERS), len(locks.MAKERS), len(clients.MAKERS)]
 
 
+def test_on_postgresql_each_mode_of_each_lock_is_drawn() -> None:
+    kinds = [{one.kind for one in drawn(make, SEED, "postgresql")} for make in MAKERS]
+    modes = 4 + 4 + 8  # of rows, of ranges, of tables
+    others = len(postgresql_locks.MAKERS_OF_POSTGRESQL) - 3
+    assert [len(one) for one in kinds] == [
+        len(throttles.MAKERS),
+        modes + others,
+        len(clients.MAKERS_OF_POSTGRESQL),
+    ]
+
+
+def test_what_postgresql_is_started_with_are_settings_of_its_own() -> None:
+    started = [one.fault.settings for make in MAKERS for one in drawn(make, SEED, "postgresql")]
+    names = {name for settings in started for name in settings}
+    assert names == {"synchronous_commit", "shared_buffers", "max_prepared_transactions"}
+
+
 def test_tables_are_not_copied_under_transactions_that_would_fail_with_it() -> None:
     copies = [one for one in drawn(draw_client, SEED) if one.kind == "ALTER TABLE that copies"]
     assert len({one.fault.load.workload for one in copies}) == 7
@@ -68,9 +93,15 @@ def test_tables_are_not_copied_under_transactions_that_would_fail_with_it() -> N
 
 
 def test_what_is_known_of_a_fault_has_names_of_the_diagnosis_and_of_the_account() -> None:
-    said = Path(__file__).parents[2].joinpath("docs/diagnosis.md").read_text()
-    truths = [one.truth for make in MAKERS for one in drawn(make, SEED)]
-    truths += [truth_of_variable(name) for name in ("innodb_buffer_pool_size", "log_output", "x")]
+    docs = Path(__file__).parents[2] / "docs"
+    said = "".join((docs / name).read_text() for name in ("diagnosis.md", "postgresql.md"))
+    truths = [
+        one.truth for make in MAKERS for server in SERVERS for one in drawn(make, SEED, server)
+    ]
+    names = ("innodb_buffer_pool_size", "log_output", "x")
+    truths += [truth_of_variable(name, "mariadb") for name in names]
+    settings = ("shared_buffers", "wal_sync_method", "log_duration", "enable_sort", "commit_delay")
+    truths += [truth_of_variable(name, "postgresql") for name in settings]
     for truth in truths:
         assert truth.places
         assert truth.places <= set(PLACES)
@@ -148,6 +179,95 @@ def test_a_number_is_drawn_on_both_sides_and_within_what_the_server_accepts() ->
     assert draw_value(draw_of(SEED, 1), SWITCH) == "ON"
 
 
+def row(
+    name: str,
+    value: str,
+    vartype: str = "integer",
+    limits: tuple[str, str] = ("0", "100"),
+    **more: str,
+) -> Row:
+    usual = {
+        "choices": "",
+        "unit": "",
+        "category": "Resource Usage / Memory",
+        "context": "user",
+        "source": "default",
+    }
+    return Row(name, value, vartype, *limits, **{**usual, **more})
+
+
+def test_a_setting_of_postgresql_is_what_its_server_lists() -> None:
+    found = settings_of(
+        [
+            row("work_mem", "4096", limits=("64", "2147483647"), unit="kB"),
+            row("cpu_tuple_cost", "0.01", "real", ("0", "1.79769e+308")),
+            row("jit", "on", "bool"),
+            row("wal_compression", "off", "enum", choices="pglz,lz4,on,off"),
+            row("log_line_prefix", "%m", "string"),
+            row("max_wal_senders", "10", limits=("0", "262143"), context="postmaster"),
+            row("wal_level", "replica", "enum", choices="minimal,replica", context="postmaster"),
+            row("random_page_cost", "4", "real", source="command line"),
+        ]
+    )
+    assert found == (
+        Variable("work_mem", "4096", "number", 64, 1 << 20),
+        Variable("cpu_tuple_cost", "0.01", "number", 0, 1.79769e308, is_whole=False),
+        Variable("jit", "on", "switch", choices=("off",)),
+        Variable("wal_compression", "off", "choice", choices=("pglz", "lz4", "on")),
+        Variable("max_wal_senders", "10", "number", 0, 80, at_start=True),
+        Variable("wal_level", "replica", "choice", choices=("minimal",), at_start=True),
+        Variable("random_page_cost", "4", "number", 0, 100, at_start=True, is_whole=False),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "context"),
+    [
+        ("fsync", "Write-Ahead Log / Settings", "sighup"),
+        ("max_connections", "Connections and Authentication / Connection Settings", "postmaster"),
+        ("statement_timeout", "Client Connection Defaults / Statement Behavior", "user"),
+        ("zero_damaged_pages", "Developer Options", "superuser"),
+        ("archive_mode", "Write-Ahead Log / Archiving", "postmaster"),
+        ("recovery_prefetch", "Write-Ahead Log / Recovery", "sighup"),
+        ("hot_standby", "Replication / Standby Servers", "postmaster"),
+        ("log_file_mode", "Reporting and Logging / Where to Log", "sighup"),
+        ("temp_file_limit", "Resource Usage / Disk", "superuser"),
+        ("block_size", "Preset Options", "internal"),
+        ("transform_null_equals", "Version and Platform Compatibility / Other", "user"),
+    ],
+)
+def test_what_is_no_setting_of_performance_is_never_drawn_on_postgresql(
+    name: str, category: str, context: str
+) -> None:
+    assert settings_of([row(name, "1", category=category, context=context)]) == ()
+
+
+@pytest.mark.parametrize(
+    ("setting", "least", "most"),
+    [
+        (Variable("work_mem", "4096", "number", 64, 1 << 20), 64, 64 * 4096),
+        (Variable("log_min_duration_statement", "-1", "number", -1, 2**31 - 1), 0, 100_000),
+        (Variable("commit_delay", "0", "number", 0, 100_000), 1, 100_000),
+        (Variable("wal_buffers", "512", "number", -1, 2**17), -1, 64 * 512),
+        (Variable("checkpoint_completion_target", "0.9", "number", 0, 1, is_whole=False), 0, 1),
+        (Variable("cpu_tuple_cost", "0.01", "number", 0, 1e308, is_whole=False), 0, 0.64),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_a_number_of_postgresql_is_drawn_within_its_limits(
+    setting: Variable, least: float, most: float
+) -> None:
+    values = [draw_setting(draw_of(SEED, number, "postgresql"), setting) for number in range(MANY)]
+    known = [float(value) for value in values if value is not None]
+    assert min(known) == least
+    assert max(known) == pytest.approx(most, rel=0.2)
+    now = float(setting.value)
+    assert now not in known
+    assert not [value for value in known if now > 0 and now * 0.51 < value < min(1.99 * now, most)]
+    if setting.is_whole:
+        assert all(value is None or value.lstrip("-").isdigit() for value in values)
+
+
 class FakeServer:
     """Variables by name; some are for the start alone, some never come back."""
 
@@ -186,11 +306,11 @@ class FakeServer:
 
 
 def scene_of(server: FakeServer) -> Scene:
-    return cast(Scene, SimpleNamespace(connect=server.connect))
+    return cast(Scene, SimpleNamespace(connect=server.connect, server="mariadb"))
 
 
 def tried(server: FakeServer, variable: Variable, value: str) -> Setting | None:
-    return try_setting(cast(Any, server), variable, value)
+    return try_setting(HANDLING["mariadb"], cast(Any, server), variable, value)
 
 
 @pytest.mark.parametrize("variable", [NUMBER, SWITCH])
@@ -293,8 +413,10 @@ def test_a_name_is_not_found_in_a_longer_one() -> None:
 
 
 def test_a_variable_without_a_resource_is_right_by_name_alone() -> None:
-    assert truth_of_variable("innodb_spin_wait_delay").causes == frozenset()
-    assert truth_of_variable("binlog_cache_size").causes == {"binlog-cache-small"}
+    assert truth_of_variable("innodb_spin_wait_delay", "mysql").causes == frozenset()
+    assert truth_of_variable("binlog_cache_size", "mysql").causes == {"binlog-cache-small"}
+    assert truth_of_variable("enable_indexscan", "postgresql").causes == frozenset()
+    assert truth_of_variable("work_mem", "postgresql").causes == {"temporary-files"}
     assert Truth.of("a b", ("latch",)).causes == {"a", "b"}
 
 

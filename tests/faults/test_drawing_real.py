@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from faults.case import Draw, maker_of
-from faults.drawn.setting import try_setting, values_of
-from faults.drawn.variables import draw_value, read_variables
+from faults.drawn.handling import HANDLING
+from faults.drawn.setting import try_setting
 from loadstone.sandbox import SandboxSpec, start_sandbox
 from pooled import need
 
@@ -22,24 +22,24 @@ ENOUGH = 100
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     "release",
-    ["mariadb", "mysql", "mysql-8.0", "mysql-5.7"],
+    ["mariadb", "mysql", "mysql-8.0", "mysql-5.7", "postgresql-15", "postgresql-18"],
 )
 def test_each_variable_that_may_be_drawn_is_put_back(
     release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    draw = Draw(random.Random("7"), maker_of(release))
+    draw, how = Draw(random.Random("7"), maker_of(release)), HANDLING[maker_of(release)]
     with (
         start_sandbox(SandboxSpec(server=need(release))) as sandbox,
         sandbox.connect() as connection,
         connection.cursor() as cursor,
     ):
-        before = values_of(cursor)
+        before = how.values(cursor)
         found = []
-        for variable in read_variables(cursor, mariadb=maker_of(release) == "mariadb"):
-            value = draw_value(draw, variable)
-            found.append(value and try_setting(cursor, variable, value))
-        after = values_of(cursor)
+        for variable in how.listed(cursor):
+            value = how.drawn(draw, variable)
+            found.append(value and try_setting(how, cursor, variable, value))
+        after = how.values(cursor)
     assert len(found) > ENOUGH
     kept = [one for one in found if one]
     assert {one.at_start for one in kept} == {True, False}
