@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.healthy import per_second
 from diagnose.of_postgresql.figures import a_case, at
@@ -15,6 +16,7 @@ from loadstone.diagnosis.rules.postgresql import (
     missing_index,
     plan_cache,
 )
+from loadstone.model.account import Account, Cores
 
 _ROWS = "pg_stat_database.target.tup_returned"
 _FETCHED = "pg_stat_database.target.tup_fetched"
@@ -34,6 +36,13 @@ _SLOWER: dict[tuple[Source, str], Series] = {
     ("host", "process.cpu_sys_s"): per_second(*[0.2] * 10),
     ("load", "tps"): per_second(*[1000.0] * 10),
 }
+
+
+def _beside(others: float) -> Account:
+    """An account with other clients that use so many cores."""
+    cores = Cores(users=1.5, others=others, own=0.1)
+    return an_account(on_core=0.4).model_copy(update={"cores": cores})
+
 
 EXAMPLES = (
     Example(
@@ -85,6 +94,14 @@ EXAMPLES = (
         a_case(at(highest={"pg_replication_slots.xmin_age": 100.0}), seconds=_SLOWER),
         a_case(at(means={_XMIN: None})),
         needs=f"server value {_XMIN}",
+    ),
+    # Nine million rows a second are 0.9 cores' work: other clients may have read them.
+    Example(
+        missing_index.RULE,
+        a_case(at(_beside(0.1), **_SCANNED)),
+        a_case(at(_beside(1.0), **_SCANNED)),
+        a_case(at(rates={_ROWS: None})),
+        needs=f"server counter {_ROWS}",
     ),
     Example(
         missing_index.RULE,

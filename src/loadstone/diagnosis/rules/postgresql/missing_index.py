@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadstone.analyse.cores import client_cores
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, parts_of
@@ -68,7 +69,7 @@ _CHANGED = tuple(f"pg_stat_database.target.tup_{how}" for how in ("inserted", "u
 
 def judge(case: Case) -> Finding | None:
     """Far more rows are scanned than the generator received or changed."""
-    returned = case.needed(case.rate(_RETURNED))
+    returned, fetched = case.needed(case.rate(_RETURNED)), case.needed(case.rate(_FETCHED))
     scanned, useful = _scanned(case, returned), _useful(case)
     few = max(FEWEST, BY_EVENT * case.tps, WASTE * useful)
     if scanned < few or scanned < MOST * returned or not_of_ours(case) is not None:
@@ -89,7 +90,7 @@ def judge(case: Case) -> Finding | None:
         ),
         evidence=(
             case.seen(plain(_RETURNED), returned, say_in("unit", "/s"), few),
-            case.seen(plain(_FETCHED), returned - scanned, say_in("unit", "/s")),
+            case.seen(plain(_FETCHED), fetched, say_in("unit", "/s")),
         ),
         share=min((scanned - useful) * ROW_S / cores, 1.0) if cores else None,
         confidence=0.8,
@@ -126,8 +127,13 @@ def _said_of(case: Case, against: Mapping[str, str]) -> list[Message]:
 
 
 def _scanned(case: Case, returned: float) -> float:
-    """Rows a second that no index led to."""
-    return max(returned - case.needed(case.rate(_FETCHED)), 0.0)
+    """Rows a second that no index led to, and that nobody but the load can have read.
+
+    The database counts the rows of all its sessions. Other clients' may have read as many as their
+    work on a core is enough for.
+    """
+    others = client_cores(case.step) / ROW_S
+    return max(returned - case.needed(case.rate(_FETCHED)) - others, 0.0)
 
 
 def _useful(case: Case) -> float:
