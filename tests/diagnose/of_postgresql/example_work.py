@@ -60,6 +60,21 @@ EXAMPLES = (
         needs="variable log_statement",
     ),
     Example(
+        logging.RULE,
+        a_case(at(), variables=_USUAL | {"log_min_messages": "debug2"}),
+        a_case(at(), variables=_USUAL | {"log_min_messages": "debug1"}),
+        a_case(at(), variables={"log_statement": None}),
+        needs="variable log_statement",
+    ),
+    # What is prepared is parsed once.
+    Example(
+        logging.RULE,
+        a_case(at(), variables=_USUAL | {"log_executor_stats": "on"}),
+        a_case(at(), variables=_USUAL | {"log_parser_stats": "on"}),
+        a_case(at(), variables={"log_statement": None}),
+        needs="variable log_statement",
+    ),
+    Example(
         jit.RULE,
         a_case(at(**_SLOW), variables=_COMPILED),
         a_case(at(**_SLOW), variables=_COMPILED | {"jit": "off"}),

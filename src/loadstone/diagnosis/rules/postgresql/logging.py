@@ -23,6 +23,9 @@ or ext4, an EPYC). What the process adds that collects the lines is its own."""
 EXECUTIONS = 2.0
 """Lines of a prepared statement's execution where durations are logged: its bind, and itself."""
 
+TRANSACTION = 2.0
+"""Lines of a transaction at the most talkative level: its begin, and its end."""
+
 FEWEST = 100.0
 """[P] Lines a second below which logging each statement costs nothing noticeable."""
 
@@ -30,16 +33,43 @@ _OFF: Mapping[str, str] = {
     "log_statement": "none",
     "log_duration": "off",
     "log_min_duration_statement": "-1",
+    "log_min_duration_sample": "-1",
+    "log_transaction_sample_rate": "0",
     "auto_explain.log_min_duration": "-1",
+    "log_statement_stats": "off",
+    "log_executor_stats": "off",
+    "log_parser_stats": "off",
+    "log_planner_stats": "off",
+    "debug_print_parse": "off",
+    "debug_print_rewritten": "off",
+    "debug_print_plan": "off",
+    "log_min_messages": "warning",
 }
 """Settings that log each statement, and their values that log none."""
+
+_TIMED = ("log_duration", "log_min_duration_statement")
+_TRANSACTIONS = "log_transaction_sample_rate"
+_SAMPLES = ("log_min_duration_sample", _TRANSACTIONS)
+_ZERO = ("0", "0ms")
+
+_PARSED: Mapping[str, float] = {
+    "log_parser_stats": 3.0,
+    "log_planner_stats": 1.0,
+    "debug_print_parse": 1.0,
+    "debug_print_rewritten": 1.0,
+    "debug_print_plan": 1.0,
+}
+"""Lines of each statement that is parsed and planned, which one that is prepared is only once."""
+
+_TALKATIVE = ("debug2", "debug3", "debug4", "debug5")
+"""Levels that log the bind of each execution."""
 
 
 def judge(case: Case) -> Finding | None:
     """Statements a second, with the settings by which each of them is logged."""
     case.needed(case.variable("log_statement"))
     statements, names = case.needed(case.step.qps), list(_logging(case))
-    lines = statements * _lines(case, names)
+    lines = statements * _lines(case)
     if lines < FEWEST:
         return None
     cores = server_cores(case)
@@ -67,31 +97,65 @@ def judge(case: Case) -> Finding | None:
 
 def _logging(case: Case) -> Iterator[str]:
     """The settings by which each statement is logged."""
+    found = _lines_of(case)
+    return (name for name in _OFF if found.get(name))
+
+
+def _lines_of(case: Case) -> dict[str, float]:
+    """Lines for each statement, by the setting that has them logged."""
+    is_prepared = case.drive.get("protocol", "prepared") == "prepared"
+    steps = 1.0 if case.drive.get("protocol") == "text" else EXECUTIONS
+    # With the resources that each took.
+    taken = {"log_statement_stats": steps, "log_executor_stats": 1.0}
+    found = {name: lines for name, lines in taken.items() if case.is_on(name)}
+    if not is_prepared:
+        found |= {name: lines for name, lines in _PARSED.items() if case.is_on(name)}
     if case.variable("log_statement") == "all":
-        yield "log_statement"
+        found["log_statement"] = 1.0
+    if case.variable("auto_explain.log_min_duration") in _ZERO:
+        found["auto_explain.log_min_duration"] = 1.0
     if case.is_on("log_duration"):
-        yield "log_duration"
-    for name in ("log_min_duration_statement", "auto_explain.log_min_duration"):
-        if case.variable(name) in ("0", "0ms"):
-            yield name
+        found["log_duration"] = steps
+    if case.variable("log_min_duration_statement") in _ZERO:
+        found["log_min_duration_statement"] = steps
+    return found | _sampled(case, steps) | _talked(case, steps)
 
 
-def _lines(case: Case, names: list[str]) -> float:
+def _sampled(case: Case, steps: float) -> dict[str, float]:
+    """Lines where the sample that is logged is all statements, or all transactions."""
+    found = {}
+    if case.number(_TRANSACTIONS) == 1.0:
+        found[_TRANSACTIONS] = steps
+    is_all = case.number("log_statement_sample_rate") in (None, 1.0)
+    if is_all and case.variable("log_min_duration_sample") in _ZERO:
+        found["log_min_duration_sample"] = steps
+    return found
+
+
+def _talked(case: Case, steps: float) -> dict[str, float]:
+    """Lines that are for who looks for a defect of the server."""
+    level, statements = case.variable("log_min_messages"), case.step.qps
+    if level not in _TALKATIVE or not statements:
+        return {}
+    binds = steps - 1
+    ends = TRANSACTION * case.tps / statements if level == "debug5" else 0.0
+    return {"log_min_messages": binds + ends}
+
+
+def _lines(case: Case) -> float:
     """Lines for each statement.
 
     A duration is logged in the statement's own line if that is logged for it; otherwise each step
-    of a prepared statement has a line of its own.
+    of a prepared statement has a line of its own. What is logged anyway is in no sample.
     """
-    steps = 1.0 if case.drive.get("protocol") == "text" else EXECUTIONS
-    found = 1.0 if "auto_explain.log_min_duration" in names else 0.0
-    found += 1.0 if "log_statement" in names else 0.0
-    timed = "log_duration" in names or "log_min_duration_statement" in names
-    return found + (steps if timed else 0.0)
+    found = _lines_of(case)
+    timed = max((found.pop(name, 0.0) for name in (*_TIMED, *_SAMPLES)), default=0.0)
+    return timed + sum(found.values())
 
 
 def _holds(case: Case) -> Holds | None:
     """A line's work on a core, and as large a part of the wait for one."""
-    lines = (case.step.qps or 0.0) * _lines(case, list(_logging(case)))
+    lines = (case.step.qps or 0.0) * _lines(case)
     parts = parts_of_work(case, lines * LINE_S)
     return parts_of(parts) if parts else None
 
