@@ -103,7 +103,7 @@ def test_a_finding_has_a_trial_or_says_why_not(cause: str) -> None:
 
 
 def test_reasons_are_of_causes_that_there_are() -> None:
-    of_postgresql = {rule.cause for rule in RULES_OF["postgresql"]}
+    of_postgresql = {cause for rule in RULES_OF["postgresql"] for cause in rule.titles}
     assert WHY.keys() <= {example.cause for example in EXAMPLES} | {"purge-lag"} | of_postgresql
     assert NO_CLAIM <= {example.cause for example in EXAMPLES} | {
         "rate-met",

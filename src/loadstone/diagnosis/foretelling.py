@@ -10,6 +10,7 @@ from loadstone.analyse.cores import load_cores
 from loadstone.analyse.foretelling import Remedy, foretell
 from loadstone.diagnosis.context import Case
 from loadstone.model.account import Place
+from loadstone.model.error_codes import POSTGRESQL
 from loadstone.model.finding import Finding, Trial
 
 PARTLY = frozenset(
@@ -25,7 +26,6 @@ PARTLY = frozenset(
         "io-capacity-low",
         "temporary-tables-on-disk",
         "sort-buffer-small",
-        "connection-storm",
         "connections-refused",
         "no-thread-pool",
         "stored-programs",
@@ -47,6 +47,17 @@ ENDED = frozenset(
     }
 )
 """Causes without a trial whose remedy ends what they claim."""
+
+_ENDED_ON_POSTGRESQL = frozenset(
+    {
+        "autovacuum-behind",
+        "connection-storm",
+        "dead-rows",
+        "hot-updates-lost",
+        "long-transaction",
+    }
+)
+"""The same of causes whose share is counted on PostgreSQL alone."""
 
 _TAKE_CORES = frozenset({"noisy-neighbour", "steal"})
 """Of these, those after whose end the load has all cores of the host."""
@@ -76,7 +87,7 @@ def _remedy(finding: Finding, case: Case, follows: Collection[Place]) -> Remedy 
         return Remedy(loops=float(trial.settings[0].value))
     if not finding.claims or finding.cause in PARTLY or _sends_less(trial):
         return None
-    if trial is None and finding.cause not in ENDED:
+    if trial is None and not _is_ended(finding, case):
         return None
     removes: defaultdict[Place, float] = defaultdict(float)
     for claim in finding.claims:
@@ -85,6 +96,12 @@ def _remedy(finding: Finding, case: Case, follows: Collection[Place]) -> Remedy 
         removes[claim.place] += claim.share
     cores = load_cores(case.step) if finding.cause in _TAKE_CORES else None
     return Remedy(removes, cores=cores.total if cores else None)
+
+
+def _is_ended(finding: Finding, case: Case) -> bool:
+    """Whether the remedy ends what a finding without a trial claims."""
+    on_postgresql = case.family == POSTGRESQL and finding.cause in _ENDED_ON_POSTGRESQL
+    return on_postgresql or finding.cause in ENDED
 
 
 def _sends_less(trial: Trial | None) -> bool:

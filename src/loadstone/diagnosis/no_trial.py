@@ -23,6 +23,11 @@ _ENDED = say(
 _WITHOUT = say("not by --prove, which ends nobody else's work: run again without them")
 _MEMORY = say("not by --prove: the host's free memory is too small for that, or not known")
 
+_VACUUMED = say(
+    "not by --prove, which puts back what it changes, and what VACUUM has removed does not come "
+    "back: VACUUM by hand, run again, and compare both runs with loadstone compare"
+)
+
 WHY: Mapping[str, Message] = {
     # The causes are outside the server's variables.
     "errors": say("not by --prove: fix what the errors say, and run again"),
@@ -68,6 +73,12 @@ WHY: Mapping[str, Message] = {
     ),
     "long-transaction": say(
         "not by --prove, which ends nobody else's work: run again once it has ended"
+    ),
+    "dead-rows": _VACUUMED,
+    "autovacuum-behind": _VACUUMED,
+    "hot-updates-lost": say(
+        "not by --prove, which changes no table and no index: do so by hand, run again, and "
+        "compare both runs with loadstone compare"
     ),
     "purge-lag": say("not by --prove: purging the backlog takes longer than a trial may last"),
     "missing-index": say(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -64,6 +64,57 @@ class TableSpot(Frozen):
     lock_s: float = _said("time of waits for table locks")
 
 
+class IndexOfVersions(Frozen):
+    """An index of a table whose rows change."""
+
+    index: str = _said("its name")
+    columns: tuple[str, ...] = _said(
+        "columns that it has or that its expressions and its condition use; an update that changes"
+        " one of them is written to every index of the table"
+    )
+    entries: int = _said("entries that scans read during the step")
+    fetched: int = _said("rows that these entries led to, without those of bitmap scans")
+
+
+class TableVersions(Frozen):
+    """Versions of a table's rows: those that changes made, and those that nobody can see."""
+
+    table: str = _said("schema.table")
+    live: int = _said("rows at the end, as the server estimates them")
+    dead_before: int = _said("dead versions at the start that no VACUUM and no page has removed")
+    dead: int = _said("those at the end")
+    pages: int = _said("pages at the last VACUUM or ANALYZE")
+    inserted: int = _said("rows inserted")
+    updated: int = _said("rows updated")
+    hot_updated: int = _said("updates among them that no index had to be told of")
+    new_page_updated: int | None = _said(
+        "updates whose new version went to another page; null: not counted"
+    )
+    deleted: int = _said("rows deleted")
+    scanned: int = _said("rows that scans of the whole table returned")
+    fetched: int = _said("rows that indexes led to")
+    page_visits: int = _said("accesses to its pages, without those of its indexes")
+    indexes: tuple[IndexOfVersions, ...] = ()
+    fillfactor: int = _said("part of a page that inserts fill, in percent")
+    autovacuum: bool = _said("whether autovacuum may clean it up, by its own option alone")
+    vacuum_due: float = _said("dead versions from which autovacuum is due")
+    vacuums: int = _said("how often it was vacuumed during the step")
+    vacuumed_s: float | None = _said("seconds since then at the end; null: it never was")
+
+
+class Keeper(Frozen):
+    """What keeps the versions that later transactions leave from being removed."""
+
+    kind: Literal["session", "prepared", "slot"] = _said(
+        "a session, a prepared transaction, or a replication slot"
+    )
+    name: str = _said("user and application, or the name of the transaction or the slot")
+    state: str = _said("the session's state; of a slot, whether it is in use")
+    statement: str = _said("the session's last statement with question marks for values; or empty")
+    age: int = _said("transactions since its snapshot, or since its own number")
+    since_s: float | None = _said("seconds since it started; null: not known")
+
+
 class HotSpots(Frozen):
     """The largest of each kind over a whole step, including its warm-up; largest first."""
 
@@ -71,5 +122,7 @@ class HotSpots(Frozen):
     waits: tuple[WaitSpot, ...] = ()
     files: tuple[FileSpot, ...] = ()
     tables: tuple[TableSpot, ...] = ()
+    versions: tuple[TableVersions, ...] = ()
+    keepers: tuple[Keeper, ...] = ()
     not_evaluated: dict[str, str] = {}
     """Kinds that the server does not report, and what to switch on."""

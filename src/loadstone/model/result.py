@@ -170,6 +170,13 @@ _MEANS = "mean of each gauge"
 _HIGHEST = "maximum of each gauge"
 
 
+class UpdatedColumns(Frozen):
+    """What updates of a table change."""
+
+    table: str = _said("the table, without its schema")
+    columns: tuple[str, ...] = _said("columns that updates set")
+
+
 class ServerFigures(Frozen):
     """The server's own counters over the window; null: it has no such counter."""
 
@@ -194,6 +201,10 @@ class ServerFigures(Frozen):
         "growth of each counter from before the load's start to after its end"
     )
     not_evaluated: dict[str, str] = _may_be_empty("what could not be queried, and why")
+    updated_columns: tuple[UpdatedColumns, ...] = Field(
+        default=(),
+        description="columns that updates set, as far as looks at the sessions have seen them",
+    )
 
 
 class HostFigures(Frozen):

@@ -124,7 +124,7 @@ COUNTERS: dict[str, Counters] = {MYSQL: mysql, POSTGRESQL: postgresql}
 EXPORTERS: dict[str, Exporter] = {MYSQL: mysql}
 """The same for exporters."""
 
-SUMS: dict[str, Sums] = {MYSQL: mysql}
+SUMS: dict[str, Sums] = {MYSQL: mysql, POSTGRESQL: postgresql}
 """The same for sums."""
 
 

@@ -11,6 +11,10 @@ from loadstone.model.observed import Reading, SourceName
 VERSION = "version"
 """The fact that holds a server's version."""
 
+UPDATED = "updated_columns"
+"""The fact with the columns that updates set, as JSON: a list of objects with `table` and
+`columns`."""
+
 
 class SourceError(LoadstoneError):
     """A source cannot be read now; its one-line message says which source and why."""

@@ -6,12 +6,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from pydantic import TypeAdapter, ValidationError
+
 from loadstone.model.figure import Percent, Seconds
 from loadstone.model.message import Message, say
 from loadstone.model.observed import COARSE_S, LEAST_COVERED, Observation, SourceName
-from loadstone.model.result import HostFigures, ObservingCost, ServerFigures, Window
+from loadstone.model.result import (
+    HostFigures,
+    ObservingCost,
+    ServerFigures,
+    UpdatedColumns,
+    Window,
+)
 
 _REFUSED = "not_evaluated."
+_UPDATED = "updated_columns"
+_TABLES = TypeAdapter(tuple[UpdatedColumns, ...])
 
 
 @dataclass
@@ -160,6 +170,7 @@ def server_figures(
             for name, why in sorted(facts.items())
             if name.startswith(_REFUSED)
         },
+        updated_columns=_updated(facts),
     )
 
 
@@ -220,6 +231,14 @@ def observing_cost(sources: Mapping[SourceName, SourceSums]) -> ObservingCost | 
             sums.asked_s / sums.seconds for sums in sources.values() if sums.seconds
         ),
     )
+
+
+def _updated(facts: Mapping[str, str]) -> tuple[UpdatedColumns, ...]:
+    """What looks at the sessions have seen; nothing, where somebody has changed the journal."""
+    try:
+        return _TABLES.validate_json(facts.get(_UPDATED, "[]"))
+    except ValidationError:
+        return ()
 
 
 def _with_looks(rates: dict[str, float], looked: SourceSums | None) -> dict[str, float]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from diagnose.accounts import an_account
 from diagnose.healthy import USERS, Made, MadeSeconds
+from diagnose.of_postgresql.tables import HEALTHY_TABLES
 from loadstone.diagnosis.context import Case, Series, Source
 from loadstone.model.account import Account
 from loadstone.model.result import StepResult, TargetShare
@@ -48,6 +49,8 @@ TOTALS = {
     "pg_stat_bgwriter.checkpoints_req": 0.0,
     "pg_stat_bgwriter.checkpoints_timed": 0.0,
     "pg_stat_database.blks_read": 400.0,
+    "transactions_committed": 10_000.0,
+    "transactions_writing": 10_000.0,
 }
 MEANS = {
     "threads_running": 9.0,
@@ -65,12 +68,15 @@ MEANS = {
     "state.active": 2.0,
 }
 VARIABLES = {
+    "autovacuum": "on",
+    "autovacuum_naptime": "1min",
     "checkpoint_completion_target": "0.9",
     "checkpoint_timeout": "5min",
     "checkpoint_warning": "30s",
     "commit_delay": "0",
     "commit_siblings": "5",
     "deadlock_timeout": "1s",
+    "effective_io_concurrency": "1",
     "fsync": "on",
     "full_page_writes": "on",
     "jit": "on",
@@ -84,6 +90,7 @@ VARIABLES = {
     "shared_buffers": "128MB",
     "synchronous_commit": "on",
     "synchronous_standby_names": "",
+    "track_io_timing": "off",
     "wal_buffers": "4MB",
     "wal_compression": "off",
     "wal_sync_method": "fdatasync",
@@ -121,7 +128,13 @@ class Figures(Made):
                 **self.server_figures,
             }
         )
-        changes = {"targets": (TARGET,), "server": server, "account": HEALTHY, **self.step}
+        changes = {
+            "targets": (TARGET,),
+            "server": server,
+            "account": HEALTHY,
+            "hot_spots": HEALTHY_TABLES,
+            **self.step,
+        }
         return made.model_copy(update=changes)
 
 

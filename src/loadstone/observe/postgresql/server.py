@@ -1,10 +1,12 @@
 """A server's statistics, read over one connection.
 
-Two questions a second (its counters, its sessions) and, every fifth second, one about locks.
+Two questions a second (its counters, its sessions), every other second one about the columns that
+updates set, and every fifth second one about locks.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, field
 
@@ -15,12 +17,14 @@ from loadstone.observe.postgresql.activity import LOCKS, SESSIONS, activity, hid
 from loadstone.observe.postgresql.asking import Asking
 from loadstone.observe.postgresql.questions import Questions, rows_of
 from loadstone.observe.postgresql.statistics import CATALOG, Question, question
-from loadstone.observe.source import VERSION
+from loadstone.observe.postgresql.updates import UPDATES, updated_columns
+from loadstone.observe.source import UPDATED, VERSION
 from loadstone.postgresql.variables import literal_of
 from loadstone.servers.connection import Connection
 from loadstone.servers.sanitize import plain as sanitized
 
 _LOCKS_EVERY = 5
+_UPDATES_EVERY = 2
 _REFUSED = "not_evaluated."
 SEE_ALL = say("the user sees only what its own sessions do (GRANT pg_monitor)")
 _NO_RIGHT = say("the user lacks the right (GRANT pg_monitor)")
@@ -38,6 +42,10 @@ class ServerSource:
     _locks: dict[str, float] = field(default_factory=dict)
     """The latest answer about locks, which holds until the next one."""
     _readings: int = 0
+    _updates: str = ""
+    """The question for statements that update."""
+    _updated: dict[str, set[str]] = field(default_factory=dict)
+    """By table, the columns that updates have set so far."""
 
     def __post_init__(self) -> None:
         self._asking = Asking(self.endpoint, self._begin)
@@ -62,6 +70,7 @@ class ServerSource:
         database = literal_of(connection, self.endpoint.target.database or "")
         self._statistics, refused = statistics_of(connection, database)
         self._facts |= {f"{_REFUSED}{view}": _NO_RIGHT for view in refused}
+        self._updates = UPDATES.format(database=database)
         self._readings = 0
 
     def _ask(self, questions: Questions) -> Reading:
@@ -72,6 +81,8 @@ class ServerSource:
         sessions = questions.rows(SESSIONS)
         if self._readings % _LOCKS_EVERY == 0:
             self._locks = locks(questions.rows(LOCKS))
+        if self._readings % _UPDATES_EVERY == 0:
+            self._look_at_updates(questions)
         self._readings += 1
         if hides(sessions):
             self._facts[f"{_REFUSED}connection_states"] = SEE_ALL
@@ -81,6 +92,17 @@ class ServerSource:
             gauges=self._statistics.gauges(row) | activity(sessions) | self._locks,
             facts=dict(self._facts),
         )
+
+    def _look_at_updates(self, questions: Questions) -> None:
+        seen = updated_columns(str(row[0]) for row in questions.rows(self._updates))
+        for table, columns in seen.items():
+            self._updated.setdefault(table, set()).update(columns)
+        if seen:
+            listed = [
+                {"table": table, "columns": sorted(columns)}
+                for table, columns in sorted(self._updated.items())
+            ]
+            self._facts[UPDATED] = json.dumps(listed)
 
 
 def statistics_of(connection: Connection, database: str) -> tuple[Question, list[str]]:

@@ -20,13 +20,14 @@ DATABASES = "pg_stat_database"
 IO = "pg_stat_io"
 REPLICAS = "pg_stat_replication"
 SLOTS = "pg_replication_slots"
+PREPARED = "pg_prepared_xacts"
 PROGRESS = "pg_stat_progress_"
-VIEWS = (*WHOLE_VIEWS, DATABASES, IO, REPLICAS, SLOTS)
+VIEWS = (*WHOLE_VIEWS, DATABASES, IO, REPLICAS, SLOTS, PREPARED)
 
 CATALOG = f"""
 SELECT c.relname, a.attname, has_table_privilege(c.oid, 'SELECT'),
   format_type(a.atttypid, NULL) IN
-    ('smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision')
+    ('smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision', 'xid')
 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
 WHERE c.relnamespace = 'pg_catalog'::regnamespace AND a.attnum > 0
   AND (c.relname IN ({", ".join(f"'{name}'" for name in VIEWS)})
@@ -107,6 +108,8 @@ def question(columns: Columns, target: str) -> Question:
         parts.append((f" FROM {REPLICAS}", tuple(_of_replicas())))
     if SLOTS in columns:
         parts.append((f" FROM {SLOTS}", tuple(_of_slots())))
+    if PREPARED in columns:
+        parts.append((f" FROM {PREPARED}", tuple(_of_prepared(target))))
     at_work = [view for view in sorted(columns) if view.startswith(PROGRESS)]
     parts.append(("", tuple(_at_work(at_work))))
     rows = ", ".join(
@@ -196,8 +199,16 @@ def _of_replicas() -> Iterator[Figure]:
 def _of_slots() -> Iterator[Figure]:
     kept = f"max(pg_wal_lsn_diff({_LSN}, restart_lsn))::float8"
     yield Figure(f"{SLOTS}.kept_bytes", kept, grows=False)
-    held = "max(greatest(age(xmin), age(catalog_xmin)))::float8"
-    yield Figure(f"{SLOTS}.xmin_age", held, grows=False)
+    # A logical slot keeps rows of catalogs (catalog_xmin), and none of users' tables.
+    yield Figure(f"{SLOTS}.xmin_age", "max(age(xmin))::float8", grows=False)
+
+
+def _of_prepared(target: str) -> Iterator[Figure]:
+    """Transactions of the load's database that are prepared, and neither committed nor not."""
+    only = f"FILTER (WHERE database = {target})"
+    yield Figure(f"{PREPARED}.xmin_age", f"max(age(transaction)) {only}::float8", grows=False)
+    open_s = f"max(extract(epoch FROM clock_timestamp() - prepared)) {only}::float8"
+    yield Figure(f"{PREPARED}.oldest_s", open_s, grows=False)
 
 
 def _at_work(views: Iterable[str]) -> Iterator[Figure]:

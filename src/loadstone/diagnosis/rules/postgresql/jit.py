@@ -12,7 +12,7 @@ from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, Holds, part_of, parts_of
 from loadstone.diagnosis.rule import Rule
-from loadstone.diagnosis.rules.postgresql.missing_index import ROW_S
+from loadstone.diagnosis.rules.postgresql.versions import ROW_S
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number, Percent
 from loadstone.model.finding import Finding

@@ -19,14 +19,12 @@ from loadstone.diagnosis.cpu import parts_of_work, server_cores
 from loadstone.diagnosis.holds import CORES, PAGE_READS, Holds, part_of, parts_of
 from loadstone.diagnosis.others_work import not_of_ours
 from loadstone.diagnosis.rule import Rule
+from loadstone.diagnosis.rules.postgresql import versions
+from loadstone.diagnosis.rules.postgresql.versions import ROW_S
 from loadstone.diagnosis.trials import dynamic
 from loadstone.model.figure import Number
 from loadstone.model.finding import Finding
 from loadstone.model.message import Joined, Message, plain, say, say_in, sentences
-
-ROW_S = 0.1e-6
-"""[P] CPU of reading one row in a scan with a simple condition: measured 0.1 µs for rows of 100 and
-of 1,000 bytes (PostgreSQL 15, an EPYC)."""
 
 WASTE = 10.0
 """[P] Rows read in scans for each one returned or changed."""
@@ -129,11 +127,13 @@ def _said_of(case: Case, against: Mapping[str, str]) -> list[Message]:
 def _scanned(case: Case, returned: float) -> float:
     """Rows a second that no index led to, and that nobody but the load can have read.
 
-    The database counts the rows of all its sessions. Other clients' may have read as many as their
-    work on a core is enough for.
+    Entries of indexes that lead to dead versions are none of them. The database counts the rows of
+    all its sessions: other clients' may have read as many as their work on a core is enough for.
     """
+    met = versions.visits(case)
+    fetched = case.needed(case.rate(_FETCHED))
     others = client_cores(case.step) / ROW_S
-    return max(returned - case.needed(case.rate(_FETCHED)) - others, 0.0)
+    return max(returned - fetched - (met.by_entries if met else 0.0) - others, 0.0)
 
 
 def _useful(case: Case) -> float:

@@ -1,0 +1,235 @@
+"""Versions of rows over a step: what changes left, who visited it, and who keeps it.
+
+The server's views of tables are read before and after the load only, in the load's own database,
+over a connection that is closed in between.
+
+Source: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pg8000
+
+from loadstone.model.hot_spots import HotSpots, IndexOfVersions, Keeper, TableVersions
+from loadstone.model.target import Endpoint
+from loadstone.observe.hot_spots import Snapshot
+from loadstone.observe.postgresql.asking import reason
+from loadstone.observe.postgresql.questions import rows_of
+from loadstone.observe.postgresql.updates import with_question_marks
+from loadstone.postgresql.connect import connect
+from loadstone.servers.connection import Connection, Timeouts
+from loadstone.servers.errors import TargetError
+from loadstone.servers.sanitize import plain
+
+KIND = "versions"
+"""What they are called where they are missing."""
+
+_TIMEOUTS = Timeouts(connect_s=3, statement_s=10)
+_READ = 1000
+"""Tables that are read, those with the most changes first."""
+
+_SHOWN = 100
+_KEEPERS = 3
+_NAME, _TEXT = 120, 400
+
+_TABLES = f"""
+SELECT s.relid::bigint, s.schemaname || '.' || s.relname, s.n_live_tup, s.n_dead_tup, c.relpages,
+  s.n_tup_ins, s.n_tup_upd, s.n_tup_hot_upd, (to_jsonb(s)->>'n_tup_newpage_upd')::bigint,
+  s.n_tup_del, s.seq_tup_read, coalesce(s.idx_tup_fetch, 0), pg_stat_get_blocks_fetched(s.relid),
+  s.vacuum_count + s.autovacuum_count,
+  extract(epoch FROM clock_timestamp() - greatest(s.last_vacuum, s.last_autovacuum))::float8,
+  coalesce((o.own->>'fillfactor')::int, 100),
+  coalesce((o.own->>'autovacuum_enabled')::bool, true),
+  least(
+    coalesce((o.own->>'autovacuum_vacuum_threshold')::float8,
+      current_setting('autovacuum_vacuum_threshold')::float8)
+    + coalesce((o.own->>'autovacuum_vacuum_scale_factor')::float8,
+      current_setting('autovacuum_vacuum_scale_factor')::float8) * greatest(c.reltuples, 0),
+    nullif(current_setting('autovacuum_vacuum_max_threshold', true)::float8, -1))
+FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid,
+  LATERAL (SELECT jsonb_object_agg(option_name, option_value) AS own
+    FROM pg_options_to_table(c.reloptions)) AS o
+ORDER BY s.n_tup_upd + s.n_tup_del + s.n_dead_tup DESC LIMIT {_READ}
+"""
+
+_INDEXES = """
+SELECT i.indrelid::bigint, x.relname::text, pg_stat_get_tuples_returned(i.indexrelid),
+  pg_stat_get_tuples_fetched(i.indexrelid),
+  ARRAY(SELECT a.attname::text FROM pg_attribute AS a
+    WHERE a.attrelid = i.indrelid AND a.attnum > 0 AND (a.attnum = ANY (i.indkey::int2[])
+      OR EXISTS (SELECT FROM pg_depend AS d
+        WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid
+          AND d.refobjsubid = a.attnum)))
+FROM pg_index AS i JOIN pg_class AS x ON x.oid = i.indexrelid JOIN pg_am AS m ON m.oid = x.relam
+WHERE i.indrelid = ANY (%s::oid[])
+  AND NOT (m.amname = 'brin' AND current_setting('server_version_num')::int >= 160000)
+ORDER BY 1, 2
+"""
+"""Columns of expressions and conditions are in pg_depend alone. From 16 on an index that only sums
+up pages is not in the way of a HOT update."""
+
+_KEEP = f"""
+SELECT 'session', concat_ws(' ', usename, nullif(application_name, '')), coalesce(state, ''),
+  coalesce(query, ''), greatest(age(backend_xmin), age(backend_xid)),
+  extract(epoch FROM clock_timestamp() - xact_start)::float8
+FROM pg_stat_activity
+WHERE (datname = current_database() OR datid IS NULL AND backend_xmin IS NOT NULL)
+  AND pid <> pg_backend_pid() AND coalesce(backend_xmin, backend_xid) IS NOT NULL
+  AND coalesce(backend_type, '') <> 'autovacuum worker'
+UNION ALL
+SELECT 'prepared', gid, 'prepared', '', age(transaction),
+  extract(epoch FROM clock_timestamp() - prepared)::float8
+FROM pg_prepared_xacts WHERE database = current_database()
+UNION ALL
+SELECT 'slot', slot_name, CASE WHEN active THEN 'active' ELSE 'inactive' END, '', age(xmin), NULL
+FROM pg_replication_slots WHERE xmin IS NOT NULL
+ORDER BY 5 DESC LIMIT {_KEEPERS}
+"""
+"""Rows of a user's table are kept by sessions of its database alone, and by standbys. A VACUUM at
+work keeps nothing; that of a person is taken for a session for as long as it works."""
+
+
+class _Table(NamedTuple):
+    """A row of `_TABLES`."""
+
+    relid: int
+    name: str
+    live: int
+    dead: int
+    pages: int
+    inserted: int
+    updated: int
+    hot_updated: int
+    new_page_updated: int | None
+    deleted: int
+    scanned: int
+    fetched: int
+    page_visits: int
+    vacuums: int
+    vacuumed_s: float | None
+    fillfactor: int
+    autovacuum: bool
+    vacuum_due: float
+
+
+_GROWING = (
+    *("inserted", "updated", "hot_updated", "new_page_updated", "deleted", "scanned", "fetched"),
+    *("page_visits", "vacuums"),
+)
+
+
+class _Index(NamedTuple):
+    """A row of `_INDEXES`."""
+
+    relid: int
+    name: str
+    entries: int
+    fetched: int
+    columns: list[str]
+
+
+@dataclass(frozen=True)
+class Versions(Snapshot):
+    """What the views say at one moment."""
+
+    tables: Mapping[int, _Table] = field(default_factory=dict)
+    indexes: Sequence[_Index] = ()
+    keepers: Sequence[Keeper] = ()
+
+
+def snapshot(endpoint: Endpoint) -> Snapshot:
+    """Read the views; what cannot be read is reported in the snapshot, and never raised."""
+    try:
+        with connect(endpoint, _TIMEOUTS) as connection:
+            return _read(connection)
+    except (TargetError, pg8000.Error, OSError) as error:
+        return Snapshot(refused={KIND: reason(error)})
+    except Exception as error:  # no answer of the server may end the run
+        return Snapshot(refused={KIND: f"{error!r:.200}"})
+
+
+def difference(before: Snapshot, after: Snapshot) -> HotSpots:
+    """What happened to the tables between two moments: those with the most changes."""
+    if not isinstance(before, Versions) or not isinstance(after, Versions):
+        return HotSpots(not_evaluated={**before.refused, **after.refused})
+    found = [_grown(one, before, after) for one in after.tables.values()]
+    touched = [one for one in found if one.page_visits or one.dead]
+    touched.sort(key=lambda one: one.updated + one.deleted + one.page_visits, reverse=True)
+    # The same one may have been there at both moments.
+    oldest = {(one.kind, one.name): one for one in (*before.keepers, *after.keepers)}
+    keepers = sorted(oldest.values(), key=lambda one: one.age, reverse=True)
+    return HotSpots(versions=tuple(touched[:_SHOWN]), keepers=tuple(keepers[:_KEEPERS]))
+
+
+def _read(connection: Connection) -> Versions:
+    tables = [_Table(*row) for row in rows_of(connection, _TABLES)]
+    with connection.cursor() as cursor:
+        cursor.execute(_INDEXES, ([one.relid for one in tables],))
+        indexes = [_Index(*row) for row in cursor.fetchall()]
+    keepers = [_keeper(row) for row in rows_of(connection, _KEEP)]
+    return Versions(tables={one.relid: one for one in tables}, indexes=indexes, keepers=keepers)
+
+
+def _keeper(row: Sequence[object]) -> Keeper:
+    kind, name, state, statement, age, since_s = row
+    return Keeper.model_validate(
+        {
+            "kind": kind,
+            "name": plain(str(name), _NAME),
+            "state": plain(str(state), _NAME),
+            "statement": plain(with_question_marks(str(statement)), _TEXT),
+            "age": age,
+            "since_s": since_s,
+        }
+    )
+
+
+def _grown(now: _Table, before: Versions, after: Versions) -> TableVersions:
+    """One table's step; what was reset in between (smaller than before) counts from zero."""
+    then = before.tables.get(now.relid)
+    grown = {name: _growth(then, now, name) for name in _GROWING}
+    earlier = {(one.relid, one.name): one for one in before.indexes}
+    indexes = [
+        _grown_index(one, earlier.get((one.relid, one.name)))
+        for one in after.indexes
+        if one.relid == now.relid
+    ]
+    return TableVersions.model_validate(
+        {
+            "table": plain(now.name, _NAME),
+            "live": now.live,
+            "dead_before": then.dead if then else 0,
+            "dead": now.dead,
+            "pages": now.pages,
+            "indexes": indexes,
+            "fillfactor": now.fillfactor,
+            "autovacuum": now.autovacuum,
+            "vacuum_due": now.vacuum_due,
+            "vacuumed_s": now.vacuumed_s,
+            **grown,
+        }
+    )
+
+
+def _grown_index(now: _Index, then: _Index | None) -> IndexOfVersions:
+    return IndexOfVersions(
+        index=plain(now.name, _NAME),
+        columns=tuple(plain(name, _NAME) for name in now.columns),
+        entries=_less(now.entries, then.entries if then else 0),
+        fetched=_less(now.fetched, then.fetched if then else 0),
+    )
+
+
+def _growth(then: _Table | None, now: _Table, name: str) -> int | None:
+    value = getattr(now, name)
+    earlier = getattr(then, name) if then else 0
+    return None if value is None else _less(value, earlier or 0)
+
+
+def _less(now: int, then: int) -> int:
+    return now - then if now >= then else now
