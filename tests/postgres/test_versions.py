@@ -261,3 +261,18 @@ def test_updates_that_lose_hot_name_the_index_and_none_where_they_are_hot(
     found, step = run(server, database, tmp_path / "hot", "oltp_update_non_index", users=8)
     assert "hot-updates-lost" not in [one.cause for one in found]
     assert updated(step) == {"sbtest1": ("c",)}
+
+
+def test_a_connection_for_each_event_is_named_and_what_it_takes(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    prepared(server, database, tmp_path, "--table-size", "200")
+    found, step = run(server, database, tmp_path, "oltp_point_select", "--reconnect", "1")
+    one = named(found, "connection-storm")
+    assert one is found[0]
+    assert one.group == "setting" and one.share is not None and one.share > 0.5
+    assert one.trial is not None and one.trial.settings[0].value == "never"
+    assert step.connect is not None and step.connect.mean is not None
+    assert "Opening one takes the user" in one.sentence
+    assert one.foretold is not None and step.tps is not None
+    assert one.foretold.low > 2 * step.tps

@@ -145,6 +145,8 @@ class Remedy:
     """Factor of a sync's time."""
     adds_s: float = 0.0
     """Time that it adds to each event."""
+    frees_s: float = 0.0
+    """Time of a core that an event no longer takes, next to that which users spend on one."""
     bounds: tuple[float, ...] = ()
     """Rates that it allows."""
 
@@ -400,7 +402,7 @@ class _System:
         if self.loop.generator_cores:
             kept = self.left.get("generator", 1.0)
             removed += (1 - kept) * self.loop.generator_cores / self.loop.tps
-        return _Servers.of(self.loop, self.loop.cores, removed, remedy.cores)
+        return _Servers.of(self.loop, self.loop.cores, removed + remedy.frees_s, remedy.cores)
 
     def _loops(self, remedy: Remedy) -> _Servers | None:
         if self.loop.loops is None:

@@ -26,6 +26,7 @@ PARTLY = frozenset(
         "io-capacity-low",
         "temporary-tables-on-disk",
         "sort-buffer-small",
+        "connection-storm",
         "connections-refused",
         "no-thread-pool",
         "stored-programs",
@@ -85,7 +86,7 @@ def _remedy(finding: Finding, case: Case, follows: Collection[Place]) -> Remedy 
         return Remedy(users=int(trial.settings[0].value))
     if trial and trial.settings[0].name == "shards":
         return Remedy(loops=float(trial.settings[0].value))
-    if not finding.claims or finding.cause in PARTLY or _sends_less(trial):
+    if not finding.claims or _is_in_part(finding, case) or _sends_less(trial):
         return None
     if trial is None and not _is_ended(finding, case):
         return None
@@ -95,7 +96,30 @@ def _remedy(finding: Finding, case: Case, follows: Collection[Place]) -> Remedy 
             continue
         removes[claim.place] += claim.share
     cores = load_cores(case.step) if finding.cause in _TAKE_CORES else None
-    return Remedy(removes, cores=cores.total if cores else None)
+    return Remedy(
+        removes, cores=cores.total if cores else None, frees_s=_processes_s(finding, case)
+    )
+
+
+def _processes_s(finding: Finding, case: Case) -> float:
+    """Seconds of a core for an event that a server spends outside of its sessions on their logins.
+
+    They are in no user's time on a core, as the user is still connecting.
+    """
+    account = case.step.account
+    if finding.cause != "connection-storm" or case.family != POSTGRESQL or not account:
+        return 0.0
+    own = account.cores.own if account.cores else None
+    return (own or 0.0) / case.tps if case.step.connects and case.tps else 0.0
+
+
+def _is_in_part(finding: Finding, case: Case) -> bool:
+    """Whether the remedy removes only a part of what it claims.
+
+    Without a process for each connection nothing is left of a storm.
+    """
+    storm = case.family == POSTGRESQL and finding.cause == "connection-storm"
+    return finding.cause in PARTLY and not storm
 
 
 def _is_ended(finding: Finding, case: Case) -> bool:

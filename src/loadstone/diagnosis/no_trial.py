@@ -76,6 +76,10 @@ WHY: Mapping[str, Message] = {
     ),
     "dead-rows": _VACUUMED,
     "autovacuum-behind": _VACUUMED,
+    "connection-storm": say(
+        "not by --prove: clients decide when they open connections; let them keep theirs, or put a "
+        "pooler before the server, and run again"
+    ),
     "hot-updates-lost": say(
         "not by --prove, which changes no table and no index: do so by hand, run again, and "
         "compare both runs with loadstone compare"

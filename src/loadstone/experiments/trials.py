@@ -71,7 +71,7 @@ _ON_A_SANDBOX = "loadstone run --server NAME --set VARIABLE=VALUE --prove"
 """The advice if the server is used by others and must not be changed for a trial."""
 
 _CLIENT = ("tls", "prepared", "connect", "compression")
-_DRIVE = ("shards", "isolation")
+_DRIVE = ("shards", "isolation", "reconnect")
 
 
 @dataclass(frozen=True)
@@ -150,6 +150,8 @@ def _with(drive: Drive, setting: Setting) -> Drive:
         case "isolation":
             session = drive.session.model_copy(update={"isolation": setting.value})
             return drive.model_copy(update={"session": session})
+        case "reconnect":
+            return drive.model_copy(update={"reconnect_after": None})
     return drive
 
 

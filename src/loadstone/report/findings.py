@@ -151,13 +151,17 @@ def _name(finding: Finding, words: Language) -> str:
     return f"{finding.cause} {words(cause_name(finding.cause))}"
 
 
+_WITHOUT = {"prepared": "text", "reconnect": "reconnect"}
+"""By what a trial changes: the option whose absence does so."""
+
+
 def trial_text(trial: Trial, words: Language = ENGLISH) -> str:
     """What to change, as people write it."""
     first = trial.settings[0]
     each = ", ".join(f"{one.name}={one.value}" for one in trial.settings)
     match trial.kind:
-        case "client" if first.name == "prepared":
-            return words(say("run again without --text"))
+        case "client" if first.name in _WITHOUT:
+            return words(say("run again without --{option}", option=_WITHOUT[first.name]))
         case "client" if first.name == "connect":
             return words(_without_network(trial))
         case "client":

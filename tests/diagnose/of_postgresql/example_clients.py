@@ -5,7 +5,12 @@ from __future__ import annotations
 from diagnose.accounts import an_account
 from diagnose.examples import Example
 from diagnose.of_postgresql.figures import Figures, a_case, at
-from loadstone.diagnosis.rules.postgresql import connections, errors, other_clients
+from loadstone.diagnosis.rules.postgresql import (
+    connection_storm,
+    connections,
+    errors,
+    other_clients,
+)
 from loadstone.model.account import Cores
 from loadstone.model.result import OutageLine
 
@@ -22,6 +27,11 @@ def _seen(others: float) -> Figures:
     account = an_account(view="sessions", in_the_server=0.3)
     return at(account.model_copy(update={"others": others}))
 
+
+_OPENING = an_account(connecting=0.6, on_core=0.1, waiting_for_a_core=0.1)
+_WORKED = Cores(users=0.5, others=0.0, own=1.2)
+_CROWDED = an_account(on_core=0.1, waiting_for_a_core=0.3).model_copy(update={"cores": _WORKED})
+_OPENED = {"rates": {"connections": 500.0}}
 
 _LONG = {"highest": {"longest_statement_s": 30.0}}
 _OUTAGE = OutageLine(from_s=1, to_s=2, users=4, reason="57P01 terminating connection")
@@ -55,5 +65,20 @@ EXAMPLES = (
         a_case(at(step={"outages": (_OUTAGE,), "reconnects": 4})),
         a_case(at(step={"outages": (_OUTAGE,), "reconnects": 0})),
         a_case(),
+    ),
+    # Its own connections, and those of others.
+    Example(
+        connection_storm.RULE,
+        a_case(at(_OPENING, **_OPENED, step={"connects": 5000})),
+        a_case(at(rates={"connections": 2.0})),
+        a_case(at(rates={"connections": None})),
+        needs="server counter connections",
+    ),
+    Example(
+        connection_storm.RULE,
+        a_case(at(_CROWDED, rates={"connections": 900.0})),
+        a_case(at(_CROWDED, rates={"connections": 9.0})),
+        a_case(at(rates={"connections": None})),
+        needs="server counter connections",
     ),
 )
