@@ -12,6 +12,7 @@ _DISK = {"disk_busy": 0.6, "disk_write_bytes_per_s": 195e6}
 _IMAGES: dict[str, float | None] = {
     "pg_stat_wal.wal_fpi": 8400.0,
     "pg_stat_wal.wal_bytes": 70e6,
+    "pg_stat_wal.wal_records": 60_000.0,
     "pg_stat_bgwriter.buffers_checkpoint": 7200.0,
 }
 _EARLY = at(_TIME, rates=_IMAGES, host=_DISK, totals={"pg_stat_bgwriter.checkpoints_req": 30.0})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.diagnosis.context import Case
-from loadstone.diagnosis.holds import CORES, Holds, time_at
+from loadstone.diagnosis.holds import CORES, Holds, parts_of, time_at
 from loadstone.diagnosis.rule import Rule
 from loadstone.diagnosis.rules.postgresql import page_images, wal_size
 from loadstone.diagnosis.trials import dynamic
@@ -15,7 +15,8 @@ from loadstone.model.message import plain, say, say_in, sentences
 def judge(case: Case) -> Finding | None:
     """Images take the users' time, and the step asked for no checkpoint."""
     found = case.needed(page_images.images(case))
-    share = case.needed(page_images.time_of(case, page_images.parts(case, with_pages=False)))
+    parts = page_images.parts(case, page_images.work_of(found))
+    share = case.needed(page_images.time_of(case, parts))
     if not case.tps or share < page_images.MATTERS or wal_size.judge(case):
         return None
     return Finding(
@@ -49,7 +50,9 @@ def _compressed(case: Case) -> Trial | None:
 
 
 def _holds(case: Case) -> Holds | None:
-    return page_images.holds(case, with_pages=False)
+    found = page_images.images(case)
+    parts = page_images.parts(case, page_images.work_of(found)) if found else {}
+    return parts_of(parts) if parts else None
 
 
 RULE = Rule(

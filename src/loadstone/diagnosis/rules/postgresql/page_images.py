@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from loadstone.diagnosis.context import Case
 from loadstone.diagnosis.cpu import parts_of_work
-from loadstone.diagnosis.holds import CORES, Holds, parts_of
+from loadstone.diagnosis.holds import CORES
 from loadstone.diagnosis.rules.postgresql.page_reads import page_bytes
 from loadstone.model.account import Place
 from loadstone.model.figure import Bytes, Percent
@@ -28,6 +28,9 @@ MATTERS = 0.05
 Bytes alone are no cost: a log with 17 times as many (94 % images) made oltp_update_non_index no
 slower on a solid-state disk.
 """
+
+LEAST_BUSY = 0.1
+"""[P] Part of a second below which the clock of a disk's busy time is too coarse to divide by."""
 
 COUNTER = "pg_stat_wal.wal_fpi"
 BYTES = "pg_stat_wal.wal_bytes"
@@ -76,23 +79,68 @@ def checkpoints_by_size(case: Case) -> float | None:
     return _first(_REQUESTED, case.total)
 
 
-def parts(case: Case, *, with_pages: bool) -> Mapping[Place, float]:
-    """By place, the part of the users' time there that images take.
+class Work(NamedTuple):
+    """Images and pages that are written, a second."""
 
-    CPU by their number. Of the wait for the log's syncs the part in which the disk is busy with
-    them: who comes at a random moment finds it so (PASTA). `with_pages`: with the pages that
-    checkpoints write, too. Empty without an account.
+    images: float
+    bytes_per_s: float
+    """Of these images."""
+    pages: float = 0.0
+    """Written by checkpoints."""
+
+
+def work_of(found: Images) -> Work:
+    """All images, without what checkpoints write."""
+    return Work(found.per_s, found.bytes_per_s)
+
+
+def pages_of_checkpoints(case: Case) -> float:
+    """Pages that checkpoints write, a second; 0: not counted."""
+    return _first(_WRITTEN, case.rate) or 0.0
+
+
+def parts(case: Case, work: Work) -> Mapping[Place, float]:
+    """By place, the part of the users' time there that this work takes.
+
+    CPU by the number of images. Of the wait for the log's syncs the part in which the disk is busy
+    with it: who comes at a random moment finds it so (PASTA). Empty without an account.
     """
-    found = images(case)
-    if case.step.account is None or found is None:
+    if case.step.account is None:
         return {}
-    busy, written = case.host("disk_busy"), case.host("disk_write_bytes_per_s")
-    moved = found.bytes_per_s
-    if with_pages:
-        moved += (_first(_WRITTEN, case.rate) or 0.0) * page_bytes(case)
-    at_disk = min(moved / written, 1.0) * min(busy, 1.0) if busy and written else 0.0
-    on_cores = parts_of_work(case, found.per_s * IMAGE_CPU_S)
+    on_cores = parts_of_work(case, work.images * IMAGE_CPU_S)
+    at_disk = min(_transfer(case, work.bytes_per_s) + _busy_with(case, work.pages), 1.0)
     return {**on_cores, "log sync": at_disk, "commit": at_disk}
+
+
+def _transfer(case: Case, bytes_per_s: float) -> float:
+    """The part of the time in which the disk takes so many bytes more in writes that it has anyway.
+
+    Images are in the writes of the log that commits make: they make these longer, not more. A disk
+    takes bytes at least as quickly as in the second in which it took the most for its busy time.
+    """
+    busy, written = case.host("disk_busy"), case.host("disk_write_bytes_per_s")
+    if not busy or not written:
+        return 0.0
+    return bytes_per_s / max(written / min(busy, 1.0), _quickest(case))
+
+
+def _quickest(case: Case) -> float:
+    """Bytes that the disk took in a busy second, in the second in which these were the most."""
+    host = case.step.host
+    disk = host.disk if host else None
+    taken = case.series("host", f"disk.{disk}.written_bytes")
+    busy = dict(case.series("host", f"disk.{disk}.io_s") or ())
+    rates = (value / busy[at] for at, value in taken or () if busy.get(at, 0.0) >= LEAST_BUSY)
+    return max(rates, default=0.0)
+
+
+def _busy_with(case: Case, pages: float) -> float:
+    """The part of the time in which the disk writes these pages, as one write takes like another.
+
+    Neighbours are merged to one write: then the pages are no more than all writes.
+    """
+    busy, writes = case.host("disk_busy"), case.host("disk_write_iops")
+    return min(pages / writes, 1.0) * min(busy, 1.0) if busy and writes else 0.0
 
 
 def time_of(case: Case, found: Mapping[Place, float]) -> float | None:
@@ -101,12 +149,6 @@ def time_of(case: Case, found: Mapping[Place, float]) -> float | None:
     if case.time_at(*CORES) is None or account is None:
         return None
     return sum(part * account.share_of(place) for place, part in found.items())
-
-
-def holds(case: Case, *, with_pages: bool) -> Holds | None:
-    """What holds the users by these parts."""
-    found = parts(case, with_pages=with_pages)
-    return parts_of(found) if found else None
 
 
 def _first(names: tuple[str, ...], of: Callable[[str], float | None]) -> float | None:
