@@ -22,6 +22,7 @@ PARTLY = frozenset(
         "working-set",
         "shared-buffers-small",
         "full-page-images",
+        "reads-one-by-one",
         "redo-log-small",
         "io-capacity-low",
         "temporary-tables-on-disk",

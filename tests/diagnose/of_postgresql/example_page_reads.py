@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from diagnose.accounts import an_account
 from diagnose.examples import FULL_OF_SERVER, Example
 from diagnose.healthy import per_second
 from diagnose.of_postgresql.figures import Figures, a_case, at
+from diagnose.of_postgresql.tables import a_table
 from loadstone.diagnosis.context import Series, Source
-from loadstone.diagnosis.rules.postgresql import cold_caches, shared_buffers
+from loadstone.diagnosis.rules.postgresql import cold_caches, reads_one_by_one, shared_buffers
+from loadstone.model.hot_spots import HotSpots, IndexOfVersions
 
 _BUSY = an_account(on_core=0.2, waiting_for_a_core=0.6)
 _COPIES = at(
@@ -35,7 +39,33 @@ _FALLS = {
 }
 _UNSEEN = Figures(step={"account": None}, rates={"pg_stat_database.blks_read": 5000.0})
 
+_BY_BITMAPS = HotSpots(
+    versions=(
+        a_table(
+            indexes=(IndexOfVersions(index="k_1", columns=("k",), entries=120_000, fetched=9000),)
+        ),
+    )
+)
+_WAITING: dict[str, Any] = {"host_rates": {"process.read_bytes": 300e3}}
+
 EXAMPLES = (
+    Example(
+        reads_one_by_one.RULE,
+        a_case(at(an_account(disk_read=0.6), step={"hot_spots": _BY_BITMAPS}, **_WAITING)),
+        a_case(at(an_account(disk_read=0.6), **_WAITING)),
+        a_case(at(an_account(disk_read=0.6), step={"hot_spots": None}, **_WAITING)),
+        needs="the server's views of its tables",
+    ),
+    Example(
+        reads_one_by_one.RULE,
+        a_case(at(an_account(disk_read=0.6), step={"hot_spots": _BY_BITMAPS}, **_WAITING)),
+        a_case(
+            at(an_account(disk_read=0.6), step={"hot_spots": _BY_BITMAPS}, **_WAITING),
+            variables={"effective_io_concurrency": "16"},
+        ),
+        a_case(variables={"effective_io_concurrency": None}),
+        needs="variable effective_io_concurrency",
+    ),
     Example(
         shared_buffers.RULE,
         a_case(_COPIES),

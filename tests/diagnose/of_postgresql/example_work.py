@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from diagnose.accounts import an_account
@@ -15,6 +16,7 @@ from loadstone.diagnosis.rules.postgresql import (
     long_transaction,
     missing_index,
     plan_cache,
+    timing,
 )
 from loadstone.model.account import Account, Cores
 
@@ -29,6 +31,7 @@ _LOGGED = {"log_statement": "all"}
 _USUAL = {"log_statement": "none", "log_duration": "off", "log_min_duration_statement": "-1"}
 _COMPILED = {"jit": "on", "jit_above_cost": "0"}
 
+_ON_CORE = an_account(on_core=0.1, waiting_for_a_core=0.2)
 _XMIN = "pg_stat_activity.oldest_xmin_age"
 _KEPT = at(highest={_XMIN: 50_000.0, "oldest_transaction_s": 60.0})
 _SLOWER: dict[tuple[Source, str], Series] = {
@@ -36,6 +39,10 @@ _SLOWER: dict[tuple[Source, str], Series] = {
     ("host", "process.cpu_sys_s"): per_second(*[0.2] * 10),
     ("load", "tps"): per_second(*[1000.0] * 10),
 }
+
+_TIMED_PAGES = {"track_io_timing": "on"}
+_MANY: dict[str, Any] = {"rates": {"pg_stat_database.blks_read": 300_000.0}, "step": {"qps": 2e5}}
+_HPET = {"targets": [{"host": {"known": {"clocksource": "hpet"}}}]}
 
 
 def _beside(others: float) -> Account:
@@ -45,6 +52,21 @@ def _beside(others: float) -> Account:
 
 
 EXAMPLES = (
+    # A slow clock, and sums by statement with a quick one.
+    Example(
+        timing.RULE,
+        replace(a_case(at(_ON_CORE, **_MANY), variables=_TIMED_PAGES), environment=_HPET),
+        a_case(at(_ON_CORE, **_MANY), variables=_TIMED_PAGES),
+        a_case(variables={"track_io_timing": None}),
+        needs="variable track_io_timing",
+    ),
+    Example(
+        timing.RULE,
+        a_case(at(_ON_CORE, **_MANY), variables={"pg_stat_statements.track": "top"}),
+        a_case(at(_ON_CORE, **_MANY), variables={"pg_stat_statements.track": "none"}),
+        a_case(variables={"track_io_timing": None}),
+        needs="variable track_io_timing",
+    ),
     Example(
         logging.RULE,
         a_case(at(), variables=_LOGGED),
