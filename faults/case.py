@@ -62,6 +62,15 @@ Inject = Callable[["Scene"], AbstractContextManager[Proof]]
 
 
 @dataclass(frozen=True)
+class Removal:
+    """What takes a fault away, so that the load driven once more shows what it had cost."""
+
+    statements: tuple[str, ...] = ()
+    load: Load | None = None
+    """Driven instead, where the load itself was the fault."""
+
+
+@dataclass(frozen=True)
 class Fault:
     """A cause at its size, ready to be injected."""
 
@@ -79,6 +88,7 @@ class Fault:
     """Whether the server is in a network namespace of its own."""
     in_memory_group: bool = False
     """Whether it is started in a control group of its own for memory."""
+    removal: Removal | None = None
 
 
 @dataclass(frozen=True)

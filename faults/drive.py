@@ -13,6 +13,7 @@ from benches.place import LOADSTONE
 from benches.processes import run
 from faults.case import Case, Draw, Effect, Fault, Inject, Load, Server
 from faults.ground import Ground, ReadyServer
+from faults.injections import nothing
 from faults.scene import Used, Watch
 
 
@@ -41,6 +42,8 @@ class Carried:
     run: str
     """The folder of the run."""
     took_s: float
+    tps_without: tuple[float | None, ...] = ()
+    """The same once the fault was taken away; empty, where the case does not say how."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
     with ExitStack() as stack:
         standing = stack.enter_context(ground.standing(server, fault))
         driven = drive(standing, fault.load, fault.inject, asked, case.name)
+        without = _without(standing, fault, asked, case.name)
     return Carried(
         case=case,
         server=server,
@@ -84,7 +88,20 @@ def carry_out(ground: Ground, case: Case, server: Server, asked: Asked) -> Carri
         findings=diagnosed(driven.run, asked.runs),
         run=driven.run,
         took_s=time.monotonic() - begun,
+        tps_without=without,
     )
+
+
+def _without(
+    standing: ReadyServer, fault: Fault, asked: Asked, name: str
+) -> tuple[float | None, ...]:
+    """The rates of the load once the fault is taken away; none, where nothing says how."""
+    removal = fault.removal
+    if removal is None:
+        return ()
+    standing.scene(Watch(standing.sandbox.pid)).execute(removal.statements)
+    load = removal.load or fault.load
+    return drive(standing, load, nothing, asked, f"{name}-removed").tps
 
 
 def drive(standing: ReadyServer, load: Load, inject: Inject, asked: Asked, name: str) -> Driven:

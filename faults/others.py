@@ -151,6 +151,28 @@ def repeated(statements: Sequence[str], pause_s: float, sessions: int = 1) -> In
     return inject
 
 
+def left_open(statements: Sequence[str], age: str, least: float) -> Inject:
+    """A session that has executed these before the load and does nothing until its end.
+
+    `age`: an expression of the server that is to be at least so much then.
+    """
+
+    @contextmanager
+    def inject(scene: Scene) -> Iterator[Proof]:
+        with scene.session() as cursor:
+            for each in statements:
+                cursor.execute(each)
+
+            def proof() -> Effect:
+                found = scene.status(age)
+                return Effect(f"{found:,.0f} transactions since its snapshot", found >= least)
+
+            yield proof
+            cursor.execute("ROLLBACK")
+
+    return inject
+
+
 def executed(statements: Iterable[str]) -> Inject:
     """What is done to the tables before the load; another injection proves the effect."""
     every = tuple(statements)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from faults import injections, others
-from faults.case import Case, Draw, Fault, Load, Server, both
+from faults.case import Case, Draw, Fault, Load, Removal, Server, both
 from faults.ground import TABLES, relaxed
 from faults.injections import Holding
 
@@ -11,6 +13,10 @@ _ONLY: tuple[Server, ...] = ("postgresql",)
 _UNIFORM = ("--distribution", "uniform")
 _WAITING = "count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 _ENCRYPTED = "SELECT count(*) FROM pg_stat_ssl WHERE ssl"
+_RELOAD = "SELECT pg_reload_conf()"
+_KEPT = 10_000
+"""Transactions that a busy load has made while somebody kept what they left."""
+
 _ALL_TABLES = ", ".join(f"sbtest{number}" for number in range(1, TABLES + 1))
 
 
@@ -120,13 +126,111 @@ def small_sorts(draw: Draw) -> Fault:
 
 def close_checkpoints(draw: Draw) -> Fault:
     """Checkpoints follow each other closely, so that most changes log whole pages."""
+    small = ("ALTER SYSTEM SET max_wal_size = '32MB'", _RELOAD)
     return Fault(
         causes=("full-page-images", "max-wal-size-small"),
         size="max_wal_size 32 MB",
         load=Load("oltp_update_non_index", draw.ladder(4, 8, 32), times=2.0),
-        inject=injections.counted("wal_fpi FROM pg_stat_wal", 200, "pages logged whole"),
-        settings={"max_wal_size": "32MB", **relaxed("postgresql")},
+        inject=both(
+            others.executed(small),
+            injections.counted("wal_fpi FROM pg_stat_wal", 200, "pages logged whole"),
+        ),
+        settings=relaxed("postgresql"),
+        removal=Removal(("ALTER SYSTEM SET max_wal_size = '8GB'", _RELOAD)),
     )
+
+
+def timed(draw: Draw) -> Fault:
+    """The server keeps sums by statement."""
+    read = _read(draw)
+    return Fault(
+        causes=("timing",),
+        size="pg_stat_statements",
+        load=Load(read, draw.ladder(2, 4, 16)),
+        inject=both(
+            others.executed(("CREATE EXTENSION pg_stat_statements",)),
+            injections.counted("sum(calls) FROM pg_stat_statements", 1000, "statements summed up"),
+        ),
+        settings={"shared_preload_libraries": "pg_stat_statements"},
+        removal=Removal(("ALTER SYSTEM SET pg_stat_statements.track = 'none'", _RELOAD)),
+    )
+
+
+def storm(draw: Draw) -> Fault:
+    """A connection for each event."""
+    load = Load("oltp_point_select", draw.ladder(2, 4, 16))
+    return Fault(
+        causes=("connection-storm",),
+        size="a connection for each event",
+        load=replace(load, words=(*load.words, "--reconnect", "1")),
+        inject=injections.counted(_of_databases("sessions"), 50, "connections opened"),
+        removal=Removal(load=load),
+    )
+
+
+def lost_hot(draw: Draw) -> Fault:
+    """Updates change a column that several indexes have."""
+    more = draw.between(4, 10)
+    tables = range(1, TABLES + 1)
+    names = [(number, f"more_{number}_{n}") for number in tables for n in range(more)]
+    return Fault(
+        causes=("hot-updates-lost",),
+        size=f"{more} more indexes",
+        load=Load("oltp_update_index", draw.ladder(2, 4, 16)),
+        inject=both(
+            others.executed(
+                f"CREATE INDEX {name} ON sbtest{number} (k, id)" for number, name in names
+            ),
+            injections.counted(
+                "sum(n_tup_upd - n_tup_hot_upd) FROM pg_stat_user_tables", 200, "updates not HOT"
+            ),
+        ),
+        settings=relaxed("postgresql"),
+        removal=Removal(tuple(f"DROP INDEX {name}" for _, name in names)),
+    )
+
+
+def kept_rows(draw: Draw) -> Fault:
+    """A transaction that is idle keeps what all later ones leave."""
+    rows = draw.between(20, 200)
+    take = ("BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT count(*) FROM sbtest1 WHERE id = 1")
+    age = "max(age(backend_xmin)) FROM pg_stat_activity"
+    return Fault(
+        causes=("long-transaction",),
+        size=f"{rows} rows",
+        load=_changing(draw, rows),
+        inject=others.left_open(take, age, _KEPT),
+        settings=relaxed("postgresql"),
+        removal=Removal(("VACUUM sbtest1",)),
+    )
+
+
+def forgotten(draw: Draw) -> Fault:
+    """A prepared transaction that nobody ends does the same."""
+    rows = draw.between(20, 200)
+    prepare = (
+        "BEGIN",
+        f"UPDATE sbtest2 SET pad = 'x' WHERE id = {draw.between(1, 1000)}",
+        "PREPARE TRANSACTION 'forgotten'",
+    )
+    age = "SELECT max(age(transaction)) FROM pg_prepared_xacts"
+    return Fault(
+        causes=("long-transaction",),
+        size=f"{rows} rows",
+        load=_changing(draw, rows),
+        inject=both(
+            others.executed(prepare),
+            injections.answered(age, _KEPT, "transactions since it was prepared"),
+        ),
+        settings={"max_prepared_transactions": "4", **relaxed("postgresql")},
+        removal=Removal(("ROLLBACK PREPARED 'forgotten'", "VACUUM sbtest1")),
+    )
+
+
+def _changing(draw: Draw, rows: int) -> Load:
+    """Changes of few rows, of which many versions are there when it is measured."""
+    words = ("--tables", "1", "--table-size", str(rows), *_UNIFORM)
+    return Load("oltp_update_non_index", (draw.between(4, 16),), words, warmup_s=6.0)
 
 
 def small_buffers(draw: Draw) -> Fault:
@@ -194,6 +298,11 @@ CASES: tuple[Case, ...] = (
     Case("pg-missing-index", missing_index, _ONLY),
     Case("pg-small-sorts", small_sorts, _ONLY),
     Case("pg-checkpoints", close_checkpoints, _ONLY),
+    Case("pg-timing", timed, _ONLY),
+    Case("pg-storm", storm, _ONLY),
+    Case("pg-lost-hot", lost_hot, _ONLY),
+    Case("pg-kept-rows", kept_rows, _ONLY),
+    Case("pg-prepared", forgotten, _ONLY),
     Case("pg-small-buffers", small_buffers, _ONLY),
     Case("pg-statement-log", logged_statements, _ONLY),
     Case("pg-jit", compiled, _ONLY),

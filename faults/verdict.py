@@ -98,9 +98,11 @@ def line(carried: Carried) -> str:
     """One case, for the terminal."""
     judged = outcome(carried)
     mark = {"right": "ok   ", "wrong": "WRONG", "void": "void "}[judged]
-    rates = " ".join("-" if rate is None else f"{rate:,.0f}" for rate in carried.tps)
-    said = [f"{mark} {carried.case.name} ({carried.server}): {carried.fault.size}; tps {rates}"]
+    said = [f"{mark} {carried.case.name} ({carried.server}): {carried.fault.size}"]
+    said[0] += f"; tps {_rates(carried.tps)}"
     said.append(f"      named {_named(carried)}")
+    if carried.tps_without:
+        said.append(f"      without it: tps {_rates(carried.tps_without)}")
     if carried.effect.words:
         said.append(f"      proof: {carried.effect.words}")
     used = carried.used
@@ -108,6 +110,10 @@ def line(carried: Carried) -> str:
         words = f"      cores {used.busy:.0%} busy, others {used.others:.0%}"
         said.append(f"{words}; {carried.took_s:.0f} s; {carried.run}")
     return "\n".join(said)
+
+
+def _rates(rates: Sequence[float | None]) -> str:
+    return " ".join("-" if rate is None else f"{rate:,.0f}" for rate in rates)
 
 
 def as_record(carried: Carried) -> dict[str, Any]:
@@ -125,6 +131,7 @@ def as_record(carried: Carried) -> dict[str, Any]:
         "took_effect": carried.effect.bites,
         "used": vars(carried.used) if carried.used else None,
         "tps": carried.tps,
+        "tps_without": carried.tps_without,
         "outcome": outcome(carried),
         "named_first": first_named(carried),
         "findings": carried.findings,

@@ -146,6 +146,13 @@ def test_each_cause_is_one_that_the_diagnosis_may_name(server: Server) -> None:
         assert [cause for cause in fault.causes if f"`{cause}`" not in told] == []
 
 
+def test_each_cause_of_postgresql_is_one_that_the_diagnosis_may_name() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    told = "".join((docs / name).read_text() for name in ("diagnosis.md", "postgresql.md"))
+    for fault in made("postgresql"):
+        assert [cause for cause in fault.causes if f"`{cause}`" not in told] == []
+
+
 def test_there_are_enough_cases_and_healthy_loads_of_all_kinds() -> None:
     assert len(CASES) >= 16
     loads = [healthy(Draw.of(SEED, f"healthy-{number}", "mariadb")).load for number in range(40)]
