@@ -172,10 +172,6 @@ def test_a_template_brings_its_tables_to_one(state: Path, postgresql: str, tmp_p
 def test_what_is_not_supported_is_refused_before_a_server_is_started(
     state: Path, postgresql: str, tmp_path: Path
 ) -> None:
-    words = ("run", "tpcc", "--foreign-keys", "--server", postgresql)
-    said = called(*words, folder=tmp_path, code=ExitCode.NOT_SUPPORTED).stderr
-    assert "is a PostgreSQL server" in said
-    assert "starting" not in said
     for option in ("--storage-engine", "--compression"):
         given = ("run", "oltp_read_only", option, "zlib", "--server", postgresql)
         said = called(*given, folder=tmp_path, code=ExitCode.USAGE).stderr

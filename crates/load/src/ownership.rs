@@ -163,6 +163,13 @@ impl TableOwnership {
         result
     }
 
+    /// Refuses a table that is not ours any more; otherwise it stays as it is until the transaction
+    /// ends.
+    pub(super) fn pin(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {
+        self.server.pin_table(client, name)?;
+        self.check_definition(client, table, name)
+    }
+
     /// Refuses a table whose columns or comment differ from the created one. Indexes may have been
     /// added.
     fn check_definition(&self, client: &mut Client, table: u32, name: &str) -> Result<(), Halt> {

@@ -28,6 +28,8 @@ pub enum LoadPhase {
     Rows,
     /// Secondary indexes are created.
     Indexes,
+    /// Foreign keys are added and checked, where they come after the rows.
+    Keys,
     /// Rows are counted.
     Verify,
 }

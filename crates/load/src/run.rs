@@ -131,6 +131,14 @@ impl Job {
         let layout = &self.plan.layout;
         self.begin(LoadPhase::Indexes);
         self.with_tables(tables, |client, table| tables::index(client, &self.rows, table))?;
+        if tables.iter().any(|table| !layout.late_keys(*table).is_empty()) {
+            self.begin(LoadPhase::Keys);
+            self.with_tables(tables, |client, table| tables::add_keys(client, &self.rows, table))?;
+            self.begin(LoadPhase::Keys);
+            self.with_tables(tables, |client, table| {
+                tables::check_keys(client, &self.rows, table)
+            })?;
+        }
         self.begin(LoadPhase::Verify);
         self.with_tables(tables, |client, table| {
             tables::verify(client, layout, table, self.rows_of(table))

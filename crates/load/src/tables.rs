@@ -145,6 +145,33 @@ pub(super) fn index(client: &mut Client, rows: &Rows, table: u32) -> Result<(), 
     server.finish_table(client, &layout.table_name(table), &layout.greatest(table).0)
 }
 
+/// Adds the table's foreign keys that come late, if it has some and they do not exist yet.
+///
+/// The other table of a key is locked after the one that has it, and no key leads back: workers that
+/// add keys cannot wait for each other in a circle.
+pub(super) fn add_keys(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
+    let Rows { server, layout, ownership, .. } = rows;
+    let name = layout.table_name(table);
+    for (key, parent) in layout.late_keys(table) {
+        ownership.alone_with(client, table, &name, |client| {
+            if server.has_key(client, &name, &key.name)? {
+                return Ok(());
+            }
+            ownership.pin(client, parent, &layout.table_name(parent))?;
+            client.query(&key.add).map(drop)
+        })?;
+    }
+    Ok(())
+}
+
+/// Has the server check the rows of the table by these keys.
+pub(super) fn check_keys(client: &mut Client, rows: &Rows, table: u32) -> Result<(), Halt> {
+    for (key, _) in rows.layout.late_keys(table) {
+        client.query(&key.check)?;
+    }
+    Ok(())
+}
+
 /// Counts the rows.
 pub(super) fn verify(
     client: &mut Client,

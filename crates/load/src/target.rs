@@ -61,6 +61,9 @@ pub(crate) trait LoadTarget: fmt::Debug + Send + Sync {
     /// has an error of its own for that ([`Refusal::IndexExists`]) need not be asked.
     fn has_index(&self, client: &mut Client, name: &str, create: &str) -> Result<bool, Halt>;
 
+    /// Whether the table has a foreign key of this name.
+    fn has_key(&self, client: &mut Client, name: &str, key: &str) -> Result<bool, Halt>;
+
     /// The table has all its rows and indexes. `id`: its column of ids.
     fn finish_table(&self, client: &mut Client, name: &str, id: &str) -> Result<(), Halt>;
 

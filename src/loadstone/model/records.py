@@ -387,7 +387,7 @@ class LoadProgress(Frozen):
     seconds: float
     rows: Count
     rows_total: Count
-    phase: Literal["tables", "rows", "indexes", "verify"]
+    phase: Literal["tables", "rows", "indexes", "keys", "verify"]
     tables_done: Count
     method: str
 

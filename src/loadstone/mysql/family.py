@@ -46,7 +46,7 @@ from loadstone.mysql.session import (
     use_schema,
 )
 from loadstone.mysql.tokens import statements_in
-from loadstone.mysql.tpcc import broken_places
+from loadstone.mysql.tpcc import broken_places, count_foreign_keys
 from loadstone.mysql.variables import (
     is_being_set,
     is_restless,
@@ -69,6 +69,7 @@ __all__ = [
     "broken_places",
     "candidates",
     "connect",
+    "count_foreign_keys",
     "count_rows",
     "create_schema",
     "data_folder",

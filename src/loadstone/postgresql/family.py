@@ -51,7 +51,7 @@ from loadstone.postgresql.statements import (
     statements_in,
     tables_in,
 )
-from loadstone.postgresql.tpcc import broken_places
+from loadstone.postgresql.tpcc import broken_places, count_foreign_keys
 from loadstone.postgresql.variables import (
     is_being_set,
     is_restless,
@@ -71,6 +71,7 @@ __all__ = [
     "broken_places",
     "candidates",
     "connect",
+    "count_foreign_keys",
     "count_rows",
     "create_schema",
     "data_folder",

@@ -118,7 +118,6 @@ class Request(Load):
         needed: dict[Ability, bool] = {
             "templates": any(one.template for one in self.alone),
             "extended": self.drive.protocol == "extended",
-            "foreign_keys": any(one.foreign_keys for one in self.alone),
             "trials": self.is_proved,
         }
         return tuple(ability for ability, wanted in needed.items() if wanted)

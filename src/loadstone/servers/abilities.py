@@ -22,7 +22,6 @@ Ability = Literal[
     "traffic",
     "digests",
     "extended",
-    "foreign_keys",
 ]
 
 SAID: Mapping[Ability, Message] = {
@@ -34,7 +33,6 @@ SAID: Mapping[Ability, Message] = {
     "traffic": say("replaying a log"),
     "digests": say("a template from the server's digests"),
     "extended": say("`--protocol extended`"),
-    "foreign_keys": say("tpcc with foreign keys"),
 }
 """The abilities as the subject of a sentence."""
 

@@ -199,6 +199,9 @@ class Family(Protocol):
     # Identification.
 
     def describe_server(self, connection: Connection, target: Target) -> ServerFacts:
+    def count_foreign_keys(self, connection: Connection, target: Target) -> int:
+        """The number of foreign keys of TPC-C's tables that the server enforces for all rows."""
+
         """Read the server's description of itself, and all its variables."""
 
     def identity_of(

@@ -106,6 +106,11 @@ impl LoadTarget for MySql {
         Ok(false)
     }
 
+    /// Its keys are created with their tables: none comes late.
+    fn has_key(&self, _client: &mut Client, _name: &str, _key: &str) -> Result<bool, Halt> {
+        Ok(false)
+    }
+
     /// It counts on from the greatest id by itself, and keeps statistics while rows come.
     fn finish_table(&self, _client: &mut Client, _name: &str, _id: &str) -> Result<(), Halt> {
         Ok(())

@@ -93,6 +93,10 @@ impl LoadTarget for PostgreSql {
         tables::has_index(client, name, create)
     }
 
+    fn has_key(&self, client: &mut Client, name: &str, key: &str) -> Result<bool, Halt> {
+        tables::has_key(client, name, key)
+    }
+
     fn finish_table(&self, client: &mut Client, name: &str, id: &str) -> Result<(), Halt> {
         tables::finish(client, name, id)
     }

@@ -79,6 +79,17 @@ pub(super) fn has_index(client: &mut Client, name: &str, create: &str) -> Result
     Ok(client.number(&sql)? != Some(0))
 }
 
+/// Whether the table has a foreign key of this name, checked or not.
+pub(super) fn has_key(client: &mut Client, name: &str, key: &str) -> Result<bool, Halt> {
+    let sql = format!(
+        "SELECT count(*) FROM pg_constraint \
+         WHERE conrelid = {} AND contype = 'f' AND conname = {}",
+        table(name),
+        literal(key)
+    );
+    Ok(client.number(&sql)? != Some(0))
+}
+
 /// The word before ON.
 fn index_name(create: &str) -> Option<&str> {
     let words: Vec<&str> = create.split_whitespace().collect();

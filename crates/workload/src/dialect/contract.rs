@@ -45,6 +45,10 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Creates a table; fails if it exists.
     fn create_table(&self, table: &NewTable<'_>) -> String;
 
+    /// The statements for a foreign key that a table gets after all rows are there; `None`: it is
+    /// created with its table, as loads may turn its check off.
+    fn late_key(&self, key: &ForeignKey<'_>) -> Option<LateKey>;
+
     /// A user's statement that creates a table of this quoted name, with this comment added.
     fn with_comment(&self, create: &str, name: &str, comment: &str) -> String;
 }
@@ -95,7 +99,7 @@ pub struct NewTable<'a> {
     pub key: Option<(&'a str, &'a str)>,
     /// The columns of the primary key.
     pub primary_key: Option<&'a str>,
-    /// Columns, and what they refer to.
+    /// Columns, and what they refer to; not those that come late.
     pub foreign_keys: &'a [(&'a str, &'a str)],
     /// The server's name of the storage engine, if it has several.
     pub storage_engine: &'a str,
@@ -103,6 +107,30 @@ pub struct NewTable<'a> {
     pub comment: Option<&'a str>,
     /// The column that partitions it, and the number of partitions.
     pub partitions: Option<(&'a str, u32)>,
+}
+
+/// A foreign key.
+#[derive(Copy, Clone, Debug)]
+pub struct ForeignKey<'a> {
+    /// Its name, which needs no quotes.
+    pub name: &'a str,
+    /// The table that has it, which needs no quotes either.
+    pub table: &'a str,
+    /// The columns of that table.
+    pub columns: &'a str,
+    /// The table and the columns that they refer to.
+    pub referred: &'a str,
+}
+
+/// The statements that add a foreign key to a table with rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LateKey {
+    /// The name of the key.
+    pub name: String,
+    /// Adds it for new rows. It locks both tables, for a moment.
+    pub add: String,
+    /// Checks the rows that are there. Other keys of both tables can be checked at the same time.
+    pub check: String,
 }
 
 /// A built-in text in a dialect. Braces that enclose no word stay.

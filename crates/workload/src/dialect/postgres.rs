@@ -1,6 +1,6 @@
 //! The dialect of PostgreSQL.
 
-use super::contract::{Dialect, NewTable, Notation, Punctuation};
+use super::contract::{Dialect, ForeignKey, LateKey, NewTable, Notation, Punctuation};
 use super::words::Word;
 
 /// PostgreSQL.
@@ -127,6 +127,21 @@ impl Dialect for PostgreSql {
         }
     }
 
+    /// Only superusers can turn the check of foreign keys off, and a check of all rows at once is
+    /// cheaper than one of each row. Added as `NOT VALID`, a key locks the table that it refers to
+    /// no longer than for a change of the catalog, so that all keys can be checked in parallel.
+    fn late_key(&self, key: &ForeignKey<'_>) -> Option<LateKey> {
+        let ForeignKey { name, table, columns, referred } = key;
+        Some(LateKey {
+            name: (*name).to_owned(),
+            add: format!(
+                "ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY ({columns}) \
+                 REFERENCES {referred} NOT VALID"
+            ),
+            check: format!("ALTER TABLE {table} VALIDATE CONSTRAINT {name}"),
+        })
+    }
+
     fn with_comment(&self, create: &str, name: &str, comment: &str) -> String {
         let comment = self.escaped(Notation::Values, comment);
         format!("{create}; COMMENT ON TABLE {name} IS '{comment}'")
@@ -167,6 +182,18 @@ mod tests {
         let text = "a\tb\nc\rd'e\\f";
         assert_eq!(PostgreSql.escaped(Notation::Stream, text), r"a\tb\nc\rd'e\\f");
         assert_eq!(PostgreSql.escaped(Notation::Values, text), "a\tb\nc\rd''e\\f");
+    }
+
+    #[test]
+    fn a_foreign_key_is_added_for_new_rows_and_then_checked() {
+        let key = ForeignKey { name: "t_fk1", table: "t", columns: "a, b", referred: "u (c, d)" };
+        let late = PostgreSql.late_key(&key).unwrap();
+        assert_eq!(late.name, "t_fk1");
+        assert_eq!(
+            late.add,
+            "ALTER TABLE t ADD CONSTRAINT t_fk1 FOREIGN KEY (a, b) REFERENCES u (c, d) NOT VALID"
+        );
+        assert_eq!(late.check, "ALTER TABLE t VALIDATE CONSTRAINT t_fk1");
     }
 
     #[test]

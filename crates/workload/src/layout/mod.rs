@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use kind::LayoutKind;
 pub use rows::RowSource;
 
-use crate::dialect::{Dialect, NewTable, spelled, usual_dialect};
+use crate::dialect::{Dialect, LateKey, NewTable, spelled, usual_dialect};
 use crate::templates::{TableRows, TableSpec};
 use crate::tpcc::schema::{Making, TABLES, Table};
 use crate::{Distribution, SpecError};
@@ -258,6 +258,16 @@ impl LoadLayout {
             }
             LayoutKind::Tpcc => Table::numbered(table).create_indexes_sql(),
             LayoutKind::Template => self.of_template(table).indexes.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The foreign keys that are added after the rows of all tables, each with the number of the
+    /// table that it refers to.
+    #[must_use]
+    pub fn late_keys(&self, table: u32) -> Vec<(LateKey, u32)> {
+        match self.kind {
+            LayoutKind::Tpcc => Table::numbered(table).late_keys(self.making()),
             _ => Vec::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! The nine tables of TPC-C (clause 1.3), their keys, and how their rows are numbered for loading.
 
-use crate::dialect::{Dialect, NewTable, spelled};
+use crate::dialect::{Dialect, ForeignKey, LateKey, NewTable, spelled};
 
 use super::{CUSTOMERS, DISTRICTS, ITEMS, NEW_ORDERS, ORDERS};
 
@@ -241,7 +241,10 @@ impl Table {
             columns: &spelled(self.definition, making.dialect),
             key: self.key,
             primary_key: self.primary_key,
-            foreign_keys: if making.foreign_keys { self.foreign_keys } else { &[] },
+            foreign_keys: match making.foreign_keys && self.late_keys(making).is_empty() {
+                true => self.foreign_keys,
+                false => &[],
+            },
             storage_engine: making.storage_engine,
             comment,
             partitions: is_cut.then_some((&by_warehouse, making.partitions)),
@@ -254,6 +257,22 @@ impl Table {
             format!("CREATE INDEX {name} ON {} ({columns})", self.name)
         };
         self.indexes.iter().map(create).collect()
+    }
+
+    /// The foreign keys that are added after the rows of all tables, each with the number of the
+    /// table that it refers to.
+    pub(crate) fn late_keys(&self, making: Making<'_>) -> Vec<(LateKey, u32)> {
+        if !making.foreign_keys {
+            return Vec::new();
+        }
+        let late = |(place, (columns, referred)): (usize, &(&str, &str))| {
+            let name = format!("{}_fk{}", self.name, place + 1);
+            let key = ForeignKey { name: &name, table: self.name, columns, referred };
+            let parent = referred.split(' ').next().unwrap_or_default();
+            let parent = TABLES.iter().position(|table| table.name == parent)?;
+            Some((making.dialect.late_key(&key)?, parent as u32 + 1))
+        };
+        self.foreign_keys.iter().enumerate().filter_map(late).collect()
     }
 
     /// The number of its ids.
@@ -305,7 +324,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::usual_dialect;
+    use crate::dialect::{dialect_of, usual_dialect};
 
     fn table(name: &str) -> &'static Table {
         TABLES.iter().find(|table| table.name == name).unwrap()
@@ -345,6 +364,21 @@ mod tests {
         }
         // The columns of clause 1.3.1.
         assert_eq!(count, 10);
+    }
+
+    #[test]
+    fn keys_that_come_late_are_not_created_with_the_tables() {
+        let dialect = dialect_of("postgresql").unwrap();
+        let with = Making { foreign_keys: true, dialect, ..plain() };
+        let late: Vec<_> = TABLES.iter().flat_map(|one| one.late_keys(with)).collect();
+        assert_eq!(late.len(), 10);
+        assert!(TABLES.iter().all(|one| !one.create_sql(with, None).contains("FOREIGN")));
+        for (key, parent) in late {
+            let referred = format!("REFERENCES {} (", Table::numbered(parent).name);
+            assert!(key.add.contains(&referred), "{}", key.add);
+        }
+        let without = Making { foreign_keys: false, ..with };
+        assert!(TABLES.iter().all(|one| one.late_keys(without).is_empty()));
     }
 
     #[test]

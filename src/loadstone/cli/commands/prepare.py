@@ -118,7 +118,7 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
 
     from loadstone.cli.progress.load import announce
     from loadstone.cli.terminal import Terminal
-    from loadstone.families import refuse_foreign, require
+    from loadstone.families import refuse_foreign
     from loadstone.lab.protection.first_contact import look_before_load
     from loadstone.lab.tables.load import layout_for, layout_of
     from loadstone.model.engine_plan import Layout, LoadPlan
@@ -147,8 +147,6 @@ def prepare(workload: str, connection: Connection, yes: bool, **asked: Any) -> N
     else:
         made = layout_for(kind, tables, size, warehouses)
         layout = Layout.model_validate(made.model_dump() | asked)
-    if layout.foreign_keys:
-        require(endpoint.target, "foreign_keys")
     consent = Consent(yes=yes, sandbox=sandbox_at(endpoint.target) is not None)
     with load_backend(cluster, endpoint.target, parallel, announce) as loads:
         for note in look_before_load([endpoint], yes=yes):

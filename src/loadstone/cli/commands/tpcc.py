@@ -78,7 +78,7 @@ def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) ->
     if not connection.given:
         raise click.UsageError(say("name the server with --target"))
     from loadstone.cli.screen import show_lines
-    from loadstone.lab.tables.tpcc_consistency import verdicts
+    from loadstone.lab.tables.tpcc_consistency import foreign_keys, verdicts
     from loadstone.model.exit_codes import ExitCode
 
     endpoint = connection.endpoint()
@@ -87,11 +87,15 @@ def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) ->
         found.append(verdict)
         if not as_json:
             show_lines(_lines(verdict))
+    keys = foreign_keys(endpoint)
     broken = [str(verdict.condition) for verdict in found if not verdict.holds]
     if as_json:
         shown = {"version": 1, "target": endpoint.target.url, "holds": not broken}
         conditions_found = [verdict.model_dump(mode="json") for verdict in found]
-        click.echo(json.dumps(shown | {"conditions": conditions_found}, indent=2))
+        shown |= {"foreign_keys": keys, "conditions": conditions_found}
+        click.echo(json.dumps(shown, indent=2))
+    else:
+        click.echo(in_words(_enforced(keys)))
     if not broken:
         return ExitCode.OK
     from loadstone.cli.errors import tell
@@ -101,6 +105,12 @@ def check(connection: Connection, conditions: tuple[int, ...], as_json: bool) ->
         say("rows were lost, or something else writes to these tables"),
     )
     return ExitCode.INCONSISTENT
+
+
+def _enforced(keys: int) -> Message:
+    if not keys:
+        return say("no foreign keys")
+    return counted("1 foreign key", "{number} foreign keys", keys)
 
 
 def _broken(numbers: list[str], target: Target) -> Message:

@@ -101,5 +101,6 @@ _PHASES = {
     "tables": say("loading: creating tables"),
     "rows": say("loading: rows"),
     "indexes": say("loading: creating indexes"),
+    "keys": say("loading: adding foreign keys"),
     "verify": say("loading: counting rows"),
 }

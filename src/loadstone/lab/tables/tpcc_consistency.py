@@ -92,6 +92,16 @@ def verdicts(endpoint: Endpoint, numbers: Sequence[int]) -> Iterator[Verdict]:
                 yield _verdict(connection, target, condition)
 
 
+def foreign_keys(endpoint: Endpoint) -> int:
+    """The number of foreign keys of the tables.
+
+    Raises:
+        TargetError: the server cannot be reached, or refuses.
+    """
+    with connect(endpoint, Timeouts(statement_s=_STATEMENT_S)) as connection:
+        return family_of(endpoint.target).count_foreign_keys(connection, endpoint.target)
+
+
 def _check_tables(connection: Connection, target: Target) -> None:
     schema = target.database or ""
     state = family_of(target).read_schema(connection, target, schema)

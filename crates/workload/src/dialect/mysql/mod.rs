@@ -2,7 +2,7 @@
 
 mod temporal;
 
-use super::contract::{Dialect, NewTable, Notation, Punctuation};
+use super::contract::{Dialect, ForeignKey, LateKey, NewTable, Notation, Punctuation};
 use super::words::Word;
 
 /// MySQL and MariaDB.
@@ -104,6 +104,11 @@ impl Dialect for MySql {
             sql += &format!(" PARTITION BY HASH ({column}) PARTITIONS {count}");
         }
         sql
+    }
+
+    /// A load sets `foreign_key_checks = 0`.
+    fn late_key(&self, _key: &ForeignKey<'_>) -> Option<LateKey> {
+        None
     }
 
     fn with_comment(&self, create: &str, _name: &str, comment: &str) -> String {
