@@ -170,3 +170,16 @@ def test_what_users_have_told_is_put_together(tmp_path: Path) -> None:
     assert first == "replay: 100 statements were sent, and 1 were refused"
     assert "0.90 ms at most" in second and "5.00 ms at most" in third
     assert fourth == "replay: 1 session was ended before it had sent everything"
+
+
+def test_a_statement_that_began_before_another_session_was_gone_has_a_lane_of_its_own(
+    tmp_path: Path,
+) -> None:
+    gone = Entry(110.0, 1, "quit", "", 1)
+    entries = [said(1, 100.0, "SELECT 1"), gone, said(2, 105.0, "SELECT 'long'")]
+    _, _, lanes = dealt([*entries, said(3, 111.0, "SELECT 3")], tmp_path)
+    assert [[text for kind, _, text in lane if kind == "S"] for lane in lanes] == [
+        ["SELECT 1", "SELECT 3"],
+        ["SELECT 'long'"],
+    ]
+    assert [at for _, at, _ in lanes[1]] == [5_000_000, 5_000_000]

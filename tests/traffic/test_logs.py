@@ -160,3 +160,34 @@ def test_other_character_sets_are_read_as_what_they_are(tmp_path: Path) -> None:
     content = general_of_mysql([(1, "Query", "X")]).replace(b"X", text.encode("gbk"))
     (entry,), _ = read(written(tmp_path, "x.log", content), "general", "gbk")
     assert entry.text == text
+
+
+LONG = """\
+# Time: {time}
+# User@Host: app[app] @ localhost [127.0.0.1]  Id: {session}
+# Thread_id: {session}  Schema: shop  QC_hit: No
+# Query_time: {took}  Lock_time: 0.000001  Rows_sent: 1  Rows_examined: 1
+SET timestamp={stamp};
+{text};
+"""
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_long_statement_began_before_others_that_were_logged_meanwhile(
+    exact: bool, tmp_path: Path
+) -> None:
+    content = ""
+    did = [(1, 0.0, "SELECT 'first'"), (2, 0.0, "SELECT 'short'"), (1, 0.0, "SELECT 'next'")]
+    did.append((3, 5.0, "SELECT 'long'"))
+    for second, (session, took, text) in enumerate(did, 10):
+        time = f"2026-11-22T10:00:{second}.000000Z" if exact else f"261122 10:00:{second}"
+        stamp = 1795341600 + second
+        content += LONG.format(time=time, session=session, took=took, stamp=stamp, text=text)
+    entries, stats = read(written(tmp_path, "x.log", content.encode()), "slow")
+    assert stats.whole_seconds != exact
+    began = {one.text: one.at_s for one in entries if one.command == "statement"}
+    first = began["SELECT 'first'"]
+    # Without microseconds a statement's place within its second is not known.
+    wanted = {"SELECT 'short'": 1.0, "SELECT 'next'": 2.0, "SELECT 'long'": -2.0}
+    for text, at_s in wanted.items():
+        assert began[text] - first == pytest.approx(at_s, abs=1e-6 if exact else 0.5)

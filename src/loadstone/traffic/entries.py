@@ -34,6 +34,9 @@ class Entry(NamedTuple):
     line: int
     """The line on which the entry starts in the file."""
 
+    took_s: float = 0.0
+    """How long before `at_s` it started, where a reader knows only the second of its end."""
+
 
 @dataclass
 class ReadStats:

@@ -36,7 +36,7 @@ def log_entries(path: Path, kind: LogKind, stats: ReadStats, encoding: str) -> I
     lines = lines_of(path)
     if kind in ("csvlog", "jsonlog"):
         return _in_order(READERS[kind](lines, stats, encoding))
-    return _spread(_without_own(READERS[kind](lines, stats, encoding), stats), stats)
+    return _in_order(_spread(_without_own(READERS[kind](lines, stats, encoding), stats), stats))
 
 
 def _without_own(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
@@ -50,15 +50,15 @@ def _without_own(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
 def _spread(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
     """The entries, spread evenly over each second where the log has only whole seconds.
 
-    A time that goes back belongs to an entry that was written late. It gets the time of the entry
-    before it, so that each session's statements stay in the order of the log.
+    There a time that goes back belongs to an entry that was written late, and is that of the entry
+    before it. What a second's entries took is known better than that, so it is subtracted after
+    they were spread: a statement that took 5 s starts 5 s before the others of its second.
     """
     held: list[Entry] = []
     latest_s = 0.0
     for entry in entries:
         if not stats.whole_seconds:
-            latest_s = max(latest_s, entry.at_s)
-            yield entry._replace(at_s=latest_s)
+            yield entry
             continue
         if held and (entry.at_s > held[0].at_s or len(held) >= _MOST_HELD):
             yield from _even(held)
@@ -70,7 +70,8 @@ def _spread(entries: Iterable[Entry], stats: ReadStats) -> Iterator[Entry]:
 
 def _even(held: list[Entry]) -> Iterator[Entry]:
     for place, entry in enumerate(held):
-        yield entry._replace(at_s=entry.at_s + place / len(held))
+        ended_s = entry.at_s + place / len(held)
+        yield entry._replace(at_s=ended_s - entry.took_s, took_s=0.0)
 
 
 def in_schema(entries: Iterable[Entry], schema: str, stats: ReadStats) -> Iterator[Entry]:

@@ -25,6 +25,9 @@ _MOST_SCHEMAS = 100_000
 _MOST_EXAMPLES = 2_000
 """The most combinations of tables for which a statement is kept."""
 
+_TRIED_LANES = 64
+"""The most free lanes that are looked at for a session."""
+
 _BUFFER_BYTES = 64 << 10
 """Bytes of a lane that are buffered before they are written to its file."""
 
@@ -67,11 +70,14 @@ class _Lane:
         self._path = path
         self._parts: list[bytes] = []
         self._size = 0
+        self.until_us = 0
+        """The time of its last record."""
 
     def add(self, kind: str, at_us: int, content: bytes) -> None:
         """Append a record in the form that replay.lua reads."""
         self._parts += [f"{kind} {at_us} {len(content)}\n".encode(), content, b"\n"]
         self._size += len(content) + 32
+        self.until_us = at_us
         if self._size >= _BUFFER_BYTES:
             self.flush()
 
@@ -172,8 +178,8 @@ class Dealer:
         if session in self._taken:
             self._taken.move_to_end(session)
             return self._lanes[self._taken[session]]
-        if self._free:
-            number = self._free.pop()
+        if (free := self._free_at(self._at_us(entry))) is not None:
+            number = free
         elif len(self._lanes) < self._most:
             number = len(self._lanes)
             self._lanes.append(_Lane(self._folder / f"{number}.lane"))
@@ -188,6 +194,20 @@ class Dealer:
         lane = self._lanes[number]
         lane.add("C", self._at_us(entry), schema.encode(encoding, _KEPT))
         return lane
+
+    def _free_at(self, at_us: int) -> int | None:
+        """A free lane whose last session was gone by then; any if there cannot be another.
+
+        A log has statements in the order of their ends: one that took long started before sessions
+        that are gone where it is read.
+        """
+        fits = (one for one in self._free[-_TRIED_LANES:] if self._lanes[one].until_us <= at_us)
+        number = next(fits, None)
+        if number is None and self._free and len(self._lanes) >= self._most:
+            number = self._free[-1]
+        if number is not None:
+            self._free.remove(number)
+        return number
 
     def _leave(self, entry: Entry) -> None:
         number = self._taken.pop(entry.session, None)

@@ -63,7 +63,10 @@ class _Open:
 
 
 class _Clock:
-    """The time of entries: from `# Time:` where there is one, else from `SET timestamp`."""
+    """The time of entries: from `# Time:` where there is one, else from `SET timestamp`.
+
+    Both are those of the entry, which is written when its statement has ended.
+    """
 
     def __init__(self) -> None:
         self.ended_s: float | None = None
@@ -71,13 +74,15 @@ class _Clock:
 
         self.fresh = False
 
-    def began_s(self, entry: _Open, stats: ReadStats) -> float:
+    def time_of(self, entry: _Open, stats: ReadStats) -> tuple[float, float]:
+        """When its statement began; or the second in which it ended, and how long it took."""
         if self.ended_s is not None and self.fresh:
             self.fresh = False
-            return self.ended_s - entry.query_s
+            return self.ended_s - entry.query_s, 0.0
         if entry.stamp_s is None or entry.stamp_s.is_integer():
             stats.whole_seconds = True
-        return entry.stamp_s or 0.0
+            return entry.stamp_s or 0.0, entry.query_s
+        return entry.stamp_s, 0.0
 
 
 class _Sessions:
@@ -196,12 +201,12 @@ class _Reader:
         entry, self._open = self._open, None
         if entry is None:
             return
-        at_s = self._clock.began_s(entry, self._heard)
+        at_s, took_s = self._clock.time_of(entry, self._heard)
         if entry.session is None:
             self._heard.leave_out(entry.line, NO_SESSION)
             return
         if self._sessions.changed(entry.session, entry.schema):
-            yield Entry(at_s, entry.session, "schema", entry.schema or "", entry.line)
+            yield Entry(at_s, entry.session, "schema", entry.schema or "", entry.line, took_s)
         if entry.quits:
             self._sessions.gone(entry.session)
             yield Entry(at_s, entry.session, "quit", "", entry.line)
@@ -213,4 +218,5 @@ class _Reader:
         elif not text or not text.endswith(";") or not whole:
             self._heard.leave_out(entry.line, CUT_OFF)
         else:
-            yield Entry(at_s, entry.session, "statement", text.removesuffix(";"), entry.line)
+            said = text.removesuffix(";")
+            yield Entry(at_s, entry.session, "statement", said, entry.line, took_s)
