@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.postgresql import dialect as postgresql
 from loadstone.traffic.grammar import NotSql
 from loadstone.traffic.import_log import ImportOptions, ImportResult, from_log
 from loadstone.traffic.postgresql.grammar import kind_of, tokens_of
+from loadstone.traffic.postgresql.parameters import with_values
 from loadstone.workloads.templates.file import parse_template
+from loadstone.workloads.templates.sql import Named, parts_of
 from traffic.logs import written
 from traffic.postgresql_logs import Said, csvlog
 
@@ -92,3 +95,59 @@ def test_tokens_of_texts_names_and_numbers() -> None:
     for sql in (r"SELECT E'a\n'", "SELECT B'101'", 'SELECT "a""b"', "SELECT 'a"):
         with pytest.raises(NotSql):
             tokens_of(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "listed"),
+    [
+        ("SELECT a FROM t WHERE id = ANY('{4,-8, 15}')", "SELECT a FROM t WHERE id IN (4, -8, 15)"),
+        ("SELECT a FROM t WHERE id=any ('{4}'::bigint[])", "SELECT a FROM t WHERE id IN (4)"),
+        ("SELECT 1 WHERE b = ANY(ARRAY['x', 'y']::text[])", "SELECT 1 WHERE b IN ('x', 'y')"),
+        (
+            """SELECT 1 WHERE b = ANY('{x,"it''s, y"}'::character varying[]) AND c = 2""",
+            "SELECT 1 WHERE b IN ('x', 'it''s, y') AND c = 2",
+        ),
+        ("SELECT 1 WHERE id <> ALL('{4,8}')", "SELECT 1 WHERE id NOT IN (4, 8)"),
+        ("SELECT 1 WHERE id = ANY($1)", "SELECT 1 WHERE id IN ($1)"),
+        # None of these is a list.
+        ("SELECT 1 WHERE id >= ANY('{4,8}')", None),
+        ("SELECT 1 WHERE id = ANY(SELECT b FROM u)", None),
+        ("SELECT 1 WHERE id = ANY(ids)", None),
+        ("SELECT 1 WHERE id = ANY(ARRAY[a, b])", None),
+    ],
+)
+def test_values_of_an_array_are_a_list(sql: str, listed: str | None) -> None:
+    found = "".join(" " * token.gap + token.text for token in tokens_of(sql))
+    assert found == (listed or sql)
+
+
+@pytest.mark.parametrize("array", ["{}", "{1,NULL}", "{{1,2},{3,4}}", "{1,,2}", "1,2"])
+def test_an_array_that_no_list_is_like_is_left_out(array: str) -> None:
+    with pytest.raises(NotSql, match="an array that no list is like"):
+        tokens_of(f"SELECT 1 WHERE id = ANY('{array}')")
+
+
+def test_lists_and_patterns_are_drawn_for_their_columns(tmp_path: Path) -> None:
+    said = []
+    for at in range(60):
+        listed = ",".join(str(at * 7 % 50 + place + 1) for place in range(3))
+        read = f"SELECT name FROM item WHERE id = ANY('{{{listed}}}'::int[])"
+        like = f"SELECT id FROM item WHERE name ILIKE 'n{at % 9}%'"
+        for place, sql in enumerate((read, like)):
+            said.append(Said(1, f"duration: 1.0 ms  statement: {sql}", at_ms=at * 100 + place))
+    text = made(said, tmp_path).text
+    assert "id IN (" in text
+    assert "ANY" not in text
+    assert "name ILIKE :name" in text
+    parse_template(text, "a.toml")
+
+
+def test_a_dollar_within_a_name_opens_no_text(tmp_path: Path) -> None:
+    found = tokens_of("SELECT a$b$c, é$x$ FROM t$1 WHERE d = $q$it$q$")
+    assert [token.text for token in found] == [
+        "SELECT", "a$b$c", ",", "é$x$", "FROM", "t$1", "WHERE", "d", "=", "'it'",
+    ]  # fmt: skip
+    parts = parts_of("SELECT a$b$c FROM t WHERE d = :d AND e = $x$:e$x$", postgresql)
+    assert [part.name for part in parts if isinstance(part, Named)] == ["d"]
+    assert with_values("SELECT a$1$b FROM t WHERE a = $1", {1: "'5'"}).endswith("a = '5'")
+    assert with_values("SELECT a$b$c, $1, d$b$e", {1: "'5'"}) == "SELECT a$b$c, '5', d$b$e"

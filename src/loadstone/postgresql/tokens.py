@@ -19,8 +19,10 @@ _COMMENT = r"/\* (?: [^*/]++ | \*(?!/) | /(?!\*) )*+ \*/"
 _TEXTS = r"""
       [eE]'(?:[^'\\]++|\\.|'')*+'
     | (?:[nNbBxX]|[uU]&)?'(?:[^']++|'')*+'
-    | \$(?P<tag>(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)?)\$ .*? \$(?P=tag)\$
+    | (?<![A-Za-z0-9_$\x80-\U0010ffff])
+      \$(?P<tag>(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)?)\$ .*? \$(?P=tag)\$
 """
+# Within a name a dollar is a sign like others: `a$b$c` has no text in it.
 _NAMES = r"""(?:[uU]&)?"(?:[^"]++|"")++" """
 _COMMENTS = rf"""
       --[^\n]*+
@@ -31,7 +33,7 @@ _WORDS = r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+"
 HIDES = f"{_TEXTS} | {_NAMES} | {_COMMENTS}"
 """Texts, quoted names and comments, as a verbose regular expression."""
 
-OPENS = r"""['"] | /\* | (?<![A-Za-z0-9_$])\$(?:[A-Za-z_]\w*)?\$"""
+OPENS = r"""['"] | /\* | (?<![A-Za-z0-9_$\x80-\U0010ffff])\$(?:[A-Za-z_]\w*)?\$"""
 """What begins one of them."""
 
 _TOKEN = re.compile(

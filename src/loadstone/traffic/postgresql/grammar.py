@@ -1,7 +1,8 @@
 """Reads PostgreSQL's statements for templates: implements `Grammar`.
 
 Shapes are made of the tokens that MySQL's statements have, so those of PostgreSQL are written as
-such: a text in dollar quotes between plain ones. What has no such form is left out.
+such: a text in dollar quotes between plain ones, and `= ANY` of an array as the list of its values
+after `IN`, which the server plans as the same. What has no such form is left out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from loadstone.postgresql import tokens as lexed
 from loadstone.servers.dialect import Dialect
 from loadstone.traffic.grammar import NotSql, Token
 from loadstone.traffic.kinds import OWN_TABLES, StatementKind
+from loadstone.traffic.postgresql.arrays import with_lists
 from loadstone.traffic.postgresql.sendable import never
 
 __all__ = ["dialect", "kind_of", "tokens_of"]
@@ -33,7 +35,7 @@ def tokens_of(sql: str) -> list[Token]:
         NotSql: a literal, a name or a comment has no end, or is written with escapes.
     """
     found: list[Token] = []
-    for token in _lexed(sql):
+    for token in with_lists(_lexed(sql)):
         is_mark = token.kind == "number" and found and found[-1].text == "$" and not token.gap
         if is_mark:
             found[-1] = Token("mark", f"${token.text}", found[-1].gap)
