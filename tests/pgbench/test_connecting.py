@@ -50,6 +50,16 @@ def test_the_environment_says_what_the_command_line_does_not(
     assert endpoint_of(Place(host="db1", database="e")).target.place == "db1:6000"
 
 
+@pytest.mark.parametrize(
+    "form", ["host=db1 user=ann passfile='{}'", "postgresql://ann@db1/?passfile={}"]
+)
+def test_the_password_file_may_be_named(form: str, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.write_text("db1:*:*:ann:from the file\n")
+    own.chmod(0o600)
+    assert endpoint_of(Place(database=form.format(own))).credentials.reveal() == "from the file"
+
+
 def test_parameters_in_place_of_a_database() -> None:
     words = r"host=db1 port = 6000 user='a \'b\' c' dbname=shop password=s\ t sslmode=disable"
     found = endpoint_of(Place(database=words))

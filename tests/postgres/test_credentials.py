@@ -29,9 +29,15 @@ sslmode=require
 """
 
 
-def resolved(home: Path, url: str = "postgresql://", **environment: str) -> Endpoint:
+def resolved_all(
+    home: Path, url: str = "postgresql://", **environment: str
+) -> tuple[Endpoint, ...]:
     around = Surroundings(environment=environment, home=home, socket_folders=(home / "run",))
-    (found,) = candidates(EndpointRequest(url=url), surroundings=around).endpoints
+    return candidates(EndpointRequest(url=url), surroundings=around).endpoints
+
+
+def resolved(home: Path, url: str = "postgresql://", **environment: str) -> Endpoint:
+    (found,) = resolved_all(home, url, **environment)
     return found
 
 
@@ -145,6 +151,26 @@ def test_the_password_is_taken_from_the_first_place_that_has_one(tmp_path: Path)
     assert found(**both) == ("from ours", "LOADSTONE_PASSWORD")
     assert found("postgresql://ann:said@db1/shop", **both) == ("said", "the URL")
     assert found("postgresql://bob@db1/shop")[0] == ""
+
+
+def test_a_url_may_name_the_password_file(tmp_path: Path) -> None:
+    pgpass(tmp_path, "*:*:*:*:usual\n")
+    own = tmp_path / "own file"
+    own.write_text("db1:5432:shop:ann:own\n")
+    own.chmod(0o600)
+    quoted = str(own).replace(" ", "%20")
+    url = f"postgresql://ann@db1/shop?passfile={quoted}"
+    found = resolved(tmp_path, url, PGPASSFILE=str(tmp_path / "nowhere"))
+    assert (found.credentials.reveal(), str(found.credentials.source)) == ("own", str(own))
+    assert "passfile" not in found.target.url
+    assert resolved(tmp_path, url, PGPASSWORD="psql's").credentials.reveal() == "psql's"
+    own.chmod(0o644)
+    assert resolved(tmp_path, url).credentials.reveal() == ""
+    several = resolved_all(tmp_path, f"postgresql://ann@db2,db1/shop?passfile={quoted}")
+    assert [each.credentials.reveal() for each in several] == ["", ""]
+    own.chmod(0o600)
+    several = resolved_all(tmp_path, f"postgresql://ann@db2,db1/shop?passfile={quoted}")
+    assert [each.credentials.reveal() for each in several] == ["", "own"]
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])

@@ -29,6 +29,9 @@ _OWN = ("hostaddr", "target_session_attrs", "load_balance_hosts", "connect_timeo
 CHOICE = (*_PLACES, *_OWN)
 """Parameters that say which host is meant. Of a recorded target the URL alone says that."""
 
+_OF_PASSWORDS = ("passfile",)
+"""Parameters that say where the password is, and not which host is meant."""
+
 _EXAMPLE = write("postgresql://user@host1:5432,host2:5432/database?target_session_attrs=read-write")
 _PLACE = re.compile(r"(\[[^\]]*\]|[^:]*)(?::(.*))?")
 
@@ -44,7 +47,7 @@ class Wish(Frozen):
 
 
 def take_apart(url: str) -> tuple[str, dict[str, str]]:
-    """A URL without what it says about several hosts, and that by libpq's parameters.
+    """A URL without what it says about several hosts and the password's file, and that by name.
 
     A single host and its port stay in the URL.
 
@@ -60,7 +63,7 @@ def take_apart(url: str) -> tuple[str, dict[str, str]]:
     is_list = "," in places or any(
         name == "hostaddr" or (name in _PLACES and "," in value) for name, value in pairs
     )
-    taken = _OWN + (_PLACES if is_list else ())
+    taken = _OWN + _OF_PASSWORDS + (_PLACES if is_list else ())
     found = _in_place_of_the_host(places) if is_list else {}
     for name, value in pairs:
         if name in taken and name in found:
