@@ -55,6 +55,19 @@ name = "oltp_update_non_index"
 tables = 1
 table_size = 500
 """
+SESSIONS = '''\
+dialect = "mysql"
+[table.seen]
+rows = 2
+[table.seen.columns]
+id = { type = "INT NOT NULL", sequence = true }
+hits = { type = "INT NOT NULL", constant = 0 }
+[transaction.count]
+statements = [{ rows = 1, sql = """
+  UPDATE seen SET hits = hits + 1 WHERE id = IF(@@SESSION.sort_buffer_size = 3145728, 2, 1)""" }]
+'''
+"""Counts transactions by what their session has."""
+
 DYNAMIC = """\
 [factor.durability.full]
 [factor.durability.relaxed]
@@ -140,6 +153,24 @@ def test_a_dynamic_factor_leaves_all_variables_as_they_were(target: Sandbox) -> 
     told = {name: found[0]["variables"]["sync_binlog"] for name, found in variants.items()}
     assert told == {"durability=full": "1", "durability=relaxed": "0"}
     assert "sync_binlog: full 1, relaxed 0" in done("compare", "last").stdout
+
+
+def test_a_session_has_its_variables_and_the_server_does_not(target: Sandbox) -> None:
+    before = variables(target)
+    factor = '[factor.sort.usual]\n[factor.sort.large]\nsession = { sort_buffer_size = "3M" }\n'
+    Path("own.toml").write_text(SESSIONS)
+    done("prepare", "own.toml", "--target", target.tcp.target.url)
+    head = HEAD.replace("2s", "1s").replace("oltp_update_non_index", "own.toml")
+    head = 'restore = "none"\n' + head[: head.index("tables = 1")]
+    url = f'[target]\nurl = "{target.tcp.target.url}"\n'
+    Path("s.toml").write_text(head + url + factor)
+    done("experiment", "s.toml")
+    assert variables(target) == before
+    hits = execute(target.local, "SELECT hits > 0 FROM seen ORDER BY id")
+    assert hits == [(1,), (1,)]
+    done("report", "last", "-o", "page.html")
+    assert "session sort_buffer_size = 3M" in Path("page.html").read_text()
+    assert "sort, session sort_buffer_size" in done("compare", "last").stdout
 
 
 @pytest.mark.parametrize(
@@ -316,6 +347,9 @@ def test_workloads_that_change_their_rows_find_them_as_they_were(state: Path) ->
         ("dynamic = { sync_binlogg = 0 }", "the server has no such variable"),
         ("dynamic = { performance_schema = true }", "the server reads it only when it starts"),
         ("startup = { no_such_thing = 1 }", "the server has no such variable"),
+        ("session = { sort_bufer_size = 1 }", "the server has no such variable"),
+        ("session = { sync_binlog = 0 }", "a session cannot set it: "),
+        ("session = { sort_buffer_size = 5 }", "right after it was set to 5"),
     ],
 )
 def test_a_variable_that_cannot_be_set_is_told_by_line(

@@ -262,6 +262,12 @@ BAD = [
     Bad("a variable set twice in a level", 24, "factor.pool.on.dynamic", "at the start and while",
         "one of the two", "thread_pool_size = 4 }\n",
         "thread_pool_size = 4 }\ndynamic = { thread_pool_size = 8 }\n"),
+    Bad("a variable of the server and of each session", 24, "factor.pool.on.session",
+        "for the server and for each session", "one of the two", "thread_pool_size = 4 }\n",
+        "thread_pool_size = 4 }\nsession = { thread_pool_size = 8 }\n"),
+    Bad("a variable of sessions set by two factors", 28,
+        "factor.durability.relaxed.dynamic.sync_binlog", "the factor pool sets sync_binlog",
+        "one factor", "startup = {", "session = { sync_binlog = 1 }\nstartup = {"),
     Bad("a variable set by two factors", 27, "factor.durability.relaxed.dynamic.sync_binlog",
         "the factor pool sets sync_binlog", "one factor", "thread_pool_size = 4",
         "sync_binlog = 4"),
@@ -519,3 +525,27 @@ def test_more_than_five_faults_are_counted() -> None:
     assert "unknown4" in refused.value.message
     assert "unknown5" not in refused.value.message
     assert refused.value.message.endswith("(and 2 more)")
+
+
+POOLED = """
+duration = "1s"
+[sandbox]
+server = "postgresql"
+pooler = "pgbouncer"
+[sandbox.pooler_settings]
+pool_mode = "transaction"
+[[workload]]
+name = "oltp_read_only"
+[factor.memory.small]
+client = { connect = "pooler" }
+[factor.memory.large]
+client = { connect = "pooler" }
+session = { work_mem = "64MB" }
+"""
+
+
+def test_sessions_that_a_pooler_passes_on_are_not_set() -> None:
+    with pytest.raises(ExperimentRefused, match=r"factor\.memory\.large\.session: a pooler"):
+        good(POOLED)
+    kept = good(POOLED.replace('"transaction"', '"session"'))
+    assert kept.variants[1].per_session == {"work_mem": "64MB"}

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadstone.experiments.variants import line_of, place_of
+import pytest
+
+from loadstone.experiments.checks import Machine
+from loadstone.experiments.file import parse_experiment
+from loadstone.experiments.variants import drive_of, line_of, place_of, step_plan
 from loadstone.model.experiment import Experiment, Factor, Level, NetworkLimit, SandboxChoice
 from loadstone.model.plan import WorkloadSpec
 from loadstone.model.target import Target
@@ -53,3 +57,37 @@ def test_a_level_may_have_its_server_from_another_system() -> None:
     assert (here.sandbox.root, elsewhere.sandbox.root) == (None, Path("/srv/old"))
     assert elsewhere.sandbox.server == "mariadb" and elsewhere.sandbox.settings == {"a": "1"}
     assert target.sandbox is None and target.target == own.target
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (
+            "mysql://me@db/s",
+            ("SET SESSION sort_buffer_size = 2097152", "SET SESSION tmp_dir = 'O''N'"),
+        ),
+        (
+            "postgresql://me@db/s",
+            ("SET SESSION \"sort_buffer_size\" = '2M'", "SET SESSION \"tmp_dir\" = 'O''N'"),
+        ),
+    ],
+)
+def test_variables_of_sessions_become_statements_after_those_of_the_file(
+    url: str, said: tuple[str, ...]
+) -> None:
+    text = f"""
+target = "{url}"
+init_sql = ["SELECT 1"]
+[[workload]]
+name = "oltp_read_only"
+[factor.memory.small]
+[factor.memory.large]
+session = {{ sort_buffer_size = "2M", tmp_dir = "O'N" }}
+"""
+    experiment = parse_experiment(text, "x.toml", Machine(is_root=True, cores=4)).experiment
+    assert experiment.target
+    for variant, wanted in zip(experiment.variants, ((), said), strict=True):
+        drive = drive_of(experiment, variant, 1, 1)
+        plan = step_plan(experiment, experiment.workloads[0], [experiment.target], drive)
+        assert plan.drive.session.init_sql == ("SELECT 1", *wanted)
+        assert not plan.drive.session.variables

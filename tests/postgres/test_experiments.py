@@ -127,3 +127,66 @@ def test_one_plan_is_measured_on_servers_of_two_families(
     (tmp_path / "own.toml").write_text(only)
     said = called("experiment", "x.toml", folder=tmp_path, code=4)
     assert "own.toml:1: dialect: the file is not for PostgreSQL" in said.stderr
+
+
+SESSIONS = '''
+dialect = "postgresql"
+[table.seen]
+rows = 2
+[table.seen.columns]
+id = { type = "INT NOT NULL", sequence = true }
+hits = { type = "INT NOT NULL", constant = 0 }
+[transaction.count]
+statements = [{ rows = 1, sql = """
+  UPDATE seen SET hits = hits + 1
+  WHERE id = CASE current_setting('work_mem') WHEN '64MB' THEN 2 ELSE 1 END""" }]
+'''
+"""Counts transactions by what their session has."""
+
+MEMORY = "[factor.memory.usual]\n[factor.memory.large]\n"
+
+
+def test_a_session_has_its_settings_and_the_server_does_not(
+    server: Server, database: str, tmp_path: Path
+) -> None:
+    url = f"postgresql://postgres@/{database}?host={server.folder}&port={server.port}"
+    before, file = server.asked(SHOWN), kept(server)
+    (tmp_path / "own.toml").write_text(SESSIONS)
+    called("prepare", "own.toml", "--target", url, folder=tmp_path)
+    head = f'target = "{url}"\nrestore = "none"{HEAD}[[workload]]\nname = "own.toml"\n{MEMORY}'
+    (tmp_path / "x.toml").write_text(head + 'session = { work_mem = "64MB" }\n')
+    plan = called("experiment", "x.toml", "--dry-run", folder=tmp_path).stdout
+    assert "memory=large: each connection of the load sets work_mem = 64MB for itself" in plan
+    # It changes nothing for others, so that it takes no consent.
+    called("experiment", "x.toml", folder=tmp_path)
+    steps_of(tmp_path)
+    assert (server.asked(SHOWN), kept(server)) == (before, file)
+    hits = server.asked("SELECT hits > 0 FROM seen WHERE id < 3 ORDER BY id", database)
+    assert hits == [["t"], ["t"]]
+    called("report", "last", "-o", "page.html", folder=tmp_path)
+    assert "session work_mem = 64MB" in (tmp_path / "page.html").read_text()
+    assert "session work_mem" in called("compare", "last", folder=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("wrk_mem = 1", "the server has no such variable"),
+        ('work_mem = "sixty"', "a session cannot set it: "),
+        ('shared_buffers = "64MB"', "a session cannot set it: "),
+    ],
+)
+def test_what_a_session_cannot_set_is_refused_by_line_before_anything_is_made(
+    server: Server, database: str, tmp_path: Path, setting: str, why: str
+) -> None:
+    url = f"postgresql://postgres@/{database}?host={server.folder}&port={server.port}"
+    (tmp_path / "own.toml").write_text(SESSIONS)
+    head = f'target = "{url}"{HEAD}[[workload]]\nname = "own.toml"\n{MEMORY}'
+    text = f"{head}session = {{ {setting} }}\n"
+    (tmp_path / "x.toml").write_text(text)
+    said = called("experiment", "x.toml", folder=tmp_path, code=4).stderr
+    line = len(text.splitlines())
+    assert f"x.toml:{line}: factor.memory.large.session.{setting.split()[0]}: {why}" in said
+    assert server.asked("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'", database) == [
+        ["0"]
+    ]

@@ -45,7 +45,9 @@ def settings_of_variants(
         said = targets[at].get("variables", {}) if at < len(targets) else {}
         given = place.sandbox.settings if place.sandbox else {}
         family = family_in(str(targets[at].get("target", "")) if at < len(targets) else "")
-        variables = by_newest_name({**said, **given, **variant.dynamic}, family)
+        variables = by_newest_name(
+            {**said, **given, **variant.dynamic, **variant.per_session}, family
+        )
         found[variant.name] = VariantSettings(family, variables)
     return found
 

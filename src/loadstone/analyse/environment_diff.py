@@ -136,6 +136,8 @@ def _protocol(part: Part, drive: Mapping[str, Any]) -> str | None:
 
 def _asked(level: Level) -> Iterator[tuple[str, str | None]]:
     """What a level changes, except server variables and what other facts already show."""
+    for name, value in level.per_session.items():
+        yield f"session {name}", value
     if level.client:
         yield "connect", level.client.connect
         yield "hosts", ", ".join(level.client.hosts)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from loadstone.engine import WorkloadInfo
     from loadstone.experiments.file import ExperimentFile
 
+NONE_REFUSED: Mapping[tuple[str, str], str] = {}
+
 _OPTIONS_THAT_ARE_NO_VARIABLES = ("plugin_load_add", "plugin_load", "default_storage_engine")
 
 
@@ -224,6 +226,9 @@ def _check_level(path: Path, level: Level, faults: Problems) -> None:
     for name in level.startup.keys() & level.dynamic.keys():
         said = say("{name} is set at the start and while it runs", name=name)
         faults.add((*path, "dynamic"), said, say("write it under one of the two"))
+    for name in level.variables.keys() & level.per_session.keys():
+        said = say("{name} is set for the server and for each session", name=name)
+        faults.add((*path, "session"), said, say("write it under one of the two"))
     client = level.client
     if client and client.connect == "socket" and client.hosts:
         said = say("hosts are reached over TCP")
@@ -263,6 +268,7 @@ def _check_variants(experiment: Experiment, faults: Problems) -> None:
                 told |= {(("factor", factor, level.name), what) for what in _of_sandboxes(level)}
         _check_way(variant, faults)
         _check_pooler(experiment, variant, faults)
+        _check_pooled_sessions(experiment, variant, faults)
     for path, what in sorted(told, key=str):
         said = say("the server is a target, which is neither started nor limited by Loadstone")
         faults.add(
@@ -295,6 +301,23 @@ def _check_pooler(experiment: Experiment, variant: Variant, faults: Problems) ->
             faults.add(path, said, say('write pooler = "pgbouncer" under [sandbox]'))
 
 
+def _check_pooled_sessions(experiment: Experiment, variant: Variant, faults: Problems) -> None:
+    """Refuse settings of sessions that a pooler passes on to other variants."""
+    sandboxes = [experiment.sandbox, *(level.sandbox for _, level in variant.levels)]
+    modes = [each.pooler_settings.get("pool_mode") for each in sandboxes if each and each.pooler]
+    is_pooled = any(
+        level.client and level.client.connect == "pooler" for _, level in variant.levels
+    )
+    # By default PgBouncer keeps a session for its client.
+    if not is_pooled or set(modes) <= {None, "session"}:
+        return
+    for factor, level in variant.levels:
+        path = ("factor", factor, level.name, "session")
+        if level.per_session and path not in faults.paths:
+            said = say("a pooler with this pool_mode gives a session to others, as it was set")
+            faults.add(path, said, say('write pool_mode = "session", or dynamic'))
+
+
 def _is_sandboxed(experiment: Experiment, variant: Variant) -> bool:
     if any(level.target for _, level in variant.levels):
         return False
@@ -319,7 +342,9 @@ def _check_between_factors(experiment: Experiment, faults: Problems) -> None:
 
 
 def _set_by(level: Level) -> Iterator[tuple[str, Path]]:
-    for kind, names in (("startup", level.startup), ("dynamic", level.dynamic)):
+    for kind, names in (
+        ("startup", level.startup), ("dynamic", level.dynamic), ("session", level.per_session)
+    ):  # fmt: skip
         for name in names:
             yield name, (kind, name)
     if level.target or level.sandbox:
@@ -332,7 +357,11 @@ def _set_by(level: Level) -> Iterator[tuple[str, Path]]:
 
 
 def check_variables(
-    file: ExperimentFile, known: Mapping[str, bool], *, is_postgresql: bool = False
+    file: ExperimentFile,
+    known: Mapping[str, bool],
+    refused: Mapping[tuple[str, str], str] = NONE_REFUSED,
+    *,
+    is_postgresql: bool = False,
 ) -> None:
     """Check the variables to be set: whether the server has them, and whether they are dynamic.
 
@@ -343,6 +372,7 @@ def check_variables(
     Args:
         file: the experiment.
         known: what its servers have.
+        refused: why a session of them may not set a variable to a value.
         is_postgresql: whether all of them are of PostgreSQL's family.
 
     Raises:
@@ -358,6 +388,11 @@ def check_variables(
             if check((*path, "dynamic", name), names, faults) and not names[name]:
                 said = say("the server reads it only when it starts")
                 faults.add((*path, "dynamic", name), said, say("write it under startup"))
+        for name, value in level.per_session.items():
+            where = (*path, "session", name)
+            if check(where, names, faults) and (why := refused.get((name, value))):
+                said = say("a session cannot set it: {why}", why=why)
+                faults.add(where, said, say("write a value that a session may set, or dynamic"))
     for name in file.experiment.sandbox.settings if file.experiment.sandbox else ():
         check(("sandbox", "settings", name), names, faults)
     if faults.found:

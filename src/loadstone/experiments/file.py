@@ -198,6 +198,10 @@ class _Level(Written):
     """Server variables that are set when a throwaway server starts."""
     dynamic: kinds.Variables = {}
     """Server variables that are set while the server runs, and restored."""
+    per_session: kinds.Variables = Field(
+        {}, alias="session", examples=['session = { work_mem = "64MB" }']
+    )
+    """Server variables that each connection of the load sets for itself."""
     client: Annotated[ClientOptions, table(_Client, ClientOptions)] | None = None
     """How the load connects."""
     sandbox: _Sandbox | None = None

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from loadstone.experiments.workloads import in_sql_of
+from loadstone.families import family_of
 from loadstone.lab.protection.whereabouts import with_listener
 from loadstone.model.experiment import (
     CgroupLimit,
@@ -124,7 +125,10 @@ def _at(target: Target, address: str) -> Target:
 def step_plan(
     experiment: Experiment, workload: WorkloadSpec, targets: Sequence[Target], drive: Drive
 ) -> Plan:
-    """The plan that one step is a part of: the same load, for one workload on one variant."""
+    """The plan that one step is a part of: the same load, for one workload on one variant.
+
+    What sessions set for themselves becomes statements of the servers' family here.
+    """
     load = {name: getattr(experiment, name) for name in Load.model_fields}
     workload = in_sql_of(experiment, workload, targets[0].family)
     return Plan(
@@ -134,9 +138,20 @@ def step_plan(
             "workload": workload.model_copy(update={"mix": ()}),
             "mix": workload.mix,
             "ladder": tuple(users + workload.own_users for users in experiment.ladder),
-            "drive": drive.at(targets[0].family),
+            "drive": _with_session(drive.at(targets[0].family), targets[0]),
         }
     )
+
+
+def _with_session(drive: Drive, target: Target) -> Drive:
+    """A level's variables come after the file's own `init_sql`: they are what is compared."""
+    session = drive.session
+    if not session.variables:
+        return drive
+    words = family_of(target).words_of_session
+    init_sql = (*session.init_sql, *(words(*each) for each in session.variables.items()))
+    update = {"session": session.model_copy(update={"init_sql": init_sql, "variables": {}})}
+    return drive.model_copy(update=update)
 
 
 def drive_of(experiment: Experiment, variant: Variant, cores: int, users_a_shard: int) -> Drive:
@@ -149,4 +164,8 @@ def drive_of(experiment: Experiment, variant: Variant, cores: int, users_a_shard
     }
     if experiment.rates or (experiment.search and experiment.search.objective):
         update["arrival"] = Open()
-    return experiment.drive.model_copy(update=update)
+    drive = experiment.drive.model_copy(update=update)
+    if not variant.per_session:
+        return drive
+    session = drive.session.model_copy(update={"variables": variant.per_session})
+    return drive.model_copy(update={"session": session})

@@ -18,7 +18,7 @@ from loadstone.model.columns import Column
 from loadstone.model.figure import Count
 from loadstone.model.frozen import Frozen
 from loadstone.model.message import say
-from loadstone.model.plan import Load, MixMember, Warmup, WarmupAuto, WorkloadSpec
+from loadstone.model.plan import Load, MixMember, Warmup, WarmupAuto, WorkloadSpec, is_empty
 from loadstone.model.target import Compression, Target, TlsMode, TlsVersion
 from loadstone.model.template import Template
 
@@ -88,6 +88,8 @@ class Level(Frozen):
     """Server variables that are set at start-up."""
     dynamic: dict[str, str] = {}
     """Server variables that are set while it runs, and restored."""
+    per_session: dict[str, str] = Field(default={}, exclude_if=is_empty)
+    """Server variables that each connection of the load sets for itself."""
     client: ClientOptions | None = None
     sandbox: SandboxChoice | None = None
     cgroup: CgroupLimit | None = None
@@ -102,7 +104,7 @@ class Level(Frozen):
 
     @property
     def variables(self) -> dict[str, str]:
-        """All server variables that it sets."""
+        """All server variables that it sets for the whole server."""
         return {**self.startup, **self.dynamic}
 
 
@@ -144,6 +146,11 @@ class Variant(Frozen):
     def dynamic(self) -> dict[str, str]:
         """The variables to set at run time, of all its levels together."""
         return reduce(lambda all_, pair: all_ | pair[1].dynamic, self.levels, {})
+
+    @property
+    def per_session(self) -> dict[str, str]:
+        """The variables that each connection sets for itself, of all its levels together."""
+        return reduce(lambda all_, pair: all_ | pair[1].per_session, self.levels, {})
 
 
 class Rules(Frozen):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
@@ -205,7 +205,7 @@ class WarmupAuto(Frozen):
 Warmup = Annotated[WarmupSeconds | WarmupAuto, Field(discriminator="kind")]
 
 
-def is_empty(listed: tuple[str, ...]) -> bool:
+def is_empty(listed: Sized) -> bool:
     """Whether nothing is listed."""
     return not listed
 
@@ -239,6 +239,9 @@ class Session(Frozen):
     init_sql: tuple[str, ...] = ()
     isolation: str | None = None
     charset: str = "utf8mb4"
+    variables: dict[str, str] = Field(default={}, exclude_if=is_empty)
+    """Server variables of the session, as an experiment's level has them. They are statements of
+    `init_sql` as soon as the server's family is known, and none in a step's plan."""
 
 
 USERS_OF_A_RATE = 64

@@ -41,9 +41,11 @@ from loadstone.mysql.schemas import (
 from loadstone.mysql.session import (
     bound_lock_waits,
     session_statements,
+    set_in_session,
     take_snapshot,
     too_many_connections,
     use_schema,
+    words_of_session,
 )
 from loadstone.mysql.tokens import statements_in
 from loadstone.mysql.tpcc import broken_places, count_foreign_keys
@@ -67,9 +69,9 @@ __all__ = [
     "abilities",
     "bound_lock_waits",
     "broken_places",
+    "count_foreign_keys",
     "candidates",
     "connect",
-    "count_foreign_keys",
     "count_rows",
     "create_schema",
     "data_folder",
@@ -107,6 +109,7 @@ __all__ = [
     "refusal_of_column",
     "server_of",
     "session_statements",
+    "set_in_session",
     "set_variable",
     "sets_for_starts",
     "socket_of",
@@ -121,6 +124,7 @@ __all__ = [
     "variables_of",
     "views_of",
     "words",
+    "words_of_session",
 ]
 
 Error: type[Exception] = pymysql.MySQLError

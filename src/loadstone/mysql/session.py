@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pymysql
@@ -12,7 +13,8 @@ from loadstone.model.target import Target
 from loadstone.mysql.connect import statement_errors
 from loadstone.mysql.errors import target_error
 from loadstone.servers.connection import Connection
-from loadstone.servers.errors import TargetError
+from loadstone.servers.errors import SettingsError, TargetError
+from loadstone.servers.written_number import number
 
 LONGEST_LOCK_WAIT_S = 50
 """Shorter than a statement's limit, so that the server reports the wait and cleans up."""
@@ -70,6 +72,39 @@ def session_statements(session: Session) -> list[tuple[str, str, str]]:
         statement = f"SET SESSION TRANSACTION ISOLATION LEVEL {level}"
         said.append(("--isolation", session.isolation, statement))
     return said + [("--init-sql", statement, statement) for statement in session.init_sql]
+
+
+def words_of_session(name: str, value: str) -> str:
+    """The statement that sets a variable, with its value as in a file, for one session.
+
+    The server takes no text for a number, and no unit: `2M` becomes bytes.
+    """
+    plain = number(value)
+    if plain is None:
+        return f"SET SESSION {name} = '" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+    return f"SET SESSION {name} = {plain}"
+
+
+def set_in_session(connection: Connection, target: Target, name: str, value: str) -> None:
+    """Set a variable for this connection.
+
+    Raises:
+        TargetError: the server refused, or took another number with no more than a warning.
+    """
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(words_of_session(name, value))
+        cursor.execute(f"SELECT @@SESSION.{name}")
+        row = cursor.fetchone()
+    wanted, taken = number(value), row[0] if row else None
+    if wanted is not None and isinstance(taken, int | float | Decimal) and taken != wanted:
+        said = say(
+            "{place} has {name} = {taken} right after it was set to {value}",
+            place=target.place,
+            name=name,
+            taken=str(taken),
+            value=value,
+        )
+        raise SettingsError(said, say("write a value that it accepts unchanged"))
 
 
 def take_snapshot(connection: Connection, target: Target) -> None:

@@ -39,9 +39,11 @@ from loadstone.postgresql.schemas import (
 from loadstone.postgresql.session import (
     bound_lock_waits,
     session_statements,
+    set_in_session,
     take_snapshot,
     too_many_connections,
     use_schema,
+    words_of_session,
 )
 from loadstone.postgresql.statements import (
     explained,
@@ -69,9 +71,9 @@ __all__ = [
     "abilities",
     "bound_lock_waits",
     "broken_places",
+    "count_foreign_keys",
     "candidates",
     "connect",
-    "count_foreign_keys",
     "count_rows",
     "create_schema",
     "data_folder",
@@ -109,6 +111,7 @@ __all__ = [
     "refusal_of_column",
     "server_of",
     "session_statements",
+    "set_in_session",
     "set_variable",
     "sets_for_starts",
     "socket_of",
@@ -123,6 +126,7 @@ __all__ = [
     "variables_of",
     "views_of",
     "words",
+    "words_of_session",
 ]
 
 Error: type[Exception] = pg8000.Error

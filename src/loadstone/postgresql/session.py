@@ -56,6 +56,25 @@ def session_statements(session: Session) -> list[tuple[str, str, str]]:
     return said + [("--init-sql", statement, statement) for statement in session.init_sql]
 
 
+def words_of_session(name: str, value: str) -> str:
+    """The statement that sets a variable, with its value as in a file, for one session.
+
+    A number without a unit is in the variable's own unit, quoted or not.
+    """
+    parts = ".".join('"' + part.replace('"', '""') + '"' for part in name.lower().split("."))
+    return f"SET SESSION {parts} = '" + value.replace("'", "''") + "'"
+
+
+def set_in_session(connection: Connection, target: Target, name: str, value: str) -> None:
+    """Set a setting for this connection.
+
+    Raises:
+        TargetError: the server refused.
+    """
+    with statement_errors(target), connection.cursor() as cursor:
+        cursor.execute(words_of_session(name, value))
+
+
 def take_snapshot(connection: Connection, target: Target) -> None:
     """Make all following statements see the data as it is now."""
     with statement_errors(target), connection.cursor() as cursor:

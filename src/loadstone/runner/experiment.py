@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,7 @@ from loadstone.experiments.scripts import ScriptTables, with_scripts
 from loadstone.experiments.servers import ReadyServer, Servers, ServerSetup
 from loadstone.experiments.tables import check_tables, tables_of
 from loadstone.experiments.trials import why_not_set
+from loadstone.experiments.variants import Place as ServerPlace
 from loadstone.experiments.variants import client_of, drive_of, place_of, spoken_to, step_plan
 from loadstone.experiments.workloads import with_templates
 from loadstone.families import require, require_of
@@ -54,7 +55,7 @@ from loadstone.lab.tables.inspect import (
     observable,
 )
 from loadstone.lab.tables.load import Cleaning, cleanup, layout_of, names_of, new_mark
-from loadstone.lab.variables.values import known_variables
+from loadstone.lab.variables.values import known_variables, refused_in_session
 from loadstone.model.cluster import ClusterAsked
 from loadstone.model.engine_plan import Layout, LoadPlan
 from loadstone.model.error_codes import POSTGRESQL
@@ -439,28 +440,52 @@ def _check_variables(file: ExperimentFile, view: View) -> None:
     experiment = file.experiment
     specs = [place_of(experiment, each).sandbox for each in experiment.variants]
     set_at_start = any(spec and spec.settings for spec in specs)
-    if not set_at_start and not any(each.dynamic for each in experiment.variants):
+    if not set_at_start and not any(
+        each.dynamic or each.per_session for each in experiment.variants
+    ):
         return
     known: dict[str, bool] = {}
+    refused: dict[tuple[str, str], str] = {}
     for answer in _asked_of_servers(experiment, view):
-        for name, dynamic in answer.items():
+        refused |= answer.refused
+        for name, dynamic in answer.known.items():
             known[name] = known.get(name, False) or dynamic
     families = {*_families_of(experiment)}
-    check_variables(file, known, is_postgresql=families == {POSTGRESQL})
+    check_variables(file, known, refused, is_postgresql=families == {POSTGRESQL})
 
 
-def _asked_of_servers(experiment: Experiment, view: View) -> list[Mapping[str, bool]]:
-    answers: dict[str, Mapping[str, bool]] = {}
+@dataclass(frozen=True)
+class _Answer:
+    """What a server says of its variables."""
+
+    known: Mapping[str, bool]
+    """By name, and whether each can be set while the server runs."""
+    refused: Mapping[tuple[str, str], str]
+    """Why a session may not set a variable to a value that a level has."""
+
+
+def _asked_of_servers(experiment: Experiment, view: View) -> list[_Answer]:
+    """Asks one server of each kind, about what the variants that are measured on it set."""
+    wanted: dict[str, tuple[ServerPlace, dict[tuple[str, str], None]]] = {}
     for variant in experiment.variants:
         place = place_of(experiment, variant)
-        if place.target and place.target.url not in answers:
-            answers[place.target.url] = known_variables(reach(place.target))
         spec = place.sandbox
-        if spec and (kind := f"sandbox {spec.server} {spec.root}") not in answers:
+        kind = f"sandbox {spec.server} {spec.root}" if spec else place.key
+        _, settings = wanted.setdefault(kind, (place, {}))
+        settings |= dict.fromkeys(variant.per_session.items())
+    answers = []
+    for place, settings in wanted.values():
+        if place.target:
+            answers.append(_answer_of(reach(place.target), settings))
+        elif place.sandbox:
             view.announce(say("asking a throwaway server for its variables"))
-            with start_sandbox(spec.model_copy(update={"settings": {}})) as bare:
-                answers[kind] = known_variables(bare.local)
-    return list(answers.values())
+            with start_sandbox(place.sandbox.model_copy(update={"settings": {}})) as bare:
+                answers.append(_answer_of(bare.local, settings))
+    return answers
+
+
+def _answer_of(endpoint: Endpoint, settings: Iterable[tuple[str, str]]) -> _Answer:
+    return _Answer(known_variables(endpoint), refused_in_session(endpoint, settings))
 
 
 def _protector(experiment: Experiment, looked: Sequence[InspectedTarget]) -> Protector:

@@ -177,6 +177,12 @@ class Family(Protocol):
     def is_passed_on(self, connection: Connection, target: Target) -> bool:
         """Whether there is a proxy in between."""
 
+    def set_in_session(self, connection: Connection, target: Target, name: str, value: str) -> None:
+        """Set a variable, with its value as in a file, for this connection alone."""
+
+    def words_of_session(self, name: str, value: str) -> str:
+        """The statement that sets a variable, with its value as in a file, for one session."""
+
     def session_statements(self, session: Session) -> Sequence[tuple[str, str, str]]:
         """What each connection of a load executes first: option, its value, statement."""
 
@@ -193,15 +199,15 @@ class Family(Protocol):
     ) -> list[dict[str, str | None]]:
         """The first rows for which a consistency condition of TPC-C does not hold."""
 
+    def count_foreign_keys(self, connection: Connection, target: Target) -> int:
+        """The number of foreign keys of TPC-C's tables that the server enforces for all rows."""
+
     def take_snapshot(self, connection: Connection, target: Target) -> None:
         """Make all following statements see the data as it is now."""
 
     # Identification.
 
     def describe_server(self, connection: Connection, target: Target) -> ServerFacts:
-    def count_foreign_keys(self, connection: Connection, target: Target) -> int:
-        """The number of foreign keys of TPC-C's tables that the server enforces for all rows."""
-
         """Read the server's description of itself, and all its variables."""
 
     def identity_of(

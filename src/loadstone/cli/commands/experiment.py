@@ -15,7 +15,7 @@ from loadstone.cli.options.live import Beside, beside_options
 from loadstone.cli.options.observe import observing_options
 from loadstone.cli.options.protection import protection_options
 from loadstone.cli.options.types import out_option, result_json_option, strict_option, trust_option
-from loadstone.model.message import say
+from loadstone.model.message import Joined, Message, say
 
 if TYPE_CHECKING:
     from loadstone.model.cluster import ClusterAsked
@@ -99,11 +99,27 @@ def show_plan(planned: Experiment) -> None:
 
     steps = schedule(planned)
     show(plan_of(planned, steps, plan_time(planned, steps), current()))
+    show_lines(_set_by_sessions(planned))
     changes, unasked = changes_of(planned)
     if unasked:
         announce(say("note: existing tables could not be listed: {why}", why=unasked))
     for each in changes:
         show_lines(each.lines())
+
+
+def _set_by_sessions(planned: Experiment) -> list[Message]:
+    """A line for each level whose sessions set variables for themselves."""
+    return [
+        say(
+            "{factor}={level}: each connection of the load sets {variables} for itself",
+            factor=factor.name,
+            level=level.name,
+            variables=Joined(f"{name} = {value}" for name, value in level.per_session.items()),
+        )
+        for factor in planned.factors
+        for level in factor.levels
+        if level.per_session
+    ]
 
 
 def tell_changes(planned: Experiment, *, quiet: bool) -> frozenset[str]:

@@ -26,13 +26,14 @@ from loadstone.lab.variables.readings import (
     refuse_what_passes_on,
     waited_for,
 )
-from loadstone.lab.variables.values import in_type, literal, number, read
+from loadstone.lab.variables.values import in_type, literal, read
 from loadstone.model.message import Message, say
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.connection import Connection
 from loadstone.servers.errors import SettingsError, TargetError
 from loadstone.servers.facts import Value
 from loadstone.servers.identity import Identity, compared
+from loadstone.servers.written_number import number
 
 
 @dataclass

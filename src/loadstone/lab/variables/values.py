@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable
 
 from loadstone.families import connect, family_of
 from loadstone.model.target import Endpoint, Target
 from loadstone.servers.connection import Connection
+from loadstone.servers.errors import SettingsError, TargetError
 from loadstone.servers.facts import Value
-
-_SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+from loadstone.servers.written_number import number
 
 
 def known_variables(endpoint: Endpoint) -> dict[str, bool]:
@@ -21,6 +22,28 @@ def known_variables(endpoint: Endpoint) -> dict[str, bool]:
     """
     with contextlib.closing(connect(endpoint, database=None)) as connection:
         return family_of(endpoint.target).known_variables(connection, endpoint.target)
+
+
+def refused_in_session(
+    endpoint: Endpoint, settings: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """Why a session may not set variables to values, by both; those that it may are left out.
+
+    Each is set on a connection that is closed afterwards, so that nothing stays.
+
+    Raises:
+        TargetError: the server cannot be reached.
+    """
+    target = endpoint.target
+    family = family_of(target)
+    refused: dict[tuple[str, str], str] = {}
+    with contextlib.closing(connect(endpoint, database=None)) as connection:
+        for name, value in settings:
+            try:
+                family.set_in_session(connection, target, name, value)
+            except (SettingsError, TargetError) as error:
+                refused[name, value] = error.message
+    return refused
 
 
 def read(connection: Connection, target: Target, name: str) -> Value:
@@ -40,14 +63,6 @@ def literal(connection: Connection, target: Target, value: str, like: Value) -> 
     """
     plain = number(value) if isinstance(like, int | float) else None
     return family_of(target).literal_of(connection, value if plain is None else plain)
-
-
-def number(text: str) -> int | float | None:
-    """The number that a text such as `1G`, `20` or `0.5` stands for; `None` for a word."""
-    sized = re.fullmatch(r"(-?\d+)([kmgt]?)", text.strip().lower())
-    if sized:
-        return int(sized[1]) * _SIZES[sized[2]]
-    return float(text) if re.fullmatch(r"-?\d*\.\d+", text.strip()) else None
 
 
 def in_type(text: str, like: Value) -> Value:

@@ -184,6 +184,7 @@ def _factors(experiment: Experiment, words: Language) -> Markup:
 def _changes(level: Level) -> Iterator[str]:
     """All settings that a level changes."""
     yield from (f"{name} = {value}" for name, value in level.variables.items())
+    yield from (f"session {name} = {value}" for name, value in level.per_session.items())
     for part in (level.client, level.sandbox, level.cgroup, level.network):
         if part is not None:
             told = part.model_dump(mode="json", exclude_defaults=True)

@@ -36,7 +36,7 @@ KINDS = {
 DROPPED = frozenset(("command_line", "init_sql", "general", "arguments", "ciphers"))
 """Lists of texts that nothing else refers to."""
 
-MAPS = frozenset(("variables", "settings", "startup", "dynamic"))
+MAPS = frozenset(("variables", "settings", "startup", "dynamic", "per_session"))
 """Variables of a server by name."""
 
 VARIABLE_NAMES = re.compile(
