@@ -22,6 +22,12 @@ URLS = {
     "postgresql": "postgresql://bench@db1:5432/sbtest",
 }
 
+OF_POSTGRESQL = frozenset(
+    "shared_buffers synchronous_commit wal_buffers wal_writer_delay max_wal_size"
+    " effective_io_concurrency".split()
+)
+"""Its settings, in recipes that are about servers of either family."""
+
 QUICK_S = 300.0
 AGAIN = 1.5
 """Units disturbed by the generator, steal or a limit are measured again: at most half as many."""
@@ -131,7 +137,11 @@ def test_a_place_may_be_a_target(name: str) -> None:
     "name", [each for each in NAMES if {"mysql", "postgresql"} <= set(recipe(each).family)]
 )
 def test_on_postgresql_no_setting_is_of_mysql(name: str) -> None:
-    servers = [key for key, each in recipe(name).parameter.items() if each.kind == "server"]
+    servers = [
+        key
+        for key, each in recipe(name).parameter.items()
+        if each.kind == "server" or "postgresql" in each.choices
+    ]
     versions = ("postgresql", "postgresql-17")
     given = [f"{key}={server}" for key, server in zip(servers, versions, strict=False)]
     theirs = fill_to_look_at(recipe(name), given, quick=True)
@@ -147,7 +157,7 @@ def test_on_postgresql_no_setting_is_of_mysql(name: str) -> None:
         for level in factor.levels
         for setting in level.dynamic
     }
-    assert settings | dynamic <= {"shared_buffers", "synchronous_commit"}
+    assert settings | dynamic <= OF_POSTGRESQL
     for expected in theirs.expect:
         check_expectation(expected, experiment_of(theirs), theirs)
 

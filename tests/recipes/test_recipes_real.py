@@ -46,3 +46,16 @@ def test_tls_is_asked_of_the_server(tmp_path: Path) -> None:
     assert encrypted == {"tls=off": 0, "tls=on": 2}
     assert "tls=on against tls=off: " in out
     assert "field:  With TLS 3,748 TPS" in out
+
+
+def test_work_mem_is_that_of_the_loads_sessions(tmp_path: Path) -> None:
+    need("postgresql")
+    sizes = ("users=2", "repeats=2", "range=1k", "small=64K", "large=32M")
+    out, steps = run("work-mem", tmp_path, *sizes)
+    assert "work_mem=large against work_mem=small: " in out
+    # A statement sorts 120 KB and more: with the smaller value that is written and read again.
+    written = {"work_mem=small": False, "work_mem=large": False}
+    for step in steps:
+        figures = step["server"]["rates"]
+        written[step["variant"]] |= figures["pg_stat_database.temp_bytes"] > 0
+    assert written == {"work_mem=small": True, "work_mem=large": False}

@@ -65,8 +65,18 @@ def fill_to_look_at(recipe: Recipe, given: Sequence[str], *, quick: bool) -> Fil
         RecipeRefused: a key or value does not exist.
     """
     values = _values(recipe, given, quick=quick)
-    shown = [f"{name}={value or recipe.parameter[name].example}" for name, value in values.items()]
+    family = _family(recipe, values)
+    shown = [
+        f"{name}={value or _example(recipe.parameter[name].example, family)}"
+        for name, value in values.items()
+    ]
     return fill(recipe, shown, quick=quick, is_root=True)
+
+
+def _example(text: str, family: str) -> str:
+    """An example as it is for the servers of a family: a URL has its scheme."""
+    _, separator, rest = text.partition("://")
+    return f"{family}://{rest}" if separator and family_in(text) != family else text
 
 
 def _values(recipe: Recipe, given: Sequence[str], *, quick: bool) -> dict[str, str]:

@@ -34,6 +34,8 @@ NAMES = (
     "pooler",
     "checkpoints",
     "wal-compression",
+    "work-mem",
+    "huge-pages",
 )
 """The names, in the order of docs/recipes.md; each is a file next to this one."""
 

@@ -134,6 +134,7 @@ def run(
     from loadstone.cli.terminal import Terminal
     from loadstone.model.recipe import RecipeAsked
     from loadstone.recipes.filling import fill
+    from loadstone.recipes.huge_pages import check_huge_pages
     from loadstone.recipes.places import check_targets, with_target
     from loadstone.recipes.recipe import recipe
     from loadstone.runner.experiment import ExperimentRequest, begin, checked_text, on_cluster
@@ -149,6 +150,7 @@ def run(
     if dry_run:
         show_plan(on_cluster(file.experiment, cluster))
         return 0
+    check_huge_pages(file.experiment, _meminfo())
     listed = tell_changes(file.experiment, quiet=as_json)
     request = ExperimentRequest(
         out=out,
@@ -161,6 +163,12 @@ def run(
     with beside(out) as audience:
         finished = begin(file, request, Terminal(quiet=as_json, audience=audience, listed=listed))
         return end(finished, as_json=as_json, strict=strict)
+
+
+def _meminfo() -> str:
+    """What the kernel says of this machine's memory; empty where it says nothing."""
+    path = Path("/proc/meminfo")
+    return path.read_text("ascii") if path.exists() else ""
 
 
 def _say_where(asked: Recipe, experiment: Experiment, *, quiet: bool) -> None:
