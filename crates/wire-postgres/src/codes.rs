@@ -3,9 +3,11 @@
 //!
 //! <https://www.postgresql.org/docs/current/errcodes-appendix.html>
 
-use loadstone_protocol::{Code, Conflict, ErrorCode, Family, Fault, Usual, Verdict};
+use loadstone_protocol::{
+    Code, Completion, Conflict, ErrorCode, Family, Fault, ServerError, Usual, Verdict,
+};
 
-use crate::WireError;
+use crate::{WireError, status};
 
 /// The family that this crate implements.
 pub const FAMILY: Family = Family::new("postgresql");
@@ -75,6 +77,20 @@ pub fn conflict(code: Code) -> Option<Conflict> {
     }
 }
 
+/// The error that the answer to a COMMIT stands for, if the server has rolled back instead of
+/// committing. It says so by the name of the command that it completed, and sends no error:
+/// <https://www.postgresql.org/docs/current/sql-commit.html>. The code is the one that a statement
+/// in such a transaction gets, as other drivers report it.
+#[must_use]
+#[inline]
+pub fn silent_rollback(completion: &Completion) -> Option<ServerError> {
+    (completion.status & status::ROLLED_BACK != 0).then(|| ServerError {
+        code: error_code(b"25P02"),
+        sql_state: *b"25P02",
+        message: "the server answered COMMIT with ROLLBACK: the transaction was aborted".to_owned(),
+    })
+}
+
 /// The code that drivers report for a fault; libpq itself has none.
 #[must_use]
 pub const fn code_of_fault(fault: Fault) -> ErrorCode {
@@ -111,6 +127,15 @@ impl WireError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_commit_that_was_answered_with_rollback_is_an_error() {
+        let rolled_back = Completion { status: status::ROLLED_BACK, ..Completion::default() };
+        let error = silent_rollback(&rolled_back).unwrap();
+        assert_eq!(verdict(error.code.code), Verdict::NotCommitted);
+        assert_eq!(error.sql_state_text(), "25P02");
+        assert_eq!(silent_rollback(&Completion::default()), None);
+    }
 
     #[test]
     fn conflicts_are_serialization_failures_and_deadlocks() {

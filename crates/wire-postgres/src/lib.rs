@@ -32,7 +32,7 @@ mod reply;
 pub mod status;
 
 pub use auth::{ChannelBinding, KeyCache};
-pub use codes::{FAMILY, USUAL, code_of_fault, conflict, error_code, verdict};
+pub use codes::{FAMILY, USUAL, code_of_fault, conflict, error_code, silent_rollback, verdict};
 pub use command::{
     ALL_ROWS, Bind, CancelKey, CommandMark, StatementName, begin_query, end, write_bind,
     write_cancel, write_close_statement, write_copy_data, write_copy_done, write_copy_fail,

@@ -39,6 +39,7 @@ pub struct Template {
     is_verbatim: bool,
     text_only: bool,
     types_vary: bool,
+    commits: bool,
 }
 
 impl Template {
@@ -49,7 +50,8 @@ impl Template {
         let parameters = pieces.iter().filter(is_parameter).count();
         let is_verbatim = pieces.contains(&Piece::Verbatim);
         let parameters = u16::try_from(parameters).unwrap_or(u16::MAX);
-        Self { pieces, parameters, is_verbatim, text_only: is_verbatim, types_vary: false }
+        let commits = matches!(pieces.as_slice(), [Piece::Text(text)] if is_commit(text));
+        Self { pieces, parameters, is_verbatim, text_only: is_verbatim, types_vary: false, commits }
     }
 
     /// From SQL in which `{table}` stands for the table's number, `?` for a parameter and `{verbatim}`
@@ -90,6 +92,16 @@ impl Template {
         self.text_only = true;
         self
     }
+}
+
+/// COMMIT or END, of a transaction that was not prepared for two phases.
+fn is_commit(sql: &str) -> bool {
+    let sql = sql.trim_end().trim_end_matches(';');
+    let mut words = sql.split_whitespace();
+    let is_end = words
+        .next()
+        .is_some_and(|word| ["COMMIT", "END"].iter().any(|end| word.eq_ignore_ascii_case(end)));
+    is_end && !sql.contains(';') && !words.any(|word| word.eq_ignore_ascii_case("PREPARED"))
 }
 
 /// The statements of a workload, shared by all users of a step. It has a template for each kind and
@@ -152,6 +164,12 @@ impl Catalogue {
     #[must_use]
     pub fn is_text_only(&self, kind: u16) -> bool {
         self.template(kind).text_only
+    }
+
+    /// Whether statements of this kind commit a transaction, and do nothing else.
+    #[must_use]
+    pub fn commits(&self, kind: u16) -> bool {
+        self.template(kind).commits
     }
 
     /// Whether a part of such a statement's text is a parameter: it has no placeholders.
@@ -273,6 +291,24 @@ mod tests {
         assert_eq!(prepared, b"UPDATE t2 SET a=$1, b=$2, c=$3 WHERE d=$4");
         assert_eq!(text, b"UPDATE t2 SET a='it''s', b='plain', c='NaN' WHERE d=7");
         assert_ne!(catalogue, Catalogue::new(vec![template]));
+    }
+
+    #[test]
+    fn a_statement_that_commits_does_nothing_else() {
+        let commits = |sql| Catalogue::new(vec![Template::parse(sql)]).commits(0);
+        for sql in ["COMMIT", " commit;", "COMMIT WORK", "END TRANSACTION", "COMMIT AND CHAIN"] {
+            assert!(commits(sql), "{sql}");
+        }
+        for sql in [
+            "ROLLBACK",
+            "COMMIT PREPARED 'a'",
+            "COMMIT; ROLLBACK",
+            "COMMITTED",
+            "INSERT INTO t VALUES (?); COMMIT",
+            "",
+        ] {
+            assert!(!commits(sql), "{sql}");
+        }
     }
 
     #[test]

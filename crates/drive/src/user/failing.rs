@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::record::FirstError;
 use crate::shard::{AfterError, ShardContext};
 use loadstone_measure::Nanos;
-use loadstone_protocol::{Expect, Fault, ServerError, Verdict};
+use loadstone_protocol::{Completion, Expect, Fault, ServerError, Verdict};
 use loadstone_workload::{Catalogue, StatementRef};
 
 impl User {
@@ -31,10 +31,32 @@ impl User {
         if ends_connection(error.code) {
             return self.lose(shard, &Loss::from_server(error));
         }
+        self.fail_by(shard, error, verdict(error.code), now);
+    }
+
+    /// The error that a completed statement stands for: a COMMIT by which nothing was committed.
+    pub(super) fn silent_rollback(
+        &self,
+        shard: &ShardContext,
+        statement: StatementRef,
+        completion: &Completion,
+    ) -> Option<ServerError> {
+        let Link::Open(connection) = &self.link else { return None };
+        let error = connection.conversation.silent_rollback(completion)?;
+        shard.settings.catalogue.commits(statement.kind).then_some(error)
+    }
+
+    /// The event fails by an error that leaves the connection open.
+    pub(super) fn fail_by(
+        &mut self,
+        shard: &mut ShardContext,
+        error: &ServerError,
+        verdict: Verdict,
+        now: Nanos,
+    ) {
         let Activity::Busy(event) = &mut self.activity else { return };
         let (statement, began, is_retried) = (event.statement, event.began, event.is_retried());
         let after = shard.after_error(error.code, event.tries, now - event.due);
-        let verdict = verdict(error.code);
         self.machine.refused(verdict);
         shard.meter.error(error.code, self.labels(), now - began);
         let catalogue = shard.settings.catalogue.clone();

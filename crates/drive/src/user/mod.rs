@@ -339,6 +339,9 @@ impl User {
         let Activity::Busy(event) = &self.activity else { return };
         let latency = now - event.sent;
         shard.meter.statement(Class::of(completion), self.labels(), latency);
+        if let Some(error) = self.silent_rollback(shard, event.statement, completion) {
+            return self.fail_by(shard, &error, Verdict::RolledBack, now);
+        }
         self.command_done(shard, latency);
         let Link::Open(connection) = &self.link else { return };
         let answer = Answer { completion, result: connection.conversation.results().first() };

@@ -148,8 +148,12 @@ impl User {
         };
         shard.count_queued(sent, now);
         match (of, reply) {
-            (Of::Statement(_), Reply::Done(completion)) => {
+            (Of::Statement(statement), Reply::Done(completion)) => {
                 shard.meter.statement(Class::of(&completion), self.labels(), now - sent);
+                if let Some(error) = self.silent_rollback(shard, statement, &completion) {
+                    let error = Box::new(error);
+                    return self.cut_short(shard, Refused { error, statement, command }, now);
+                }
                 self.time_command(shard, command, now - sent);
             }
             (Of::Preparation(statement), Reply::Prepared(prepared)) => {

@@ -3,7 +3,7 @@
 use super::extended::Extended;
 use super::protocol_error::ProtocolError;
 use super::{mysql, postgres};
-use loadstone_protocol::{Expect, Param, Reply, ResultSet, Row};
+use loadstone_protocol::{Completion, Expect, Param, Reply, ResultSet, Row, ServerError};
 
 /// A connection after its login: commands out, replies in.
 pub(crate) enum Conversation {
@@ -23,6 +23,16 @@ impl Conversation {
         match self {
             Self::MySql(_) => mysql::Conversation::ROLLBACK,
             Self::Postgres(_) => postgres::Conversation::ROLLBACK,
+        }
+    }
+
+    /// The error that a completed COMMIT stands for, if the server has rolled back instead: it was
+    /// the transaction's end, and none of it is there.
+    #[inline]
+    pub(crate) fn silent_rollback(&self, completion: &Completion) -> Option<ServerError> {
+        match self {
+            Self::MySql(_) => None,
+            Self::Postgres(_) => postgres::silent_rollback(completion),
         }
     }
 

@@ -7,7 +7,7 @@ mod session;
 pub(super) use failure_kind::failure_kind;
 pub(super) use loadstone_wire_postgres::{
     ALPN, Conversation, FAMILY, Login, LoginOptions, LoginProgress, TlsWish, USUAL, WireError,
-    code_of_fault, conflict, verdict,
+    code_of_fault, conflict, silent_rollback, verdict,
 };
 pub(super) use login_options::login_options;
 pub(super) use session::session_statements;
