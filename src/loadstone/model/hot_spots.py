@@ -86,7 +86,7 @@ class TableVersions(Frozen):
     pages: int = _said("pages at the last VACUUM or ANALYZE")
     inserted: int = _said("rows inserted")
     updated: int = _said("rows updated")
-    hot_updated: int = _said("updates among them that no index had to be told of")
+    hot_updated: int = _said("updates among them that wrote no entry of an index")
     new_page_updated: int | None = _said(
         "updates whose new version went to another page; null: not counted"
     )

@@ -33,7 +33,7 @@ pg_test_timing."""
 
 STATEMENT_S = 1.5e-6
 """[P] What pg_stat_statements does for a statement in addition to reading the clock: it finds the
-entry and adds to it under a lock."""
+entry and adds to it under a lock. An assumption that no measurement supports yet."""
 
 MATTERS = 0.05
 """[P] Share of the users' time from which it counts."""
@@ -93,7 +93,7 @@ def judge(case: Case) -> Finding | None:
             case.seen(say("time of a reading"), 1e9 * clock_s(case), say_in("unit", "ns")),
         ),
         share=share,
-        confidence=0.7,
+        confidence=0.5,
         remedy=say(
             "Switch off what nobody reads; where the host has tsc as a clock source, it makes "
             "readings cheap (pg_test_timing measures them)."
