@@ -146,11 +146,12 @@ def run(
     if found.note:
         announce(say("note: {note}", note=found.note), quiet=as_json)
     check_targets(found.recipe, file.experiment)
+    if not dry_run:
+        check_huge_pages(file.experiment, _meminfo())
     _say_where(found.recipe, file.experiment, quiet=as_json)
     if dry_run:
         show_plan(on_cluster(file.experiment, cluster))
         return 0
-    check_huge_pages(file.experiment, _meminfo())
     listed = tell_changes(file.experiment, quiet=as_json)
     request = ExperimentRequest(
         out=out,
