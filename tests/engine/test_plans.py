@@ -144,7 +144,7 @@ OPEN: Document = {"kind": "open", "rate": 5}
             | {"part": {"number": 0, "of": 2}},
             "part.of: no user of this part",
         ),
-        (of_members(*(member(f"m{n}", weight=1) for n in range(65))), "at most 64"),
+        (of_members(*(member(f"m{n}", weight=1) for n in range(129))), "at most 128"),
     ],
 )
 def test_a_mix_that_cannot_be_is_refused_in_one_line(plan: Document, named: str) -> None:

@@ -41,21 +41,20 @@ META = "client 3 aborted in command 0 (set) of script 2; evaluation of meta-comm
         ),
         (
             1, "08P01", "protocol: the server asked for rows to copy although none were offered",
-            ["client 3 script 2 aborted in command 1 query 0: the server asked for rows to copy"
-             " although none were offered"],
+            ["COPY is not supported in pgbench, aborting"],
         ),
         (
             1, "08001", "cannot connect",
             ["cannot connect", "client 3 aborted while establishing connection"],
         ),
         (
-            2, "02000", "line 3: \\gset needs one row, and there are 0",
-            ["client 3 script 2 command 2 query 0: expected one row, got 0"],
+            2, "02000", "line 3: query 1: expected one row, got 0",
+            ["client 3 script 2 command 2 query 1: expected one row, got 0"],
         ),
         (None, "08001", "cannot connect", ["client 3 aborted: cannot connect"]),
         (
             3, "02000", "line 4: the program has failed: exit status: 1",
-            ["the program has failed: exit status: 1",
+            ["false: could not launch shell command",
              "client 3 aborted in command 3 (shell) of script 2; execution of meta-command failed"],
         ),
         (

@@ -51,7 +51,7 @@ def test_commands_are_listed_as_pgbench_lists_them(
 
 
 def test_a_text_that_is_no_script_is_refused_with_its_line() -> None:
-    with pytest.raises(PlanRefused, match="line 2: there is no command"):
+    with pytest.raises(PlanRefused, match="line 2: invalid command in command"):
         engine.pgbench_commands("SELECT 1;\n\\nope")
 
 

@@ -25,6 +25,9 @@ pub struct ResultSet {
     /// The columns' names, each before a zero byte, if the family's reader keeps them (PostgreSQL's does); otherwise
     /// empty.
     pub names: Vec<u8>,
+    /// Whether statements without rows come after it in the answer, if the family's reader notices
+    /// (PostgreSQL's does).
+    pub is_followed: bool,
 }
 
 impl ResultSet {
@@ -250,13 +253,7 @@ mod tests {
     #[test]
     fn texts_of_every_length_are_read_and_no_more_than_is_there() {
         let mut bytes = b"\x01a\xfb\xfc\x02\0bb\xfd\x03\0\0ccc\xfe\x04\0\0\0\0\0\0\0dddd".to_vec();
-        let whole = ResultSet {
-            columns: 5,
-            rows: 1,
-            bytes: bytes.clone(),
-            types: Vec::new(),
-            names: Vec::new(),
-        };
+        let whole = ResultSet { columns: 5, rows: 1, bytes: bytes.clone(), ..ResultSet::default() };
         let texts: [&[u8]; 4] = [b"a", b"bb", b"ccc", b"dddd"];
         let mut expected = texts.map(Value::Bytes).to_vec();
         expected.insert(1, Value::Null);

@@ -1,9 +1,10 @@
 //! The step machine: the event loop's view of every workload, answers in and statements out.
 
 use loadstone_measure::Nanos;
-use loadstone_protocol::{Completion, ResultSet, Value, Values, Verdict};
+use loadstone_protocol::{Completion, ResultSet, ServerError, Value, Values, Verdict};
 
 use crate::{Params, StatementRef};
+use std::sync::Arc;
 
 /// What a virtual user does next.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -52,22 +53,28 @@ pub struct Entries {
 pub struct Answer<'a> {
     /// What it did.
     pub completion: &'a Completion,
-    /// Its first result with rows; only for machines that read them.
-    pub result: Option<&'a ResultSet>,
+    /// Its results with rows, in their order; only for machines that read them.
+    pub results: &'a [ResultSet],
 }
 
 impl<'a> Answer<'a> {
     /// An answer whose rows nobody reads.
     #[must_use]
     pub fn of(completion: &'a Completion) -> Self {
-        Self { completion, result: None }
+        Self { completion, results: &[] }
+    }
+
+    /// Its first result with rows.
+    #[must_use]
+    pub fn result(&self) -> Option<&'a ResultSet> {
+        self.results.first()
     }
 
     /// The rows of `N` columns each; none if the result has a different number of columns.
     #[must_use]
     pub fn rows<const N: usize>(&self) -> Rows<'a, N> {
         let fits = |result: &&ResultSet| usize::from(result.columns) == N;
-        Rows(self.result.filter(fits).map(ResultSet::values))
+        Rows(self.result().filter(fits).map(ResultSet::values))
     }
 }
 
@@ -88,6 +95,27 @@ impl<'a, const N: usize> Iterator for Rows<'a, N> {
     }
 }
 
+/// Where a script's output goes, line by line.
+#[derive(Clone)]
+pub struct Printer(Arc<dyn Fn(String) + Send + Sync>);
+
+impl Printer {
+    /// Passes each line on, with its end.
+    pub fn new(print: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(print))
+    }
+
+    pub(crate) fn print(&self, line: String) {
+        (self.0)(line);
+    }
+}
+
+impl std::fmt::Debug for Printer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Printer")
+    }
+}
+
 /// A workload for one virtual user: it receives answers and returns what to send. It knows no
 /// socket and no clock.
 ///
@@ -101,6 +129,9 @@ pub trait Machine: Send {
     /// The server has refused the statement last sent, and the connection still exists;
     /// [`Machine::abandon`] comes next.
     fn refused(&mut self, _verdict: Verdict) {}
+
+    /// An error ends this attempt at the event; [`Machine::abandon`] comes next.
+    fn failed(&mut self, _error: &ServerError) {}
 
     /// The program of [`Step::Run`] has ended: the first line that it printed if that was wanted, or
     /// why it failed.
@@ -125,6 +156,9 @@ pub trait Machine: Send {
     /// From now on [`Step::Executed`] follows each command of a script that the client executes itself, so
     /// that it can be timed.
     fn return_after_each_command(&mut self) {}
+
+    /// What a script of the machine prints goes there.
+    fn print_to(&mut self, _printer: &Printer) {}
 
     /// What the last [`Step::Fail`] was about, if there is more to say than it did.
     fn take_reason(&mut self) -> Option<String> {

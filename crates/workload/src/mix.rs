@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use loadstone_measure::Nanos;
+use loadstone_protocol::ServerError;
 
 use crate::dialect::usual_dialect;
 use crate::random::{Purpose, Random};
-use crate::{Answer, Catalogue, Machine, Params, SpecError, StatementRef, Step, Workload};
+use crate::{Answer, Catalogue, Machine, Params, Printer, SpecError, StatementRef, Step, Workload};
 
 /// Workloads that users of one step run side by side.
 #[derive(Clone, Debug)]
@@ -184,6 +185,16 @@ impl Machine for MixMachine {
     fn return_after_each_command(&mut self) {
         for member_machine in &mut self.members {
             member_machine.machine.return_after_each_command();
+        }
+    }
+
+    fn failed(&mut self, error: &ServerError) {
+        self.members[self.turn].machine.failed(error);
+    }
+
+    fn print_to(&mut self, printer: &Printer) {
+        for member_machine in &mut self.members {
+            member_machine.machine.print_to(printer);
         }
     }
 

@@ -30,6 +30,15 @@ class PgbenchSpec(Frozen):
     repeats_draws: bool = False
     """Whether an event that is restarted draws the same random numbers again."""
 
+    number: Annotated[int, Field(ge=0, lt=2**16)] = 0
+    """The script's number among those of its run, which `debug()` prints."""
+
+    shows_errors: bool = False
+    """Whether each error after which an event may be tried again is printed."""
+
+    traces: bool = False
+    """Whether it is printed what each user executes, sends and receives."""
+
 
 class ListedCommand(Frozen):
     """A statement or a command with a backslash, as pgbench lists it with `-r`."""

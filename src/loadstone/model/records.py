@@ -289,6 +289,9 @@ class Printed(Frozen):
     kind: Literal["printed"] = "printed"
     text: str
 
+    is_aside: bool = False
+    """It is meant for stderr."""
+
 
 class Milestone(Frozen):
     """A script has reached a part that runs once for all users."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from loadstone.model.error_codes import LOST, POSTGRESQL
@@ -19,6 +20,19 @@ _FATAL = ("57P01", "57P02", "57P03", "57P05", "25P03")
 """Codes with which the server ends a session."""
 _EXECUTED = ("sleep", "shell", "setshell")
 """Commands that do more than to evaluate an expression."""
+_PROGRAM = {"shell": 1, "setshell": 2}
+"""Commands that run programs, and which of their words is the program's name."""
+_OF_PROGRAMS = {
+    re.compile(r"the program has failed: .*"): "could not launch shell command",
+    re.compile(r"the program has printed nothing"): "could not read result of shell command",
+    re.compile(r"the program has printed '(.*)', not an integer"): (
+        r'shell command must return an integer (not "\1")'
+    ),
+    re.compile(r"there is no variable (.*)"): r'undefined variable ":\1"',
+}
+_NO_NAME = "invalid variable name: "
+_MALFORMED = re.compile(r'malformed variable "(.*)" value: "(.*)"', re.DOTALL)
+_NO_TIME = r'invalid sleep time "\2" for variable "\1"'
 _OF_PIPELINES = "pipeline"
 _MODES = {
     "a pipeline has started already": "already in pipeline mode",
@@ -31,7 +45,10 @@ _ENDS = {
     ),
 }
 """What pgbench says for the engine's reasons."""
-_NO_ROW = "\\gset needs one row, and there are "
+_QUERY = re.compile(r"query (\d+): (?:([ag]set): )?(.*)", re.DOTALL)
+_STORING = "error storing into variable "
+_IN_PIPELINE = re.compile(r"\\([ag]set) is not allowed in pipeline mode")
+_NO_COPY = "the server asked for rows to copy although none were offered"
 
 
 def lines(ended: UserEnded, script: int, commands: Sequence[str]) -> Iterator[str]:
@@ -46,9 +63,12 @@ def lines(ended: UserEnded, script: int, commands: Sequence[str]) -> Iterator[st
     kind = kind_of(text)
     client, place = f"client {ended.user}", f"command {ended.command}"
     if ended.code == _OF_CLIENT:
-        yield from _of_client(ended, script, kind)
+        yield from _of_client(ended, script, text)
     elif ended.code == _OF_THE_PROTOCOL:
         own = ended.message.startswith(_OWN)
+        if ended.message == _OWN + _NO_COPY:
+            yield "COPY is not supported in pgbench, aborting"
+            return
         why = ended.message.removeprefix(_OWN) if own else f"FATAL:  {ended.message}"
         yield f"{client} script {script} aborted in {place} query 0: {why}"
     elif ended.code in LOST[POSTGRESQL]:
@@ -64,20 +84,41 @@ def lines(ended: UserEnded, script: int, commands: Sequence[str]) -> Iterator[st
         yield f"{client} script {script} aborted in {place} query 0: {level}:  {ended.message}"
 
 
-def _of_client(ended: UserEnded, script: int, kind: str) -> Iterator[str]:
-    why = without_place(ended.message)
+def _of_client(ended: UserEnded, script: int, text: str) -> Iterator[str]:
+    why, kind = without_place(ended.message), kind_of(text)
     client, place = f"client {ended.user}", f"command {ended.command}"
-    if why.startswith(_NO_ROW):
-        rows = why.removeprefix(_NO_ROW)
-        yield f"{client} script {script} {place} query 0: expected one row, got {rows}"
+    if query := _QUERY.fullmatch(why):
+        if query[2]:
+            yield f'{query[2]}: invalid variable name: "{why.partition(_STORING)[2]}"'
+        yield f"{client} script {script} {place} query {query[1]}: {query[3]}"
+    elif pipelined := _IN_PIPELINE.match(why):
+        yield f"{client} aborted in {place} ({pipelined[1]}) of script {script}; {why}"
     elif kind == SQL:
         yield f"{client} script {script} aborted in {place} query 0: {why}"
     elif kind.endswith(_OF_PIPELINES):
         yield f"{client} aborted in {place} ({kind}) of script {script}; {_MODES.get(why, why)}"
     else:
         step = "execution" if kind in _EXECUTED else "evaluation"
-        yield why
+        if kind == "set" and why.startswith(_NO_NAME):
+            step = "assignment"
+        yield _said_of(kind, text, why)
         yield (
             f"{client} aborted in {place} ({kind}) of script {script}; {step} of meta-command"
             " failed"
         )
+
+
+def _said_of(kind: str, text: str, why: str) -> str:
+    """Why a command failed that the client itself executes."""
+    if why.startswith(_NO_NAME):
+        return f"{kind}: {why}"
+    if kind == "sleep":
+        malformed = _MALFORMED.fullmatch(why)
+        return "sleep: " + (malformed.expand(_NO_TIME) if malformed else why)
+    if kind not in _PROGRAM:
+        return why
+    program = text.split()[_PROGRAM[kind]]
+    for pattern, said in _OF_PROGRAMS.items():
+        if found := pattern.fullmatch(why):
+            return f"{program}: {found.expand(said)}"
+    return why

@@ -11,6 +11,9 @@ from loadstone.pgbench.scripts import Script
 from loadstone.pgbench.settings import Protocol
 
 _PLACE = re.compile(r"line (\d+): (.*)", re.DOTALL)
+_CONDITION = re.compile(r"command (\d+): (.*)", re.DOTALL)
+_WHOLE = "statement has too many arguments"
+"""The begin of a message that pgbench prints without a place."""
 SQL = "SQL"
 """What messages call a statement."""
 _PIPELINE = "startpipeline"
@@ -49,9 +52,12 @@ def check_protocol(script: Script, commands: Sequence[str], protocol: Protocol) 
 
 
 def at_place(script: Script, message: str) -> str:
-    """A message with the place that it names, as `file:line: …`."""
-    found = _PLACE.fullmatch(message)
-    return f"{script.called}:{found[1]}: {found[2]}" if found else f"{script.called}: {message}"
+    """A message with the place that it names, as `file:line: …`, or a condition's command."""
+    if found := _PLACE.fullmatch(message):
+        return f"{script.called}:{found[1]}: {found[2]}"
+    if found := _CONDITION.fullmatch(message):
+        return f'condition error in script "{script.called}" command {found[1]}: {found[2]}'
+    return message if message.startswith(_WHOLE) else f"{script.called}: {message}"
 
 
 def without_place(message: str) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import getpass
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, unquote, urlencode
 
 from pydantic import SecretStr
@@ -21,6 +22,7 @@ from loadstone.model.errors import LoadstoneError
 from loadstone.model.message import plain
 from loadstone.model.target import Credentials, Endpoint
 from loadstone.model.target_url import split_url
+from loadstone.pgbench import startup
 from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.settings import Place
 from loadstone.postgresql.services import WITHOUT_EFFECT
@@ -31,6 +33,34 @@ _SCHEMES = ("postgresql://", "postgres://")
 _PAIR = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))(?=\s|$)")
 _ESCAPED = re.compile(r"\\(.)")
 _PASSWORD = "password"
+_OPTIONS = "options"
+_NOT_IN_URLS = {_PASSWORD, _OPTIONS, *WITHOUT_EFFECT}
+
+
+@dataclass(frozen=True)
+class Meant:
+    """The server of a command line, and what each session there executes first."""
+
+    endpoint: Endpoint
+    startup: tuple[str, ...] = ()
+
+
+def meant_by(place: Place, environment: Mapping[str, str]) -> Meant:
+    """The server with the login; its options from the parameters, or from `PGOPTIONS`.
+
+    Raises:
+        Failed: the parameters cannot be read, or none of several hosts will do.
+    """
+    return Meant(endpoint_of(place), startup.statements(_options(place), environment))
+
+
+def _options(place: Place) -> str | None:
+    """The parameter `options`, with which all goes well that `endpoint_of` has read."""
+    database = place.database or ""
+    if not database.startswith(_SCHEMES):
+        return _parameters(database).get(_OPTIONS)
+    said = dict(_pair(each) for each in split_url(database).query.split("&") if each)
+    return said.get(_OPTIONS)
 
 
 def endpoint_of(place: Place) -> Endpoint:
@@ -64,13 +94,14 @@ def _url(place: Place) -> tuple[str, str | None]:
     if not database.startswith(_SCHEMES):
         parameters = given | _parameters(database)
         password = parameters.pop(_PASSWORD, None)
+        parameters.pop(_OPTIONS, None)
         return f"postgresql://{_query(parameters.items())}", password
     parts = split_url(database)
     said = [_pair(each) for each in parts.query.split("&") if each]
     named = _named_in(parts) | {name for name, _ in said}
     said += [(name, value) for name, value in given.items() if name not in named]
     passwords = [value for name, value in said if name == _PASSWORD]
-    kept = [(name, value) for name, value in said if name not in {_PASSWORD, *WITHOUT_EFFECT}]
+    kept = [(name, value) for name, value in said if name not in _NOT_IN_URLS]
     url = f"{parts.scheme}://{parts.netloc}{parts.path}{_query(kept)}"
     return url, passwords[-1] if passwords else None
 

@@ -12,6 +12,11 @@ def line(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def passed_on(text: str) -> None:
+    """What a script prints, as it is."""
+    print(text, end="", file=sys.stderr, flush=True)
+
+
 def begin(text: str) -> None:
     """The beginning of a line that says later how it ended."""
     print(text, end="", file=sys.stderr, flush=True)

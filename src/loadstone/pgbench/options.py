@@ -89,7 +89,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     *_listed(
         "common",
-        ("debug", "d", None, "accepted; prints the address and the numbers of a run"),
+        ("debug", "d", None, "print what each client executes, sends and receives"),
         ("host", "h", "HOSTNAME", "the server's host, or the folder of its socket"),
         ("port", "p", "PORT", "the server's port"),
         ("username", "U", "USERNAME", "user to connect as"),

@@ -18,13 +18,13 @@ from loadstone.model.plan import (
     Open,
     Plan,
     Rate,
+    Session,
     WarmupSeconds,
     WorkloadSpec,
 )
 from loadstone.model.quantity import LONGEST_S
-from loadstone.model.target import Target
+from loadstone.pgbench.connecting import Meant
 from loadstone.pgbench.figures import DEADLOCK, SERIALIZATION, Kinds
-from loadstone.pgbench.scripts import Script
 from loadstone.pgbench.settings import Benchmark, Protocol
 
 NAME = "pgbench"
@@ -51,7 +51,7 @@ class Planned:
     """Draws which transactions are logged, where the engine reports all of them."""
 
 
-def plan_of(asked: Benchmark, target: Target, scale: int, seed: int) -> Planned:
+def plan_of(asked: Benchmark, meant: Meant, scale: int, seed: int) -> Planned:
     """The plan of a run on tables of this scale.
 
     Raises:
@@ -60,12 +60,13 @@ def plan_of(asked: Benchmark, target: Target, scale: int, seed: int) -> Planned:
     scripts = tuple(place for place, script in enumerate(asked.scripts) if script.weight)
     names = tuple(f"script-{place + 1}" for place in scripts) if len(asked.scripts) > 1 else ()
     variables = _variables(asked, scale, seed)
-    specs = [_workload(asked.scripts[place], asked, variables) for place in scripts]
+    specs = [_workload(place, asked, variables) for place in scripts]
     mix = tuple(
         MixMember(name=name, workload=spec, weight=asked.scripts[place].weight)
         for name, spec, place in zip(names, specs, scripts, strict=False)
     )
-    drive = _drive(asked, seed)
+    target = meant.endpoint.target
+    drive = _drive(asked, seed, meant.startup)
     plan = Plan(
         name=NAME,
         targets=(target,),
@@ -88,12 +89,15 @@ def plan_of(asked: Benchmark, target: Target, scale: int, seed: int) -> Planned:
     return Planned(plan, kinds, scripts, random.Random(seed) if _draws_here(asked) else None)
 
 
-def _workload(script: Script, asked: Benchmark, variables: dict[str, str]) -> WorkloadSpec:
+def _workload(place: int, asked: Benchmark, variables: dict[str, str]) -> WorkloadSpec:
     spec = PgbenchSpec(
-        script=script.text,
+        script=asked.scripts[place].text,
         variables=variables,
         in_text=asked.protocol == "simple",
         repeats_draws=asked.tries.is_retrying,
+        number=place,
+        shows_errors=asked.tries.verbose,
+        traces=asked.debug,
     )
     return WorkloadSpec(name=NAME, tables=1, table_size=1, pgbench=spec)
 
@@ -105,13 +109,14 @@ def _variables(asked: Benchmark, scale: int, seed: int) -> dict[str, str]:
     return {name: str(value) for name, value in own.items()} | dict(asked.defined)
 
 
-def _drive(asked: Benchmark, seed: int) -> Drive:
+def _drive(asked: Benchmark, seed: int, startup: tuple[str, ...]) -> Drive:
     limit_s = asked.limit_ms / 1e3 if asked.limit_ms is not None else None
     tries = asked.tries
     return Drive(
         protocol=_PROTOCOLS[asked.protocol],
         arrival=_arrival(asked),
         connect=ConnectPolicy(retries=0),
+        session=Session(init_sql=startup),
         on_error="end_user",
         restart_on=(SERIALIZATION, DEADLOCK),
         max_tries=tries.most or None,

@@ -15,7 +15,7 @@ from loadstone.model.plan import Step
 from loadstone.model.records import (
     Connected,
     End,
-    FirstError,
+    Printed,
     Sample,
     StepRecord,
     UserEnded,
@@ -98,8 +98,8 @@ class _Watched:
                 self._add(record)
             case UserEnded():
                 self._abort(record)
-            case FirstError():
-                self._say(record)
+            case Printed():
+                log.passed_on(record.text)
             case End():
                 self.end = record
                 self._check(record)
@@ -127,10 +127,6 @@ class _Watched:
         self.aborted += 1
         for figures in (self.all, self.since_line):
             figures.aborted(ended.member)
-
-    def _say(self, error: FirstError) -> None:
-        if self.run.asked.tries.verbose and error.code in (SERIALIZATION, DEADLOCK):
-            log.note(f"a client got an error in {error.statement or ''}; ERROR:  {error.message}")
 
     def _add(self, sample: Sample) -> None:
         self.all.add(sample)

@@ -12,8 +12,8 @@ from loadstone.pgbench.errors import Failed
 from loadstone.pgbench.values import HIGHEST, whole
 
 STANDARD_INPUT = "-"
-_MOST_SCRIPTS = 64
-"""The engine's limit for workloads at once."""
+_MOST_SCRIPTS = 128
+"""The limit of pgbench, and that of the engine for workloads at once."""
 _MOST_BYTES = 16_000_000
 """A file without an end must not fill the memory."""
 

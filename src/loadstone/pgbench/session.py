@@ -9,6 +9,7 @@ from typing import Any
 from loadstone.dropin import libpq
 from loadstone.families import connect
 from loadstone.model.target import Endpoint
+from loadstone.pgbench.connecting import Meant
 from loadstone.pgbench.errors import Failed
 from loadstone.postgresql.databases import of
 from loadstone.postgresql.errors import statement_errors
@@ -77,17 +78,26 @@ def refusal(error: TargetError) -> str:
 
 
 @contextlib.contextmanager
-def session(endpoint: Endpoint, purpose: str) -> Iterator[Session]:
+def session(meant: Meant, purpose: str) -> Iterator[Session]:
     """Log in.
 
     Raises:
         Failed: the server cannot be reached, or refuses the login.
     """
+    target = meant.endpoint.target
     try:
-        connection = connect(endpoint, _PATIENT)
+        connection = connect(meant.endpoint, _PATIENT)
     except TargetError as error:
-        raise Failed(
-            libpq.of_login(error, endpoint.target), f"could not create connection for {purpose}"
-        ) from error
+        raise _not_opened(libpq.of_login(error, target), purpose) from error
     with connection:
-        yield Session(connection, endpoint)
+        opened = Session(connection, meant.endpoint)
+        try:
+            for statement in meant.startup:
+                opened.rows(statement)
+        except TargetError as error:
+            raise _not_opened(libpq.of_login(error, target), purpose) from error
+        yield opened
+
+
+def _not_opened(why: str, purpose: str) -> Failed:
+    return Failed(why, f"could not create connection for {purpose}")

@@ -13,6 +13,9 @@ _HEAD = """pgbench is a benchmarking tool for PostgreSQL.
 Usage:
   pgbench [OPTION]... [DBNAME]
 """
+_TAIL = """Report bugs to Loadstone, which serves these options, and not to PostgreSQL.
+--help-loadstone lists its own options.
+"""
 _TITLES: tuple[tuple[Block, str], ...] = (
     ("initialization", "Initialization options:"),
     ("script", "Options to select what to run:"),
@@ -39,7 +42,8 @@ def served() -> str:
 
 def general_help() -> str:
     """The text of `--help`."""
-    return "\n".join([_HEAD, *(f"{title}\n{_block(block)}" for block, title in _TITLES)])
+    blocks = [f"{title}\n{_block(block)}" for block, title in _TITLES]
+    return "\n".join([_HEAD, *blocks, _TAIL])
 
 
 def own_help() -> str:

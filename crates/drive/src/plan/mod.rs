@@ -128,8 +128,8 @@ fn default_event_log_share() -> f64 {
     1.0
 }
 
-/// Limit on the workloads of a mix: more than anyone could distinguish.
-const MOST_MEMBERS: usize = 64;
+/// Limit on the workloads of a mix: as many as pgbench has scripts.
+const MOST_MEMBERS: usize = 128;
 /// Limit on users: more sockets than a host has ports for one target.
 const MOST_USERS: u32 = 1_000_000;
 
@@ -295,7 +295,7 @@ impl Plan {
     fn check_members(&self) -> Result<(), PlanError> {
         let refuse = |text: &str| Err(PlanError::new(text));
         if self.members.len() > MOST_MEMBERS {
-            return refuse("members: at most 64 workloads at once");
+            return refuse("members: at most 128 workloads at once");
         }
         for (number, member) in self.members.iter().enumerate() {
             member.check()?;

@@ -46,8 +46,9 @@ impl Children {
     fn start(&self, command: &[u8], wants_line: bool) -> io::Result<Child> {
         let mut shell = Command::new("/bin/sh");
         shell.arg("-c").arg(OsStr::from_bytes(command));
-        shell.stdin(Stdio::null()).stderr(Stdio::null());
-        shell.stdout(if wants_line { Stdio::piped() } else { Stdio::null() });
+        // What else they print goes where ours does, as with pgbench.
+        shell.stdin(Stdio::null()).stderr(Stdio::inherit());
+        shell.stdout(if wants_line { Stdio::piped() } else { Stdio::inherit() });
         shell.process_group(0);
         for name in SECRETS {
             shell.env_remove(name);

@@ -78,6 +78,8 @@ impl Connected {
 pub struct Printed {
     /// The output as it is, with its line ends.
     pub text: String,
+    /// It is meant for stderr.
+    pub is_aside: bool,
 }
 
 /// See [`Record::Script`].

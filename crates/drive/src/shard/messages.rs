@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::metering::Interval;
-use crate::record::{Connected, FirstError, ScriptStage, Stuck, UserEnded};
+use crate::record::{Connected, FirstError, Printed, ScriptStage, Stuck, UserEnded};
 use crossbeam_channel::Sender;
 
 /// A message.
@@ -12,7 +12,7 @@ pub(crate) enum Message {
     Connected(Connected),
     Interval(Box<Interval>),
     /// Output of a script.
-    Printed(String),
+    Printed(Printed),
     /// A script has reached this stage.
     Script(ScriptStage),
     /// A server's refusal that a script got. Sent at once, because the script may print something

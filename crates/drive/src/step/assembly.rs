@@ -9,7 +9,7 @@ use crate::connection::{Endpoint, ServerFamily};
 use crate::error::{Failure, FailureKind, os_text};
 use crate::metering::{Boundaries, EventLog, Meter};
 use crate::plan::{Plan, RUN, Stride};
-use crate::record::{End, EndReason, Record};
+use crate::record::{End, EndReason, Printed, Record};
 use crate::scripted::{Scripted, Watchdog};
 use crate::shard::{
     ConnectQueue, Control, Message, OpenLoop, Parts, SchedPolicy, Settings, ShardContext,
@@ -19,6 +19,7 @@ use crate::user::{Assignment, User};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use loadstone_measure::{Nanos, Tally};
 use loadstone_script::{Command, ScriptError, Vm};
+use loadstone_workload::Printer;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -111,7 +112,7 @@ fn start_shards(
         let sender = ShardSender { shard, messages: messages.clone() };
         let places = places(plan, shard, endpoints);
         let natives = assignment.map(|assignment| {
-            let mut users = make_users(plan, &places, assignment);
+            let mut users = make_users(plan, &places, assignment, Some(&sender));
             users.extend(make_idle(plan, shard, users.len(), endpoints));
             users
         });
@@ -181,9 +182,22 @@ fn places(plan: &Plan, shard: usize, endpoints: &[Arc<Endpoint>]) -> Vec<Place> 
         .collect()
 }
 
-fn make_users(plan: &Plan, places: &[Place], assignment: &Assignment) -> Vec<User> {
+/// `sender` takes what their scripts print.
+fn make_users(
+    plan: &Plan,
+    places: &[Place],
+    assignment: &Assignment,
+    sender: Option<&ShardSender>,
+) -> Vec<User> {
+    let printer = sender.cloned().map(|sender| {
+        Printer::new(move |text| sender.send(Message::Printed(Printed { text, is_aside: true })))
+    });
     let native = |place: &Place| {
-        User::new(place.index, place.endpoint.clone(), assignment.user(plan, place.number))
+        let mut spec = assignment.user(plan, place.number);
+        if let Some(printer) = &printer {
+            spec.machine.print_to(printer);
+        }
+        User::new(place.index, place.endpoint.clone(), spec)
     };
     places.iter().map(native).collect()
 }
@@ -216,7 +230,8 @@ fn scripted_users(
     let Some(plan) = settings.script.clone() else { return Ok(Vec::new()) };
     let print = sender.clone();
     let output = move |text: &[u8]| {
-        print.send(Message::Printed(String::from_utf8_lossy(text).into_owned()));
+        let text = String::from_utf8_lossy(text).into_owned();
+        print.send(Message::Printed(Printed { text, is_aside: false }));
     };
     let is_run = settings.script_command().is_none();
     let mut vm = Vm::new(plan, Rc::new(output)).map_err(failed)?;
@@ -328,7 +343,7 @@ pub(super) fn event_loop(plan: &Plan) -> EventLoop {
     let sender = ShardSender { shard: 0, messages: unbounded().0 };
     let context = make_context(plan, settings, assignment.as_ref(), sender).expect("descriptors");
     let places = places(plan, 0, &endpoints);
-    let users = assignment.map(|assignment| make_users(plan, &places, &assignment));
+    let users = assignment.map(|assignment| make_users(plan, &places, &assignment, None));
     let users = users.into_iter().flatten().map(AnyUser::Native).collect();
     EventLoop::new(0, users, context)
 }

@@ -4,9 +4,7 @@ use crate::clock::Clock;
 use crate::error::{Failure, FailureKind};
 use crate::metering::{Merge, Outages, Spares, Whole};
 use crate::plan::{Part, Plan};
-use crate::record::{
-    Complaint, Connected, End, EndReason, Milestone, Printed, Record, Seconds, UserEnded,
-};
+use crate::record::{Complaint, Connected, End, EndReason, Milestone, Record, Seconds, UserEnded};
 use crate::shard::{Control, Message, ShardMessage};
 use crossbeam_channel::{Receiver, Sender, never, select};
 use loadstone_measure::{Nanos, Tally};
@@ -179,7 +177,7 @@ impl Coordinator {
                 let merge = self.pending.entry(interval.index).or_default();
                 merge.add(shard, *interval);
             }
-            Message::Printed(text) => self.say(Record::Printed(Printed { text })),
+            Message::Printed(printed) => self.say(Record::Printed(printed)),
             Message::Script(stage) => self.say(Record::Script(Milestone { stage })),
             Message::Refused(error) => {
                 if self.said_errors.insert(error.code.code) {

@@ -58,12 +58,13 @@ impl User {
         let (statement, began, is_retried) = (event.statement, event.began, event.is_retried());
         let after = shard.after_error(error.code, event.tries, now - event.due);
         self.machine.refused(verdict);
+        self.machine.failed(error);
         shard.meter.error(error.code, self.labels(), now - began);
         let catalogue = shard.settings.catalogue.clone();
         shard.meter.first_error(error.code, || FirstError {
             code: error.code,
             message: error.message.clone(),
-            statement: Some(statement_text(&catalogue, statement)),
+            statement: Some(statement_text(&catalogue, statement)).filter(|text| !text.is_empty()),
             preparing: false,
         });
         let roll_back = self.machine.in_transaction() && verdict != Verdict::RolledBack;
@@ -160,7 +161,11 @@ impl User {
     }
 }
 
+/// The statement's text; a script without statements fails by itself.
 fn statement_text(catalogue: &Catalogue, statement: StatementRef) -> String {
+    if catalogue.kinds() == 0 {
+        return String::new();
+    }
     let mut sql = Vec::new();
     catalogue.write_prepared(statement, &mut sql);
     String::from_utf8_lossy(&sql).into_owned()

@@ -344,7 +344,7 @@ impl User {
         }
         self.command_done(shard, latency);
         let Link::Open(connection) = &self.link else { return };
-        let answer = Answer { completion, result: connection.conversation.results().first() };
+        let answer = Answer { completion, results: connection.conversation.results() };
         let step = self.machine.step(Some(answer), &mut shard.params);
         self.take_step(shard, step, now);
     }

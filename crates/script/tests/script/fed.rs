@@ -47,7 +47,7 @@ pub(crate) fn rows(rows: &[&[Option<&str>]]) -> ResultSet {
         }
     }
     let columns = rows.first().map_or(0, |row| row.len() as u16);
-    ResultSet { columns, rows: rows.len() as u64, bytes, types: Vec::new(), names: Vec::new() }
+    ResultSet { columns, rows: rows.len() as u64, bytes, ..ResultSet::default() }
 }
 
 /// A script in a file of its own, which is removed with this value.

@@ -129,6 +129,7 @@ mod tests {
             bytes,
             types: columns.types,
             names: columns.names,
+            is_followed: false,
         })
     }
 

@@ -154,15 +154,19 @@ impl KeptResults {
             result.types.extend_from_slice(&columns.types);
             result.names.clear();
             result.names.extend_from_slice(&columns.names);
-            (result.columns, result.rows) = (columns.count, 0);
+            (result.columns, result.rows, result.is_followed) = (columns.count, 0, false);
         }
         self.columns = Some(columns);
         Ok(())
     }
 
-    /// The incoming result has all its rows.
+    /// A statement is complete: the incoming result has all its rows, or there is none.
     pub(super) fn end(&mut self) {
-        self.columns = None;
+        if self.columns.take().is_none()
+            && let Some(result) = self.last()
+        {
+            result.is_followed = true;
+        }
     }
 
     fn finish(&mut self, part: Part, current: &[u8]) -> Result<(), WireError> {

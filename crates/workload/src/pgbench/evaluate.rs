@@ -10,6 +10,9 @@ use crate::zipf::Zipf;
 
 type Evaluated = Result<Value, EvalError>;
 
+/// pgbench's limit, beyond which a script is read but not run.
+const MOST_PARAMETERS: usize = 16;
+
 /// What an expression may look at.
 #[derive(Debug)]
 pub struct Context<'a> {
@@ -19,6 +22,8 @@ pub struct Context<'a> {
     pub variables: &'a Variables,
     /// The user's random numbers.
     pub random: &'a mut Random,
+    /// What `debug` was given, in its order.
+    pub debugged: &'a mut Vec<Value>,
 }
 
 impl Expression {
@@ -41,9 +46,15 @@ impl Expression {
                 otherwise.evaluate(context)
             }
             Self::Call(function, parameters) => {
+                if parameters.len() > MOST_PARAMETERS {
+                    return Err(EvalError::TooManyParameters(MOST_PARAMETERS));
+                }
                 let mut given = Vec::with_capacity(parameters.len());
                 for parameter in parameters {
                     given.push(parameter.evaluate(context)?);
+                }
+                if *function == Function::Debug {
+                    context.debugged.extend_from_slice(&given);
                 }
                 call(*function, &given, context.random)
             }
@@ -65,7 +76,11 @@ fn decided(
     if first == Some(deciding) {
         return Ok(Value::Bool(deciding));
     }
-    let second = truth(right.evaluate(context)?)?;
+    let second = right.evaluate(context)?;
+    if first.is_none() {
+        return Ok(if second == Value::Bool(deciding) { second } else { Value::Null });
+    }
+    let second = truth(second)?;
     Ok(match (first, second) {
         (_, Some(second)) if second == deciding => Value::Bool(deciding),
         (Some(_), Some(_)) => Value::Bool(!deciding),
@@ -87,7 +102,7 @@ fn call(function: Function, given: &[Value], random: &mut Random) -> Evaluated {
         (_, &[only]) => of_one(function, only),
         (_, &[left, right]) => of_two(function, left, right),
         (_, &[first, second, third]) => of_three(function, first, second, third, random),
-        _ => Err(EvalError::Parameter("another number of parameters")),
+        _ => Err(EvalError::OtherNumber),
     }
 }
 
@@ -102,9 +117,10 @@ fn of_one(function: Function, value: Value) -> Evaluated {
         Function::Sqrt => Value::Double(value.double()?.sqrt()),
         Function::Abs => match value {
             Value::Double(value) => Value::Double(value.abs()),
-            other => Value::Int(other.int()?.checked_abs().ok_or(EvalError::OutOfRange("abs"))?),
+            // The least integer has no counterpart, and stays as it is.
+            other => Value::Int(other.int()?.wrapping_abs()),
         },
-        _ => return Err(EvalError::Parameter("another number of parameters")),
+        _ => return Err(EvalError::OtherNumber),
     })
 }
 
@@ -152,18 +168,18 @@ fn of_two(function: Function, left: Value, right: Value) -> Evaluated {
 fn of_integers(function: Function, left: i64, right: i64) -> Result<i64, EvalError> {
     let checked = |result: Option<i64>, what| result.ok_or(EvalError::OutOfRange(what));
     match function {
-        Function::Add => checked(left.checked_add(right), "a sum"),
-        Function::Subtract => checked(left.checked_sub(right), "a difference"),
-        Function::Multiply => checked(left.checked_mul(right), "a product"),
+        Function::Add => checked(left.checked_add(right), "add"),
+        Function::Subtract => checked(left.checked_sub(right), "sub"),
+        Function::Multiply => checked(left.checked_mul(right), "mul"),
         Function::Divide | Function::Modulo if right == 0 => Err(EvalError::DivisionByZero),
-        Function::Divide => checked(left.checked_div(right), "a quotient"),
+        Function::Divide => checked(left.checked_div(right), "div"),
         Function::Modulo => Ok(left.wrapping_rem(right)),
         Function::BitAnd => Ok(left & right),
         Function::BitOr => Ok(left | right),
         Function::BitXor => Ok(left ^ right),
         Function::ShiftLeft => Ok(left.wrapping_shl(right as u32)),
         Function::ShiftRight => Ok(left.wrapping_shr(right as u32)),
-        _ => Err(EvalError::Parameter("another number of parameters")),
+        _ => Err(EvalError::OtherNumber),
     }
 }
 
@@ -185,23 +201,26 @@ fn of_three(
             (size as f64 * exponential(random, parameter)) as u64
         }
         Function::RandomExponential => {
-            return Err(EvalError::Parameter("the parameter of random_exponential is above 0"));
+            let why =
+                format!("exponential parameter must be greater than zero (not {parameter:.6})");
+            return Err(EvalError::Parameter(why));
         }
         Function::RandomGaussian if parameter >= 2.0 => {
             (size as f64 * gaussian(random, parameter)) as u64
         }
         Function::RandomGaussian => {
-            return Err(EvalError::Parameter("the parameter of random_gaussian is at least 2"));
+            let why = format!("gaussian parameter must be at least 2.000000 (not {parameter:.6})");
+            return Err(EvalError::Parameter(why));
         }
         Function::RandomZipfian if (1.001..=1000.0).contains(&parameter) => {
             Zipf::new(size, parameter).draw(random) - 1
         }
         Function::RandomZipfian => {
-            return Err(EvalError::Parameter(
-                "the parameter of random_zipfian is from 1.001 to 1000",
-            ));
+            let why =
+                format!("zipfian parameter must be in range [1.001, 1000] (not {parameter:.6})");
+            return Err(EvalError::Parameter(why));
         }
-        _ => return Err(EvalError::Parameter("another number of parameters")),
+        _ => return Err(EvalError::OtherNumber),
     };
     // What rounding puts behind the last one is the last one.
     Ok(Value::Int(least.wrapping_add(place.min(size - 1) as i64)))
@@ -210,13 +229,13 @@ fn of_three(
 /// How many integers there are from `least` to `greatest`.
 fn size_of(least: i64, greatest: i64) -> Result<u64, EvalError> {
     if least > greatest {
-        return Err(EvalError::Parameter("the range of a random number is empty"));
+        return Err(EvalError::Parameter("empty range given to random".to_owned()));
     }
     let size = i128::from(greatest) - i128::from(least) + 1;
     u64::try_from(size)
         .ok()
         .filter(|size| *size <= 1 << 63)
-        .ok_or(EvalError::Parameter("the range of a random number is too large"))
+        .ok_or_else(|| EvalError::Parameter("random range is too large".to_owned()))
 }
 
 fn within(random: &mut Random, least: i64, greatest: i64) -> Result<i64, EvalError> {
@@ -246,7 +265,8 @@ fn gaussian(random: &mut Random, parameter: f64) -> f64 {
 /// A place in a random permutation of `0..size`, which the seed chooses.
 fn permute(place: i64, size: i64, seed: i64) -> Result<i64, EvalError> {
     if size <= 0 {
-        return Err(EvalError::Parameter("the size of permute is above 0"));
+        let why = "permute size parameter must be greater than zero";
+        return Err(EvalError::Parameter(why.to_owned()));
     }
     Ok(permuted(place as u64, size as u64, seed as u64) as i64)
 }
@@ -309,7 +329,13 @@ mod tests {
             variables.set(names.place(name).expect("a place"), content);
         }
         let mut random = Random::new(1, Purpose::Keys, &[]);
-        let mut context = Context { names: &names, variables: &variables, random: &mut random };
+        let mut debugged = Vec::new();
+        let mut context = Context {
+            names: &names,
+            variables: &variables,
+            random: &mut random,
+            debugged: &mut debugged,
+        };
         match expression.evaluate(&mut context) {
             Ok(value) => {
                 let mut out = Vec::new();
@@ -342,6 +368,8 @@ mod tests {
             ("null and false", "false"),
             ("null or true", "true"),
             ("null and true", "NULL"),
+            ("null or 1", "NULL"),
+            ("abs(-9223372036854775808)", "-9223372036854775808"),
             ("false and 1 / 0 = 1", "false"),
             ("case when 1 > 2 then 3 when null then 4 else 5 end", "5"),
             ("case when false then 1 end", "NULL"),
@@ -378,15 +406,21 @@ mod tests {
     fn what_has_no_value_says_why() {
         for (text, expected) in [
             ("1 / 0", "division by zero"),
-            ("9223372036854775807 + 1", "a sum is out of the range of bigint"),
+            ("9223372036854775807 + 1", "bigint add out of range"),
             (":nobody", "undefined variable \"nobody\""),
-            (":bad", "variable \"bad\" has the value \"x\", which is no number, boolean or NULL"),
-            ("1 + true", "cannot use a boolean as int"),
-            ("not 1", "cannot use an int as boolean"),
-            ("random(2, 1)", "the range of a random number is empty"),
-            ("random_gaussian(1, 2, 1.9)", "the parameter of random_gaussian is at least 2"),
-            ("random_zipfian(1, 2, 1)", "the parameter of random_zipfian is from 1.001 to 1000"),
-            ("permute(1, 0)", "the size of permute is above 0"),
+            (":bad", "malformed variable \"bad\" value: \"x\""),
+            ("1 + true", "cannot coerce boolean to int"),
+            ("not 1", "cannot coerce int to boolean"),
+            ("random(2, 1)", "empty range given to random"),
+            (
+                "random_gaussian(1, 2, 1.9)",
+                "gaussian parameter must be at least 2.000000 (not 1.900000)",
+            ),
+            (
+                "random_zipfian(1, 2, 1)",
+                "zipfian parameter must be in range [1.001, 1000] (not 1.000000)",
+            ),
+            ("permute(1, 0)", "permute size parameter must be greater than zero"),
         ] {
             assert_eq!(evaluated(text), format!("error: {expected}"), "{text}");
         }

@@ -11,6 +11,18 @@ pub(super) enum Token {
     /// A keyword or a function's name, in lower case.
     Word(String),
     Sign(&'static str),
+    /// What is no token: why, and perhaps which text. Nothing comes after it.
+    Wrong(&'static str, Option<String>),
+}
+
+/// A token and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Placed {
+    pub(super) token: Token,
+    /// Where its first byte stands.
+    pub(super) first: usize,
+    /// Where its last one does.
+    pub(super) last: usize,
 }
 
 /// The longer ones first.
@@ -20,35 +32,46 @@ const SIGNS: [&str; 19] = [
 ];
 const MORE_SIGNS: [&str; 2] = [")", ","];
 
-/// The tokens of an expression. The error is where it cannot go on, in bytes.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, usize> {
+/// The tokens of an expression, up to the first text that is none.
+pub(super) fn tokens(text: &str) -> Vec<Placed> {
     let (mut found, mut rest) = (Vec::new(), text);
     loop {
         rest = rest.trim_start();
         if rest.is_empty() {
-            return Ok(found);
+            return found;
         }
-        let (token, length) = token(rest).ok_or(text.len() - rest.len())?;
-        found.push(token);
+        let (token, length) = token(rest);
+        let is_wrong = matches!(token, Token::Wrong(..));
+        let first = text.len() - rest.len();
+        found.push(Placed { token, first, last: first + length - 1 });
+        if is_wrong {
+            return found;
+        }
         rest = &rest[length..];
     }
 }
 
-fn token(rest: &str) -> Option<(Token, usize)> {
+fn token(rest: &str) -> (Token, usize) {
     if let Some(name) = rest.strip_prefix(':') {
         let length = name.bytes().take_while(|byte| is_of_a_name(*byte)).count();
-        return (length > 0).then(|| (Token::Variable(name[..length].to_owned()), 1 + length));
+        if length > 0 {
+            return (Token::Variable(name[..length].to_owned()), 1 + length);
+        }
     }
     if let Some(length) = number_length(rest) {
-        return number(&rest[..length]).map(|token| (token, length));
+        return (number(&rest[..length]), length);
     }
-    if rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
-        let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        let length = rest.bytes().take_while(is_inside).count();
-        return Some((Token::Word(rest[..length].to_ascii_lowercase()), length));
+    if rest.bytes().next().is_some_and(|first| is_of_a_name(first) && !first.is_ascii_digit()) {
+        let length = rest.bytes().take_while(|byte| is_of_a_name(*byte)).count();
+        return (Token::Word(rest[..length].to_ascii_lowercase()), length);
     }
-    let sign = SIGNS.iter().chain(&MORE_SIGNS).find(|sign| rest.starts_with(**sign))?;
-    Some((Token::Sign(sign), sign.len()))
+    match SIGNS.iter().chain(&MORE_SIGNS).find(|sign| rest.starts_with(**sign)) {
+        Some(sign) => (Token::Sign(sign), sign.len()),
+        None => {
+            let sign = rest.chars().next().unwrap_or_default();
+            (Token::Wrong("unexpected character", Some(sign.to_string())), sign.len_utf8())
+        }
+    }
 }
 
 /// Letters, digits, underscores, and whatever is no ASCII.
@@ -82,13 +105,17 @@ fn number_length(text: &str) -> Option<usize> {
     Some(end)
 }
 
-fn number(text: &str) -> Option<Token> {
+fn number(text: &str) -> Token {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return text.parse().ok().map(Token::Double);
+        return match text.parse::<f64>() {
+            Ok(value) if value.is_finite() => Token::Double(value),
+            _ => Token::Wrong("double constant overflow", Some(text.to_owned())),
+        };
     }
-    match text.parse::<u64>().ok()? {
-        0x8000_0000_0000_0000 => Some(Token::IntBeyond),
-        value => i64::try_from(value).ok().map(Token::Int),
+    match text.parse::<u64>() {
+        Ok(0x8000_0000_0000_0000) => Token::IntBeyond,
+        Ok(value) if i64::try_from(value).is_ok() => Token::Int(value as i64),
+        _ => Token::Wrong("bigint constant overflow", Some(text.to_owned())),
     }
 }
 
@@ -98,7 +125,8 @@ mod tests {
 
     #[test]
     fn an_expression_is_cut_into_words_numbers_and_signs() {
-        let found = tokens("1.5e3+:a_1<>ABS(.5)/9223372036854775808>>2").unwrap();
+        let found = tokens("1.5e3+:a_1<>ABS(.5)/9223372036854775808>>2");
+        let found: Vec<Token> = found.into_iter().map(|placed| placed.token).collect();
         let expected = [
             Token::Double(1500.0),
             Token::Sign("+"),
@@ -118,8 +146,15 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_named_by_its_place() {
-        for (text, place) in [("1 + $", 4), (":", 0), ("9223372036854775809", 0), ("a ?", 2)] {
-            assert_eq!(tokens(text), Err(place), "{text}");
+        for (text, last, why, what) in [
+            ("1 + $", 4, "unexpected character", "$"),
+            (":", 0, "unexpected character", ":"),
+            ("9223372036854775809", 18, "bigint constant overflow", "9223372036854775809"),
+            ("a 1e999 ?", 6, "double constant overflow", "1e999"),
+        ] {
+            let found = tokens(text).pop().expect("a token");
+            let token = Token::Wrong(why, Some(what.to_owned()));
+            assert_eq!((found.token, found.last), (token, last), "{text}");
         }
     }
 }

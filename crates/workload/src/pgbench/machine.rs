@@ -2,14 +2,14 @@
 
 use super::evaluate::Context;
 use super::expression::Expression;
-use super::script::{Amount, Command, Keeps, SqlPiece, What};
+use super::script::{Amount, Command, Keeps, SqlPiece, What, is_name};
 use super::spec::Prepared;
 use super::value::Value;
 use super::variables::{Content, Variables};
 use crate::random::{Purpose, Random};
-use crate::{Answer, Machine, Params, StatementRef, Step};
+use crate::{Answer, Machine, Params, Printer, StatementRef, Step};
 use loadstone_measure::Nanos;
-use loadstone_protocol::{ResultSet, Value as Column};
+use loadstone_protocol::{ResultSet, ServerError, Value as Column};
 use std::sync::Arc;
 
 /// Both families have this flag in a completion's state: a transaction is open.
@@ -24,6 +24,8 @@ pub(crate) struct PgbenchMachine {
     shared: Arc<Prepared>,
     variables: Variables,
     random: Random,
+    /// Its number.
+    user: u64,
     /// Both as they were at the event's start, where a restarted event has them again.
     before: Option<(Variables, Random)>,
     /// The command that comes next; `None`: no event is under way.
@@ -39,6 +41,8 @@ pub(crate) struct PgbenchMachine {
     /// Why the program that has just ended is no success.
     ran_badly: Option<String>,
     reason: Option<String>,
+    /// Takes what `debug` shows.
+    printer: Option<Printer>,
 }
 
 impl PgbenchMachine {
@@ -51,6 +55,7 @@ impl PgbenchMachine {
             shared,
             variables,
             random: Random::new(seed, Purpose::Values, &[user]),
+            user,
             before: None,
             at: None,
             number: None,
@@ -60,6 +65,7 @@ impl PgbenchMachine {
             in_transaction: false,
             ran_badly: None,
             reason: None,
+            printer: None,
         }
     }
 
@@ -76,8 +82,71 @@ impl PgbenchMachine {
 
     fn evaluate(&mut self, expression: &Expression) -> Result<Value, String> {
         let Self { shared, variables, random, .. } = self;
-        let mut context = Context { names: &shared.names, variables, random };
-        expression.evaluate(&mut context).map_err(|error| error.to_string())
+        let mut debugged = Vec::new();
+        let mut context =
+            Context { names: &shared.names, variables, random, debugged: &mut debugged };
+        let found = expression.evaluate(&mut context);
+        for value in debugged {
+            self.show(value);
+        }
+        found.map_err(|error| error.to_string())
+    }
+
+    fn print(&self, what: &str) {
+        if let Some(printer) = &self.printer {
+            printer.print(format!("pgbench: client {} {what}\n", self.user));
+        }
+    }
+
+    /// What the user does next.
+    fn trace(&self, what: &What) {
+        let name = match what {
+            What::Sql { pieces, .. } => {
+                return self.print(&format!("sending {}", self.text(pieces)));
+            }
+            What::Set { .. } | What::SetNothing { .. } => "set",
+            What::Sleep { .. } => "sleep",
+            What::JumpUnless(..) => "if",
+            What::Jump(_) => return,
+            What::Shell { variable: None, .. } => "shell",
+            What::Shell { .. } => "setshell",
+            What::StartPipeline => "startpipeline",
+            What::SyncPipeline => "syncpipeline",
+            What::EndPipeline => "endpipeline",
+        };
+        self.print(&format!("executing \\{name}"));
+    }
+
+    /// A statement as it is sent.
+    fn text(&self, pieces: &[SqlPiece]) -> String {
+        let mut text = Vec::new();
+        let mut parameters = 0;
+        for piece in pieces {
+            match piece {
+                SqlPiece::Text(plain) => text.extend_from_slice(plain.as_bytes()),
+                SqlPiece::Variable(_) if !self.shared.in_text => {
+                    parameters += 1;
+                    text.extend_from_slice(format!("${parameters}").as_bytes());
+                }
+                SqlPiece::Variable(place) => match self.variables.get(*place) {
+                    Some(Content::Value(value)) => value.push_text(&mut text),
+                    Some(Content::Text(value)) => text.extend_from_slice(value),
+                    None => {
+                        text.push(b':');
+                        text.extend_from_slice(self.shared.names.name(*place).as_bytes());
+                    }
+                },
+            }
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The line of a value that `debug` was given.
+    fn show(&self, value: Value) {
+        let Some(printer) = &self.printer else { return };
+        let (script, command) = (self.shared.number, self.number.unwrap_or_default());
+        let place = format!("debug(script={script},command={})", u32::from(command) + 1);
+        printer.print(format!("{place}: {}\n", value.described()));
     }
 
     /// Executes commands up to one that has to wait.
@@ -87,13 +156,18 @@ impl PgbenchMachine {
             let at = self.at.unwrap_or_default();
             let Some(command) = shared.script.commands.get(at) else { return self.end() };
             self.number = Some(command.number);
+            if shared.traces {
+                self.trace(&command.what);
+            }
             let mut next = at + 1;
             let mut step = None;
             match &command.what {
                 What::Sql { pieces, keeps } => {
                     if self.in_pipeline && keeps.is_some() {
-                        let why = "in a pipeline no rows become variables";
-                        return Err(on_line(command.line, why));
+                        let is_all = keeps.as_ref().is_some_and(|keeps| keeps.is_all);
+                        let name = if is_all { "aset" } else { "gset" };
+                        let why = format!("\\{name} is not allowed in pipeline mode");
+                        return Err(on_line(command.line, &why));
                     }
                     self.push_values(pieces, params);
                     let kind = shared.kinds.get(at).copied().flatten().unwrap_or_default();
@@ -105,6 +179,11 @@ impl PgbenchMachine {
                 What::Set { variable, value } => {
                     let value = self.evaluate(value).map_err(|why| on_line(command.line, &why))?;
                     self.variables.set(*variable, Content::Value(value));
+                }
+                What::SetNothing { name, value } => {
+                    self.evaluate(value).map_err(|why| on_line(command.line, &why))?;
+                    let why = format!("invalid variable name: \"{name}\"");
+                    return Err(on_line(command.line, &why));
                 }
                 What::Sleep { amount, unit_us } => {
                     let units = self.units(amount).map_err(|why| on_line(command.line, &why))?;
@@ -228,33 +307,50 @@ impl PgbenchMachine {
     /// Keeps the rows of the statement that was answered, if its command says so.
     fn take(&mut self, answer: &Answer<'_>) -> Result<(), String> {
         self.in_transaction = answer.completion.status & IN_TRANSACTION != 0;
+        if self.shared.traces {
+            self.print("receiving");
+        }
         let shared = Arc::clone(&self.shared);
         let command = self.at.and_then(|at| shared.script.commands.get(at.checked_sub(1)?));
         let Some(command) = command else { return Ok(()) };
         let What::Sql { keeps: Some(keeps), .. } = &command.what else { return Ok(()) };
-        let rows = answer.result.map_or(0, |result| result.rows);
-        if !keeps.is_all && rows != 1 {
-            return Err(on_line(
-                command.line,
-                &format!("\\gset needs one row, and there are {rows}"),
-            ));
+        let last = answer.results.len().saturating_sub(1);
+        if !keeps.is_all {
+            // The last statement's rows count, even if it has none.
+            let result = answer.results.last().filter(|result| !result.is_followed);
+            let rows = result.map_or(0, |result| result.rows);
+            if rows != 1 {
+                let why = format!("query {last}: expected one row, got {rows}");
+                return Err(on_line(command.line, &why));
+            }
         }
-        if let Some(result) = answer.result {
-            self.keep(keeps, result);
+        let first = if keeps.is_all { 0 } else { last };
+        for (query, result) in answer.results.iter().enumerate().skip(first) {
+            if result.rows > 0 {
+                self.keep(keeps, result).map_err(|name| {
+                    let kind = if keeps.is_all { "aset" } else { "gset" };
+                    let why = format!("query {query}: {kind}: error storing into variable {name}");
+                    on_line(command.line, &why)
+                })?;
+            }
         }
         Ok(())
     }
 
-    /// The values of the last row.
-    fn keep(&mut self, keeps: &Keeps, result: &ResultSet) {
+    /// The values of the last row. The error is a column's name that no variable can have.
+    fn keep(&mut self, keeps: &Keeps, result: &ResultSet) -> Result<(), String> {
         let columns = usize::from(result.columns);
         let before = (result.rows.saturating_sub(1) as usize).saturating_mul(columns);
         for (name, value) in result.column_names().zip(result.values().skip(before)) {
             let name = format!("{}{}", keeps.prefix, String::from_utf8_lossy(name));
+            if !is_name(&name) {
+                return Err(name);
+            }
             // A variable that the script never reads has no place.
             let Some(place) = self.shared.names.known(&name) else { continue };
             self.variables.set(place, content(value.unwrap_or(Column::Null)));
         }
+        Ok(())
     }
 }
 
@@ -266,10 +362,12 @@ fn on_line(line: usize, why: &str) -> String {
 fn integer(line: &[u8]) -> Result<i64, String> {
     let text = String::from_utf8_lossy(line);
     let text = text.trim();
-    text.parse().map_err(|_| match text {
-        "" => "the program has printed no integer".to_owned(),
-        other => format!("the program has printed '{}', not an integer", other.escape_debug()),
-    })
+    // As C reads a number: an empty line is 0.
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let other = || format!("the program has printed '{}', not an integer", text.escape_debug());
+    text.parse().map_err(|_| other())
 }
 
 fn push_value(value: Value, params: &mut Params) {
@@ -351,6 +449,19 @@ impl Machine for PgbenchMachine {
 
     fn return_after_each_command(&mut self) {
         self.is_timed = true;
+    }
+
+    fn failed(&mut self, error: &ServerError) {
+        let may_be_tried_again = matches!(&error.sql_state, b"40001" | b"40P01");
+        if self.shared.shows_errors && may_be_tried_again {
+            let (command, script) = (self.number.unwrap_or_default(), self.shared.number);
+            let place = format!("command {command} (SQL) of script {script}");
+            self.print(&format!("got an error in {place}; ERROR:  {}", error.message));
+        }
+    }
+
+    fn print_to(&mut self, printer: &Printer) {
+        self.printer = Some(printer.clone());
     }
 
     fn take_reason(&mut self) -> Option<String> {

@@ -20,7 +20,9 @@ pub use evaluate::Context;
 pub use expression::Expression;
 pub(crate) use machine::PgbenchMachine;
 pub use parser::ParseError;
-pub use script::{Amount, Command, Keeps, Listed, Script, ScriptError, SqlPiece, What, listing};
+pub use script::{
+    Amount, Command, ErrorPlace, Keeps, Listed, Script, ScriptError, SqlPiece, What, listing,
+};
 pub use spec::PgbenchSpec;
 pub(crate) use spec::Prepared;
 pub use value::{EvalError, Value};

@@ -7,11 +7,11 @@ const DIGITS: usize = 15;
 pub(super) fn push_general(value: f64, out: &mut Vec<u8>) {
     if !value.is_finite() {
         let text = if value.is_nan() {
-            "nan"
+            "NaN"
         } else if value > 0.0 {
-            "inf"
+            "Infinity"
         } else {
-            "-inf"
+            "-Infinity"
         };
         return out.extend_from_slice(text.as_bytes());
     }
@@ -51,7 +51,7 @@ mod tests {
             (1e-5, "1e-05"),
             (1.0 / 3.0, "0.333333333333333"),
             (2e300, "2e+300"),
-            (f64::INFINITY, "inf"),
+            (f64::INFINITY, "Infinity"),
         ] {
             let mut out = Vec::new();
             push_general(value, &mut out);

@@ -3,7 +3,7 @@
 
 use super::expression::Expression;
 use super::function::{Arity, Function, named};
-use super::lexer::{Token, tokens};
+use super::lexer::{Placed, Token, tokens};
 use super::value::Value;
 use super::variables::Names;
 
@@ -13,52 +13,34 @@ const DEEPEST: usize = 200;
 /// So are more operators than this in one expression: each is one level of its tree.
 const MOST_OPERATORS: usize = 1000;
 
-/// Why a text is no expression.
+/// Why a text is no expression, in pgbench's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ParseError {
-    /// A sign that the language does not have.
-    #[error("unexpected character at column {0}")]
-    Character(usize),
-    /// Something else stands where `expected` should.
-    #[error("{found} stands where {expected} is expected")]
-    Unexpected {
-        /// What stands there.
-        found: String,
-        /// What should.
-        expected: &'static str,
-    },
-    /// No such function.
-    #[error("there is no function {0}")]
-    UnknownFunction(String),
-    /// A function with another number of parameters.
-    #[error("{0} has another number of parameters")]
-    Arity(String),
-    /// Expressions in one another, too many of them.
-    #[error("too many parentheses in one another")]
-    TooDeep,
-    /// A chain of operators, too long.
-    #[error("too many operators in one expression")]
-    TooLong,
-    /// More variables than a script may have.
-    #[error("too many variables")]
-    TooManyVariables,
+#[error("{what}{}", .which.as_ref().map(|which| format!(" ({which})")).unwrap_or_default())]
+pub struct ParseError {
+    /// What is wrong.
+    pub what: &'static str,
+    /// The function or the text that it is about.
+    pub which: Option<String>,
+    /// Where the last sign that was read stands, in bytes; `None`: the whole text was read.
+    pub at: Option<usize>,
 }
 
 impl Expression {
     /// Reads an expression; variables get their places in `names`.
     pub fn parse(text: &str, names: &mut Names) -> Result<Self, ParseError> {
-        let tokens = tokens(text).map_err(|place| ParseError::Character(place + 1))?;
-        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, operators: 0, names };
+        let tokens = tokens(text);
+        let mut parser = Parser { text, tokens: &tokens, at: 0, depth: 0, operators: 0, names };
         let found = parser.either()?;
         match parser.peek() {
             None => Ok(found),
-            Some(_) => Err(parser.unexpected("the end")),
+            Some(_) => Err(parser.unexpected()),
         }
     }
 }
 
 struct Parser<'a> {
-    tokens: &'a [Token],
+    text: &'a str,
+    tokens: &'a [Placed],
     at: usize,
     depth: usize,
     operators: usize,
@@ -95,18 +77,33 @@ const PRODUCTS: Level = &[
 
 impl Parser<'_> {
     fn peek(&self) -> Option<&Token> {
-        self.tokens.get(self.at)
+        self.tokens.get(self.at).map(|placed| &placed.token)
     }
 
-    fn unexpected(&self, expected: &'static str) -> ParseError {
-        let found = match self.peek() {
-            None => "the end".to_owned(),
-            Some(Token::Sign(sign)) => format!("{sign:?}"),
-            Some(Token::Word(word)) => format!("{word:?}"),
-            Some(Token::Variable(name)) => format!("\":{name}\""),
-            Some(_) => "a number".to_owned(),
-        };
-        ParseError::Unexpected { found, expected }
+    /// The token that comes next is wrong here, whatever was expected.
+    fn unexpected(&self) -> ParseError {
+        match self.peek() {
+            Some(Token::Wrong(what, which)) => self.wrong(what, which.clone()),
+            _ => self.wrong("syntax error", None),
+        }
+    }
+
+    /// What was read up to the token that comes next is wrong.
+    fn wrong(&self, what: &'static str, which: Option<String>) -> ParseError {
+        let at = self.tokens.get(self.at).map(|placed| placed.last);
+        ParseError { what, which, at }
+    }
+
+    /// The token that was read last, as it stands.
+    fn last_word(&self) -> &str {
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        before.and_then(|placed| self.text.get(placed.first..=placed.last)).unwrap_or_default()
+    }
+
+    /// What was read up to the token before that is wrong.
+    fn was_wrong(&self, what: &'static str, which: &str) -> ParseError {
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        ParseError { what, which: Some(which.to_owned()), at: before.map(|placed| placed.last) }
     }
 
     fn takes_word(&mut self, word: &str) -> bool {
@@ -123,13 +120,16 @@ impl Parser<'_> {
 
     fn grow(&mut self) -> Result<(), ParseError> {
         self.operators += 1;
-        if self.operators > MOST_OPERATORS { Err(ParseError::TooLong) } else { Ok(()) }
+        if self.operators > MOST_OPERATORS {
+            return Err(self.wrong("too many operators in one expression", None));
+        }
+        Ok(())
     }
 
     fn either(&mut self) -> Parsed {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(ParseError::TooDeep);
+            return Err(self.wrong("too many parentheses in one another", None));
         }
         let mut left = self.both()?;
         while self.takes_word("or") {
@@ -180,7 +180,7 @@ impl Parser<'_> {
             return Ok(left);
         }
         let negated = self.takes_word("not");
-        let tested = self.truth().ok_or_else(|| self.unexpected("NULL, TRUE or FALSE"))?;
+        let tested = self.truth().ok_or_else(|| self.unexpected())?;
         let found = is(left, tested);
         Ok(if negated { not(found) } else { found })
     }
@@ -215,7 +215,7 @@ impl Parser<'_> {
     fn signed(&mut self) -> Parsed {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(ParseError::TooDeep);
+            return Err(self.wrong("too many parentheses in one another", None));
         }
         let found = self.signed_at_depth();
         self.depth -= 1;
@@ -245,19 +245,18 @@ impl Parser<'_> {
         if let Some(value) = self.truth() {
             return Ok(Expression::Constant(value));
         }
-        let Some(token) = self.peek().cloned() else { return Err(self.unexpected("a value")) };
+        let Some(token) = self.peek().cloned() else { return Err(self.unexpected()) };
         match token {
             Token::Int(value) => self.constant(Value::Int(value)),
             Token::Double(value) => self.constant(Value::Double(value)),
             Token::Variable(name) => {
                 self.at += 1;
-                let place = self.names.place(&name).ok_or(ParseError::TooManyVariables)?;
-                Ok(Expression::Variable(place))
+                self.variable(&name)
             }
             Token::Sign("(") => {
                 self.at += 1;
                 let inner = self.either()?;
-                self.must_take(")", "\")\"")?;
+                self.must_take(")")?;
                 Ok(inner)
             }
             Token::Word(word) if word == "case" => {
@@ -268,7 +267,7 @@ impl Parser<'_> {
                 self.at += 1;
                 self.call(&word)
             }
-            Token::Sign(_) | Token::IntBeyond => Err(self.unexpected("a value")),
+            Token::Sign(_) | Token::IntBeyond | Token::Wrong(..) => Err(self.unexpected()),
         }
     }
 
@@ -277,14 +276,21 @@ impl Parser<'_> {
         Ok(Expression::Constant(value))
     }
 
-    fn must_take(&mut self, sign: &str, expected: &'static str) -> Result<(), ParseError> {
-        if self.takes_sign(sign) { Ok(()) } else { Err(self.unexpected(expected)) }
+    fn variable(&mut self, name: &str) -> Parsed {
+        match self.names.place(name) {
+            Some(place) => Ok(Expression::Variable(place)),
+            None => Err(self.was_wrong("too many variables", name)),
+        }
+    }
+
+    fn must_take(&mut self, sign: &str) -> Result<(), ParseError> {
+        if self.takes_sign(sign) { Ok(()) } else { Err(self.unexpected()) }
     }
 
     fn call(&mut self, name: &str) -> Parsed {
-        let (function, arity) =
-            named(name).ok_or_else(|| ParseError::UnknownFunction(name.to_owned()))?;
-        self.must_take("(", "\"(\"")?;
+        let (function, arity) = named(name)
+            .ok_or_else(|| self.was_wrong("unexpected function name", self.last_word()))?;
+        self.must_take("(")?;
         let mut given = Vec::new();
         if !self.takes_sign(")") {
             loop {
@@ -293,22 +299,21 @@ impl Parser<'_> {
                     break;
                 }
             }
-            self.must_take(")", "\",\" or \")\"")?;
+            self.must_take(")")?;
         }
         let fits = match arity {
             Arity::Exactly(count) => given.len() == count,
             Arity::AtLeastOne => !given.is_empty(),
             Arity::WithSeed(count) if given.len() + 1 == count => {
-                let seed = self.names.place(DEFAULT_SEED).ok_or(ParseError::TooManyVariables)?;
-                given.push(Expression::Variable(seed));
+                given.push(self.variable(DEFAULT_SEED)?);
                 true
             }
             Arity::WithSeed(count) => given.len() == count,
         };
-        if fits {
-            Ok(Expression::Call(function, given))
-        } else {
-            Err(ParseError::Arity(name.to_owned()))
+        match arity {
+            _ if fits => Ok(Expression::Call(function, given)),
+            Arity::AtLeastOne => Err(self.was_wrong("at least one argument expected", name)),
+            _ => Err(self.was_wrong("unexpected number of arguments", name)),
         }
     }
 
@@ -317,19 +322,19 @@ impl Parser<'_> {
         while self.takes_word("when") {
             let condition = self.either()?;
             if !self.takes_word("then") {
-                return Err(self.unexpected("THEN"));
+                return Err(self.unexpected());
             }
             whens.push((condition, self.either()?));
         }
         if whens.is_empty() {
-            return Err(self.unexpected("WHEN"));
+            return Err(self.unexpected());
         }
         let otherwise = match self.takes_word("else") {
             true => self.either()?,
             false => Expression::Constant(Value::Null),
         };
         if !self.takes_word("end") {
-            return Err(self.unexpected("END"));
+            return Err(self.unexpected());
         }
         Ok(Expression::Case(whens, Box::new(otherwise)))
     }
@@ -355,20 +360,32 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_by_what_stands_there() {
+    fn mistakes_are_named_as_pgbench_does() {
         for (text, expected) in [
-            ("1 +", "the end stands where a value is expected"),
-            ("(1", "the end stands where \")\" is expected"),
-            ("1 2", "a number stands where the end is expected"),
-            ("nope(1)", "there is no function nope"),
-            ("abs(1, 2)", "abs has another number of parameters"),
-            ("greatest()", "greatest has another number of parameters"),
-            ("case else 1 end", "\"else\" stands where WHEN is expected"),
-            ("1 is 2", "a number stands where NULL, TRUE or FALSE is expected"),
-            ("9223372036854775808", "a number stands where a value is expected"),
-            ("1 $ 2", "unexpected character at column 3"),
+            ("1 +", "syntax error"),
+            ("(1", "syntax error"),
+            ("1 2", "syntax error"),
+            ("Nope(1)", "unexpected function name (Nope)"),
+            ("1 + ü", "unexpected function name (ü)"),
+            ("1 ü", "syntax error"),
+            ("abs(1, 2)", "unexpected number of arguments (abs)"),
+            ("greatest()", "at least one argument expected (greatest)"),
+            ("case else 1 end", "syntax error"),
+            ("1 is 2", "syntax error"),
+            ("9223372036854775808", "syntax error"),
+            ("1 + 1e999", "double constant overflow (1e999)"),
+            ("1 $ 2", "unexpected character ($)"),
         ] {
             assert_eq!(error(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_where_reading_stopped() {
+        for (text, at) in [("1 +", None), ("12 345", Some(5)), ("nope(1)", Some(3)), ("$", Some(0))]
+        {
+            let error = Expression::parse(text, &mut Names::default()).unwrap_err();
+            assert_eq!(error.at, at, "{text}");
         }
     }
 

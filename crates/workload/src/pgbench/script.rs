@@ -6,6 +6,7 @@
 use super::expression::Expression;
 use super::parser::ParseError;
 use super::sql::{End, Found, next_statement};
+use super::value::Value;
 use super::variables::Names;
 use serde::Serialize;
 
@@ -56,6 +57,13 @@ pub enum What {
         /// The variable's place.
         variable: u16,
         /// Its new value.
+        value: Expression,
+    },
+    /// `\set` of what can be no variable: that is refused when it is run.
+    SetNothing {
+        /// What should have been a variable.
+        name: String,
+        /// Its value, which is computed first.
         value: Expression,
     },
     /// `\sleep`
@@ -111,19 +119,39 @@ pub enum Amount {
     Variable(u16),
 }
 
-/// Why a text is no script: the line, and what is wrong with it.
+/// Why a text is no script: the place, and what is wrong there in pgbench's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {why}")]
+#[error("{place}: {why}")]
 pub struct ScriptError {
-    /// From 1.
-    pub line: usize,
-    /// What is wrong.
+    /// Where.
+    pub place: ErrorPlace,
+    /// What is wrong; the text of a command and a mark below it may follow in lines of their own.
     pub why: String,
 }
 
+/// Where a script is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorPlace {
+    /// In this line, from 1.
+    Line(usize),
+    /// Where this command is or should be, from 1: a branch begins or ends that should not.
+    Command(usize),
+}
+
+impl std::fmt::Display for ErrorPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Command(number) => write!(f, "command {number}"),
+        }
+    }
+}
+
+/// The most words of a command, with its name.
+const MOST_WORDS: usize = 256;
+
 /// A branch that is not ended yet.
 struct Open {
-    line: usize,
     /// The jump that its last condition takes; `None`: `\else` was there.
     unless: Option<usize>,
     /// The jumps from the ends of its branches.
@@ -137,21 +165,70 @@ struct Reader<'a> {
     commands: Vec<Command>,
     listing: Vec<Listed>,
     open: Vec<Open>,
+    /// The first branch that is wrong, which is an error where nothing else is.
+    wrong_branch: Option<ScriptError>,
+}
+
+/// A command behind its backslash.
+struct Meta<'a> {
+    /// Its name, in small letters.
+    name: String,
+    /// Where that ends.
+    name_end: usize,
+    /// As it stands, from its backslash on.
+    text: &'a str,
+    /// What comes behind the text, or its last byte where nothing does.
+    end: usize,
+    /// The same with spaces for what continues a line.
+    spaced: &'a str,
+    /// Its other words, and where they begin in `text`.
+    words: Vec<(usize, &'a str)>,
+}
+
+impl Meta<'_> {
+    /// An error of the whole command, without its text.
+    fn wrong(&self, what: &str) -> String {
+        format!("{what} in command \"{}\"", self.name)
+    }
+
+    /// The same with its text.
+    fn wrong_text(&self, what: &str) -> String {
+        format!("{}\n{}", self.wrong(what), self.text)
+    }
+
+    /// The same, and a mark below a place in the text; `which`: what stands there.
+    fn wrong_at(&self, what: &str, which: Option<&str>, at: usize) -> String {
+        let which = which.map(|which| format!(" ({which})")).unwrap_or_default();
+        let said = self.wrong_text(&format!("{what}{which}"));
+        format!("{said}\n{:>width$} error found here", '^', width = at + 1)
+    }
+
+    /// What stands behind the word with this number, and where.
+    fn behind(&self, word: usize) -> (usize, &str) {
+        let at = match self.words.get(word) {
+            Some((at, word)) => at + word.len(),
+            None => self.spaced.len(),
+        };
+        (at, self.spaced.get(at..).unwrap_or_default())
+    }
 }
 
 impl Script {
     /// Reads a script; variables get their places in `names`.
     pub fn parse(text: &str, names: &mut Names) -> Result<Self, ScriptError> {
         let (commands, listing, open) = (Vec::new(), Vec::new(), Vec::new());
-        let mut reader = Reader { rest: text, line: 1, names, commands, listing, open };
+        let wrong_branch = None;
+        let mut reader =
+            Reader { rest: text, line: 1, names, commands, listing, open, wrong_branch };
         while !reader.rest.is_empty() {
             reader.next()?;
         }
-        match reader.open.last() {
+        if !reader.open.is_empty() {
+            reader.wrong_branch("\\if without matching \\endif", 1);
+        }
+        match reader.wrong_branch {
             None => Ok(Self { commands: reader.commands, listing: reader.listing }),
-            Some(open) => {
-                Err(ScriptError { line: open.line, why: "\\if without \\endif".to_owned() })
-            }
+            Some(error) => Err(error),
         }
     }
 }
@@ -166,7 +243,14 @@ pub fn listing(text: &str) -> Result<Vec<Listed>, ScriptError> {
 
 impl Reader<'_> {
     fn wrong(&self, why: impl Into<String>) -> ScriptError {
-        ScriptError { line: self.line, why: why.into() }
+        ScriptError { place: ErrorPlace::Line(self.line), why: why.into() }
+    }
+
+    /// A branch begins or ends that should not, at the last command or `behind` it.
+    fn wrong_branch(&mut self, why: &str, behind: usize) {
+        let place = ErrorPlace::Command(self.listing.len() + behind);
+        let error = ScriptError { place, why: why.to_owned() };
+        self.wrong_branch.get_or_insert(error);
     }
 
     fn add(&mut self, what: What, line: usize) {
@@ -197,7 +281,7 @@ impl Reader<'_> {
         }
         match found.end {
             End::Semicolon | End::Text => Ok(()),
-            End::Backslash => self.command(!text.is_empty()),
+            End::Backslash => self.command(),
         }
     }
 
@@ -231,120 +315,165 @@ impl Reader<'_> {
         self.names.place(name).ok_or_else(|| self.wrong("too many variables"))
     }
 
-    fn expression(&mut self, text: &str) -> Result<Expression, ScriptError> {
-        Expression::parse(text, self.names)
-            .map_err(|error: ParseError| self.wrong(error.to_string()))
+    /// The expression behind the word with this number; without a number, behind the name.
+    fn expression(
+        &mut self,
+        meta: &Meta<'_>,
+        word: Option<usize>,
+    ) -> Result<Expression, ScriptError> {
+        let (at, text) = match word {
+            Some(word) => meta.behind(word),
+            None => (meta.name_end, meta.spaced.get(meta.name_end..).unwrap_or_default()),
+        };
+        Expression::parse(text, self.names).map_err(|error: ParseError| {
+            let place = error.at.map_or(meta.end, |inside| at + inside);
+            self.wrong(meta.wrong_at(error.what, error.which.as_deref(), place))
+        })
     }
 
-    /// The command whose backslash was just read. `ends_sql`: a statement stands right before it.
-    fn command(&mut self, ends_sql: bool) -> Result<(), ScriptError> {
+    /// The command whose backslash was just read; nothing, if there is only a backslash.
+    fn command(&mut self) -> Result<(), ScriptError> {
         let (whole, used) = logical_line(self.rest);
-        let line = self.line;
-        if !matches!(whole.split_whitespace().next(), Some("gset" | "aset")) {
-            self.list(line, format!("\\{}", self.rest[..used].trim_end()))?;
+        let raw = &self.rest[..used];
+        let spaced = format!("\\{whole}");
+        let text = format!("\\{}", raw.trim_end_matches(['\n', '\r']));
+        let end = if raw.ends_with('\n') { text.len() } else { text.len() - 1 };
+        let mut words = words_of(&spaced[1..], 1);
+        if !words.is_empty() {
+            let (at, name) = words.remove(0);
+            let (name_end, name) = (at + name.len(), name.to_ascii_lowercase());
+            let meta = Meta { name, name_end, text: &text, end, spaced: &spaced, words };
+            self.named_command(&meta)?;
         }
-        let (name, given) = whole.split_once(char::is_whitespace).unwrap_or((&whole, ""));
-        let words: Vec<&str> = given.split_whitespace().collect();
-        match name {
-            "set" => self.set(given, line)?,
-            "sleep" => self.sleep(&words, line)?,
+        self.line += lines(raw);
+        self.rest = &self.rest[used..];
+        Ok(())
+    }
+
+    fn named_command(&mut self, meta: &Meta<'_>) -> Result<(), ScriptError> {
+        if matches!(meta.name.as_str(), "gset" | "aset") {
+            return self.keep(meta);
+        }
+        self.list(self.line, meta.text.trim_end().to_owned())?;
+        if meta.words.len() >= MOST_WORDS {
+            return Err(self.wrong(meta.wrong("too many arguments")));
+        }
+        self.run_command(meta)
+    }
+
+    fn run_command(&mut self, meta: &Meta<'_>) -> Result<(), ScriptError> {
+        let line = self.line;
+        let is_alone =
+            matches!(meta.name.as_str(), "else" | "endif") || meta.name.ends_with("pipeline");
+        if is_alone && !meta.words.is_empty() {
+            return Err(self.wrong(meta.wrong_text("unexpected argument")));
+        }
+        match meta.name.as_str() {
+            "set" => self.set(meta, line)?,
+            "sleep" => self.sleep(meta, line)?,
             "if" => {
-                let condition = self.expression(given)?;
-                self.open.push(Open { line, unless: Some(self.commands.len()), ends: Vec::new() });
+                let condition = self.expression(meta, None)?;
+                self.open.push(Open { unless: Some(self.commands.len()), ends: Vec::new() });
                 self.add(What::JumpUnless(condition, 0), line);
             }
             "elif" => {
-                let condition = self.expression(given)?;
-                self.end_branch("elif", line)?;
+                let condition = self.expression(meta, None)?;
+                self.end_branch("elif", line);
                 let at = self.commands.len();
                 self.add(What::JumpUnless(condition, 0), line);
                 if let Some(open) = self.open.last_mut() {
                     open.unless = Some(at);
                 }
             }
-            "else" => self.end_branch("else", line)?,
-            "endif" => self.end_if()?,
-            "gset" | "aset" => self.keep(name, &words, ends_sql)?,
-            "shell" => self.shell(None, &words, line)?,
-            "setshell" => match words.split_first() {
-                Some((variable, program)) => {
-                    let variable = self.variable(variable)?;
-                    self.shell(Some(variable), program, line)?;
+            "else" => self.end_branch("else", line),
+            "endif" => self.end_if(),
+            "shell" => self.shell(None, meta, line)?,
+            "setshell" => match meta.words.first() {
+                Some((_, variable)) if meta.words.len() > 1 => {
+                    self.shell(Some(variable), meta, line)?;
                 }
-                None => return Err(self.wrong("\\setshell needs a variable and a program")),
+                _ => return Err(self.wrong(meta.wrong_text("missing argument"))),
             },
             "startpipeline" => self.add(What::StartPipeline, line),
             "syncpipeline" => self.add(What::SyncPipeline, line),
             "endpipeline" => self.add(What::EndPipeline, line),
-            _ => return Err(self.wrong(format!("there is no command \\{name}"))),
+            _ => return Err(self.wrong(meta.wrong_text("invalid command"))),
         }
-        self.line += lines(&self.rest[..used]);
-        self.rest = &self.rest[used..];
         Ok(())
     }
 
-    fn set(&mut self, given: &str, line: usize) -> Result<(), ScriptError> {
-        let given = given.trim_start();
-        let Some((name, value)) = given.split_once(char::is_whitespace) else {
-            return Err(self.wrong("\\set needs a variable and an expression"));
+    fn set(&mut self, meta: &Meta<'_>, line: usize) -> Result<(), ScriptError> {
+        let Some((_, name)) = meta.words.first() else {
+            return Err(self.wrong(meta.wrong("missing argument")));
         };
-        let (variable, value) = (self.variable(name)?, self.expression(value)?);
-        self.add(What::Set { variable, value }, line);
+        let value = self.expression(meta, Some(0))?;
+        let what = if is_name(name) {
+            What::Set { variable: self.place(name)?, value }
+        } else {
+            What::SetNothing { name: (*name).to_owned(), value }
+        };
+        self.add(what, line);
         Ok(())
     }
 
-    /// The place of a variable that is named to be set.
-    fn variable(&mut self, name: &str) -> Result<u16, ScriptError> {
-        match name_at(name) {
-            whole if whole == name && !name.is_empty() => self.place(name),
-            _ => Err(self.wrong(format!("\"{name}\" is no name of a variable"))),
-        }
-    }
-
-    fn sleep(&mut self, words: &[&str], line: usize) -> Result<(), ScriptError> {
-        let (amount, unit) = match words {
-            [amount] => (*amount, "s"),
-            [amount, unit] => (*amount, *unit),
-            _ => return Err(self.wrong("\\sleep needs a number, and us, ms or s")),
+    fn sleep(&mut self, meta: &Meta<'_>, line: usize) -> Result<(), ScriptError> {
+        let Some(&(at, first)) = meta.words.first() else {
+            return Err(self.wrong(meta.wrong_text("missing argument")));
         };
+        if let Some(&(at, _)) = meta.words.get(2) {
+            return Err(self.wrong(meta.wrong_at("too many arguments", None, at)));
+        }
+        let unit = meta.words.get(1).copied();
+        let (amount, joined) = match first.strip_prefix(':') {
+            Some(name) => (Amount::Variable(self.place(name)?), ""),
+            None => {
+                let (number, joined) = number_at(first);
+                let amount = number.filter(|_| joined.is_empty() || unit.is_none());
+                let Some(amount) = amount else {
+                    let what = "invalid sleep time, must be an integer";
+                    return Err(self.wrong(meta.wrong_at(what, Some(first), at)));
+                };
+                // None is waited for where the time is below zero.
+                (Amount::Fixed(u64::try_from(amount).unwrap_or_default()), joined)
+            }
+        };
+        let (at, unit) = unit.unwrap_or((at + first.len() - joined.len(), joined));
         let unit_us = match unit.to_ascii_lowercase().as_str() {
             "us" => 1,
             "ms" => 1_000,
-            "s" => 1_000_000,
-            _ => return Err(self.wrong(format!("\"{unit}\" is not us, ms or s"))),
-        };
-        let amount = match amount.strip_prefix(':') {
-            Some(name) => Amount::Variable(self.variable(name)?),
-            None => match amount.parse() {
-                Ok(number) => Amount::Fixed(number),
-                Err(_) => return Err(self.wrong(format!("\"{amount}\" is no time to sleep"))),
-            },
+            "s" | "" => 1_000_000,
+            _ => {
+                let what = "unrecognized time unit, must be us, ms or s";
+                return Err(self.wrong(meta.wrong_at(what, Some(unit), at)));
+            }
         };
         self.add(What::Sleep { amount, unit_us }, line);
         Ok(())
     }
 
     /// The branch before `\elif` or `\else` ends: what comes next is where its condition jumps to.
-    fn end_branch(&mut self, name: &str, line: usize) -> Result<(), ScriptError> {
+    fn end_branch(&mut self, name: &str, line: usize) {
         let Some(mut open) = self.open.pop() else {
-            return Err(self.wrong(format!("\\{name} without \\if")));
+            return self.wrong_branch(&format!("\\{name} without matching \\if"), 0);
         };
-        let Some(unless) = open.unless.take() else {
-            return Err(self.wrong(format!("\\{name} behind \\else")));
-        };
-        open.ends.push(self.commands.len());
-        self.add(What::Jump(0), line);
-        self.jump_here(unless);
+        match open.unless.take() {
+            None => self.wrong_branch(&format!("\\{name} after \\else"), 0),
+            Some(unless) => {
+                open.ends.push(self.commands.len());
+                self.add(What::Jump(0), line);
+                self.jump_here(unless);
+            }
+        }
         self.open.push(open);
-        Ok(())
     }
 
-    fn end_if(&mut self) -> Result<(), ScriptError> {
-        let Some(open) = self.open.pop() else { return Err(self.wrong("\\endif without \\if")) };
+    fn end_if(&mut self) {
+        let Some(open) = self.open.pop() else {
+            return self.wrong_branch("\\endif without matching \\if", 0);
+        };
         for jump in open.ends.into_iter().chain(open.unless) {
             self.jump_here(jump);
         }
-        Ok(())
     }
 
     fn jump_here(&mut self, jump: usize) {
@@ -356,37 +485,52 @@ impl Reader<'_> {
         }
     }
 
-    fn keep(&mut self, name: &str, words: &[&str], ends_sql: bool) -> Result<(), ScriptError> {
-        let prefix = match words {
-            [] => String::new(),
-            [prefix] => (*prefix).to_owned(),
-            _ => return Err(self.wrong(format!("\\{name} has one prefix at most"))),
+    /// The rows of the statement that was read last become variables.
+    fn keep(&mut self, meta: &Meta<'_>) -> Result<(), ScriptError> {
+        if meta.words.len() > 1 {
+            return Err(self.wrong(meta.wrong_text("too many arguments")));
+        }
+        let prefix = meta.words.first().map_or("", |(_, prefix)| *prefix).to_owned();
+        let is_all = meta.name == "aset";
+        let none = "\\gset must follow an SQL command";
+        let Some(last) = self.listing.last() else { return Err(self.wrong(none)) };
+        let (last, text) = (last.number, last.text.clone());
+        let keeps = match self.commands.last_mut() {
+            Some(Command { what: What::Sql { keeps, .. }, number, .. }) if *number == last => keeps,
+            _ => return Err(self.wrong(format!("{none} ({text})"))),
         };
-        let is_all = name == "aset";
-        match self.commands.last_mut() {
-            Some(Command { what: What::Sql { keeps, .. }, .. }) if ends_sql => {
-                *keeps = Some(Keeps { prefix, is_all });
-                Ok(())
-            }
-            _ => Err(self.wrong(format!("\\{name} ends a statement, and there is none before it"))),
+        match keeps.replace(Keeps { prefix, is_all }) {
+            None => Ok(()),
+            Some(_) => Err(self.wrong(none)),
         }
     }
 
+    /// `variable`: the first word is one, which takes what the program prints.
     fn shell(
         &mut self,
-        variable: Option<u16>,
-        words: &[&str],
+        variable: Option<&str>,
+        meta: &Meta<'_>,
         line: usize,
     ) -> Result<(), ScriptError> {
+        let words = &meta.words[usize::from(variable.is_some())..];
         if words.is_empty() {
-            return Err(self.wrong("\\shell and \\setshell need a program"));
+            return Err(self.wrong(meta.wrong_text("missing command")));
         }
+        let variable = match variable {
+            None => None,
+            Some(name) if is_name(name) => Some(self.place(name)?),
+            Some(name) => {
+                let value = Expression::Constant(Value::Null);
+                self.add(What::SetNothing { name: name.to_owned(), value }, line);
+                return Ok(());
+            }
+        };
         let mut found = Vec::new();
-        for word in words {
+        for (_, word) in words {
             // Two colons in front are one that is meant.
             found.push(match (word.strip_prefix("::"), word.strip_prefix(':')) {
                 (Some(rest), _) => SqlPiece::Text(format!(":{rest}")),
-                (None, Some(name)) => SqlPiece::Variable(self.variable(name)?),
+                (None, Some(name)) => SqlPiece::Variable(self.place(name)?),
                 (None, None) => SqlPiece::Text((*word).to_owned()),
             });
         }
@@ -395,8 +539,40 @@ impl Reader<'_> {
     }
 }
 
-/// The name of a variable at the start of a text, or nothing.
+/// The number at the start of a text, and what stands behind it.
+fn number_at(text: &str) -> (Option<i64>, &str) {
+    let signs = usize::from(text.starts_with(['-', '+']));
+    let digits = text.bytes().skip(signs).take_while(u8::is_ascii_digit).count();
+    let (number, rest) = text.split_at(signs + digits);
+    (number.parse().ok(), rest)
+}
+
+/// Whether a variable can have this name.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.is_empty() && name_at(text) == text
+}
+
+/// The words of a command, and where they begin; `from`: where the text does.
+fn words_of(text: &str, from: usize) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return found;
+        }
+        let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        found.push((from + text.len() - rest.len(), &rest[..length]));
+        rest = &rest[length..];
+    }
+}
+
+/// The name of a variable at the start of a text, or nothing: no name begins with a digit, or the
+/// times in statements would have some.
 fn name_at(text: &str) -> &str {
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        return "";
+    }
     let is_end = |sign: char| sign.is_ascii() && !sign.is_ascii_alphanumeric() && sign != '_';
     text.split(is_end).next().unwrap_or_default()
 }
@@ -415,7 +591,8 @@ fn lines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// The rest of the line, which goes on where it ends with a backslash, and how many bytes it has.
+/// The rest of the line, which goes on where it ends with a backslash, and how many bytes it has;
+/// spaces stand for what continues it, so that all places are as in the text.
 fn logical_line(text: &str) -> (String, usize) {
     let (mut whole, mut used) = (String::new(), 0);
     for line in text.split_inclusive('\n') {
@@ -424,7 +601,7 @@ fn logical_line(text: &str) -> (String, usize) {
         match bare.strip_suffix('\\') {
             Some(part) => {
                 whole.push_str(part);
-                whole.push(' ');
+                whole.extend(std::iter::repeat_n(' ', line.len() - part.len()));
             }
             None => {
                 whole.push_str(bare);
@@ -437,7 +614,6 @@ fn logical_line(text: &str) -> (String, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::value::Value;
     use super::*;
 
     fn parsed(text: &str) -> (Vec<Command>, Names) {
@@ -544,11 +720,14 @@ mod tests {
 
     #[test]
     fn times_have_units_and_may_be_a_variables() {
-        let (commands, _) = parsed("\\sleep 10 ms\n\\sleep :a us\n\\sleep 2");
+        let (commands, _) =
+            parsed("\\sleep 10 ms\n\\sleep :a us\n\\sleep 2\n\\sleep 3ms\n\\sleep 4US");
         let expected = [
             What::Sleep { amount: Amount::Fixed(10), unit_us: 1_000 },
             What::Sleep { amount: Amount::Variable(0), unit_us: 1 },
             What::Sleep { amount: Amount::Fixed(2), unit_us: 1_000_000 },
+            What::Sleep { amount: Amount::Fixed(3), unit_us: 1_000 },
+            What::Sleep { amount: Amount::Fixed(4), unit_us: 1 },
         ];
         assert!(commands.iter().map(|command| &command.what).eq(&expected));
     }
@@ -562,21 +741,47 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_their_lines() {
+    fn mistakes_have_their_places() {
         for (text, expected) in [
-            ("SELECT 1;\n\\nope", "line 2: there is no command \\nope"),
-            ("\\set a", "line 1: \\set needs a variable and an expression"),
-            ("\\set a-b 1", "line 1: \"a-b\" is no name of a variable"),
-            ("\n\\set a 1 +", "line 2: the end stands where a value is expected"),
-            ("\\if true\nSELECT 1;", "line 1: \\if without \\endif"),
-            ("\\else", "line 1: \\else without \\if"),
-            ("\\if 1\n\\else\n\\elif 2\n\\endif", "line 3: \\elif behind \\else"),
-            ("\\endif", "line 1: \\endif without \\if"),
-            ("\\sleep 1 min", "line 1: \"min\" is not us, ms or s"),
-            ("\\set a 1\n\\gset", "line 2: \\gset ends a statement, and there is none before it"),
+            ("SELECT 1;\n\\nope", "line 2: invalid command in command \"nope\"\n\\nope"),
+            ("\\set", "line 1: missing argument in command \"set\""),
+            ("\\shell", "line 1: missing command in command \"shell\"\n\\shell"),
+            (
+                "\n\\set a 1 +\n",
+                "line 2: syntax error in command \"set\"\n\\set a 1 +\n          ^ error found here",
+            ),
+            (
+                "\\set a  nope(2)",
+                "line 1: unexpected function name (nope) in command \"set\"\n\\set a  nope(2)\n\
+                 \u{20}          ^ error found here",
+            ),
+            ("\\else x", "line 1: unexpected argument in command \"else\"\n\\else x"),
+            ("\\if true\nSELECT 1;", "command 3: \\if without matching \\endif"),
+            ("\\else", "command 1: \\else without matching \\if"),
+            ("\\if 1\n\\else\n\\elif 2\n\\endif", "command 3: \\elif after \\else"),
+            ("\\endif", "command 1: \\endif without matching \\if"),
+            (
+                "\\sleep 1 min",
+                "line 1: unrecognized time unit, must be us, ms or s (min) in command \"sleep\"\n\
+                 \\sleep 1 min\n         ^ error found here",
+            ),
+            ("\\set a 1\n\\gset", "line 2: \\gset must follow an SQL command (\\set a 1)"),
+            ("SELECT 1 AS a \\gset\n\\aset", "line 2: \\gset must follow an SQL command"),
         ] {
             assert_eq!(wrong(text), expected);
         }
+    }
+
+    #[test]
+    fn a_wrong_command_is_reported_before_a_wrong_branch() {
+        assert!(wrong("\\else\n\\nope").starts_with("line 2: invalid command"));
+    }
+
+    #[test]
+    fn what_cannot_be_a_variable_is_refused_when_it_is_run() {
+        let (commands, _) = parsed("\\set . 1");
+        let value = Expression::Constant(Value::Int(1));
+        assert_eq!(commands[0].what, What::SetNothing { name: ".".to_owned(), value });
     }
 
     #[test]

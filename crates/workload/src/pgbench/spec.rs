@@ -23,6 +23,16 @@ pub struct PgbenchSpec {
     /// `--max-tries`.
     #[serde(default)]
     pub repeats_draws: bool,
+    /// The script's number among those of its run, which `debug` prints.
+    #[serde(default)]
+    pub number: u16,
+    /// Each error after which an event may be tried again is printed, as with pgbench's
+    /// `--verbose-errors`.
+    #[serde(default)]
+    pub shows_errors: bool,
+    /// What each user executes, sends and receives is printed, as with pgbench's `--debug`.
+    #[serde(default)]
+    pub traces: bool,
 }
 
 /// What all users of a script share.
@@ -36,6 +46,9 @@ pub(crate) struct Prepared {
     pub(super) client_id: Option<u16>,
     pub(super) in_text: bool,
     pub(super) repeats_draws: bool,
+    pub(super) number: u16,
+    pub(super) shows_errors: bool,
+    pub(super) traces: bool,
     pub(crate) has_pipelines: bool,
 }
 
@@ -52,6 +65,7 @@ impl Prepared {
                 What::Sql { pieces, .. } => {
                     let kind = u16::try_from(templates.len())
                         .map_err(|_| refused("too many statements".to_owned()))?;
+                    check_parameters(pieces, &names, spec.in_text).map_err(refused)?;
                     templates.push(template(pieces, spec.in_text));
                     Some(kind)
                 }
@@ -62,9 +76,6 @@ impl Prepared {
                 _ => None,
             };
             kinds.push(kind);
-        }
-        if templates.is_empty() {
-            return Err(refused("the script has no statement".to_owned()));
         }
         let mut start = Variables::default();
         for (name, text) in &spec.variables {
@@ -83,9 +94,30 @@ impl Prepared {
             client_id,
             in_text: spec.in_text,
             repeats_draws: spec.repeats_draws,
+            number: spec.number,
+            shows_errors: spec.shows_errors,
+            traces: spec.traces,
         };
         Ok((prepared, templates))
     }
+}
+
+/// pgbench's limit for a statement whose values do not stand in its text.
+const MOST_PARAMETERS: usize = 255;
+
+fn check_parameters(pieces: &[SqlPiece], names: &Names, in_text: bool) -> Result<(), String> {
+    let is_variable = |piece: &&SqlPiece| matches!(piece, SqlPiece::Variable(_));
+    if in_text || pieces.iter().filter(is_variable).count() <= MOST_PARAMETERS {
+        return Ok(());
+    }
+    let text: String = pieces
+        .iter()
+        .map(|piece| match piece {
+            SqlPiece::Text(text) => text.clone(),
+            SqlPiece::Variable(place) => format!(":{}", names.name(*place)),
+        })
+        .collect();
+    Err(format!("statement has too many arguments (maximum is {MOST_PARAMETERS}): {text}"))
 }
 
 fn template(pieces: &[SqlPiece], in_text: bool) -> Template {

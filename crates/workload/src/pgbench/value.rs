@@ -21,36 +21,58 @@ pub enum EvalError {
     /// A variable without a value.
     #[error("undefined variable \"{0}\"")]
     Undefined(String),
+    /// A variable whose text is an integer of more than 64 bits.
+    #[error("value \"{0}\" is out of range for type bigint")]
+    TooLarge(String),
     /// A variable whose text is no value.
-    #[error("variable \"{0}\" has the value \"{1}\", which is no number, boolean or NULL")]
+    #[error("malformed variable \"{0}\" value: \"{1}\"")]
     Malformed(String, String),
     /// A value of another type was needed.
-    #[error("cannot use {given} as {wanted}")]
+    #[error("cannot coerce {given} to {wanted}")]
     WrongType {
         /// What there is.
         given: &'static str,
         /// What is needed.
         wanted: &'static str,
     },
+    /// A double that is no integer of 64 bits.
+    #[error("double to int overflow for {0}")]
+    NoInteger(String),
     /// A result that 64 bits do not hold.
-    #[error("{0} is out of the range of bigint")]
+    #[error("bigint {0} out of range")]
     OutOfRange(&'static str),
+    /// More parameters than a function may have.
+    #[error("too many function arguments, maximum is {0}")]
+    TooManyParameters(usize),
     /// A division by zero.
     #[error("division by zero")]
     DivisionByZero,
+    /// A function that was read with another number of parameters: a bug.
+    #[error("unexpected number of arguments")]
+    OtherNumber,
     /// A parameter of a function that makes no sense.
     #[error("{0}")]
-    Parameter(&'static str),
+    Parameter(String),
 }
 
 impl Value {
     fn kind(self) -> &'static str {
         match self {
-            Self::Null => "NULL",
-            Self::Bool(_) => "a boolean",
-            Self::Int(_) => "an int",
-            Self::Double(_) => "a double",
+            Self::Null => "null",
+            Self::Bool(_) => "boolean",
+            Self::Int(_) => "int",
+            Self::Double(_) => "double",
         }
+    }
+
+    /// Its type and the text that stands for it, as pgbench's `debug` shows them.
+    pub(super) fn described(self) -> String {
+        if self == Self::Null {
+            return self.kind().to_owned();
+        }
+        let mut text = Vec::new();
+        self.push_text(&mut text);
+        format!("{} {}", self.kind(), String::from_utf8_lossy(&text))
     }
 
     fn is_not(self, wanted: &'static str) -> EvalError {
@@ -66,7 +88,7 @@ impl Value {
                 // 2^63 is the first double that does not fit.
                 let limit = 2_f64.powi(63);
                 if rounded.is_nan() || rounded < -limit || rounded >= limit {
-                    return Err(EvalError::OutOfRange("a double"));
+                    return Err(EvalError::NoInteger(format!("{value:.6}")));
                 }
                 Ok(rounded as i64)
             }
@@ -111,21 +133,33 @@ impl Value {
         }
     }
 
+    /// Whether a text is an integer, of any size.
+    pub(super) fn is_integer(text: &str) -> bool {
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    }
+
     /// What a text of a variable means.
     pub(super) fn of_text(text: &str) -> Option<Self> {
         let is = |known: &str| text.eq_ignore_ascii_case(known);
-        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        // As in psql's settings, the first letters will do where they leave no doubt.
+        let begins = |known: &str| {
+            !text.is_empty()
+                && known.get(..text.len()).is_some_and(|start| text.eq_ignore_ascii_case(start))
+        };
         match text {
             _ if is("null") => Some(Self::Null),
-            _ if is("true") || is("yes") || is("on") => Some(Self::Bool(true)),
-            _ if is("false") || is("no") || is("off") => Some(Self::Bool(false)),
-            _ if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                text.parse().ok().map(Self::Int)
+            _ if begins("true") || begins("yes") || is("on") => Some(Self::Bool(true)),
+            _ if begins("false") || begins("no") || is("off") || is("of") => {
+                Some(Self::Bool(false))
             }
-            _ if digits.starts_with(|first: char| first.is_ascii_digit() || first == '.') => {
-                text.parse().ok().map(Self::Double)
+            _ if Self::is_integer(text) => text.parse().ok().map(Self::Int),
+            _ => {
+                let value: f64 = text.parse().ok()?;
+                // Infinity has a name, and no digits that are too many.
+                let fits = value.is_finite() || !text.bytes().any(|byte| byte.is_ascii_digit());
+                fits.then_some(Self::Double(value))
             }
-            _ => None,
         }
     }
 }
@@ -139,7 +173,7 @@ mod tests {
         for (double, expected) in [(2.5, 2), (3.5, 4), (-2.5, -2), (1e15, 1_000_000_000_000_000)] {
             assert_eq!(Value::Double(double).int(), Ok(expected));
         }
-        assert_eq!(Value::Double(1e19).int(), Err(EvalError::OutOfRange("a double")));
+        assert!(matches!(Value::Double(1e19).int(), Err(EvalError::NoInteger(_))));
         assert!(Value::Double(f64::NAN).int().is_err());
         assert!(Value::Bool(true).int().is_err());
     }
@@ -153,9 +187,16 @@ mod tests {
             (".5", Some(Value::Double(0.5))),
             ("TRUE", Some(Value::Bool(true))),
             ("off", Some(Value::Bool(false))),
+            ("of", Some(Value::Bool(false))),
+            ("T", Some(Value::Bool(true))),
+            ("n", Some(Value::Bool(false))),
+            ("o", None),
+            ("truex", None),
+            ("+7", Some(Value::Int(7))),
             ("Null", Some(Value::Null)),
             ("", None),
-            ("inf", None),
+            ("1e999", None),
+            ("-inf", Some(Value::Double(f64::NEG_INFINITY))),
             ("12a", None),
         ] {
             assert_eq!(Value::of_text(text), expected, "{text:?}");

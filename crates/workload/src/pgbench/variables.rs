@@ -82,8 +82,12 @@ impl Variables {
             Some(Content::Value(value)) => Ok(*value),
             Some(Content::Text(text)) => {
                 let text = String::from_utf8_lossy(text);
-                Value::of_text(&text).ok_or_else(|| {
-                    EvalError::Malformed(names.name(place).to_owned(), text.into_owned())
+                Value::of_text(&text).ok_or_else(|| match Value::is_integer(&text) {
+                    true => EvalError::TooLarge(text.clone().into_owned()),
+                    false => EvalError::Malformed(
+                        names.name(place).to_owned(),
+                        text.clone().into_owned(),
+                    ),
                 })
             }
             None => Err(EvalError::Undefined(names.name(place).to_owned())),

@@ -159,7 +159,7 @@ impl TemplateMachine {
         if statement.rows.is_some_and(|(fewest, most)| !(fewest..=most).contains(&rows)) {
             return Some(Step::Fail(statement.refusal));
         }
-        if !statement.reads.is_empty() && !self.values.read(&statement.reads, answer.result) {
+        if !statement.reads.is_empty() && !self.values.read(&statement.reads, answer.result()) {
             return Some(Step::Fail(statement.refusal));
         }
         if statement.role == Role::Commit {

@@ -28,7 +28,7 @@ fn row(values: &[&str]) -> ResultSet {
         bytes.push(value.len() as u8);
         bytes.extend_from_slice(value.as_bytes());
     }
-    ResultSet { columns: values.len() as u16, rows: 1, bytes, types: Vec::new(), names: Vec::new() }
+    ResultSet { columns: values.len() as u16, rows: 1, bytes, ..ResultSet::default() }
 }
 
 /// Statements of the next event; a SELECT is answered with `found`, everything else has changed a
@@ -54,7 +54,8 @@ fn attempt(
             affected_rows: u64::from(!is_select),
             ..Completion::default()
         };
-        let answer = Answer { completion: &completion, result: is_select.then_some(found) };
+        let results = if is_select { std::slice::from_ref(found) } else { &[] };
+        let answer = Answer { completion: &completion, results };
         step = machine.step(Some(answer), &mut params);
     }
 }

@@ -68,7 +68,7 @@ fn result(rows: &Rows, columns: u16) -> ResultSet {
         }
         bytes.extend_from_slice(value.as_bytes());
     }
-    ResultSet { columns, rows: rows.len() as u64, bytes, types: Vec::new(), names: Vec::new() }
+    ResultSet { columns, rows: rows.len() as u64, bytes, ..ResultSet::default() }
 }
 
 fn columns(sent: &Sent) -> u16 {
@@ -110,7 +110,7 @@ fn attempt(
             has_result_set: rows.is_some(),
             ..Completion::default()
         };
-        let given = Answer { completion: &completion, result: rows.as_ref() };
+        let given = Answer { completion: &completion, results: rows.as_slice() };
         step = machine.step(Some(given), &mut params);
     }
 }

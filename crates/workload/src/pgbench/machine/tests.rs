@@ -2,7 +2,7 @@ use super::super::spec::PgbenchSpec;
 use super::*;
 use crate::Catalogue;
 use crate::dialect::PostgreSql;
-use loadstone_protocol::{Completion, Param};
+use loadstone_protocol::{Code, Completion, ErrorCode, Family, Param};
 
 struct Run {
     machine: PgbenchMachine,
@@ -17,6 +17,9 @@ impl Run {
             variables: [("scale".to_owned(), "3".to_owned())].into(),
             in_text: true,
             repeats_draws: false,
+            number: 4,
+            shows_errors: true,
+            traces: false,
         };
         changes(&mut spec);
         let (prepared, templates) = Prepared::new(&spec).expect("a script");
@@ -115,14 +118,101 @@ fn rows_become_variables() {
     };
     run.next(None);
     let one = row(1);
-    let answer = Answer { completion: &completion, result: Some(&one) };
+    let one = [one];
+    let answer = Answer { completion: &completion, results: &one };
     assert_eq!(run.next(Some(answer)), "SELECT x, NULL");
     run.machine.abandon();
     run.next(None);
     let two = row(2);
-    let answer = Answer { completion: &completion, result: Some(&two) };
-    let failed = "failed: line 1: \\gset needs one row, and there are 2";
+    let two = [two];
+    let answer = Answer { completion: &completion, results: &two };
+    let failed = "failed: line 1: query 0: expected one row, got 2";
     assert_eq!(run.next(Some(answer)), failed);
+}
+
+#[test]
+fn rows_of_several_statements_become_variables() {
+    let completion = Completion::default();
+    let of = |name: &str, values: &[&str], is_followed| ResultSet {
+        columns: 1,
+        rows: values.len() as u64,
+        bytes: values
+            .iter()
+            .flat_map(|value| [[1].as_slice(), value.as_bytes()].concat())
+            .collect(),
+        names: format!("{name}\0").into_bytes(),
+        is_followed,
+        ..ResultSet::default()
+    };
+    let after = |script: &str, results: &[ResultSet]| {
+        let mut run = Run::new(&format!("{script}\nSELECT :a, :b;"), |_| {});
+        run.next(None);
+        run.next(Some(Answer { completion: &completion, results }))
+    };
+    let two = [of("a", &["1"], false), of("b", &["2", "3"], false)];
+    assert_eq!(after("SELECT 1 \\; SELECT 2 \\aset", &two), "SELECT 1, 3");
+    let two = [of("a", &["1", "2"], false), of("b", &["3"], false)];
+    assert_eq!(after("SELECT 1 \\; SELECT 2 \\gset", &two), "SELECT :a, 3");
+    let followed = [of("a", &["1"], true)];
+    let none = "failed: line 1: query 0: expected one row, got 0";
+    assert_eq!(after("SELECT 1 \\; DROP TABLE t \\gset", &followed), none);
+    let unnamed = [of("?column?", &["1"], false)];
+    let refused = "failed: line 1: query 0: gset: error storing into variable ?column?";
+    assert_eq!(after("SELECT 1 \\gset", &unnamed), refused);
+}
+
+#[test]
+fn what_debug_is_given_is_shown() {
+    let shown = Arc::new(std::sync::Mutex::new(String::new()));
+    let kept = Arc::clone(&shown);
+    let script = "\\set a debug(1 + debug(1.5))\n\\if debug(null) or debug(true)\n\\endif\n\
+                  \\set b 1 / debug(0)";
+    let mut run = Run::new(script, |_| {});
+    run.machine.print_to(&Printer::new(move |line| kept.lock().unwrap().push_str(&line)));
+    assert_eq!(run.next(None), "failed: line 4: division by zero");
+    let expected = "debug(script=4,command=1): double 1.5\n\
+                    debug(script=4,command=1): double 2.5\n\
+                    debug(script=4,command=2): null\n\
+                    debug(script=4,command=2): boolean true\n\
+                    debug(script=4,command=4): int 0\n";
+    assert_eq!(*shown.lock().unwrap(), expected);
+}
+
+#[test]
+fn errors_and_what_is_done_are_printed_where_that_is_asked_for() {
+    let shown = Arc::new(std::sync::Mutex::new(String::new()));
+    let kept = Arc::clone(&shown);
+    let script = "\\set a 3\nSELECT :a;\n\\sleep 1 us";
+    let mut run = Run::new(script, |spec| spec.traces = true);
+    run.machine.print_to(&Printer::new(move |line| kept.lock().unwrap().push_str(&line)));
+    run.next(None);
+    run.answered();
+    run.machine.abandon();
+    run.next(None);
+    for sql_state in [*b"40001", *b"22012"] {
+        let code = Code::of_state(&sql_state).expect("a state");
+        let code = ErrorCode { family: Family::new("postgresql"), code };
+        let message = "no luck".to_owned();
+        run.machine.failed(&ServerError { code, sql_state, message });
+    }
+    let expected = "pgbench: client 7 executing \\set\n\
+                    pgbench: client 7 sending SELECT 3\n\
+                    pgbench: client 7 receiving\n\
+                    pgbench: client 7 executing \\sleep\n\
+                    pgbench: client 7 executing \\set\n\
+                    pgbench: client 7 sending SELECT 3\n\
+                    pgbench: client 7 got an error in command 1 (SQL) of script 4; ERROR:  no luck\n";
+    assert_eq!(*shown.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_script_needs_no_statement() {
+    let mut run = Run::new("\\set a 1\n\\set . 2", |_| {});
+    let failed = "failed: line 2: invalid variable name: \".\"";
+    assert_eq!(run.next(None), failed);
+    let mut run = Run::new("\\sleep 2ms", |_| {});
+    assert_eq!(run.next(None), "sleep 2000000");
+    assert_eq!(run.next(None), "done");
 }
 
 #[test]
@@ -174,7 +264,6 @@ fn a_program_that_does_not_do_its_work_fails_the_event() {
     for (outcome, why) in [
         (Ok(b"1.5\n".to_vec()), "the program has printed '1.5', not an integer"),
         (Ok(b"\x1b[2J".to_vec()), "the program has printed '\\u{1b}[2J', not an integer"),
-        (Ok(b"\n".to_vec()), "the program has printed no integer"),
         (Err("it has failed".to_owned()), "it has failed"),
     ] {
         assert_eq!(run.next(None), "run which true");
@@ -233,7 +322,7 @@ fn commands_about_a_pipeline_have_their_order() {
         ("\\endpipeline", "line 1: no pipeline has started"),
         ("\\syncpipeline", "line 1: no pipeline has started"),
         ("\\startpipeline", "the script ends in a pipeline"),
-        ("\\startpipeline\nSELECT 1 AS a \\gset", "line 2: in a pipeline no rows become variables"),
+        ("\\startpipeline\nSELECT 1 AS a \\gset", "line 2: \\gset is not allowed in pipeline mode"),
     ] {
         let script = format!("{script}\n\\if false\nSELECT 1;\n\\endif");
         let mut run = Run::new(&script, |spec| spec.in_text = false);
@@ -246,8 +335,7 @@ fn commands_about_a_pipeline_have_their_order() {
 #[test]
 fn what_cannot_be_run_is_refused_with_its_line() {
     for (script, expected) in [
-        ("\\set a", "pgbench: line 1: \\set needs a variable and an expression"),
-        ("\\set a 1", "pgbench: the script has no statement"),
+        ("\\set", "pgbench: line 1: missing argument in command \"set\""),
         (
             "SELECT 1;\n\\startpipeline",
             "pgbench: line 2: a pipeline needs values as parameters, not in_text",
@@ -258,6 +346,9 @@ fn what_cannot_be_run_is_refused_with_its_line() {
             variables: Default::default(),
             in_text: true,
             repeats_draws: false,
+            number: 0,
+            shows_errors: false,
+            traces: false,
         };
         assert_eq!(Prepared::new(&spec).unwrap_err().to_string(), expected);
     }
