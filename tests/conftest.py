@@ -134,7 +134,7 @@ def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loadstone.runner.run.beside_others", lambda endpoints: nobody)
     monkeypatch.setattr("loadstone.experiments.servers.Alone", _Alone)
     for name in ("runner.run", "runner.prove", "experiments.servers"):
-        monkeypatch.setattr(f"loadstone.{name}.look_before_load", lambda *arguments, yes: [])
+        monkeypatch.setattr(f"loadstone.{name}.look_before_load", lambda *arguments, **asked: [])
     monkeypatch.setattr("loadstone.experiments.servers.changes_on", unchanged)
 
 

@@ -13,7 +13,7 @@ from loadstone.cli.commanded import commanded
 from loadstone.cli.defaults.in_effect import words_in_effect
 from loadstone.cli.errors import announce, tell_left
 from loadstone.model.figure import Seconds
-from loadstone.model.message import counted, say, say_in, user_count
+from loadstone.model.message import counted, say, say_in
 from loadstone.servers.redact import blank_arguments
 
 if TYPE_CHECKING:
@@ -115,21 +115,10 @@ class Terminal:
     def trial(self, planned: PlannedTrial) -> Observer:
         """Print what is changed, at how many users, how often and how long; then the time left."""
         from loadstone.cli.progress.trials import TrialLines
+        from loadstone.runner.outlook import said_of_trial
 
-        spent = planned.timing
-        said = say(
-            "{cause}: {change}, {users}, {steps} of {window} each, after a warm-up of {warmup}",
-            cause=planned.cause,
-            change=planned.trial.change,
-            users=user_count(planned.users),
-            steps=counted("1 step", "{number} steps", planned.steps),
-            window=Seconds(spent.window_s),
-            warmup=Seconds(spent.warmup_s),
-        )
-        if planned.own_servers:
-            said = say("{trial}, on its own throwaway servers", trial=said)
-        self.announce(say("  {trial}", trial=said))
-        return TrialLines(planned.steps, spent.planned_s, quiet=self._quiet)
+        self.announce(say("  {trial}", trial=said_of_trial(planned)))
+        return TrialLines(planned.steps, planned.timing.planned_s, quiet=self._quiet)
 
     def left(self, changed: Sequence[str]) -> None:
         """Report them as errors, because somebody must take care of them."""

@@ -57,7 +57,7 @@ from loadstone.runner.experiment import NoConsent, servers_with
 from loadstone.runner.finished import left_is_told
 from loadstone.runner.protection import Reach, protector_of
 from loadstone.runner.recording import ExperimentAsked, Place, begin_run, looking
-from loadstone.runner.view import Quiet, View
+from loadstone.runner.view import PlannedTrial, Quiet, View
 from loadstone.runs import run_folder, vouched
 from loadstone.runs.errors import StoreError
 from loadstone.runs.proofs import STEPS
@@ -165,6 +165,33 @@ def prove(run: Path, proving: Proving, reach: Reach, view: View) -> Proved:
         NotOurs: another user started the run, and the user has not confirmed that it is meant.
         TrialAborted: a trial was stopped before it did harm.
     """
+    chosen, planned, proved = _planned(run, proving, reach)
+    if len(planned) < len(chosen):
+        view.announce(_too_short(chosen, proving))
+    if planned or not chosen:
+        view.proving(planned, len(proved.not_tried))
+    _try_all(run, planned, proved, reach, view)
+    return proved
+
+
+def trials_of(
+    run: Path, proving: Proving, reach: Reach
+) -> tuple[Sequence[PlannedTrial], Sequence[NotTried]]:
+    """The trials that `prove` would drive, and the findings that it would not test.
+
+    The run's server is asked, and nothing is changed there.
+
+    Raises:
+        LoadstoneError: as `prove`, before its first trial.
+    """
+    _, planned, proved = _planned(run, proving, reach, remembers=False)
+    return planned, proved.not_tried
+
+
+def _planned(
+    run: Path, proving: Proving, reach: Reach, *, remembers: bool = True
+) -> tuple[Sequence[_Candidate], Sequence[_Planned], Proved]:
+    """The findings that can be tested, those for which there is time, and what is not tried."""
     ours = vouched.read(run, trusted=proving.trusted)
     _check(run, ours.asked)
     plan = _protected(ours.asked.plan, proving)
@@ -173,17 +200,12 @@ def prove(run: Path, proving: Proving, reach: Reach, view: View) -> Proved:
     proved = Proved(run_folder.load(run))
     ground = _ground(plan, ours.environment, proving)
     found = _asked_for(run, findings_of(run, proved.result, ours.environment), proving.only)
-    looked = _look(ground, reach, Consent(yes=proving.yes))
+    looked = _look(ground, reach, Consent(yes=proving.yes), remembers=remembers)
     chosen = _chosen(found, ground, looked, proved)
     planned = _timed(chosen, ground, proving, proved)
     if chosen and not planned:
         raise TooShort(_too_short(chosen, proving), say("nothing was driven or changed"))
-    if len(planned) < len(chosen):
-        view.announce(_too_short(chosen, proving))
-    if planned or not chosen:
-        view.proving(planned, len(proved.not_tried))
-    _try_all(run, planned, proved, reach, view)
-    return proved
+    return chosen, planned, proved
 
 
 def _try_all(
@@ -282,7 +304,9 @@ def _asked_for(
     ]
 
 
-def _look(ground: Ground, reach: Reach, consent: Consent) -> InspectedTarget | None:
+def _look(
+    ground: Ground, reach: Reach, consent: Consent, *, remembers: bool
+) -> InspectedTarget | None:
     """The server's present state, once its tables were found; `None` if the server is gone."""
     if ground.target is None:
         return None
@@ -299,7 +323,7 @@ def _look(ground: Ground, reach: Reach, consent: Consent) -> InspectedTarget | N
         consent=consent,
     )
     endpoint = reach(ground.target)
-    look_before_load([endpoint], yes=consent.yes)
+    look_before_load([endpoint], yes=consent.yes, remembers=remembers)
     return inspect_target(endpoint, wanted, ground.plan.drive.connect.timeout_s)
 
 

@@ -212,16 +212,8 @@ def check_request(request: Request, targets: int = 1) -> None:
         OutgoingError: other machines are to drive the load from this one's addresses.
     """
     check_places(request.observing, targets)
-    data = [
-        Data(
-            tables=one.tables or one.most_users,
-            table_size=one.table_size or _ANY_SIZE,
-            warehouses=one.warehouses or int(one.layout == "tpcc"),
-        )
-        for one in request.alone
-    ]
     target = _some_target(request.drive)
-    plan = request.plan_of_all([target], data)
+    plan = imagined_plan(request, target)
     first = steps_for(plan).following([])
     assert first is not None, "every plan has a step"
     engine.check_plan(step_document(plan, first, [Endpoint(target=target)]))
@@ -233,6 +225,19 @@ def check_request(request: Request, targets: int = 1) -> None:
             say("leave it out: each of the cluster's machines has its own"),
         )
     run_folder.check_writable(request.out)
+
+
+def imagined_plan(request: Request, target: Target) -> Plan:
+    """The plan at a target that nobody has looked at: sizes that were not given are made up."""
+    data = [
+        Data(
+            tables=one.tables or one.most_users,
+            table_size=one.table_size or _ANY_SIZE,
+            warehouses=one.warehouses or int(one.layout == "tpcc"),
+        )
+        for one in request.alone
+    ]
+    return request.plan_of_all([target], data)
 
 
 def _some_target(drive: Drive) -> Target:

@@ -48,7 +48,7 @@ from loadstone.runner.search_cap import capped
 from loadstone.runner.tables import Filling, fill
 from loadstone.runner.view import View
 from loadstone.runs.recorder import Recorder
-from loadstone.sandbox import Sandbox, SandboxSpec, find_server
+from loadstone.sandbox import Sandbox, SandboxSpec, ServerBinary, find_server
 from loadstone.sandbox.kept_tables import start_loaded
 from loadstone.sandbox.programs import PROGRAMS
 from loadstone.servers.guard import Consent
@@ -81,11 +81,9 @@ def throwaway(request: Request, view: View, way: Way = lambda there: there) -> I
         SandboxError: no server program was found, or it does not start.
         TargetError: it refused the tables.
     """
-    binary = find_server(request.server)
-    _refuse_what_is_not_supported(request, binary.family, binary.flavour)
-    request = request.in_dialect(binary.family)
+    request, _ = fitting_throwaway(request)
     view.announce(say("starting a throwaway server"))
-    layouts = together([_layout(one) for one in request.alone])
+    layouts = layouts_of(request)
 
     def load(sandbox: Sandbox) -> None:
         view.announce(say("{server} is up, loading its tables", server=described(sandbox)))
@@ -121,6 +119,18 @@ def run(
         LoadstoneError: nothing was driven: a target, its tables, its rights or its guests forbid
             it. An error after the start is in the returned value.
     """
+    request = fitting(request, endpoints)
+    targets = [endpoint.target for endpoint in endpoints]
+    with step_backend(request.cluster, targets, request.most_users, view.announce) as backend:
+        return _run(request, endpoints, view, notes, backend)
+
+
+def fitting(request: Request, endpoints: Sequence[Endpoint]) -> Request:
+    """The request in the dialect of its targets, which have not been reached yet.
+
+    Raises:
+        LoadstoneError: servers of that family, or the addresses given, do not fit it.
+    """
     targets = [endpoint.target for endpoint in endpoints]
     for target in targets:
         _refuse_what_is_not_supported(request, target.family, target.place)
@@ -130,8 +140,24 @@ def run(
     if request.cluster is None:
         sources = request.drive.connect.source_addresses
         check_ports(request.most_connections, targets, sources)
-    with step_backend(request.cluster, targets, request.most_users, view.announce) as backend:
-        return _run(request, endpoints, view, notes, backend)
+    return request
+
+
+def fitting_throwaway(request: Request) -> tuple[Request, ServerBinary]:
+    """The request in the dialect of the throwaway server that it would start, and its program.
+
+    Raises:
+        SandboxError: no server program was found.
+        LoadstoneError: servers of that family do not support the request.
+    """
+    binary = find_server(request.server)
+    _refuse_what_is_not_supported(request, binary.family, binary.flavour)
+    return request.in_dialect(binary.family), binary
+
+
+def layouts_of(request: Request) -> Sequence[Layout]:
+    """The tables that are made on a throwaway server, those of all workloads together."""
+    return together([_layout(one) for one in request.alone])
 
 
 def _refuse_what_is_not_supported(request: Request, family: str, place: str) -> None:
@@ -169,19 +195,42 @@ class _Prepared:
     company: Company
 
 
-def _run(
-    request: Request,
-    endpoints: Sequence[Endpoint],
-    view: View,
-    notes: Sequence[Message],
-    backend: StepBackend,
-) -> Finished:
+@dataclass(frozen=True)
+class Inspected:
+    """What is known of a request's targets before anything is done there."""
+
+    request: Request
+    """The request, once it is known which servers its targets are."""
+    plan: Plan
+    looked: Sequence[InspectedTarget]
+    """The targets, with the tables of the first workload."""
+    tables: Sequence[InspectedTarget]
+    """What was found of each workload's tables at each target."""
+    data: Sequence[Data]
+    """The tables of each workload that all targets have."""
+    met: Sequence[Message]
+    """Who else uses the servers."""
+    notes: Sequence[Message]
+    """Notes on the tables and the servers."""
+
+
+def inspected(
+    request: Request, endpoints: Sequence[Endpoint], *, remembers: bool = True
+) -> Inspected:
+    """Inspect the targets without changing anything there.
+
+    `remembers`: a consent to load a server that others use is stored.
+
+    Raises:
+        LoadstoneError: the request cannot be driven there: a target, its tables, its rights or its
+            guests forbid it.
+    """
     timeout_s = request.drive.connect.timeout_s
     looked_for = [
         [inspect_target(endpoint, _wanted_of(one, request), timeout_s) for endpoint in endpoints]
         for one in request.alone
     ]
-    met = look_before_load(endpoints, yes=request.yes)
+    met = look_before_load(endpoints, yes=request.yes, remembers=remembers)
     looked, data = looked_for[0], [common_data(found) for found in looked_for]
     request = request.at_servers([one.facts.flavour for one in looked])
     plan = request.plan_of_all([one.target for one in endpoints], data)
@@ -189,21 +238,35 @@ def _run(
     found = check(plan, looked, writes=request.writes, observed=request.observing.on)
     for one in request.alone:
         _check_template(one, endpoints)
+    notes = [*_notes_on(data), *found]
+    return Inspected(request, plan, looked, list(chain(*looked_for)), data, met, notes)
+
+
+def _run(
+    request: Request,
+    endpoints: Sequence[Endpoint],
+    view: View,
+    notes: Sequence[Message],
+    backend: StepBackend,
+) -> Finished:
+    found = inspected(request, endpoints)
+    request, plan, met = found.request, found.plan, found.met
     protector = protector_of(plan.protection, endpoints, reach, by_user=plan.cluster is not None)
     protector.look(endpoints)
     with beside_others(endpoints) as company:
         for note in (*met, *company.notes):
             view.announce(say("note: {note}", note=note))
-        sources = sources_for([observable(one) for one in looked], request.observing)
+        sources = sources_for([observable(one) for one in found.looked], request.observing)
         recorder = begin_run(
-            plan, looked, Place(request.out, view.command_line, view.commanded), sources
+            plan, found.looked, Place(request.out, view.command_line, view.commanded), sources
         )
         recorder.generators(backend.nodes)
         view.begun(recorder.folder)
         chosen = [one.chosen for one in endpoints if one.chosen is not None]
-        said = [*notes, *chosen, *met, *company.notes, *_notes_on(data), *found, *sources.notes]
-        tables = list(chain(*looked_for))
-        prepared = _Prepared(recorder, said, looked, sources, backend, tables, protector, company)
+        said = [*notes, *chosen, *met, *company.notes, *found.notes, *sources.notes]
+        prepared = _Prepared(
+            recorder, said, found.looked, sources, backend, found.tables, protector, company
+        )
         return _drive(plan, steps_for(plan), prepared, view)
 
 
@@ -216,10 +279,8 @@ def _confirm(prepared: _Prepared) -> list[Message]:
 
 def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finished:
     recorder = prepared.recorder
-    if steps.planned and plan.duration_s < LONGEST_S:
-        view.announce(_how_long(plan, steps.planned))
-    elif plan.search and plan.duration_s < LONGEST_S:
-        view.announce(_how_long_at_most(plan, most_left(plan.search, plan.ladder[0], ())))
+    if (lasts := how_long(plan, steps.planned)) is not None:
+        view.announce(lasts)
     with Interrupts() as interrupts, view.steps(plan, steps.planned) as observer:
         lab = Lab(
             tuple(one.endpoint for one in prepared.looked),
@@ -242,6 +303,17 @@ def _drive(plan: Plan, steps: Steps, prepared: _Prepared, view: View) -> Finishe
             interrupts.asked,
             ended=recorder.ended,
         )
+
+
+def how_long(plan: Plan, planned: int | None) -> Message | None:
+    """How long the load takes; `None` if nothing limits it. `planned`: its steps, if known."""
+    if plan.duration_s >= LONGEST_S:
+        return None
+    if planned:
+        return _how_long(plan, planned)
+    if plan.search:
+        return _how_long_at_most(plan, most_left(plan.search, plan.ladder[0], ()))
+    return None
 
 
 def _how_long(plan: Plan, steps: int) -> Message:

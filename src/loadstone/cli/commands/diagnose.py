@@ -61,6 +61,12 @@ if TYPE_CHECKING:
     section=Section.PROVE,
     help=say("With --prove: MySQL option file to read instead of ~/.my.cnf."),
 )
+@option(
+    "--dry-run",
+    is_flag=True,
+    section=Section.PROVE,
+    help=say("With --prove: show what the trials will change and how long they take; start none."),
+)
 @json_option
 @out_option
 def diagnose(
@@ -69,6 +75,7 @@ def diagnose(
     protection: Protection,
     ask_password: bool,
     defaults_file: Path | None,
+    dry_run: bool,
     as_json: bool,
     out: Path,
 ) -> int:
@@ -79,13 +86,31 @@ def diagnose(
     if proving is not None:
         connection = unasked(ask_password=ask_password, defaults_file=defaults_file)
         proving = proving.model_copy(update={"protection": protection})
+        if dry_run:
+            return _show_trials(path, proving, connection, as_json=as_json)
         return _prove(path, proving, connection, as_json=as_json)
     if protection.asked or protection.replicas or not protection.defaults:
         raise click.UsageError(say("--abort-if, --max-load, --no-abort and --replica need --prove"))
+    if dry_run:
+        raise click.UsageError(say("{option} needs --prove", option="--dry-run"))
     if ask_password or defaults_file:
         raise click.UsageError(say("--password and --defaults-file need --prove"))
     result = run_folder.load(path)
     _show(path, result, (), as_json=as_json)
+    return 0
+
+
+def _show_trials(path: Path, proving: Proving, connection: Connection, *, as_json: bool) -> int:
+    """Print what the trials will change."""
+    if as_json:
+        raise click.UsageError(say("--dry-run prints text: leave --json out"))
+    from loadstone.cli.screen import show_lines
+    from loadstone.runner.outlook import outlook_of_proofs
+    from loadstone.runner.prove import trials_of
+
+    show_lines(
+        outlook_of_proofs(*trials_of(path, proving, lambda target: connection.at(target.url)))
+    )
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loadstone.cli.commands.sandbox import sandbox_options
-from loadstone.cli.help.command import command, options_in
+from loadstone.cli.help.command import command, option, options_in
 from loadstone.cli.help.sections import Section
 from loadstone.cli.language import current
 from loadstone.cli.options.cluster import cluster_options
@@ -87,6 +87,10 @@ _connection = options_in(Section.CONNECTIONS)
         (
             say("the highest rate at which p99 stays below 10 ms"),
             "loadstone run oltp_point_select --slo 'p99<10ms'",
+        ),
+        (
+            say("look first: what it will do to your server"),
+            "loadstone run oltp_read_write --target mysql://user@host/schema --dry-run",
         ),
         (
             say("two workloads at the same time"),
@@ -316,6 +320,15 @@ _connection = options_in(Section.CONNECTIONS)
 @protection_options
 @gate_options
 @proving_options_of_a_run
+@option(
+    "--dry-run",
+    is_flag=True,
+    section=Section.RESULT,
+    help=say(
+        "Show what the run will do to its servers and how long it takes; start nothing. Asks the"
+        " servers, and fails where the run would be refused."
+    ),
+)
 @beside_options
 @strict_option
 @result_json_option
@@ -326,6 +339,7 @@ def run(
     connection: Connection,
     gates: Gates,
     beside: Beside,
+    dry_run: bool,
     strict: bool,
     as_json: bool,
     **given: Any,
@@ -342,11 +356,25 @@ def run(
     request = request_from(workloads, members, asked, connection)
     check_request(request, connection.count)
     check_place(request, connection)
+    if dry_run:
+        if as_json:
+            raise click.UsageError(say("--dry-run prints text: leave --json out"))
+        _show_outlook(request, connection)
+        return 0
     ending = _Ending(gates, asked.proving, as_json=as_json, strict=strict)
     with beside(request.out) as audience:
         view = Terminal(quiet=as_json, audience=audience)
         with interrupted_before_load(view):
             return _run(request, connection, view, ending)
+
+
+def _show_outlook(request: Request, connection: Connection) -> None:
+    """Print what the run will do; stdout gets a line for each act."""
+    from loadstone.cli.screen import show_lines
+    from loadstone.runner.outlook import outlook
+
+    endpoints = connection.endpoints() if connection.given else ()
+    show_lines(outlook(request, endpoints))
 
 
 @dataclass(frozen=True)

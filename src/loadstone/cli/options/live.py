@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from loadstone.cli.help.command import option
 from loadstone.cli.help.sections import Section
-from loadstone.cli.options.types import Parsed, gathered
+from loadstone.cli.options.types import FILE, Parsed, gathered
 from loadstone.model.message import say
 
 if TYPE_CHECKING:
@@ -99,6 +99,16 @@ _OPTIONS = (
         ),
     ),
     option(
+        "--folder-to",
+        rare=True,
+        type=FILE,
+        section=Section.RESULT,
+        help=say(
+            "Write the path of the run's folder into this file as soon as the folder exists, for"
+            " scripts."
+        ),
+    ),
+    option(
         "--annotate",
         rare=True,
         metavar="URL",
@@ -113,9 +123,15 @@ _OPTIONS = (
 
 @contextmanager
 def _shown_beside(
-    live: bool, metrics: Address | None, places: Places, annotate: str | None, runs: Path
+    live: bool,
+    metrics: Address | None,
+    places: Places,
+    told: tuple[str | None, Path | None],
+    runs: Path,
 ) -> Iterator[Audience]:
     """Serve what was requested; pages that already serve the folder show the run as well.
+
+    `told`: the Grafana that gets annotations, and the file that gets the run's folder.
 
     Raises:
         AddressError: no server can listen on an address.
@@ -126,6 +142,9 @@ def _shown_beside(
 
     with ExitStack() as stack:
         tell: list[Callable[[Path], None]] = []
+        annotate, folder_to = told
+        if folder_to is not None:
+            tell.append(partial(_written_to, folder_to))
         if annotate is not None:
             tell.append(stack.enter_context(_annotated(annotate)))
         if any(places.values()):
@@ -157,6 +176,17 @@ def _shown_beside(
         yield Audience(begun, preparation.tell)
 
 
+def _written_to(file: Path, run: Path) -> None:
+    """Write the run's folder into a file, whole or not at all.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    from loadstone.runs import atomic
+
+    atomic.write_bytes(file, f"{run.absolute()}\n".encode())
+
+
 @contextmanager
 def _pushed(places: Places) -> Iterator[Callable[[Path], None]]:
     from loadstone.cli.errors import announce
@@ -184,10 +214,11 @@ def _asked(
     metrics: Address | None,
     otlp: str | None,
     remote_write: str | None,
+    folder_to: Path | None,
     annotate: str | None,
 ) -> Beside:
     places: Places = {"otlp": otlp, "remote-write": remote_write}
-    return partial(_shown_beside, live, metrics, places, annotate)
+    return partial(_shown_beside, live, metrics, places, (annotate, folder_to))
 
 
 beside_options = gathered("beside", _OPTIONS, _asked)

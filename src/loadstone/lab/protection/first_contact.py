@@ -17,8 +17,12 @@ from loadstone.servers.errors import GuardError
 from loadstone.servers.processes import host_of
 
 
-def look_before_load(endpoints: Iterable[Endpoint], *, yes: bool) -> list[Message]:
+def look_before_load(
+    endpoints: Iterable[Endpoint], *, yes: bool, remembers: bool = True
+) -> list[Message]:
     """Return a note for each server that serves others; consent to a server is asked for once.
+
+    `remembers`: the consent of `yes` is stored.
 
     Raises:
         GuardError: a server has other users, and nobody has agreed to that so far.
@@ -28,11 +32,11 @@ def look_before_load(endpoints: Iterable[Endpoint], *, yes: bool) -> list[Messag
     notes: list[Message] = []
     for endpoint in {(one.target.place, one.target.database): one for one in endpoints}.values():
         if not is_throwaway(endpoint):
-            notes += _look_at(endpoint, yes=yes)
+            notes += _look_at(endpoint, yes=yes, remembers=remembers)
     return list(dict.fromkeys(notes))
 
 
-def _look_at(endpoint: Endpoint, *, yes: bool) -> list[Message]:
+def _look_at(endpoint: Endpoint, *, yes: bool, remembers: bool) -> list[Message]:
     target = endpoint.target
     with connect(endpoint, database=None) as connection:
         try:
@@ -55,7 +59,7 @@ def _look_at(endpoint: Endpoint, *, yes: bool) -> list[Message]:
             say("{who}: a load may slow them down", who=said),
             say("if you mean it: --yes (once; it is remembered for this server)"),
         )
-    if yes:
+    if yes and remembers:
         agreed.note(server, target.place)
     return [said]
 
