@@ -22,13 +22,14 @@ import scripted_engine
 from loadstone.runs import control_requests
 from loadstone.web import address, app, limits
 from loadstone.web.access import HEADERS, Keys
+from loadstone.web.begin import routes as begin_routes
 from recorded import a_plan, recorder_for
 from scripted_engine import Script
 from trust.tally import COUNTS
 from web.served import PATIENCE_S, Served, served
 
 TOKEN = "a-secret-of-many-characters"
-KEYS = Keys(TOKEN)
+KEYS = Keys(TOKEN, may_run=True)
 OUTSIDE = "what lies outside"
 
 NO_ANSWER_S = 3.0
@@ -36,8 +37,11 @@ NO_ANSWER_S = 3.0
 
 ROUTES = (
     "/", "/static/live.js", "/static/{}", "/api/events?run={}", "/api/runs", "/api/runs/{}",
-    "/api/runs/{}/stop", "/api/runs/{}/{}", "/api/compare?a={}&b={}", "/runs/{}/report?lang={}",
-    "/compare?a={}&b={}", "/metrics", "/{}", "{}", "//{}", "http://{}/", "/api/../{}",
+    "/api/runs/{}/stop", "/api/runs/{}/share", "/api/runs/{}/{}", "/api/compare?a={}&b={}",
+    "/runs/{}/report?lang={}", "/runs/{}/result.json", "/compare?a={}&b={}", "/metrics",
+    "/api/me", "/api/begin",
+    "/api/begin/check", "/api/begin/look", "/api/begin/start", "/api/begun", "/api/begun/{}/stop",
+    "/{}", "{}", "//{}", "http://{}/", "/api/../{}",
 )  # fmt: skip
 
 
@@ -127,7 +131,8 @@ BODIES = st.one_of(
 
 
 def test_no_route_of_the_page_is_left_out() -> None:
-    routes = re.findall(r'Route\("([^"]+)"', inspect.getsource(app))
+    sources = inspect.getsource(app) + inspect.getsource(begin_routes)
+    routes = re.findall(r'Route\("([^"]+)"', sources)
     tried = {route.partition("?")[0] for route in ROUTES}
     assert len(routes) > 10
     assert {re.sub(r"{\w+}", "{}", route) for route in routes} <= tried
@@ -146,6 +151,7 @@ def test_no_request_breaks_anything(
     assert status < 500, answer
     assert OUTSIDE.encode() not in answer
     assert b"Traceback" not in answer
+    assert page.get("/api/begun").json["begun"] == [], "nothing was begun"
     # A request that is not HTTP is refused before it is examined.
     if status not in (0, 400):
         for name in HEADERS:

@@ -14,6 +14,7 @@ from typing import Any
 
 from loadstone.web.access import Keys
 from loadstone.web.address import Address, listen
+from loadstone.web.begin.offers import Offers
 from loadstone.web.hub import Hub
 from loadstone.web.serving import serve_page
 
@@ -108,6 +109,11 @@ class Served:
         """The cookie of a browser that has opened the page."""
         return f"{self.keys.cookie_name}={self.keys.fresh_cookie()}"
 
+    def cookie_of(self, name: str) -> str:
+        """The cookie of a browser in which one of the users has opened the page."""
+        person = self.keys.users[name].person(name)
+        return f"{self.keys.cookie_name}={self.keys.fresh_cookie(person)}"
+
     def get(self, path: str, **headers: str) -> Answer:
         """A GET as from the page; a header that is empty is not sent."""
         return self._ask("GET", path, None, {"Cookie": self.cookie} | headers)
@@ -146,7 +152,9 @@ class Served:
 
 
 @contextmanager
-def served(runs: Path, keys: Keys | None = None, port: int = 0) -> Iterator[Served]:
+def served(
+    runs: Path, keys: Keys | None = None, port: int = 0, offers: Offers | None = None
+) -> Iterator[Served]:
     """Serve the page of these runs for the block."""
     listening = listen(Address("127.0.0.1", port))
     keys = keys or Keys()
@@ -156,7 +164,7 @@ def served(runs: Path, keys: Keys | None = None, port: int = 0) -> Iterator[Serv
         while not over.is_set():
             await asyncio.sleep(0.02)
 
-    thread = threading.Thread(target=serve_page, args=(runs, listening, keys, until))
+    thread = threading.Thread(target=serve_page, args=(runs, listening, keys, until, offers))
     thread.start()
     try:
         yield Served(listening[1], keys)

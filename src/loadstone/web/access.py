@@ -9,6 +9,8 @@ What is refused, and how:
   name of this machine;
 - script in a server's text or a run's name: the policy runs only files of this package, and no
   element is made by parsing text;
+- a person who may only watch, or with whom one run is shared: each person has a token, and what its
+  rights do not allow is refused (`Person`);
 - anyone else who reaches the address, over the network or as another user of this machine: nothing
   is served without the token, which is in the printed link, or the cookie that a browser gets in
   exchange for it.
@@ -20,10 +22,11 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import json
 import secrets
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
@@ -36,6 +39,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from loadstone.model.language import Language, named
 from loadstone.model.message import say
 from loadstone.web.address import fresh_token
+from loadstone.web.people import FEWEST_OF_TOKEN, OWNER, Person, User, digest_of
 
 POLICY = "; ".join(
     [
@@ -64,11 +68,11 @@ ASKED_BY_PAGE = "x-loadstone"
 """A header that a page of another site can send only after a preflight request, which is refused.
 """
 
-FEWEST_OF_TOKEN = 16
-"""Minimum length of a token in characters: a shorter one could be guessed by trying."""
-
 COOKIE_S = 24 * 3600
 """How many seconds a cookie is valid after the last answer that set it."""
+
+PERSON = "loadstone.person"
+"""The key of the request's scope that has the `Person`."""
 
 _SAFE = ("GET", "HEAD")
 _OWN_SITES = ("none", "same-origin")
@@ -89,6 +93,10 @@ class Keys:
     is_chosen: bool = False
     """The user chose the token and may reuse it, so it is never printed or written down."""
     clock: Callable[[], float] = time.monotonic
+    may_run: bool = False
+    """Whether the owner of the token may begin runs."""
+    users: Mapping[str, User] = field(default_factory=dict)
+    """The people with tokens of their own, by name; if there are any, `token` opens nothing."""
     secret: bytes = field(init=False, default_factory=lambda: secrets.token_bytes(32))
     cookie_name: str = field(
         init=False, default_factory=lambda: f"loadstone-{secrets.token_hex(8)}"
@@ -106,22 +114,83 @@ class Keys:
         """The token as it may be written down; `None` if the user chose it."""
         return None if self.is_chosen else self.token
 
-    def fresh_cookie(self) -> str:
+    @property
+    def owner(self) -> Person:
+        """The person with the token of this process."""
+        return Person(OWNER, may_steer=True, may_run=self.may_run)
+
+    def fresh_cookie(self, person: Person | None = None) -> str:
         """A cookie to use instead of the token: it expires, and only this process accepts it."""
-        end = f"{int(self.clock()) + COOKIE_S}"
+        holder = person or self.owner
+        end = f"{int(self.clock()) + COOKIE_S}.{_packed(holder.name, holder.only)}"
         return f"{end}.{self._mac(end)}"
 
-    def opens(self, given: str | None) -> bool:
-        """Whether `given` is the token."""
-        return given is not None and _same(given, self.token)
+    def opens(self, given: str | None) -> Person | None:
+        """The person whose token `given` is, or with whom somebody shares a run by it."""
+        if given is None:
+            return None
+        if not self.users and _same(given, self.token):
+            return self.owner
+        # All are compared, so that the time does not say which one is similar.
+        same = [name for name, user in self.users.items() if _same(digest_of(given), user.digest)]
+        return self._person(same[0]) if same else self._shared(given)
 
-    def is_cookie(self, given: str | None) -> bool:
-        """Whether `given` is a cookie of this process that has not expired."""
-        end, _, mac = (given or "").partition(".")
-        return _same(mac, self._mac(end)) and self.clock() < int(end)
+    def holder(self, given: str | None) -> Person | None:
+        """The person with this cookie of this process, if it has not expired."""
+        head, _, mac = (given or "").rpartition(".")
+        if not _same(mac, self._mac(head)):
+            return None
+        end, _, packed = head.partition(".")
+        known = _unpacked(packed)
+        if known is None or self.clock() >= int(end):
+            return None
+        return self._known(*known)
+
+    def share(self, person: Person, run: str) -> str:
+        """A token that shows one run, and may change nothing; valid as long as the person's own."""
+        packed = _packed(person.name, run)
+        return f"{packed}.{self._share_mac(person.name, packed)}"
+
+    def _shared(self, given: str) -> Person | None:
+        packed, _, mac = given.partition(".")
+        known = _unpacked(packed)
+        if known is None or known[1] is None:
+            return None
+        person = self._known(*known)
+        return person if person and _same(mac, self._share_mac(person.name, packed)) else None
+
+    def _known(self, name: str, run: str | None) -> Person | None:
+        person = self._person(name)
+        return person.limited_to(run) if person and run is not None else person
+
+    def _person(self, name: str) -> Person | None:
+        if self.users:
+            return self.users[name].person(name) if name in self.users else None
+        return self.owner if name == OWNER else None
+
+    def _share_mac(self, name: str, packed: str) -> str:
+        """Depends on the person's token: a new token ends what was shared with the old one."""
+        key = self.users[name].digest if self.users else digest_of(self.token)
+        return hmac.new(key.encode(), f"share {packed}".encode(), sha256).hexdigest()
 
     def _mac(self, end: str) -> str:
         return hmac.new(self.secret, end.encode(), sha256).hexdigest()
+
+
+def _packed(name: str, run: str | None) -> str:
+    """A person and a run as letters and digits."""
+    return json.dumps([name, run]).encode().hex()
+
+
+def _unpacked(packed: str) -> tuple[str, str | None] | None:
+    """What `_packed` made; `None` if it did not make this."""
+    try:
+        match json.loads(bytes.fromhex(packed)):
+            case [str(name), str() | None as run]:
+                return name, run
+    except (ValueError, RecursionError):
+        pass
+    return None
 
 
 def _same(one: str, other: str) -> bool:
@@ -167,30 +236,34 @@ class Guard:
         headers = Headers(scope=scope)
         given = self._given(scope, headers)
         refusal = self._refusal(scope, headers, given)
+        scope[PERSON] = given.person
         app: ASGIApp = _past_the_link(headers) if given.link else self._app
         if refusal:
             app = _refused(refusal, named(headers.get("accept-language", "")))
         is_browser = not refusal and (given.cookie or given.link)
-        await app(scope, receive, _with_headers(send, self._cookie() if is_browser else None))
+        cookie = self._cookie(given.person) if is_browser and given.person else None
+        await app(scope, receive, _with_headers(send, cookie))
 
-    def _cookie(self) -> str:
+    def _cookie(self, person: Person) -> str:
         keys = self._keys
-        return f"{keys.cookie_name}={keys.fresh_cookie()}; Max-Age={COOKIE_S}; {_COOKIE}"
+        return f"{keys.cookie_name}={keys.fresh_cookie(person)}; Max-Age={COOKIE_S}; {_COOKIE}"
 
     def _given(self, scope: Scope, headers: Headers) -> _Given:
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         linked = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
         return _Given(
-            cookie=self._keys.is_cookie(_cookie(headers, self._keys.cookie_name)),
-            bearer=kind.lower() == "bearer" and self._keys.opens(bearer.strip()),
-            link=scope["path"] == "/" and self._keys.opens(linked),
+            cookie=self._keys.holder(_cookie(headers, self._keys.cookie_name)),
+            bearer=self._keys.opens(bearer.strip()) if kind.lower() == "bearer" else None,
+            link=self._keys.opens(linked) if scope["path"] == "/" else None,
         )
 
     def _refusal(self, scope: Scope, headers: Headers, given: _Given) -> _Refusal | None:
         if not self._is_own_host(headers.get("host", "")):
             return 421, say("this server does not go by that name; use its address")
-        if not given.any:
+        if given.person is None:
             return 401, say("the token is missing or old: open the link with ?token= again")
+        if given.person.only is not None and not _is_of_run(scope, given.person.only):
+            return 403, say("this link shows one run, and nothing else")
         if scope["method"] in _SAFE:
             return None if _asked_by_own(scope, headers) else (403, _ANOTHER_SITE)
         return _change_refused(headers, given)
@@ -213,13 +286,25 @@ class Guard:
 class _Given:
     """The credentials that a request presents."""
 
-    cookie: bool
-    bearer: bool
-    link: bool
+    cookie: Person | None
+    bearer: Person | None
+    link: Person | None
 
     @property
-    def any(self) -> bool:
-        return self.cookie or self.bearer or self.link
+    def person(self) -> Person | None:
+        """Who it is: a link that was just opened counts more than an earlier cookie."""
+        return self.link or self.bearer or self.cookie
+
+
+def _is_of_run(scope: Scope, run: str) -> bool:
+    """Whether a request only reads what somebody may see with whom one run is shared."""
+    path: str = scope["path"]
+    if scope["method"] not in _SAFE:
+        return False
+    if path == "/api/events":
+        return parse_qs(scope["query_string"].decode("latin-1")).get("run") == [run]
+    of_run = (f"/api/runs/{run}", f"/runs/{run}/report", f"/runs/{run}/result.json")
+    return path.startswith("/static/") or path in ("/", "/api/me", *of_run)
 
 
 def _asked_by_own(scope: Scope, headers: Headers) -> bool:

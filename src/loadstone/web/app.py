@@ -27,13 +27,16 @@ from loadstone.report.html import as_html
 from loadstone.report.opened import Run
 from loadstone.runs import control_requests, run_folder
 from loadstone.web import comparing
-from loadstone.web.access import Guard, Keys
+from loadstone.web.access import PERSON, Guard, Keys
+from loadstone.web.begin.offers import Offers
+from loadstone.web.begin.routes import BeginRoutes
 from loadstone.web.hub import Hub
 from loadstone.web.listing import UnknownRun
 from loadstone.web.live_run import row
 from loadstone.web.localize import translations
 from loadstone.web.metrics import Metrics
 from loadstone.web.pages import PAGE, pages
+from loadstone.web.people import Person
 
 DOCUMENT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'"
 """What a report may do in the browser. Its own policy allows its two scripts by their hashes; this
@@ -52,17 +55,20 @@ DOCUMENTS_AT_ONCE = 2
 _WISHES: dict[str, type[AnyWish]] = {"stop": StopRun, "users": SetUsers, "rate": SetRate}
 
 
-def page_app(hub: Hub, keys: Keys, names: frozenset[str]) -> ASGIApp:
+def page_app(hub: Hub, keys: Keys, names: frozenset[str], offers: Offers | None = None) -> ASGIApp:
     """The live page of a folder of runs.
 
-    `names` are the names of this machine that browsers may use.
+    `names` are the names of this machine that browsers may use, `offers` what those who may begin
+    runs can choose from.
     """
-    return Guard(_Site(hub).app(), keys, names)
+    return Guard(_Site(hub, keys, offers or Offers()).app(), keys, names)
 
 
 class _Site:
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, keys: Keys, offers: Offers) -> None:
         self._hub = hub
+        self._keys = keys
+        self._begin = BeginRoutes(hub.list, offers, _body)
         self._files = pages()
         self._metrics = Metrics(hub.list.running)
         self._making = asyncio.Semaphore(DOCUMENTS_AT_ONCE)
@@ -75,11 +81,15 @@ class _Site:
                 Route("/api/events", self._events),
                 Route("/api/runs", self._runs),
                 Route("/api/runs/{run}", self._run),
+                Route("/api/runs/{run}/share", self._share, methods=["POST"]),
                 Route("/api/runs/{run}/{wish}", self._wish, methods=["POST"]),
+                Route("/api/me", self._me),
                 Route("/api/compare", self._compare),
                 Route("/runs/{run}/report", self._report),
+                Route("/runs/{run}/result.json", self._exported),
                 Route("/compare", self._comparison),
                 Route("/metrics", self._scrape),
+                *self._begin.routes(),
             ],
             lifespan=self._lifespan,
             exception_handlers={
@@ -111,7 +121,8 @@ class _Site:
     async def _events(self, request: Request) -> Response:
         name = request.query_params.get("run")
         run = self._hub.list.find(name) if name else None
-        stream = self._hub.stream(run, _number(request.headers.get("last-event-id")))
+        last = _number(request.headers.get("last-event-id"))
+        stream = self._hub.stream(run, last, only=_who(request).only)
         return StreamingResponse(
             stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"}
         )
@@ -153,16 +164,57 @@ class _Site:
         if kind is None:
             raise HTTPException(404, say("nothing of that name can be asked of a run"))
         wish = _parsed(kind, await _body(request))
+        person, act = _who(request), request.path_params["wish"]
+        if not await asyncio.to_thread(self._may_steer, person, run):
+            await self._noted(person, act, "refused", run=run.name)
+            raise HTTPException(403, say("you may watch this run, and not change it"))
         if not run_folder.is_running(run):
             raise HTTPException(409, say("the run is over"))
+        await self._noted(person, act, "asked", run=run.name, wish=wish.model_dump())
         await asyncio.to_thread(control_requests.ask, run, wish)
         return JSONResponse({"asked": wish.model_dump()}, 202)
+
+    def _may_steer(self, person: Person, run: Path) -> bool:
+        """Whether the person may stop or change the run: anyone's, or one that the person began."""
+        if not person.may_steer:
+            return False
+        return person.targets is None or self._begin.begun.who_began(run.name) == person.name
+
+    async def _noted(self, person: Person, act: str, outcome: str, **more: Any) -> None:
+        await asyncio.to_thread(self._begin.audit.note, person.name, act, outcome, **more)
+
+    async def _me(self, request: Request) -> Response:
+        """Who is looking, and what the page offers to that person."""
+        person = _who(request)
+        return JSONResponse(
+            {
+                "name": person.name,
+                "may_run": person.may_run,
+                "may_steer": person.may_steer,
+                "only": person.only,
+            }
+        )
+
+    async def _share(self, request: Request) -> Response:
+        """A token for the address of one run, which lets others read it."""
+        run = self._hub.list.find(request.path_params["run"])
+        person = _who(request)
+        await self._noted(person, "share", "made", run=run.name)
+        return JSONResponse({"token": self._keys.share(person, run.name)})
 
     async def _report(self, request: Request) -> Response:
         run = self._hub.list.find(request.path_params["run"])
         words = _language(request)
         async with self._making:
             return _document(await asyncio.to_thread(as_html, Run(run), words.code))
+
+    async def _exported(self, request: Request) -> Response:
+        """The run's result, as `loadstone runs show RUN --json` prints it, as a file."""
+        run = self._hub.list.find(request.path_params["run"])
+        async with self._making:
+            result = await asyncio.to_thread(run_folder.load, run)
+        headers = {"content-disposition": "attachment; filename=result.json"}
+        return Response(run_folder.to_json(result), media_type="application/json", headers=headers)
 
     async def _scrape(self, request: Request) -> Response:
         return await self._metrics.response(request)
@@ -218,6 +270,12 @@ def _number(text: str | None) -> int | None:
     if text is None or not text.isascii() or not text.isdigit() or len(text) > 18:
         return None
     return int(text)
+
+
+def _who(request: Request) -> Person:
+    person = request.scope[PERSON]
+    assert isinstance(person, Person), "the guard lets nobody else in"
+    return person
 
 
 def _language(request: Request) -> Language:

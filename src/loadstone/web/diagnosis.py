@@ -7,6 +7,7 @@ from typing import Any
 
 from loadstone.diagnosis.of_run import findings_of
 from loadstone.model.finding import Diagnosis
+from loadstone.report.predicted import proof_sentence, with_the_remedy
 from loadstone.runs import run_folder
 from loadstone.web.localize import Translations, translations
 
@@ -17,7 +18,18 @@ def findings(run: Path) -> list[dict[str, Any]]:
     Raises:
         StoreError: a file of the run cannot be read.
     """
-    return [one.model_dump(mode="json") | {"told": _told(one)} for one in diagnoses(run)]
+    return [_as_json(one) for one in diagnoses(run)]
+
+
+def _as_json(found: Diagnosis) -> dict[str, Any]:
+    """The document, with what each remedy is predicted to bring, and what its proof measured."""
+    document = found.model_dump(mode="json")
+    predicted = [with_the_remedy(one) for one in found.findings]
+    proved = [proof_sentence(one.proof) if one.proof else None for one in found.findings]
+    for each, rate, proof in zip(document["findings"], predicted, proved, strict=True):
+        each["predicted"], each["proved"] = rate, proof
+    told = translations([text for text in (*predicted, *proved) if text is not None])
+    return document | {"told": _told(found) | told}
 
 
 def diagnoses(run: Path) -> tuple[Diagnosis, ...]:

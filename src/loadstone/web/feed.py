@@ -22,6 +22,7 @@ from loadstone.model.result import StepResult
 from loadstone.report.figures.live import goes_by_rate
 from loadstone.runs import run_folder
 from loadstone.runs.errors import StoreError
+from loadstone.runs.proofs import PROOFS
 from loadstone.runs.rebuild import JOURNAL, step_result
 from loadstone.runs.recorder import read_asked
 from loadstone.runs.safe_open import is_there
@@ -86,7 +87,8 @@ class Feed:
             "told": {},
         }
         self._version = 1
-        self._steps_judged = -1
+        self._judged: tuple[int, int] = (-1, 0)
+        """The steps, and the time of the proofs, that the findings are of."""
         self._written: dict[int, StepResult] | None = None
         self._alive_at = 0.0
         self._viewed_at = time.monotonic()
@@ -171,10 +173,10 @@ class Feed:
             self._alive_at = now
             alive = not self._live.has_ended and run_folder.is_running(self._run)
             self._set_extra("alive", alive)
-        ended = len(self._live.rows)
+        ended = len(self._live.rows), _proved_at(self._run)
         idle = self._judging is None or self._judging.done()
-        if ended and ended != self._steps_judged and idle:
-            self._steps_judged = ended
+        if ended[0] and ended != self._judged and idle:
+            self._judged = ended
             self._judging = asyncio.create_task(self._judge_now())
 
     async def _judge_now(self) -> None:
@@ -213,6 +215,14 @@ def _encoded(number: int, events: list[Event]) -> bytes:
     return b"".join(
         [*(encode(one.name, one.data) for one in before), encode(last.name, last.data, number)]
     )
+
+
+def _proved_at(run: Path) -> int:
+    """When proofs of the run's findings were written last, in ns; 0 if there are none."""
+    try:
+        return (run / PROOFS).lstat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _of_asked(run: Path) -> tuple[bool, bool]:

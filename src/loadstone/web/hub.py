@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 from loadstone.web.feed import Feed, Judge, ViewerCursor
 from loadstone.web.listing import RunList
@@ -47,8 +48,13 @@ class Hub:
         for _, task in self._feeds.values():
             task.cancel()
 
-    async def stream(self, run: Path | None, last: int | None) -> AsyncIterator[bytes]:
-        """The events sent to one viewer, from the one after `last` on, until it disconnects."""
+    async def stream(
+        self, run: Path | None, last: int | None, only: str | None = None
+    ) -> AsyncIterator[bytes]:
+        """The events sent to one viewer, from the one after `last` on, until it disconnects.
+
+        `only`: the name of the one run that the viewer may know of.
+        """
         feed = self._feed(run) if run else None
         self.viewers += 1
         self.was_viewed = True
@@ -56,7 +62,7 @@ class Hub:
             feed.viewers += 1
         try:
             yield opening()
-            async with aclosing(self._events(feed, last)) as events:
+            async with aclosing(self._events(feed, last, only)) as events:
                 async for event in events:
                     yield event
         finally:
@@ -64,7 +70,9 @@ class Hub:
             if feed:
                 feed.viewers -= 1
 
-    async def _events(self, feed: Feed | None, last: int | None) -> AsyncGenerator[bytes, None]:
+    async def _events(
+        self, feed: Feed | None, last: int | None, only: str | None
+    ) -> AsyncGenerator[bytes, None]:
         await self._listed.wait()
         if feed:
             await feed.ready.wait()
@@ -74,13 +82,18 @@ class Hub:
             rung = self._notifier.next_notice()
             if listed != self.list.version:
                 listed = self.list.version
-                yield encode("runs", {"runs": self.list.lines, "preparing": self.list.preparing})
+                yield encode("runs", self._listed_for(only))
             if feed:
                 news, told = feed.news(told) or await feed.snapshot()
                 for event in news:
                     yield event
             if not await waited(rung, QUIET_S):
                 yield COMMENT
+
+    def _listed_for(self, only: str | None) -> dict[str, Any]:
+        if only is None:
+            return {"runs": self.list.lines, "preparing": self.list.preparing}
+        return {"runs": [one for one in self.list.lines if one["name"] == only], "preparing": []}
 
     def _feed(self, run: Path) -> Feed:
         known = self._feeds.get(run.name)

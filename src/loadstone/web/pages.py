@@ -25,6 +25,7 @@ _OURS = (
     PAGE,
     "live.css",
     "live.js",
+    "begin.js",
     "charts.js",
     "compare.js",
     "elements.js",

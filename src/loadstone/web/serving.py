@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from loadstone.web.access import Keys, own_names
 from loadstone.web.address import Address, marked
 from loadstone.web.app import page_app
+from loadstone.web.begin.offers import Offers
 from loadstone.web.diagnosis import findings
 from loadstone.web.hub import Hub
 from loadstone.web.limits import Bounded
@@ -29,16 +30,22 @@ _Ends = Callable[[], Awaitable[None]]
 
 
 def serve_page(
-    runs: Path, listening: tuple[socket.socket, Address], keys: Keys, until: Until | None = None
+    runs: Path,
+    listening: tuple[socket.socket, Address],
+    keys: Keys,
+    until: Until | None = None,
+    offers: Offers | None = None,
 ) -> None:
     """Serve the live page of a folder of runs until Ctrl-C, SIGTERM, or until `until` returns.
+
+    `offers`: what those who may begin runs can choose from.
 
     Raises:
         StoreError: there is no such folder and none can be made.
     """
     bound, address = listening
     hub = Hub(runs, findings)
-    app = page_app(hub, keys, own_names(address.host))
+    app = page_app(hub, keys, own_names(address.host), offers)
     ends = partial(until, hub) if until else None
     with marked(runs, address, keys.shown):
         asyncio.run(_serve(app, bound, ends, hub.close))

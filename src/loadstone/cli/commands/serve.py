@@ -11,13 +11,14 @@ import click
 from loadstone.cli.help.command import command, option
 from loadstone.cli.language import in_words
 from loadstone.cli.options.live import AddressValue
-from loadstone.cli.options.types import WORD, former, out_option
+from loadstone.cli.options.types import FILE, WORD, former, out_option
 from loadstone.model.message import say, say_in
 from loadstone.servers.redact import TOKEN_VARIABLE, taken_environment
 
 if TYPE_CHECKING:
     from loadstone.web.access import Keys
     from loadstone.web.address import Address
+    from loadstone.web.begin.offers import Offers
 
 _PORT = 8321
 
@@ -33,7 +34,11 @@ def _taken_token() -> str | None:
         "A running run can be stopped there, and its rate and users can be changed. Open the link"
         " that is printed: it contains the token that the page requires. Ctrl-C ends the page; runs"
         " are not affected."
-    )
+    ),
+    examples=(
+        (say("watch the runs in ./runs"), "loadstone serve"),
+        (say("also start runs from the page"), "loadstone serve --may-run"),
+    ),
 )
 @out_option
 @former("--runs", "out", click.Path(path_type=Path))
@@ -53,19 +58,53 @@ def _taken_token() -> str | None:
         " [default: a new one]"
     ),
 )
-def serve(out: Path, address: Address, token: str | None) -> int:
+@option(
+    "--may-run",
+    is_flag=True,
+    help=say(
+        "Let the page start runs, recipes and proofs: each is a process of its own, which goes on"
+        " without the page."
+    ),
+)
+@option(
+    "--target",
+    "targets",
+    type=WORD,
+    multiple=True,
+    metavar="URL",
+    help=say("With --may-run: server and schema that the page offers. May be repeated."),
+)
+@option(
+    "--users",
+    type=FILE,
+    help=say(
+        "File of the people who may open the page, each with a token of their own, what they may do"
+        " and on which targets (docs/live.md)."
+    ),
+)
+def serve(
+    out: Path,
+    address: Address,
+    token: str | None,
+    may_run: bool,
+    targets: tuple[str, ...],
+    users: Path | None,
+) -> int:
     """Serve the live page."""
-    keys = _keys(token)
-    if not out.is_dir():
-        from loadstone.runs.errors import StoreError
-
-        raise StoreError(
-            say("there is no folder {folder}", folder=str(out)),
-            say("name the folder that holds the runs with --out"),
+    if users is not None and (token is not None or may_run or targets):
+        given = "--token" if token is not None else "--may-run" if may_run else "--target"
+        raise click.UsageError(
+            say("{option}: the file of --users already defines it: leave one out", option=given)
         )
+    if targets and not may_run:
+        raise click.UsageError(say("{option} needs --may-run", option="--target"))
+    keys = _keys(token, users, may_run=may_run)
+    if not out.is_dir():
+        _make_or_refuse(out, may_run=may_run or users is not None)
     from loadstone.web.address import found, listen
     from loadstone.web.serving import serve_page
 
+    offers = _offers(targets, keys)
     listening = listen(address)
     other = found(out)
     if other:
@@ -73,17 +112,58 @@ def serve(out: Path, address: Address, token: str | None) -> int:
     try:
         click.echo(in_words(say("live  {url}", url=listening[1].link(keys.shown))))
         click.echo(in_words(say("Ctrl-C ends the page; runs continue")), err=True)
-        serve_page(out, listening, keys)
+        serve_page(out, listening, keys, offers=offers)
     except KeyboardInterrupt:
         pass  # Ctrl-C is the normal way to end it
     return 0
 
 
-def _keys(token: str | None) -> Keys:
-    from loadstone.web.access import Keys, TokenTooShort
+def _make_or_refuse(out: Path, *, may_run: bool) -> None:
+    """Make the folder of runs for a page that begins the first one.
+
+    Raises:
+        StoreError: there is none, and nobody may begin a run; or it cannot be made.
+    """
+    from loadstone.runs.errors import StoreError
+    from loadstone.runs.run_folder import check_writable
+
+    if may_run:
+        check_writable(out)
+        return
+    raise StoreError(
+        say("there is no folder {folder}", folder=str(out)),
+        say("name the folder that holds the runs with --out"),
+    )
+
+
+def _offers(targets: tuple[str, ...], keys: Keys) -> Offers | None:
+    """What the page offers to begin; `None` if nobody may begin anything."""
+    if not keys.may_run and not any(user.may == "run" for user in keys.users.values()):
+        return None
+    from loadstone.recipes.offered import recipes_offered
+    from loadstone.web.begin.forms import target_text
+    from loadstone.web.begin.offers import Offers
 
     try:
-        return Keys() if token is None else Keys(token, is_chosen=True)
+        kept = [target_text(each) for each in targets]
+    except ValueError as error:
+        raise click.UsageError(
+            say_in("joined", "{first}: {second}", first="--target", second=error.args[0])
+        ) from error
+    return Offers(recipes_offered(), kept)
+
+
+def _keys(token: str | None, users: Path | None, *, may_run: bool) -> Keys:
+    from loadstone.web.access import Keys, TokenTooShort
+
+    if users is not None:
+        from loadstone.web.people import users_in
+
+        return Keys(is_chosen=True, users=users_in(users))
+    try:
+        if token is None:
+            return Keys(may_run=may_run)
+        return Keys(token, is_chosen=True, may_run=may_run)
     except TokenTooShort as error:
         why = error.args[0]
         raise click.UsageError(

@@ -1,5 +1,6 @@
 // The page: shows one stream of events from the server as they arrive.
 
+import { beginInOtherWords, onBegin, showBegin, whoAmI } from "./begin.js";
 import { Charts } from "./charts.js";
 import { showComparison } from "./compare.js";
 import { byId, element, show, table } from "./elements.js";
@@ -21,6 +22,8 @@ let source = null;
 let shown = null;
 let state = null;
 let compared = null;
+let me = { name: "", may_run: false, may_steer: false, only: null };
+let begins = null; // what of beginning is shown: "form", or the name of a run to prove
 
 function fresh() {
   return {
@@ -41,7 +44,10 @@ async function tellIfLocked(mine) {
 // The run to show: the one in the address, else the newest running one, else the newest.
 
 function wanted() {
+  if (me.only !== null) return { run: me.only };
   const asked = new URLSearchParams(window.location.hash.slice(1));
+  if (asked.has("begin") && me.may_run) return { begin: "form" };
+  if (asked.get("prove") && me.may_run) return { begin: asked.get("prove") };
   if (asked.get("compare")) return { compare: asked.get("compare").split("/") };
   if (asked.get("run")) return { run: asked.get("run") };
   const going = runs.find((run) => run.state === "running") ?? runs[0];
@@ -49,23 +55,27 @@ function wanted() {
 }
 
 function follow() {
-  const { run, compare } = wanted();
+  const { run, compare, begin } = wanted();
   const key = (compare ?? []).join("/");
   if (compare && key !== compared) {
     compared = key;
     showComparison(compare, charts);
   }
   if (!compare) compared = null;
+  byId("begin").hidden = !begin;
+  if (begin && begin !== begins) showBegin(begin === "form" ? null : begin);
+  begins = begin ?? null;
   byId("comparison").hidden = !compare;
   byId("run").hidden = Boolean(compare) || !run;
-  byId("empty").hidden = Boolean(compare) || Boolean(run);
-  const next = compare ? null : run;
+  byId("empty").hidden = Boolean(compare) || Boolean(run) || Boolean(begin);
+  const next = compare ? null : run ?? null;
   if (source === null || next !== shown) connect(next);
   showRuns();
 }
 
 function connect(run) {
   source?.close();
+  byId("shared").hidden = true;
   if (run !== shown) {
     if (!compared) charts.clear();
     state = fresh();
@@ -116,7 +126,7 @@ function showPreparing() {
   show(byId("preparing"), preparing.map(({ said }) => element("p", {},
     element("strong", {}, pair(t("A run is being prepared"), "")), speech("span", said))));
   byId("no-runs").hidden = runs.length > 0 || preparing.length > 0;
-  byId("empty").hidden = Boolean(compared) || Boolean(wanted().run) || preparing.length > 0;
+  byId("empty").hidden = Boolean(compared) || Boolean(begins) || Boolean(wanted().run) || preparing.length > 0;
 }
 
 // The answer of a search, else the highest rate.
@@ -303,8 +313,31 @@ function showHead() {
   const servers = state.run.targets.map((target, at) =>
     [target, state.run.server_versions[at]].filter(Boolean).join(" "));
   const about = [state.run.workload, ...servers, state.run.loadstone && `Loadstone ${state.run.loadstone}`];
-  show(byId("about"), about.filter(Boolean).join(" · "), " ", now && now !== "running" ? reportLink() : null);
+  show(byId("about"), about.filter(Boolean).join(" · "), " ",
+    ...(now && now !== "running" ? [reportLink(), " ", exportLink()] : []));
+  showActsOfRun(now);
   if (isNew) showRuns();
+}
+
+// What may be done with the run that is shown.
+function showActsOfRun(now) {
+  const isOver = Boolean(now) && now !== "running";
+  byId("run-acts").hidden = me.only !== null;
+  byId("prove-link").hidden = !(me.may_run && isOver && now === "finished");
+  byId("prove-link").href = `#prove=${encodeURIComponent(state.run.name)}`;
+}
+
+async function share() {
+  const answer = await fetch(`/api/runs/${encodeURIComponent(shown)}/share`, { method: "POST", headers: HEAD, body: "{}" });
+  const said = await answer.text();
+  const place = byId("shared");
+  place.hidden = false;
+  if (!answer.ok) {
+    place.textContent = t("Refused: {why}", { why: reason(said) });
+    return;
+  }
+  const link = `${window.location.origin}/?token=${encodeURIComponent(JSON.parse(said).token)}#run=${encodeURIComponent(shown)}`;
+  show(place, t("Who has this link can read this run, and nothing else:"), " ", element("code", {}, link));
 }
 
 function reportLink() {
@@ -312,9 +345,14 @@ function reportLink() {
   return element("a", { href, target: "_blank", rel: "noopener" }, t("Open the report"));
 }
 
+function exportLink() {
+  const href = `/runs/${encodeURIComponent(state.run.name)}/result.json`;
+  return element("a", { href, download: `${state.run.name}.json` }, t("Export as JSON"));
+}
+
 function showStep() {
   const step = state.step;
-  byId("controls").hidden = runState() !== "running";
+  byId("controls").hidden = runState() !== "running" || !me.may_steer;
   const isDriven = Boolean(step?.connected);
   byId("set-users").hidden = !isDriven || !step.may_change;
   byId("set-rate").hidden = !isDriven || !step.may_change || !step.rate;
@@ -473,8 +511,9 @@ function finding(found) {
       element("code", { class: "quiet" }, found.cause), " ", element("span", { class: "quiet" }, bracketed("", facts))),
     speech("p", found.sentence),
     element("p", {}, element("b", {}, t("Remedy:")), " ", speech("span", found.remedy)),
+    found.predicted && !found.proof ? element("p", {}, element("b", {}, t("Prediction:")), " ", speech("span", found.predicted)) : null,
     found.proof ? element("p", {}, element("b", {}, t("Proof:")), " ",
-      pair(named("proof_verdicts", found.proof.verdict), ""), speech("span", found.proof.sentence)) : null,
+      pair(named("proof_verdicts", found.proof.verdict), ""), speech("span", found.proved)) : null,
     evidence.length ? element("details", {}, element("summary", {}, t("Evidence")), element("ul", {}, evidence)) : null);
 }
 
@@ -532,6 +571,7 @@ function onControls() {
       ask("stop", {});
     }
   });
+  byId("share").addEventListener("click", share);
   byId("compare").addEventListener("click", () => {
     // By the order of the list, the newer run is compared with the older one.
     const [newer, older] = runs.map((run) => run.name).filter((name) => picked.has(name));
@@ -553,6 +593,7 @@ function onSwitches() {
     }
     showRuns();
     showPreparing();
+    beginInOtherWords();
   });
   const theme = byId("theme");
   theme.value = chosenTheme();
@@ -563,6 +604,10 @@ applyTheme();
 applyWords();
 onSwitches();
 onControls();
+onBegin();
 state = fresh();
 window.addEventListener("hashchange", follow);
-connect(wanted().run);
+me = await whoAmI();
+byId("begin-link").hidden = !me.may_run;
+byId("compare").hidden = me.only !== null;
+connect(wanted().run ?? null);

@@ -1,0 +1,346 @@
+// Beginning work: a form becomes a command line, which is looked at first and then started. The page can do nothing
+// that the command line cannot, so the command is always there to copy.
+
+import { byId, element, show } from "./elements.js";
+import { chosenLanguage, hear, listed, pair, speech, spoken, t } from "./words.js";
+
+const HEAD = { "x-loadstone": "1", "content-type": "application/json" };
+const LOOK_MS = 1500;
+const THROWAWAY = "throwaway";
+const ANOTHER = "another";
+
+let offered = null;
+let looked = null; // what was shown: { form, ticket }
+let acts = [];
+let timer = null;
+let proving = null; // the name of the run whose findings are to be proved
+
+export async function whoAmI() {
+  const answer = await fetch("/api/me").catch(() => null);
+  return answer?.ok ? answer.json() : { name: "", may_run: false, may_steer: false, only: null };
+}
+
+async function post(path, body) {
+  const answer = await fetch(path, { method: "POST", headers: HEAD, body: JSON.stringify(body) });
+  const found = await answer.json().catch(() => ({ error: answer.statusText }));
+  hear(found.told);
+  if (!answer.ok) throw new Error(spoken(found.error ?? answer.statusText));
+  return found;
+}
+
+// What is shown: the form, or the proofs of one run.
+
+export async function showBegin(run) {
+  proving = run ?? null;
+  forget();
+  byId("begin-form").hidden = Boolean(run);
+  byId("prove-about").hidden = !run;
+  if (run) {
+    byId("begin-title").textContent = t("Prove the findings of {run}", { run });
+    look({ kind: "prove", run, yes: false });
+  } else {
+    byId("begin-title").textContent = t("Start a run");
+    await offer();
+  }
+  watchActs();
+}
+
+async function offer() {
+  if (offered === null) {
+    const answer = await fetch("/api/begin").catch(() => null);
+    if (!answer?.ok) return;
+    offered = await answer.json();
+    hear(offered.told);
+  }
+  const chosen = values();
+  fillTargets(chosen.target);
+  fillWorkloads(chosen.workload);
+  fillRecipes(chosen.recipe);
+  showKind();
+}
+
+function values() {
+  return {
+    target: byId("begin-target").value, workload: byId("begin-workload").value, recipe: byId("begin-recipe").value,
+  };
+}
+
+function options(list, chosen, made) {
+  show(list, made.map(([value, text]) => element("option", { value, selected: value === chosen }, text)));
+}
+
+function fillTargets(chosen) {
+  const texts = {
+    throwaway: () => t("a throwaway server, removed at the end"),
+    kept: (url) => url,
+    before: (url) => pair(t("used before"), url),
+  };
+  const made = offered.targets.map(({ url, kind }) =>
+    [url, texts[kind] ? texts[kind](url) : pair(kind, url)]);
+  if (offered.any_target) made.push([ANOTHER, t("another server")]);
+  options(byId("begin-target"), chosen || THROWAWAY, made);
+  showTarget();
+}
+
+function fillWorkloads(chosen) {
+  options(byId("begin-workload"), chosen || "oltp_read_write", offered.workloads.map(({ name }) => [name, name]));
+  showWorkload();
+}
+
+function fillRecipes(chosen) {
+  options(byId("begin-recipe"), chosen, offered.recipes.map(({ name, title }) => [name, pair(name, spoken(title))]));
+  showRecipe();
+}
+
+function showKind() {
+  const isRecipe = byId("begin-kind-recipe").checked;
+  byId("of-runs").hidden = isRecipe;
+  byId("of-recipes").hidden = !isRecipe;
+}
+
+function showTarget() {
+  const chosen = byId("begin-target").value;
+  const known = offered.targets.find(({ url }) => url === chosen);
+  byId("begin-url-row").hidden = chosen !== ANOTHER;
+  byId("begin-server-row").hidden = chosen !== THROWAWAY;
+  byId("begin-check").hidden = chosen === THROWAWAY;
+  byId("begin-checked").hidden = true;
+  const password = byId("begin-password");
+  if (chosen === THROWAWAY) password.textContent = t("It has a password of its own.");
+  else if (chosen === ANOTHER) password.textContent = t("The password is read where this page's server runs, from ~/.my.cnf or ~/.pgpass.");
+  else password.textContent = known?.password ? pair(t("password"), spoken(known.password)) : "";
+}
+
+function field(id, name, about, input) {
+  return element("div", { class: "field" }, element("label", { for: id }, name), input,
+    about ? element("span", { class: "quiet", id: `${id}-about` }, about) : null);
+}
+
+function showWorkload() {
+  const chosen = offered.workloads.find(({ name }) => name === byId("begin-workload").value);
+  show(byId("begin-about"), chosen ? speech("span", chosen.about) : "");
+  show(byId("begin-options"), (chosen?.options ?? []).map(({ name, default: usual, about }) => {
+    const id = `option-${name}`;
+    const common = { id, "data-option": name, "aria-describedby": `${id}-about` };
+    const isSwitch = typeof usual === "boolean";
+    const input = isSwitch
+      ? element("select", { ...common, "data-usual": usual ? "on" : "off" },
+        element("option", { value: "on", selected: usual }, t("on")),
+        element("option", { value: "off", selected: !usual }, t("off")))
+      : element("input", { ...common, placeholder: usual ?? "", "data-usual": "", autocomplete: "off" });
+    return field(id, name, spoken(about), input);
+  }));
+  byId("begin-options-all").hidden = !chosen?.options.length;
+}
+
+function showRecipe() {
+  const chosen = offered.recipes.find(({ name }) => name === byId("begin-recipe").value);
+  if (!chosen) return;
+  const isQuick = byId("begin-quick").checked;
+  show(byId("begin-question"),
+    element("p", {}, speech("span", chosen.question)),
+    element("p", { class: "quiet" }, speech("span", isQuick ? chosen.lasts_quick : chosen.lasts)));
+  show(byId("begin-parameters"), chosen.questions.map((one) => {
+    const id = `parameter-${one.name}`;
+    const common = { id, "data-parameter": one.name, "aria-describedby": `${id}-about` };
+    const usual = isQuick ? one.quick : one.full;
+    const input = one.choices.length
+      ? element("select", { ...common, "data-usual": usual },
+        one.choices.map((value) => element("option", { value, selected: value === usual }, value)))
+      : element("input", { ...common, placeholder: usual, "data-usual": "", autocomplete: "off" });
+    return field(id, one.name, spoken(one.about), input);
+  }));
+}
+
+// The form as the server takes it
+
+function changed(place, name) {
+  const inputs = [...byId(place).querySelectorAll("[data-usual]")];
+  return Object.fromEntries(inputs.filter((one) => one.value.trim() !== one.dataset.usual)
+    .map((one) => [one.dataset[name], one.value.trim()]));
+}
+
+function form() {
+  if (proving) return { kind: "prove", run: proving };
+  if (byId("begin-kind-recipe").checked) {
+    return {
+      kind: "recipe", recipe: byId("begin-recipe").value, quick: byId("begin-quick").checked,
+      given: changed("begin-parameters", "parameter"),
+    };
+  }
+  const chosen = byId("begin-target").value;
+  const load = byId("begin-load").value;
+  return {
+    kind: "run",
+    target: chosen === ANOTHER ? byId("begin-url").value.trim() : chosen,
+    server: chosen === THROWAWAY ? byId("begin-server").value : "",
+    workload: byId("begin-workload").value,
+    options: changed("begin-options", "option"),
+    [load]: byId("begin-level").value,
+    duration: byId("begin-duration").value, warmup: byId("begin-warmup").value,
+    tables: byId("begin-tables").value, table_size: byId("begin-rows").value,
+    name: byId("begin-name").value, prove: byId("begin-prove").checked,
+  };
+}
+
+const LEVELS = {
+  concurrency: () => ["1,8,64", t("Numbers of users, a step each: 1,8,64 or 1..128; auto finds the peak.")],
+  rate: () => ["500", t("Events per second that are due, however long answers take; several with commas.")],
+  objective: () => ["p99<10ms", t("Finds the highest rate that meets it, such as p99<10ms.")],
+};
+
+function showLevel(isNew) {
+  const [usual, about] = LEVELS[byId("begin-load").value]();
+  if (isNew) byId("begin-level").value = usual;
+  byId("begin-level-about").textContent = about;
+}
+
+// Looking, then starting
+
+function forget() {
+  looked = null;
+  byId("plan").hidden = true;
+  byId("begin-answer").textContent = "";
+}
+
+function say(text, isProblem = false) {
+  byId("begin-answer").textContent = text;
+  byId("begin-answer").className = isProblem ? "problem" : "";
+}
+
+async function look(asked) {
+  forget();
+  say(t("Asking what this would do …"));
+  try {
+    const found = await post("/api/begin/look", { form: asked, language: chosenLanguage() });
+    looked = { form: asked, ticket: found.ticket };
+    say("");
+    showPlan(found, asked);
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+function showPlan(found, asked) {
+  byId("plan").hidden = false;
+  byId("plan-text").textContent = found.text;
+  byId("plan-text").classList.toggle("problem", found.code !== 0);
+  byId("plan-command").textContent = found.command;
+  byId("plan-yes-row").hidden = !(found.needs_yes || asked.yes);
+  byId("plan-yes").checked = Boolean(asked.yes);
+  byId("plan-start").disabled = !found.ticket;
+  byId("plan-title").focus();
+}
+
+async function start() {
+  if (!looked?.ticket) return;
+  byId("plan-start").disabled = true;
+  try {
+    await post("/api/begin/start", { ...looked, language: chosenLanguage() });
+    forget();
+    say(t("It was started, and goes on without this page."));
+    await watchActs();
+    byId("acts-title").focus();
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+async function check() {
+  const chosen = byId("begin-target").value;
+  const target = chosen === ANOTHER ? byId("begin-url").value.trim() : chosen;
+  byId("begin-checked").hidden = false;
+  byId("begin-checked").textContent = t("Asking the server …");
+  try {
+    const found = await post("/api/begin/check", { target, language: chosenLanguage() });
+    byId("begin-checked").textContent = found.text;
+  } catch (error) {
+    byId("begin-checked").textContent = error.message;
+  }
+}
+
+// What was begun
+
+async function watchActs() {
+  clearTimeout(timer);
+  const answer = await fetch("/api/begun").catch(() => null);
+  if (answer?.ok) {
+    const found = await answer.json();
+    hear(found.told);
+    acts = found.begun;
+    showActs();
+  }
+  if (!byId("begin").hidden) timer = setTimeout(watchActs, LOOK_MS);
+}
+
+function showActs() {
+  const place = byId("acts-list");
+  byId("acts").hidden = acts.length === 0;
+  const open = new Set([...place.querySelectorAll("details[open]")].map((one) => one.dataset.act));
+  const focused = document.activeElement?.getAttribute("data-key");
+  show(place, acts.map((one, at) => act(one, open.has(one.id) || (at === 0 && one.at_work && !place.firstChild))));
+  if (focused) place.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function act(one, isOpen) {
+  const went = one.at_work || one.code === 0 ? "good" : "bad";
+  const facts = listed([new Date(1000 * one.unix_s).toLocaleString(), one.who]);
+  const run = one.run === null ? null
+    : element("a", { href: `#run=${encodeURIComponent(one.run)}`, "data-key": `run-${one.id}` }, one.run);
+  return element("li", {},
+    element("p", {}, element("strong", { class: went }, spoken(one.said)), " ", run, " ",
+      element("span", { class: "quiet" }, facts)),
+    element("p", {}, element("code", {}, one.command)),
+    element("details", { "data-act": one.id, open: isOpen },
+      element("summary", { "data-key": `output-${one.id}` }, t("What it says")),
+      element("pre", { tabindex: "0", "aria-label": t("What it says") }, one.output)),
+    one.at_work ? element("button", {
+      type: "button", class: "danger", "data-key": `stop-${one.id}`, onclick: () => stop(one.id),
+    }, t("Stop it")) : null);
+}
+
+async function stop(id) {
+  try {
+    await post(`/api/begun/${encodeURIComponent(id)}/stop`, {});
+    say(t("Asked to stop: events in flight are finished, and everything is kept."));
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+async function copy() {
+  const text = byId("plan-command").textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    say(t("The command was copied."));
+  } catch {
+    getSelection().selectAllChildren(byId("plan-command"));
+  }
+}
+
+export function onBegin() {
+  byId("begin-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    look(form());
+  });
+  byId("begin-form").addEventListener("input", forget);
+  byId("begin-kind-run").addEventListener("change", showKind);
+  byId("begin-kind-recipe").addEventListener("change", showKind);
+  byId("begin-target").addEventListener("change", showTarget);
+  byId("begin-workload").addEventListener("change", showWorkload);
+  byId("begin-recipe").addEventListener("change", showRecipe);
+  byId("begin-quick").addEventListener("change", showRecipe);
+  byId("begin-load").addEventListener("change", () => showLevel(true));
+  byId("begin-check").addEventListener("click", check);
+  byId("plan-start").addEventListener("click", start);
+  byId("plan-copy").addEventListener("click", copy);
+  byId("plan-yes").addEventListener("change", (event) => {
+    look({ ...(looked?.form ?? form()), yes: event.target.checked });
+  });
+  showLevel(false);
+}
+
+export function beginInOtherWords() {
+  showLevel(false);
+  if (!byId("begin").hidden) showBegin(proving);
+}

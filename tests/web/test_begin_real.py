@@ -1,0 +1,229 @@
+"""From an empty state in a real browser: begin a run, restart the page, stop, prove, share."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from called import called
+from loadstone.sandbox import Sandbox
+from pooled import need
+
+pytest.importorskip("loadstone._engine", reason="the engine is not built: make build")
+sync_api = pytest.importorskip("playwright.sync_api")
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("not evaluated: there is no Chromium", allow_module_level=True)
+
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(300)]
+
+PATIENCE_S = 120.0
+"""Seconds to wait: a machine may be busy with other tests; what takes longer hangs."""
+
+expect = sync_api.expect
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_api.sync_playwright() as playwright:
+        # As root Chromium does not start with its sandbox; the page is our own.
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@contextmanager
+def opened(browser: Browser, link: str, locale: str = "en-US") -> Iterator[Page]:
+    """A page in a new browser; any error in its console fails the test."""
+    context = browser.new_context(locale=locale, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_S * 1000)
+    expect.set_options(timeout=PATIENCE_S * 1000)
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
+    )
+    page.goto(link)
+    yield page
+    context.close()
+    # The browser reports a server that was ended on purpose, and the next one requires its link.
+    missed = ("ERR_CONNECTION", "ERR_INCOMPLETE", "status of 401")
+    assert [one for one in complaints if not any(word in one for word in missed)] == []
+
+
+@contextmanager
+def serving(runs: Path, *more: str, port: int = 0) -> Iterator[str]:
+    """`loadstone serve` as its own process, and its link; ended by SIGTERM."""
+    words = ("serve", "--out", str(runs), "--address", f"127.0.0.1:{port}", *more)
+    server = subprocess.Popen(
+        [sys.executable, "-m", "loadstone.cli", *words], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        address = re.match(r"live  (http\S+)", said := server.stdout.readline())
+        assert address is not None, said
+        yield address[1]
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=PATIENCE_S)
+
+
+@contextmanager
+def nothing_left(runs: Path) -> Iterator[None]:
+    """At the end of a failed test, what was begun is stopped."""
+    try:
+        yield
+    finally:
+        for asked in runs.glob(".begun/*/asked.json"):
+            with open(asked.with_name("stop"), "a") as stop:
+                stop.write("stop\nstop\n")
+        assert came(lambda: ended(runs)), "a command did not end"
+
+
+def ended(runs: Path) -> bool:
+    return all(one.with_name("ended.json").exists() for one in runs.glob(".begun/*/asked.json"))
+
+
+def came(holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def fill(page: Page, **values: str) -> None:
+    for name, value in values.items():
+        page.locator(f"#begin-{name}").fill(value)
+
+
+@pytest.mark.smoke
+def test_a_run_is_begun_survives_the_page_and_is_stopped(browser: Browser, tmp_path: Path) -> None:
+    need("mariadb")
+    runs = tmp_path / "runs"
+    with nothing_left(runs):
+        with serving(runs, "--may-run") as link, opened(browser, link) as page:
+            page.locator("#begin-link a").click()
+            expect(page.locator("#begin-target")).to_have_value("throwaway")
+            page.locator("#begin-workload").select_option("oltp_point_select")
+            expect(page.locator("#begin-about")).to_have_text("one row by its primary key")
+            fill(page, level="2", duration="600s", warmup="0s", tables="1", rows="100")
+            page.locator("#begin-form > button").click()
+            expect(page.locator("#plan-text")).to_contain_text("starts a throwaway server")
+            expect(page.locator("#plan-text")).to_contain_text("makes and fills sbtest1 there")
+            expect(page.locator("#plan-command")).to_contain_text(
+                "loadstone run oltp_point_select --concurrency=2 --duration=600s"
+            )
+            assert not list(runs.glob(".begun/*")), "looking begins nothing"
+            page.locator("#plan-start").click()
+            expect(page.locator("#acts-list li")).to_have_count(1)
+            page.locator("#acts-list a").click()
+            expect(page.locator("#state")).to_have_text("running")
+            expect(page.locator("#numbers")).to_contain_text("window")
+            name = page.locator("#run-name").inner_text()
+        time.sleep(1.0)
+        assert not ended(runs), "the run goes on without its page"
+        port = urlsplit(link).port or 0
+        with serving(runs, "--may-run", port=port) as link, opened(browser, link) as page:
+            page.goto(f"{link}#begin")
+            expect(page.locator("#acts-list li")).to_contain_text("at work")
+            page.locator("#acts-list button").click()
+            expect(page.locator("#acts-list li")).to_contain_text("stopped")
+            page.locator("#acts-list a").click()
+            expect(page.locator("#run-name")).to_have_text(name)
+            expect(page.locator("#state")).to_have_text("stopped")
+    lines = [json.loads(line) for line in (runs / ".audit.jsonl").read_text().splitlines()]
+    assert [(line["act"], line["outcome"]) for line in lines] == [
+        ("begin run", "started"),
+        ("stop", "asked"),
+    ]
+    mode = os.stat(runs / ".audit.jsonl").st_mode & 0o777
+    assert mode == 0o600
+
+
+def test_consent_is_asked_for_and_a_proof_is_begun_from_the_runs_page(
+    own_schema: Sandbox, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path / "runs"
+    # Without the tests' state folder the server is no sandbox: somebody's, on this machine.
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("LOADSTONE_PASSWORD", own_schema.tcp.credentials.reveal())
+    target = own_schema.tcp.target.url
+    called("prepare", "--target", target, "--tables", "1", "--table-size", "100", folder=tmp_path)
+    with own_schema.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE orders (id INT)")
+    with (
+        nothing_left(runs),
+        serving(runs, "--may-run", "--target", target) as link,
+        opened(browser, f"{link}#begin") as page,
+    ):
+        page.locator("#begin-target").select_option(target)
+        page.locator("#begin-check").click()
+        expect(page.locator("#begin-checked")).to_contain_text("MariaDB")
+        page.locator("#begin-workload").select_option("oltp_update_non_index")
+        fill(page, level="4", duration="2s", warmup="0s")
+        page.locator("#begin-form > button").click()
+        expect(page.locator("#plan-text")).to_contain_text("orders")
+        expect(page.locator("#plan-start")).to_be_disabled()
+        page.locator("#plan-yes").check()
+        expect(page.locator("#plan-text")).to_contain_text("oltp_update_non_index reads rows")
+        expect(page.locator("#plan-command")).to_contain_text("--yes")
+        page.locator("#plan-start").click()
+        expect(page.locator("#acts-list li")).to_contain_text("done")
+        page.locator("#acts-list a").click()
+        expect(page.locator("#state")).to_have_text("finished")
+        expect(page.locator("#findings article").first).to_be_visible()
+        page.locator("#prove-link").click()
+        expect(page.locator("#begin-title")).to_contain_text("Prove the findings of")
+        expect(page.locator("#plan-command")).to_contain_text("loadstone diagnose")
+        expect(page.locator("#plan-text")).not_to_be_empty()
+
+
+def test_the_page_of_a_team_begins_in_chinese(browser: Browser, tmp_path: Path) -> None:
+    need("mariadb")
+    runs = tmp_path / "runs"
+    token = "a-secret-of-many-characters"
+    users = tmp_path / "users.toml"
+    users.write_text(f'[user.li]\ntoken = "{token}"\nmay = "run"\n')
+    users.chmod(0o600)
+    with (
+        nothing_left(runs),
+        serving(runs, "--users", str(users)) as link,
+        opened(browser, link.replace("…", token), "zh-CN") as page,
+    ):
+        page.locator("#begin-link a").click()
+        expect(page.locator("#begin-title")).to_have_text("开始测试")
+        fill(page, level="2", duration="1s", warmup="0s", tables="1", rows="100")
+        page.locator("#begin-form > button").click()
+        expect(page.locator("#plan-text")).to_contain_text("临时服务器")
+        page.locator("#plan-start").click()
+        expect(page.locator("#acts-list li")).to_contain_text("已完成")
+        expect(page.locator("#acts-list li")).to_contain_text("li")
+        page.locator("#acts-list a").click()
+        page.locator("#share").click()
+        expect(page.locator("#shared code")).to_contain_text("#run=")
+        shared = page.locator("#shared code").inner_text()
+        with opened(browser, shared) as guest:
+            expect(guest.locator("#state")).to_have_text("finished")
+            expect(guest.locator("#begin-link")).to_be_hidden()
+            expect(guest.locator("#share")).to_be_hidden()
