@@ -1,4 +1,4 @@
-"""Manual pages, loadstone(1) and one for each command, made from the help (man(7) macros).
+"""Manual pages: loadstone(1), one for each command, from the help, and that of loadstone-gate.
 
 click-man, the library for this, knows click's own commands alone: it leaves out the headings of the
 options, the examples, and what only `--help-all` shows.
@@ -21,6 +21,8 @@ from loadstone.cli.help.sections import Section
 from loadstone.model.exit_codes import ExitCode
 from tools.reference import meanings
 
+_GATE = Path(__file__).resolve().parents[1] / "packaging/wheel/scripts/loadstone-gate"
+
 _ENVIRONMENT = {
     "LOADSTONE_PASSWORD": "Password of the target, if neither its option file nor a prompt has it.",
     "LOADSTONE_CONFIG": "File of your defaults; empty: none is read.",
@@ -36,6 +38,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "loadstone.1", _joined(_program(root))
     for path, command, context in _commands(app, root):
         yield f"{'-'.join(path)}.1", _joined(_command(path, command, context))
+    yield "loadstone-gate.1", _joined(_gate(_GATE.read_text()))
 
 
 def _commands(
@@ -74,7 +77,7 @@ def _program(context: click.Context) -> Iterator[str]:
     said = meanings(ExitCode)
     for code in ExitCode:
         yield from (".TP", f".B {code.value}", _text(said[code.name]))
-    yield from _see_also(f"loadstone-{name}" for name in COMMANDS)
+    yield from _see_also(f"loadstone-{name}" for name in (*COMMANDS, "gate"))
 
 
 def _command(
@@ -100,6 +103,19 @@ def _command(
     yield from _options(command, context)
     above = ["-".join(path[:length]) for length in range(1, len(path))]
     yield from _see_also([*above, *below])
+
+
+def _gate(script: str) -> Iterator[str]:
+    """What the head of the script says: what it does, its environment, what it writes."""
+    head = re.findall(r"^#(?: (.*))?$", script, re.MULTILINE)
+    about, environment, results, *_ = "\n".join(head).split("\n\n")
+    yield from _head(("loadstone-gate",), "run a load in CI, and judge it")
+    yield from (".SH SYNOPSIS", f".B {_bold('loadstone-gate')}")
+    yield from (".SH DESCRIPTION", _text(about), ".PP", _text(results.partition("\n")[0]))
+    yield ".SH ENVIRONMENT"
+    for name, meaning in re.findall(r"^ +([A-Z_]+) +(.+)$", environment, re.MULTILINE):
+        yield from (".TP", f".B {_bold(name)}", _text(meaning))
+    yield from _see_also(["loadstone", "loadstone-run", "loadstone-compare"])
 
 
 def _head(path: tuple[str, ...], about: str) -> Iterator[str]:

@@ -49,6 +49,13 @@ def test_the_programs_page_has_commands_and_exit_codes(pages: Mapping[str, str])
     assert "LOADSTONE_PASSWORD" in page
 
 
+def test_the_gates_page_has_what_it_reads_and_what_it_writes(pages: Mapping[str, str]) -> None:
+    page = pages["loadstone-gate.1"].replace("\\-", "-")
+    for name in ("RUN", "FOLDER", "NAME", "REPEATS", "FAIL_ON", "THRESHOLD"):
+        assert f".TP\n.B {name}\n" in page
+    assert "Writes FOLDER/comment.md" in page and "99 is a failed gate" in page
+
+
 READERS = {
     "groff": ("-ww", "-z", "-man", "-Tutf8"),
     "mandoc": ("-T", "lint", "-W", "warning"),
